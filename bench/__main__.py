@@ -23,6 +23,7 @@ PARTS = (
     "web",
     "watching",
     "options",
+    "cluster",
 )
 
 

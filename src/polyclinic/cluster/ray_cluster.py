@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from polyclinic.cluster.jobs import ClusterJob, News, WorkerLost
+from polyclinic.cluster.jobs import ClusterJob, JobEnded, News, WorkerLost
 from polyclinic.cluster.worker import JobWorker
 from polyclinic.errors import MissingExtra, UserError, in_short
 from polyclinic.models.journal_parts import JournalRow
@@ -21,7 +21,7 @@ LOCAL = "ray"
 SCHEME = "ray://"
 _PORT = 10001
 
-SECONDS = 20.0
+SECONDS = 60.0
 """For the cluster to be there; Ray's own client waits for minutes on a head that is not."""
 
 _ANSWERS = 5.0  # seconds for the head's port to take a connection
@@ -37,6 +37,7 @@ class RayCluster:
     def __init__(self, ray: Any, workers: int, left: threading.Event) -> None:
         self._ray, self.workers, self._left = ray, workers, left
         self._idle: list[Any] = []
+        self._waiting: list[asyncio.Future[Any]] = []
         self._remote = ray.remote(num_cpus=1, max_restarts=0)(JobWorker)
 
     @classmethod
@@ -65,15 +66,37 @@ class RayCluster:
         return cluster
 
     async def begin(self, job: ClusterJob, answered: Sequence[JournalRow]) -> _OnNode:
-        """Has a job begun by a worker that is idle, or by a new one."""
-        worker = self._idle.pop() if self._idle else await _told(self._remote.remote)
+        """Has a job begun by a worker: an idle one, a new one, or the next whose job ends, whichever is first."""
+        worker = self._idle.pop() if self._idle else await self._new_or_next()
         working = _OnNode(self, worker)
         await working.asked(worker.begin, job, answered)
         return working
 
     def returned(self, worker: Any) -> None:
         """Takes a worker back whose job has ended."""
+        for turn in self._waiting:
+            if not turn.done():
+                turn.set_result(worker)
+                return
         self._idle.append(worker)
+
+    async def _new_or_next(self) -> Any:
+        """Returns a worker. Where nodes are gone, there may be no processor for a new one as long as others have it."""
+        made = await _told(self._remote.remote)
+        ready = asyncio.ensure_future(self.result(made.about.remote()))
+        turn: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await asyncio.wait((ready, turn), return_when=asyncio.FIRST_COMPLETED)
+            if turn.done():
+                await _told(self._ray.kill, made)
+                return turn.result()
+            ready.result()
+            return made
+        finally:
+            ready.cancel()
+            turn.cancel()
+            self._waiting.remove(turn)
 
     async def result(self, reference: Any) -> Any:
         """Returns what a worker answers.
@@ -120,7 +143,7 @@ class _OnNode:
     async def news(self) -> Sequence[News]:
         await asyncio.sleep(_MOMENT)
         heard: Sequence[News] = await self.asked(self._worker.news)
-        if heard and type(heard[-1]).__name__ == "JobEnded":
+        if heard and isinstance(heard[-1], JobEnded):
             self._cluster.returned(self._worker)
         return heard
 
@@ -158,11 +181,11 @@ async def _joined(ray: Any, address: str, workers: int | None, left: threading.E
     else:
         given |= {"address": address}
     try:
-        await asyncio.wait_for(_apart(lambda: ray.init(**given), left), SECONDS if address != LOCAL else 4 * SECONDS)
+        await asyncio.wait_for(_apart(lambda: ray.init(**given), left), SECONDS)
     except TimeoutError:
         raise UserError(
             f"--on {address}: something listens there, and it did not let us in within {SECONDS:g} s; is it the port "
-            "of Ray's client server?"
+            "of Ray's client server, and does the cluster want a token (RAY_AUTH_MODE=token)?"
         ) from None
     except Exception as error:
         raise UserError(f"--on {address}: {_cause(error)}") from None
