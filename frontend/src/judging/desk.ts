@@ -32,6 +32,9 @@ const t = texts({
   diagnoses: ["Diagnoses that are so", "真实诊断"],
   explanation: ["The explanation", "解释"],
   done_examinations: ["Examinations done", "已做检查"],
+  asked: ["The question", "题目"],
+  key: ["What is right", "正确答案"],
+  answer: ["What was answered", "给出的答案"],
   lost: ["Your answer is not kept yet; give it again.", "您的答案尚未保存，请再答一次。"],
 });
 const SIDE = ["first_dialogue", "second_dialogue"];

@@ -15,6 +15,7 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Role
 from polyclinic.models.session import ModelOptions, open_session
 from polyclinic.players.minds import HUMAN, check_mind, model_of
+from polyclinic.questions.layouts import read_exam
 from polyclinic.web.chair.staff import OfferedPlayers
 
 _GROUP = Group("Doctor's chair", sort_key=12)
@@ -27,6 +28,8 @@ class ChairOptions:
 
     cases: Annotated[list[Path] | None, options.FILES] = None
     """Case files that can be played, beside those that come with polyclinic."""
+    exams: Annotated[list[Path] | None, options.FILES] = None
+    """Files of exam questions that were asked, so that wrong answers to them can be judged."""
     patient: Annotated[list[str] | None, Parameter(metavar="MIND...", consume_multiple=1)] = None
     """Who may play the patient, the first by default: rules, a model, saps:MODEL, or FILE.py:NAME."""
     beside: Annotated[list[str] | None, Parameter(metavar="MIND...", consume_multiple=1)] = None
@@ -86,6 +89,16 @@ class ChairOptions:
             for _ in read_cases(path):
                 pass
         return self.cases or []
+
+    def exam_files(self) -> list[Path]:
+        """Returns the files of exam questions, each of them read once.
+
+        Raises:
+            BadInput: one of them cannot be read.
+        """
+        for path in self.exams or ():
+            read_exam(path)
+        return self.exams or []
 
 
 async def _can_be_opened(names: list[str], models: ModelOptions) -> None:

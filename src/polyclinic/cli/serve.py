@@ -51,6 +51,7 @@ def serve(
         token=token,
         practice=chair.practice_folder(),
         cases=chair.case_files(),
+        exams=chair.exam_files(),
         players=chair.players(models),
     )
     if serving.practice.is_dir():

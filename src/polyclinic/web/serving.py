@@ -30,6 +30,7 @@ class Serving:
         live: the id of the run that the town opens with, as it goes on; "" for none.
         practice: the folder that keeps what is played and taught; `practice` in the first folder by default.
         cases: case files of one's own that can be played.
+        exams: files of exam questions, so that wrong answers to them can be judged.
         players: who may play beside a person.
     """
 
@@ -42,6 +43,7 @@ class Serving:
         live: str = "",
         practice: Path | None = None,
         cases: Sequence[Path] = (),
+        exams: Sequence[Path] = (),
         players: OfferedPlayers | None = None,
     ) -> None:
         self.folders = tuple(folders)
@@ -49,7 +51,7 @@ class Serving:
         self.host, self.token, self.live = host, token, live
         self.streams = 0  # that are open
         self.practice = practice or self.folders[0] / "practice"
-        self.cases, self.players = tuple(cases), players or OfferedPlayers()
+        self.cases, self.exams, self.players = tuple(cases), tuple(exams), players or OfferedPlayers()
         self._practises = False
         self._closing, self._ending = ExitStack(), AsyncExitStack()
 

@@ -9,6 +9,7 @@ from tests.web.asking import asked
 from polyclinic.cases.loaders import read_cases
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.minds import Minds
+from polyclinic.questions.layouts import read_exam
 from polyclinic.verdicts.people import accepted
 from polyclinic.verdicts.results import figures
 from polyclinic.verdicts.verdict import read_verdicts
@@ -43,8 +44,8 @@ def recorded(tmp_path_factory):
 
 
 class Desk:
-    def __init__(self, folder, practice):
-        self.serving = Serving([folder], practice=practice)
+    def __init__(self, folder, practice, **more):
+        self.serving = Serving([folder], practice=practice, **more)
         self.app, self.bytes = application(self.serving), b""
 
     async def get(self, path):
@@ -147,7 +148,7 @@ async def test_what_a_study_cannot_be(desk):
     link = f"by-link/{made['people'][0]['key']}/items/1"
     for path, document, status, why in (
         ("studies", new("dance"), 422, "no form"),
-        ("studies", new("errors"), 422, "no form"),
+        ("studies", new("errors"), 422, "--exams"),
         ("studies", {**new("grades"), "material": ["../secret.jsonl"]}, 404, "not among"),
         ("studies", {**new("grades"), "material": []}, 422, "needs traces"),
         ("studies", {**new("grades"), "cases": "inpatients"}, 422, "not in the case file"),
@@ -173,3 +174,27 @@ async def test_one_person_alone_makes_no_study(desk):
     for people in ([], ["Ann"]):
         refused = await desk.post("studies", new("turns", people=people, thirds=["Cy"]))
         assert refused.status == 422 and "two people" in refused.document["error"], people
+
+
+async def test_wrong_answers_are_judged_beside_their_questions(recorded, tmp_path):
+    exam = tmp_path / "exam.jsonl"
+    asked = {"question": "Which?", "options": {"A": "one", "B": "two"}, "answer_idx": "A", "answer": "one"}
+    exam.write_text(json.dumps(asked) + "\n", "utf-8")
+    (one,) = read_exam(exam)
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    outcome = {"end": "answered", "answers": ["B"], "rationale": "As it is.", "trace": []}
+    told = {"id": one.question.id, "key": ["A"], "right": False, "outcome": outcome}
+    (folder / "guess.jsonl").write_text(json.dumps(told) + "\n", "utf-8")
+    wanted = new("errors", material=["guess.jsonl"])
+    without = Desk(folder, tmp_path / "practice")
+    assert "errors" not in {form["name"] for form in (await without.get("settings")).document["forms"]}
+    refused = await without.post("studies", wanted)
+    assert refused.status == 422 and "--exams" in refused.document["error"]
+    desk = Desk(folder, tmp_path / "practice", exams=[exam])
+    assert "errors" in {form["name"] for form in (await desk.get("settings")).document["forms"]}
+    made = (await desk.post("studies", wanted)).document
+    task = (await desk.get(f"by-link/{made['people'][0]['key']}/items/1")).document
+    assert "Which?" in task["shown"]["asked"] and task["shown"]["answer"] == "B. two"
+    assert await judged(desk, made["people"][0]["key"], lambda _, asked: asked["answers"][0]) == 1
+    assert read_verdicts((tmp_path / "practice" / "studies" / made["id"]).glob("*.jsonl"))[0].form == "errors"

@@ -69,7 +69,7 @@ class MaterialShelf:
         found: dict[str, tuple[Path, Kind]] = {}
         for number, folder in enumerate(self._folders):
             for path in _files(folder, self._practice):
-                kind = _kind(path)
+                kind = kind_of(path)
                 name = path.relative_to(folder).as_posix()
                 name = f"{number + 1}/{name}" if name in found else name
                 if kind is not None and len(found) < _MOST:
@@ -94,7 +94,7 @@ def _files(folder: Path, without: Path) -> Iterator[Path]:
                 yield one
 
 
-def _kind(path: Path) -> Kind | None:
+def kind_of(path: Path) -> Kind | None:
     """Returns what a file holds, by its first line."""
     try:
         with path.open("rb") as file:

@@ -16,6 +16,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from polyclinic.questions.exam import ExamQuestion
+from polyclinic.questions.layouts import read_exam
 from polyclinic.verdicts.forms import form_named
 from polyclinic.verdicts.verdict import write_verdicts
 from polyclinic.web.chair.catalogue import Catalogue
@@ -48,6 +50,7 @@ class _JudgingDesk:
     def __init__(self, serving: Serving) -> None:
         self._catalogue = Catalogue(serving.cases)
         self._shelf = MaterialShelf(serving.folders, serving.practice)
+        self._exams = serving.exams
         self._studies = Studies(serving.practice / "studies")
 
     async def settings(self, _: Request) -> Response:
@@ -55,6 +58,7 @@ class _JudgingDesk:
         told = [
             {"name": name, "source": form_named(name).source, "questions": form_named(name).questions}
             for name in JUDGED_HERE
+            if name != "errors" or self._exams
         ]
         return reply({"forms": told, "material": material, "sets": self._catalogue.sets()})
 
@@ -74,8 +78,13 @@ class _JudgingDesk:
         new = await body(request, NewStudy, most=_MOST_BODY)
         files = await run_sync(self._shelf.paths, new.material)
         cases = {case.id: case for case in self._catalogue.cases(new.cases)}
-        study = await run_sync(self._studies.make, new, files, cases)
+        questions = await run_sync(self._questions) if "errors" in new.forms else {}
+        study = await run_sync(self._studies.make, new, files, cases, questions)
         return reply(study.state(), 201)
+
+    def _questions(self) -> dict[str, ExamQuestion]:
+        """Returns the questions that were asked, by their ids."""
+        return {one.question.id: one for path in self._exams for one in read_exam(path)}
 
     async def state(self, request: Request) -> Response:
         study = self._studies.named(request.path_params["id"])

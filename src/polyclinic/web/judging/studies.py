@@ -19,21 +19,24 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.errors import UserError
 from polyclinic.files import make_folder, read_records, write_text
+from polyclinic.questions.exam import ExamQuestion
 from polyclinic.seeds import derive
 from polyclinic.verdicts.forms import Answer, form_named, forms
 from polyclinic.verdicts.people import QuestionAgreement, agreed, disputed
 from polyclinic.verdicts.results import PeopleFigures, figures
-from polyclinic.verdicts.sheets import sheet_of
+from polyclinic.verdicts.sheets import errors_sheet, sheet_of
 from polyclinic.verdicts.verdict import PAIR, Item, PersonsVerdict, in_order, read_verdicts, write_verdicts
+from polyclinic.web.judging.material import kind_of
 
-JUDGED_HERE = tuple(name for name in forms() if name != "errors")
-"""The forms that can be judged here; wrong answers of exams need their file of questions."""
+JUDGED_HERE = tuple(forms())
+"""The forms that can be judged here; "errors" where the questions that were asked are there."""
 
 MOST_ITEMS = 5_000
 
 LEAST_PEOPLE = 2
 """Who judge everything."""
 
+_NO_QUESTIONS: Mapping[str, ExamQuestion] = {}
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
 _Names = Annotated[tuple[_Name, ...], msgspec.Meta(max_length=100)]
 
@@ -322,8 +325,14 @@ class Studies:
         """Returns all studies, the latest first."""
         return sorted(self._studies.values(), key=lambda one: -one.kept.made)
 
-    def make(self, new: NewStudy, files: Sequence[Path], cases: Mapping[str, Case]) -> Study:
-        """Makes a study of files, with a link for each person.
+    def make(
+        self,
+        new: NewStudy,
+        files: Sequence[Path],
+        cases: Mapping[str, Case],
+        questions: Mapping[str, ExamQuestion] = _NO_QUESTIONS,
+    ) -> Study:
+        """Makes a study of files, with a link for each person. Wrong answers were given to the questions.
 
         Raises:
             UserError: the title is empty, nothing is to be judged there, it is too much, or two people have one name.
@@ -336,7 +345,7 @@ class Studies:
             raise UserError(f"two people are called {twice[0]!r}; tell them apart" if twice[0] else "a name is empty")
         if len(new.people) < LEAST_PEOPLE:
             raise UserError("at least two people must judge everything: how far they agree cannot be said of one")
-        items = [one for form in dict.fromkeys(new.forms) for one in _items_of(form, new, files, cases)]
+        items = [one for form in dict.fromkeys(new.forms) for one in _items_of(form, new, files, cases, questions)]
         if len(items) > MOST_ITEMS:
             raise UserError(f"{len(items):,} items; a study has at most {MOST_ITEMS:,}: draw a sample of each form")
         people = tuple(
@@ -375,10 +384,23 @@ class Studies:
         return self._by_key[key]
 
 
-def _items_of(form: str, new: NewStudy, files: Sequence[Path], cases: Mapping[str, Case]) -> list[StudyItem]:
+def _items_of(
+    form: str,
+    new: NewStudy,
+    files: Sequence[Path],
+    cases: Mapping[str, Case],
+    questions: Mapping[str, ExamQuestion],
+) -> list[StudyItem]:
     if form not in JUDGED_HERE:
         raise UserError(f"no form {form[:40]!r} is judged here; there are: {', '.join(JUDGED_HERE)}")
-    sheet = sheet_of(form, () if form == "records" else files, cases, seed=new.seed)
+    if form == "errors":
+        if not questions:
+            raise UserError(
+                "wrong answers are shown with their questions: begin the server with --exams and their file"
+            )
+        sheet = errors_sheet([path for path in files if kind_of(path) == "outcomes"], questions)
+    else:
+        sheet = sheet_of(form, () if form == "records" else files, cases, seed=new.seed)
     if not sheet.items:
         raise UserError(f"there is nothing to judge by {form!r} in what was chosen")
     items = [StudyItem(form=form, item=item, shown=dict(shown)) for item, shown in sheet.items.items()]
