@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-BLOCK = 16
+BLOCK = 4
 """Characters; a prefix is repeated in whole blocks, as engines cache blocks of tokens."""
 
 
