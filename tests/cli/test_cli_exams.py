@@ -13,7 +13,6 @@ from tests.tables import each_row
 
 from polyclinic.errors import MissingExtra
 from polyclinic.models import weights
-from polyclinic.testing.process import EndpointProcess
 
 # Ten questions; the key of each is the option that says its number.
 KEYS = "ABCDABCDAB"
@@ -364,7 +363,10 @@ def test_a_budget_ends_the_run_and_the_run_goes_on(run, medqa, tmp_path, serving
         stopped = run(*command, "--max-tokens", 3000, code=1)
         part = json.loads(stopped.stdout)
         assert part["methods"] == [] and "missing: medagents 10 of 10" in part["stopped"]
-        assert "the same command goes on from there; missing: medagents 10 of 10" in stopped.stderr
+        assert (
+            "missing: medagents 10 of 10; the evaluation is not over, and the same command goes on from"
+            in stopped.stderr
+        )
         assert len(json.loads(run(*command).stdout)["methods"][0]["questions"]) == 10
 
 
@@ -379,7 +381,7 @@ AT_ONCE = 4
 
 @pytest.mark.slow
 @pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_that_was_killed_goes_on(run, medqa, tmp_path, blow):
+def test_a_run_that_was_killed_goes_on(run, medqa, tmp_path, serving, blow):
     """Nothing that was answered and stored is asked again; what was under way at the blow may be, and nothing else."""
 
     def command(url, journal):
@@ -396,32 +398,35 @@ def test_a_run_that_was_killed_goes_on(run, medqa, tmp_path, blow):
         )
         return exam(medqa, url, *more)
 
-    with EndpointProcess(latency=0.02) as endpoint:
+    with serving() as endpoint:
         whole = run(*command(endpoint.url, "whole"))
-        full = endpoint.counters()["requests"]
-    with EndpointProcess(latency=0.02) as endpoint:
+        full = endpoint.requests
+    # From a third of the answers on, none comes: the blow finds it at work, however slow the machine.
+    with serving(plan=[None] * (full // 3) + ["hang"] * full) as endpoint:
         words = [sys.executable, "-m", "polyclinic", *map(str, command(endpoint.url, "broken"))]
         process = subprocess.Popen(
             words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"LANG": "C.UTF-8"}
         )
-        until = time.monotonic() + 60
-        while endpoint.counters()["answered"] < full // 3 and time.monotonic() < until:
+        while endpoint.requests <= full // 3 and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(blow)
-        said, told = process.communicate(timeout=60)
-        assert said == ""
+        said, told = process.communicate(timeout=100)
         if blow == signal.SIGINT:
             assert process.returncode == 130
             assert "Traceback" not in told
-        before = endpoint.counters()["requests"]
-        assert full // 3 <= before < full
+            assert "missing: medagents" in json.loads(said)["stopped"]
+        else:
+            assert said == ""
+        before = endpoint.requests
+        assert full // 3 < before <= full // 3 + AT_ONCE
+    with serving(port=int(endpoint.url.split(":")[2].split("/")[0])) as endpoint:
         again = run(*command(endpoint.url, "broken"))
-        asked = endpoint.counters()["requests"]
+        asked = before + endpoint.requests
         # A second time there is nothing left to ask.
         assert without_times(json.loads(run(*command(endpoint.url, "broken")).stdout)) == without_times(
             json.loads(again.stdout)
         )
-        assert endpoint.counters()["requests"] == asked
+        assert before + endpoint.requests == asked
     assert without_times(json.loads(again.stdout)) == without_times(json.loads(whole.stdout))
     assert 0 <= asked - full <= AT_ONCE
     assert asked - before < full

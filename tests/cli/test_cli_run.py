@@ -1,7 +1,6 @@
 """`polyclinic run` as a user meets it: the same log whatever happens on the way."""
 
 import json
-import random
 import signal
 import subprocess
 import sys
@@ -9,8 +8,6 @@ import time
 
 import pytest
 from tests.tables import each_row
-
-from polyclinic.testing.process import EndpointProcess
 
 RUN = ("run", "--residents", "150", "--days", "3", "--load", "0.05", "--seed", "4")
 SMALL = ("run", "--residents", "100", "--days", "2", "--load", "0.05", "--seed", "4")
@@ -105,18 +102,19 @@ def begin(folder, *options, town=RUN):
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
+def written(folder):
+    return sum(path.stat().st_size for path in folder.glob("run.sqlite*"))
+
+
 @pytest.mark.slow
 def test_killed_at_any_moment_it_goes_on_to_the_same_end(run, whole, tmp_path):
-    moments = random.Random(1)
     folder = tmp_path / "kept"
     process = begin(folder)
-    for _ in range(2):
-        time.sleep(moments.uniform(0.4, 1.6))
+    for least in (60_000, 300_000):
+        while process.poll() is None and written(folder) < least:
+            time.sleep(0.01)
         process.kill()
         process.communicate()
-        if not (folder / "run.sqlite").exists():
-            process = begin(folder)
-            continue
         process = subprocess.Popen(
             [sys.executable, "-m", "polyclinic", "run", "--resume", str(folder)],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
@@ -127,13 +125,12 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_end(run, whole, tmp_path):
 
 
 @pytest.mark.slow
-def test_stopped_by_hand_it_says_how_to_go_on(run, whole, tmp_path):
-    with EndpointProcess(latency=0.2) as endpoint:
+def test_stopped_by_hand_it_says_how_to_go_on(run, tmp_path, serving):
+    with serving(plan=["hang"]) as endpoint:  # without its first answer the run does not end
         folder = tmp_path / "kept"
         process = begin(folder, "--nurse", "direct/n", "--base-url", endpoint.url, town=SMALL)
-        deadline = time.monotonic() + 60
-        while not endpoint.counters()["requests"] and time.monotonic() < deadline:
-            time.sleep(0.05)
+        while not endpoint.requests and process.poll() is None:
+            time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=60)
         assert process.returncode == 130

@@ -1,6 +1,7 @@
 """The same history whatever the order of answers; nobody is lost; waits are those of theory."""
 
 import asyncio
+import heapq
 import math
 import time
 
@@ -445,13 +446,24 @@ async def test_the_wait_for_a_doctor_is_that_of_erlang(small):
     )
     hospital = small.hospital(doctors=("respiratory",) * c, hours=(0, DAY), way=0, durations=durations)
 
+    def length(number, seed):
+        return round(np.random.default_rng([number, seed]).exponential(service))
+
+    def in_turn(at, seed):
+        """Who came at these times waits so long for the first doctor who is free (Kiefer and Wolfowitz 1955)."""
+        free = [0] * c
+        for number, (t, _) in enumerate(at):
+            called = max(t, heapq.heappop(free))
+            heapq.heappush(free, called + length(number, seed))
+            if DAY / 2 < called < days * DAY:
+                yield called - t
+
     async def compute(request):
-        rng = np.random.default_rng([int(request.resident[1:]), seed])
-        seen = (ConsultationHeld(department="respiratory", turns=round(rng.exponential(service))),)
+        seen = (ConsultationHeld(department="respiratory", turns=length(int(request.resident[1:]), seed)),)
         return Episode(key=request.key, department="respiratory", seen=seen)
 
     means = []
-    for seed in range(9):
+    for seed in range(3):
         gaps = np.random.default_rng(seed).exponential(service / (c * rho), size=int(days * DAY * c * rho / service))
         at = [(int(t), "mild") for t in np.cumsum(gaps) if t < days * DAY]
         town = small.Town(at=at, worse=0.0, delay=0)
@@ -463,10 +475,9 @@ async def test_the_wait_for_a_doctor_is_that_of_erlang(small):
         ]
         assert len(waits) > 900
         means.append(np.mean(waits))
-    expected = erlang_c_wait(c * rho / service, 1 / service, c)
-    error = np.std(means, ddof=1) / math.sqrt(len(means))
-    assert error < 0.12 * expected, error
-    assert abs(np.mean(means) - expected) < 3 * error, (np.mean(means), expected, error)
+        assert means[-1] == pytest.approx(np.mean(list(in_turn(at, seed))), rel=0.02)
+    # Three runs of a week are a tenth off, more or less; what theory says to the point, floor/test_theory.py asks.
+    assert np.mean(means) == pytest.approx(erlang_c_wait(c * rho / service, 1 / service, c), rel=0.25)
 
 
 @pytest.mark.slow
@@ -495,7 +506,7 @@ async def test_events_cost_the_same_however_many_there_are(small):
         assert run.summary.arrived >= visits
         return (time.process_time() - began) / visits
 
-    await cost(200)
-    few, many = await cost(500), await cost(3000)
+    await cost(100)
+    few, many = await cost(400), await cost(2000)
     assert 10_000 * many < 10
     assert many < 1.5 * few

@@ -129,7 +129,7 @@ def test_nothing_is_dissolved_in_a_stroke_before_the_head_was_seen(reader):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("seed", "n"), [(4711, 600), (815, 600)])
+@pytest.mark.parametrize(("seed", "n"), [(4711, 300), (815, 300)])
 def test_no_drawn_patient_is_given_what_it_must_not_have(reader, seed, n):
     cautions, rng, withheld, waiting = read_cautions(), random.Random(seed), 0, 0
     names = {e.name.en: e.id for e in KNOWLEDGE.examinations.values()}
@@ -160,8 +160,8 @@ def test_no_drawn_patient_is_given_what_it_must_not_have(reader, seed, n):
         lines = planned.lines(at.given)
         assert len(lines) == len(came.due) - at.given.count(None)
         assert all(lines)
-    assert withheld > 50
-    assert waiting > 50
+    assert withheld > 25
+    assert waiting > 25
 
 
 @pytest.mark.slow

@@ -459,10 +459,10 @@ def test_any_text_is_read_or_unreadable(text, asked):
     ["{", '{"a":', "A, ", "the answer is ", "\\boxed{", "<think>", "not ", "A\n", "选", "A or B. ", "x ", "“", "if "],
 )
 def test_a_long_reply_is_read_in_bearable_time(piece):
-    began = time.monotonic()
+    began = time.process_time()
     with contextlib.suppress(UnreadableReply):
         read_answer(piece * (100_000 // len(piece)), DRUGS)
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_a_format_is_shown_as_it_is_written():

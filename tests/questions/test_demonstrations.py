@@ -102,8 +102,8 @@ def test_many_examples_are_searched_in_time(shared_data):
     stems = [msgspec.json.decode(line)["question"] for line in lines]
     examples = [example(stem, id=str(place)) for place, stem in enumerate(stems)]
     neighbours = Neighbours(examples)
-    began = time.monotonic()
+    began = time.process_time()
     for stem in stems[:50]:
         first = neighbours.nearest(asked(stem + " Why?"), 1)[0]
         assert first.question.stem == stem
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.tables import each_row
 
@@ -45,6 +45,7 @@ def brute_force(passages, query, scored=None):
 
 
 @pytest.mark.slow
+@settings(max_examples=30)
 @given(PASSAGES, TEXTS, st.integers(1, 6))
 def test_scores_are_those_of_a_brute_force(passages, query, k):
     numbered = dict(enumerate(passages))

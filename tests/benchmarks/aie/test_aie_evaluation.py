@@ -15,7 +15,7 @@ from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Choice, DoctorTurn, Purpose
 
-N = 8
+N = 6
 SPLITTERS = {"en": "nltk", "zh": "rjieba"}
 
 

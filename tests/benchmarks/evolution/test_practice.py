@@ -107,9 +107,9 @@ async def test_who_goes_on_ends_as_if_it_had_never_been_cut_off(patients, tmp_pa
         pass
 
     train, test = patients
-    patients = train[:100], test[:30]
-    whole, expected = await practise(patients, batch=batch, test_every=40)
-    for last in (1, 40, 97):
+    patients = train[:60], test[:20]
+    whole, expected = await practise(patients, batch=batch, test_every=25)
+    for last in (1, 25, 57):
 
         def cut(done, last=last):
             if done >= last:
@@ -117,9 +117,9 @@ async def test_who_goes_on_ends_as_if_it_had_never_been_cut_off(patients, tmp_pa
 
         folder = tmp_path / f"{last}"
         with open_memory(folder, ABOUT) as memory, pytest.raises(Cut):
-            await practise(patients, memory, batch=batch, test_every=40, advance=cut)
+            await practise(patients, memory, batch=batch, test_every=25, advance=cut)
         with open_memory(folder, ABOUT) as memory:
-            _, points = await practise(patients, memory, batch=batch, test_every=40)
+            _, points = await practise(patients, memory, batch=batch, test_every=25)
             assert list(entries_of(memory)) == list(entries_of(whole))
         assert msgspec.json.encode(points) == msgspec.json.encode(expected)
 

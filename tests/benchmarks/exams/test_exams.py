@@ -330,7 +330,7 @@ async def test_nothing_that_gives_the_answer_away_is_in_a_prompt(shared_data, da
     path = shared_data / "qa" / FILES[dataset]
     secrets = given_away(dataset, path)
     questions = [one for one in read_exam(path, layout=dataset) if not secrets or one.question.id in secrets]
-    questions = derive(5, dataset).sample(questions, 10)
+    questions = derive(5, dataset).sample(questions, 6)
     few = {"medprompt": ["shuffles=2"], "medagents": ["max_rounds=1"]}
     for name in METHODS:
         for one in questions:

@@ -45,8 +45,8 @@ def entries(request):
 @pytest.mark.slow
 @pytest.mark.parametrize("entries", ["en", "zh"], indirect=True)
 def test_a_title_is_itself_in_any_order_of_its_parts(entries):
-    turned = [(entry.title, order) for entry in entries for order in other_orders(entry.title)]
-    assert len(turned) > 6000
+    turned = [(entry.title, order) for entry in entries[::2] for order in other_orders(entry.title)]
+    assert len(turned) > 3000
     assert not [pair for pair in turned if relation(*pair) is not Relation.SAME]
 
 
@@ -54,9 +54,9 @@ def test_a_title_is_itself_in_any_order_of_its_parts(entries):
 @pytest.mark.parametrize("entries", ["en", "zh"], indirect=True)
 def test_different_titles_are_not_the_same(entries):
     titles, rng = sorted({entry.title for entry in entries}), random.Random(0)
-    drawn = Counter(relation(*rng.sample(titles, 2)) for _ in range(2000))
+    drawn = Counter(relation(*rng.sample(titles, 2)) for _ in range(1000))
     assert drawn[Relation.SAME] <= 1
-    assert drawn[Relation.DIFFERENT] >= 1990
+    assert drawn[Relation.DIFFERENT] >= 995
 
 
 @pytest.mark.slow

@@ -140,7 +140,7 @@ async def check_case(case, *, every, asked_before=None):
     for name, expected in wanted.items():
         if asked_before is not None:
             asked_before[name] += 1
-            if asked_before[name] > 2:
+            if asked_before[name] > 1:
                 continue
         called = any(key_of(f.examination) in WHOLE_BODY for f in findings)
         if key_of(name) in WHOLE_BODY and not called:
@@ -168,7 +168,7 @@ async def check_case(case, *, every, asked_before=None):
 @pytest.mark.slow
 @pytest.mark.parametrize("file", SHIPPED)
 async def test_every_shipped_finding_is_found_by_each_of_its_names_and_nothing_else(file):
-    """Each name is asked for in two cases of a file."""
+    """Each name is asked for in one case of a file."""
     asked, shapes, names_asked = 0, set(), Counter()
     for case in read_cases(SHIPPED[file]):
         # The cases differ in results; in names, which decide what is found, only some do.
@@ -176,7 +176,7 @@ async def test_every_shipped_finding_is_found_by_each_of_its_names_and_nothing_e
         own = "own" if file.startswith("inpatients") else "known"
         asked += await check_case(case, every=own if shape not in shapes else "", asked_before=names_asked)
         shapes.add(shape)
-    assert asked > 1.5 * len(names_asked) > 100
+    assert asked > 0.75 * len(names_asked) > 50
 
 
 @pytest.mark.slow

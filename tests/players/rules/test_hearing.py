@@ -71,7 +71,7 @@ def test_what_says_nothing_names_nothing(text, language):
 
 @each_row("said", ["if you ", "in the meantime, ", "and so then ", "please ", "1. ", "，", "您可以考虑", "a"])
 def test_who_repeats_itself_without_end_is_heard_all_the_same(said):
-    begun = time.perf_counter()
+    begun = time.process_time()
     for language in LANGUAGES:
         hear(said * (20_000 // len(said)), language)
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5

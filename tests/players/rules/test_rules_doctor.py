@@ -33,11 +33,11 @@ def reader(knowledge):
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_it_comes_close_to_a_reader_of_everything(knowledge, language):
-    cases = list(generate(knowledge, n=160, seed=912_673, language=language))
+    cases = list(generate(knowledge, n=100, seed=912_673, language=language))
     minds = Minds(knowledge=knowledge, seed=2)
     visits = [await see(case, minds) for case in cases]
     right = sum(verdict(v.report, v.truth, knowledge) is Verdict.RIGHT for v in visits)
-    assert 100 * right / 160 >= measure(cases, knowledge).percent - 5
+    assert right >= measure(cases, knowledge).percent - 5
     assert statistics.mean(v.turns for v in visits) <= 8
     assert max(v.turns for v in visits) <= 10
 
