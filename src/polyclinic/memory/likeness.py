@@ -251,6 +251,8 @@ class LearntLikeness:
 
     def _shares(self, scores: Shares) -> Shares:
         whole = self._trust * scores + np.log(self.usual + 1)
-        shares: Shares = np.exp(whole - whole.max(axis=-1, keepdims=True, initial=-np.inf))
+        # Of few kinds and many cases, whole rows of cases are compared, kind by kind.
+        most = np.ascontiguousarray(whole.T).max(axis=0, initial=-np.inf)
+        shares: Shares = np.exp(whole - most[..., None])
         shares /= shares.sum(axis=-1, keepdims=True)
         return shares
