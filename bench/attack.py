@@ -22,6 +22,7 @@ PARTS = {
     "endpoints": ("attack_texts", "endpoints", 60),
     "bombs": ("attack_texts", "bombs", 12),
     "signals": ("attack_signals", "signals", 100),
+    "races": ("attack_races", "races", 50),
     "kills": ("attack_kills", "kills", 60),
 }
 """By name: the file, the function, and how often."""

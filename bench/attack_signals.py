@@ -41,6 +41,8 @@ class _Stopped(NamedTuple):
 
 def signals(seed: int, n: int) -> list[Tried]:
     """Stops commands by signals, once and often: soon, in one line, and as it was until then."""
+    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(one, signal.SIG_DFL)  # what a shell has ignored in the background, commands would ignore too
     rng, failed, early, over = random.Random(seed), [], 0, 0
     with tempfile.TemporaryDirectory() as folder, EndpointProcess(latency=LATENCY) as endpoint:
         stopped = [*scenes_of(Path(folder), endpoint.url), _serving(endpoint.url)]

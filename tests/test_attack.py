@@ -30,4 +30,4 @@ def test_names_of_the_diagnosis_are_withheld_or_named_as_doubtful():
 
 
 def test_every_part_is_there():
-    assert {"corruption", "readers", "leaks", "texts", "endpoints", "bombs", "signals", "kills"} == set(PARTS)
+    assert {"corruption", "readers", "leaks", "texts", "endpoints", "bombs", "signals", "races", "kills"} == set(PARTS)
