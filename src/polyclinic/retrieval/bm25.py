@@ -21,6 +21,7 @@ import msgspec
 
 from polyclinic.errors import BadInput
 from polyclinic.retrieval.fresh import FIELDS, TEXT, TITLE, Fresh, Statistics
+from polyclinic.retrieval.segment_seals import check_segments
 from polyclinic.retrieval.words import analyzer, cut, tantivy, terms
 
 NUMBER = "n"
@@ -59,7 +60,7 @@ class WordIndex:
     """An index of words, in a folder, or in memory where none is named. It can be searched while it is added to.
 
     Raises:
-        BadInput: the folder holds something else.
+        BadInput: the folder holds something else, or not what was written there.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -75,6 +76,8 @@ class WordIndex:
             folder.mkdir(exist_ok=True)
         self._statistics: Statistics | None = None
         with _damage(folder):
+            if folder is not None:
+                check_segments(folder)
             self._index: Any = t.Index(self._schema, path=None if folder is None else str(folder))
             self._index.register_tokenizer(_ANALYZER, analyzer())
             self._index.config_reader("manual")

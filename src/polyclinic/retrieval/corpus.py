@@ -212,6 +212,9 @@ class Corpus:
 
     def _passages(self, ranked: Ranked) -> tuple[Passage, ...]:
         there = self._store.get([number for number, _ in ranked])
+        if len(there) < len(ranked) and self._store.change() == self._seen:
+            problem = "the corpus is damaged: a passage that was added is not there; add its files to a new one"
+            raise BadInput(problem, path=self._store.path)
         return tuple(_shown(there[number], score, self.name) for number, score in ranked if number in there)
 
     def _open_words(self) -> WordIndex:

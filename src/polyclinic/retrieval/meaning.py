@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -19,6 +20,7 @@ PROBE = "A patient with fever and a dry cough. 一位发热、干咳的病人。
 
 _SAME = 0.995
 """Cosine of the probe's vector with the one kept; less than rounding on another machine never gives."""
+_AT_ONCE = 2**20
 _TOGETHER = 512
 """Passages whose vectors are made, and committed, at a time."""
 
@@ -147,7 +149,10 @@ class CorpusVectors:
             index: ExactVectors | NearVectors = ExactVectors(dimensions, room=self._store.embedded() + _TOGETHER)
         else:
             kept = self._graph()
-            if kept.is_file():
+            if kept is not None and _sum(kept) != _sealed(kept):
+                kept.unlink(missing_ok=True)  # damaged: it is made anew
+                kept = None
+            if kept is not None:
                 return NearVectors(dimensions, self._store.vectors_of, stored=str(kept))
             index = NearVectors(dimensions, self._store.vectors_of)
         for numbers, vectors in self._store.vectors():
@@ -156,17 +161,30 @@ class CorpusVectors:
             self._keep(index)
         return index
 
-    def _graph(self) -> Path:
-        """Returns the file of the graph of what is stored now; a graph of something else has another name."""
-        return self._folder / f"vectors-{self._store.written()}.usearch"
+    def _graph(self) -> Path | None:
+        """Returns the file of the graph of what is stored now, where there is one; its name has its checksum."""
+        return next(iter(sorted(self._folder.glob(f"vectors-{self._store.written()}-*.usearch"))), None)
 
     def _keep(self, index: NearVectors) -> None:
-        kept = self._graph()
-        if kept.is_file():
+        if self._graph() is not None:
             return
-        making = kept.with_suffix(".making")
+        making = self._folder / f"vectors-{self._store.written()}.making"
         index.save(str(making))
+        kept = making.with_name(f"{making.stem}-{_sum(making)}.usearch")
         making.replace(kept)
         for other in self._folder.glob("vectors-*.usearch"):
             if other != kept:
                 other.unlink()
+
+
+def _sum(path: Path) -> str:
+    found = 0
+    with path.open("rb") as file:
+        while some := file.read(_AT_ONCE):
+            found = zlib.crc32(some, found)
+    return f"{found:08x}"
+
+
+def _sealed(path: Path) -> str:
+    """Returns the checksum that the name of a graph tells."""
+    return path.stem.rpartition("-")[2]

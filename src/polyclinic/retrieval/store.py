@@ -1,7 +1,8 @@
 """The passages of a corpus and their vectors, in a SQLite file: what is committed there is the truth.
 
 The index of words is made from it. A passage that the index does not have yet, or has to forget, is in `pending`, put
-there by the same transaction: whoever opens the corpus after a process died in between makes up for it.
+there by the same transaction: whoever opens the corpus after a process died in between makes up for it. Passages,
+vectors and facts are sealed: what is not what was stored is an error, and no answer.
 """
 
 from __future__ import annotations
@@ -11,42 +12,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from polyclinic.errors import BadInput, UserError
-from polyclinic.sqlite_file import claim, connect, transaction
-
-APPLICATION = 0x706F6C63
-"""Marks a SQLite file as a corpus of ours."""
+from polyclinic.retrieval.store_tables import facts_are_whole, made, seal, seal_facts
+from polyclinic.sqlite_file import connect, read_errors, transaction
 
 Vectors = NDArray[np.float32]
 """A vector a row."""
 
-_TABLES = (
-    "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE passages (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL, "
-    "text TEXT NOT NULL, batch INTEGER NOT NULL)",
-    "CREATE INDEX passages_batch ON passages (batch)",
-    "CREATE TABLE vectors (n INTEGER PRIMARY KEY, vector BLOB NOT NULL)",
-    "INSERT INTO facts VALUES ('written', '0')",
-    "CREATE TRIGGER put AFTER INSERT ON vectors BEGIN UPDATE facts SET value = value + 1 WHERE name = 'written'; END",
-    "CREATE TRIGGER gone AFTER DELETE ON vectors BEGIN UPDATE facts SET value = value + 1 WHERE name = 'written'; END",
-    "CREATE TABLE pending (n INTEGER PRIMARY KEY)",
-)
-_FILES = (
-    "CREATE TABLE files (n INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, key TEXT NOT NULL UNIQUE)",
-    "ALTER TABLE passages ADD COLUMN file INTEGER NOT NULL DEFAULT 0",
-    "CREATE INDEX passages_file ON passages (file)",
-)
-"""What came later: from which file a passage is, 0 where from none."""
-_HAS_FILES = "SELECT count(*) FROM sqlite_master WHERE name = 'files'"
 _PUT = """\
-INSERT INTO passages (id, title, text, batch, file) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE
-SET title = excluded.title, text = excluded.text, batch = excluded.batch, file = excluded.file
+INSERT INTO passages (id, title, text, batch, file, seal) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE
+SET title = excluded.title, text = excluded.text, batch = excluded.batch, file = excluded.file, seal = excluded.seal
 WHERE title != excluded.title OR text != excluded.text"""
 _COUNT = "SELECT count(*), coalesce(sum(n > ?), 0) FROM passages WHERE batch = ?"
 _FORGET_CHANGED = "DELETE FROM vectors WHERE n IN (SELECT n FROM passages WHERE batch = ?)"
@@ -56,8 +37,13 @@ _OF_FILES = """\
 SELECT files.name, passages.n FROM files JOIN passages ON passages.file = files.n
 WHERE files.name IN (SELECT value FROM json_each(?))"""
 _FORGET_FILES = "DELETE FROM files WHERE n NOT IN (SELECT file FROM passages)"
-_GET = "SELECT n, id, title, text FROM passages WHERE n IN (SELECT value FROM json_each(?))"
-_GET_VECTORS = "SELECT n, vector FROM vectors WHERE n IN (SELECT value FROM json_each(?)) ORDER BY n"
+_GET = "SELECT n, id, title, text, seal FROM passages WHERE n IN (SELECT value FROM json_each(?))"
+_GET_VECTORS = "SELECT n, vector, seal FROM vectors WHERE n IN (SELECT value FROM json_each(?)) ORDER BY n"
+_WITHOUT_VECTOR = """\
+SELECT n, id, title, text, seal FROM passages WHERE n NOT IN (SELECT n FROM vectors) ORDER BY n LIMIT ?"""
+_PUT_VECTOR = """\
+INSERT OR REPLACE INTO vectors (n, vector, seal)
+SELECT n, ?1, seal(n, ?1) FROM passages WHERE n = ?2 AND title = ?3 AND text = ?4"""
 _TOGETHER = 2_000  # rows written or read at a time
 _SHOWN = 5
 
@@ -106,21 +92,19 @@ class PassageStore:
     """The file of a corpus, made where there is none.
 
     Raises:
-        BadInput: it is something else, or cannot be written.
+        BadInput: it is something else, or cannot be written; later, that what is read is not what was stored.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
             self._file = connect(path)
-            if not claim(self._file, APPLICATION, [(table,) for table in _TABLES]):
+            if not made(self._file):
                 self._file.close()
                 raise BadInput("a SQLite file, but no corpus; name another", path=path)
-            if not self._file.execute(_HAS_FILES).fetchone()[0]:
-                with transaction(self._file):
-                    if not self._file.execute(_HAS_FILES).fetchone()[0]:
-                        for table in _FILES:
-                            self._file.execute(table)
+            if not facts_are_whole(self._file):
+                self._file.close()
+                raise self._damaged("what it says of its vectors is")
         except sqlite3.Error as error:
             raise self._named(error) from None
 
@@ -129,22 +113,24 @@ class PassageStore:
         self._file.close()
 
     def __len__(self) -> int:
-        return int(self._file.execute("SELECT count(*) FROM passages").fetchone()[0])
+        return int(self._read("SELECT count(*) FROM passages")[0][0])
 
     def fact(self, name: str) -> str | None:
         """Returns what is known of the corpus under a name."""
-        row = self._file.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return None if row is None else str(row[0])
+        rows = self._read("SELECT value FROM facts WHERE name = ?", (name,))
+        return str(rows[0][0]) if rows else None
 
     def set_facts(self, facts: Mapping[str, str]) -> None:
         """Writes down what is known of the corpus."""
         with self._writing():
             self._file.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts.items())
+            seal_facts(self._file)
 
     def forget(self, name: str) -> None:
         """Forgets what is known of the corpus under a name."""
         with self._writing():
             self._file.execute("DELETE FROM facts WHERE name = ?", (name,))
+            seal_facts(self._file)
 
     def put(self, passages: Iterable[NewPassage]) -> tuple[Added, list[int]]:
         """Adds passages, all or none; one whose id is there takes its place. Returns the numbers of what changed too.
@@ -175,7 +161,7 @@ class PassageStore:
 
     def files(self) -> dict[str, str]:
         """Returns what the files are called of which there are passages, by their keys."""
-        return dict(self._file.execute("SELECT key, name FROM files").fetchall())
+        return dict(self._read("SELECT key, name FROM files"))
 
     def remove(self, ids: Sequence[str]) -> list[int]:
         """Takes passages out, all of these ids or none, and returns their numbers.
@@ -218,7 +204,7 @@ class PassageStore:
         given = 0
         for some in _in_batches(passages):
             given += len(some)
-            self._file.executemany(_PUT, ((*passage, batch, file) for passage in some))
+            self._file.executemany(_PUT, ((*passage, batch, file, seal(*passage)) for passage in some))
             if file:
                 self._file.executemany(_OWN, ((file, passage.id, file) for passage in some))
         return given
@@ -239,16 +225,17 @@ class PassageStore:
 
     def get(self, numbers: Sequence[int]) -> dict[int, StoredPassage]:
         """Returns the passages of these numbers, as far as they are there."""
-        return {row[0]: StoredPassage(*row) for row in self._file.execute(_GET, (_encode(numbers),))}
+        with read_errors(self.path):
+            return {passage.n: passage for passage in self._whole(self._file.execute(_GET, (_encode(numbers),)))}
 
     def every(self) -> Iterator[StoredPassage]:
         """Yields all passages, in the order of their numbers."""
-        for row in self._file.execute("SELECT n, id, title, text FROM passages ORDER BY n"):
-            yield StoredPassage(*row)
+        with read_errors(self.path):
+            yield from self._whole(self._file.execute("SELECT n, id, title, text, seal FROM passages ORDER BY n"))
 
     def pending(self, most: int) -> list[int]:
         """Returns the numbers, at most so many, that the index of words does not know in their present state."""
-        return [n for (n,) in self._file.execute("SELECT n FROM pending ORDER BY n LIMIT ?", (most,))]
+        return [n for (n,) in self._read("SELECT n FROM pending ORDER BY n LIMIT ?", (most,))]
 
     def settle(self, numbers: Sequence[int]) -> None:
         """Takes note that the index of words knows these."""
@@ -262,16 +249,14 @@ class PassageStore:
 
     def without_vector(self, most: int) -> list[StoredPassage]:
         """Returns passages, at most so many, that have no vector yet."""
-        rows = self._file.execute(
-            "SELECT n, id, title, text FROM passages WHERE n NOT IN (SELECT n FROM vectors) ORDER BY n LIMIT ?", (most,)
-        )
-        return [StoredPassage(*row) for row in rows]
+        with read_errors(self.path):
+            return list(self._whole(self._file.execute(_WITHOUT_VECTOR, (most,))))
 
     def put_vectors(self, passages: Sequence[StoredPassage], vectors: Vectors) -> None:
         """Keeps the vectors of passages, of those among them that are still there as they were."""
         with self._writing():
             self._file.executemany(
-                "INSERT OR REPLACE INTO vectors SELECT n, ? FROM passages WHERE n = ? AND title = ? AND text = ?",
+                _PUT_VECTOR,
                 ((v.astype("<f4").tobytes(), p.n, p.title, p.text) for p, v in zip(passages, vectors, strict=True)),
             )
 
@@ -280,6 +265,7 @@ class PassageStore:
         with self._writing():
             self._file.execute("DELETE FROM vectors")
             self._file.execute("DELETE FROM facts WHERE name = 'probe'")
+            seal_facts(self._file)
 
     def written(self) -> int:
         """Returns how often a vector was written or taken out: another number for every other set of vectors."""
@@ -287,21 +273,23 @@ class PassageStore:
 
     def vectors(self) -> Iterator[tuple[list[int], Vectors]]:
         """Yields numbers and their vectors, in the order of the numbers, some thousands at a time."""
-        rows = self._file.execute("SELECT n, vector FROM vectors ORDER BY n")
-        while some := rows.fetchmany(_TOGETHER):
-            yield _matrix(some)
+        with read_errors(self.path):
+            rows = self._file.execute("SELECT n, vector, seal FROM vectors ORDER BY n")
+            while some := rows.fetchmany(_TOGETHER):
+                yield self._matrix(some)
 
     def vectors_of(self, numbers: Sequence[int]) -> tuple[list[int], Vectors]:
         """Returns numbers and vectors, of those of the numbers that have one."""
-        return _matrix(self._file.execute(_GET_VECTORS, (_encode(numbers),)).fetchall())
+        with read_errors(self.path):
+            return self._matrix(self._file.execute(_GET_VECTORS, (_encode(numbers),)).fetchall())
 
     def embedded(self) -> int:
         """Returns how many passages have a vector."""
-        return int(self._file.execute("SELECT count(*) FROM vectors").fetchone()[0])
+        return int(self._read("SELECT count(*) FROM vectors")[0][0])
 
     def change(self) -> int:
         """Returns a number that is another one after somebody else has written."""
-        return int(self._file.execute("PRAGMA data_version").fetchone()[0])
+        return int(self._read("PRAGMA data_version")[0][0])
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -310,6 +298,27 @@ class PassageStore:
                 yield
         except sqlite3.Error as error:
             raise self._named(error) from None
+
+    def _read(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+        with read_errors(self.path):
+            return self._file.execute(query, values).fetchall()
+
+    def _whole(self, rows: Iterable[tuple[int, str, str, str, int]]) -> Iterator[StoredPassage]:
+        for n, id, title, text, sealed in rows:
+            if seal(id, title, text) != sealed:
+                raise self._damaged(f"passage {id!r} is")
+            yield StoredPassage(n, id, title, text)
+
+    def _matrix(self, rows: Sequence[tuple[int, bytes, int]]) -> tuple[list[int], Vectors]:
+        if any(seal(n, vector) != sealed for n, vector, sealed in rows):
+            raise self._damaged("a vector is")
+        together = np.frombuffer(b"".join(vector for _, vector, _ in rows), dtype="<f4")
+        return [n for n, _, _ in rows], together.reshape(len(rows), -1).astype(np.float32, copy=False)
+
+    def _damaged(self, what: str) -> BadInput:
+        return BadInput(
+            f"the corpus is damaged: {what} not what was stored; add its files to a new one", path=self.path
+        )
 
     def _named(self, error: sqlite3.Error) -> BadInput:
         return BadInput(f"cannot be used as a corpus ({error})", path=self.path)
@@ -334,11 +343,6 @@ def _crossed_off(passages: Iterable[NewPassage], before: dict[str, int]) -> Iter
 
 def _encode(values: Sequence[object]) -> str:
     return msgspec.json.encode(values).decode()
-
-
-def _matrix(rows: Sequence[tuple[int, bytes]]) -> tuple[list[int], Vectors]:
-    together = np.frombuffer(b"".join(vector for _, vector in rows), dtype="<f4")
-    return [n for n, _ in rows], together.reshape(len(rows), -1).astype(np.float32, copy=False)
 
 
 def _in_batches(passages: Iterable[NewPassage]) -> Iterator[list[NewPassage]]:
