@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import hashlib
+import importlib.metadata
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -36,6 +38,31 @@ def of_file(path: Path) -> str:
         return hashlib.blake2b(path.read_bytes(), digest_size=_BYTES).hexdigest()
     except OSError as error:
         raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
+
+
+@functools.cache
+def check_installed(package: str, *names: str) -> None:
+    """Checks that files of an installed package are those that were installed, by the SHA-256 that was noted then.
+
+    Args:
+        package: as the package index calls it.
+        names: how the files' names end.
+
+    Raises:
+        BadInput: one of them is another; names it.
+    """
+    for file in importlib.metadata.files(package) or ():
+        if file.hash is None or file.hash.mode != "sha256" or not file.name.endswith(names):
+            continue
+        path = Path(str(file.locate()))
+        try:
+            with path.open("rb") as opened:
+                found = hashlib.file_digest(opened, "sha256").digest()
+        except OSError as error:
+            raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
+        if base64.urlsafe_b64encode(found).decode().rstrip("=") != file.hash.value:
+            again = f"install it anew: pip install --force-reinstall --no-deps {package}"
+            raise BadInput(f"is not the file that was installed (its sha256 is another); {again}", path=path)
 
 
 def others(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

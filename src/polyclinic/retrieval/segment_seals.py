@@ -14,19 +14,19 @@ _AT_ONCE = 2**20
 _LONGEST_FOOTER = 2**12
 
 
-class _Segment(msgspec.Struct):
+class _MetaSegment(msgspec.Struct):
     segment_id: str
 
 
-class _Meta(msgspec.Struct):
-    segments: list[_Segment]
+class _IndexMeta(msgspec.Struct):
+    segments: list[_MetaSegment]
 
 
 class _Footer(msgspec.Struct):
     crc: int
 
 
-_meta, _footer = msgspec.json.Decoder(_Meta), msgspec.json.Decoder(_Footer)
+_meta, _footer = msgspec.json.Decoder(_IndexMeta), msgspec.json.Decoder(_Footer)
 
 
 def check_segments(folder: Path) -> None:
