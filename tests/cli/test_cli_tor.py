@@ -48,6 +48,8 @@ def fill(schema, defs):
             return [fill(schema["items"], defs) for _ in range(schema.get("minItems", 0))]
         case "number":
             return 4.0
+        case "boolean":
+            return True
     return "text"
 
 

@@ -22,6 +22,10 @@ COMMANDS = {
         "--judge",
         "direct/j",
     ),
+    "eval aie, judged": (
+        *("eval", "aie", "--cases", "shipped", "--limit", "2", "--patient", "rules", "--judge", "direct/j"),
+        *("--doctor", "direct/a", "direct/b"),
+    ),
     "study ablation": ("study", "ablation", "--questions", "MEDQA", "--model", "direct/a"),
     "study experts": (
         *("study", "experts", "--questions", "MEDQA", "--model", "direct/a"),
@@ -77,20 +81,24 @@ def stopped_and_gone_on(run, words, endpoint, *, code, limit=()):
 SLOW = ("eval medqa", "eval tor, judged", "study medagents", "study tor")
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in COMMANDS])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in TOKENS])
 def test_a_spent_budget(run, serving, medqa, tmp_path, name):
     with serving(answers) as endpoint:
         words = command(name, medqa, tmp_path, endpoint)
         stopped_and_gone_on(run, words, endpoint, code=1, limit=("--max-tokens", TOKENS[name]))
 
 
-@pytest.mark.parametrize("name", ["eval medqa", "eval tor"])
+BY_HAND = {"eval medqa": 3, "eval tor": 3, "eval tor, judged": 2, "eval aie, judged": 8}
+"""In which request it comes; what is judged then is not asked for any more."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * ("aie" in name)) for name in BY_HAND])
 def test_somebody_stops_it(run, serving, medqa, tmp_path, name):
     requests = []
 
     def answer_until_stopped(body):
         requests.append(body)
-        if len(requests) == 3:
+        if len(requests) == BY_HAND[name]:
             os.kill(os.getpid(), signal.SIGINT)
         return answers(body)
 

@@ -22,7 +22,7 @@ from polyclinic.errors import PolyclinicError, RunStopped, StoppedByHand
 from polyclinic.files import write_text
 from polyclinic.players.patient_trust import PatientTrust, trust_fields
 from polyclinic.results.folder import ItemMeasure, ItemRow
-from polyclinic.tasks import AT_ONCE, run_until_error
+from polyclinic.tasks import AT_ONCE, interruptible, run_until_error
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -113,7 +113,8 @@ class Benchmark(Generic[Item, Who, Played, Scored, Summary]):
         if not self.sums_up_parts or not any(plays.values()):
             return None
         try:
-            return await self.summarise(plays)
+            with interruptible(lambda: False):
+                return await self.summarise(plays)
         except (PolyclinicError, ArithmeticError, LookupError, ValueError):
             return None  # a judge may not be asked any more, or too little is over
 

@@ -20,6 +20,7 @@ from polyclinic.cli.evaluation import cases_of, finish, hold, judge_of, open_pla
 from polyclinic.cli.following import Protocol, WhoPlays, followed, held_by
 from polyclinic.cli.options import POSITIVE, RUN, CaseOptions, Doctors, Metrics, RunOptions, Several, each_once
 from polyclinic.cli.people import read_people, with_agreement
+from polyclinic.cli.stopping import is_stopped
 from polyclinic.errors import UserError
 from polyclinic.files import make_folder, write_text
 from polyclinic.judges.pairs import CRITERIA
@@ -130,7 +131,7 @@ async def aie(
             maker = opened.session.metered(distractors, role="distractors", episode="distractors")
             made = await with_made_questions(read[: cases.limit], maker, read_knowledge(), seed=run.seed)
             asked = list(made.cases)
-        comparing = None if judge is None else UntilStopped(opened.judge(judge))
+        comparing = None if judge is None else UntilStopped(opened.judge(judge), is_stopped=is_stopped)
         benchmark = aie_benchmark(
             asked,
             max_turns=max_turns,

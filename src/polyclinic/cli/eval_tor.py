@@ -39,6 +39,7 @@ from polyclinic.cli.options import (
 )
 from polyclinic.cli.parts import end_of_part
 from polyclinic.cli.people import read_people, with_agreement
+from polyclinic.cli.stopping import is_stopped
 from polyclinic.errors import PlayFailure, RunStopped, UserError
 from polyclinic.judges.explanations import read_ratings
 from polyclinic.judges.until_stopped import UntilStopped
@@ -140,7 +141,9 @@ async def tor(
         for mind, result in results.items():
             model = None
             if judge is not None:
-                model = UntilStopped(session.metered(judge, role="judge", episode=f"judge {mind}"))
+                model = UntilStopped(
+                    session.metered(judge, role="judge", episode=f"judge {mind}"), is_stopped=is_stopped
+                )
             results[mind] = await with_ratings(result, patients, judge=model, people=people, seed=run.seed)
             stopped = stopped or (None if model is None else model.stopped)
         end_of_part(run, stopped)

@@ -20,6 +20,8 @@ from typing import Any
 SECONDS = 4.5
 """Until what was stopped is ended."""
 
+_TO_SUM_UP = 15.0  # seconds more for who has heard of it, and shows what is over
+
 _PATIENCE = 1.0  # seconds in which what is under way may come to a place where it waits, and ends there
 
 INTERRUPTED = 130
@@ -113,6 +115,8 @@ def _insist() -> None:
 
 
 def _end() -> None:
+    if _heard:
+        threading.Event().wait(_TO_SUM_UP)
     # Not `print`: whoever hangs may hold its lock.
     os.write(sys.__stderr__.fileno() if sys.__stderr__ is not None else 2, b"polyclinic: interrupted\n")
     os._exit(INTERRUPTED)

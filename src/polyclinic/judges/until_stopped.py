@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Unpack
 
-from polyclinic.errors import PlayFailure, RunStopped
+from polyclinic.errors import PlayFailure, RunStopped, StoppedByHand
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Wrapper
 
 
@@ -15,20 +16,26 @@ class NotAsked(PlayFailure):
 class UntilStopped(Wrapper):
     """A model that is asked until the run has cost what it may cost; every question behind that is `NotAsked`.
 
+    `is_stopped` says whether somebody stopped the run before.
+
     Attributes:
         stopped: what ended it, None where nothing did.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, is_stopped: Callable[[], bool] = lambda: False) -> None:
         super().__init__(model)
+        self._is_stopped = is_stopped
         self.stopped: RunStopped | None = None
 
     async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
         """Asks the model behind; see `Model.ask`.
 
         Raises:
-            NotAsked: the run has cost what it may cost.
+            NotAsked: the run has cost what it may cost, or somebody stopped it.
         """
+        if self._is_stopped():
+            self.stopped = self.stopped or StoppedByHand("interrupted")
+            raise NotAsked(str(self.stopped))
         try:
             return await self._model.ask(messages, answer=answer, **options)
         except RunStopped as stopped:
