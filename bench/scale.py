@@ -128,7 +128,7 @@ async def _sent(words):
     async with Endpoint(answers=talks_on, prefixes=True) as endpoint:
         model = ("--doctor", "direct/test", "--patient", "direct/test", "--base-url", endpoint.url)
         command = (sys.executable, "-m", "polyclinic", *words, *model, "--seed", "1", "--concurrency", "32")
-        process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.DEVNULL)
+        process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         assert await process.wait() == 0
         return endpoint.answered, endpoint.counters()["prefix_share"]
 

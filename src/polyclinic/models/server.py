@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import aiohttp
 import yarl
@@ -104,18 +104,50 @@ class ModelServer:
 
     async def send(self, path: str, body: dict[str, Any], read: Callable[[bytes], T | Fault]) -> T | Fault | None:
         """Sends one request. None says that it was refused for a parameter, and is to be sent again without it."""
-        fault: Fault
+        answer = await self._exchange("POST", path, wire.encode(body))
+        if isinstance(answer, Fault):
+            return answer
+        if answer.status == 200:
+            result = read(answer.body)
+            if not isinstance(result, Fault):
+                self.limit.went_well()
+            return result
+        if answer.status in {400, 422} and self._parameters.refused(body, answer.body):
+            return None
+        fault = self._fault(answer)
+        if answer.status == 429:
+            self.limit.too_many()
+        if answer.status == 404 and (names := await self.models()):
+            there = ", ".join(names[:20])
+            fault = Fault(fault.error, f"{fault.problem}; it has: {there}", again=False)
+        if answer.status in {401, 404}:
+            self.stopped = fault
+        return fault
+
+    async def request(
+        self, method: str, path: str, data: bytes = b"", *, kind: str = "application/json", largest: int = LARGEST
+    ) -> bytes | Fault:
+        """Sends a request that is no question; returns the body of what comes, of so many bytes at most."""
+        answer = await self._exchange(method, path, data, kind=kind, largest=largest)
+        if isinstance(answer, Fault):
+            return answer
+        return answer.body if answer.status in {200, 201} else self._fault(answer)
+
+    def _fault(self, answer: _Answered) -> Fault:
+        has_key, variable = bool(self._key.text), self._key.variable
+        return wire.fault(
+            answer.status, answer.body, after=answer.after, model=self._model, key_env=variable, has_key=has_key
+        )
+
+    async def _exchange(
+        self, method: str, path: str, data: bytes, *, kind: str = "application/json", largest: int = LARGEST
+    ) -> _Answered | Fault:
         try:
-            async with self.open().post(self._url(path), data=wire.encode(body), allow_redirects=False) as response:
-                raw = await _read(response)
-                if raw is not None:
-                    raw = self._key.cut(raw)
-                if response.status == 200 and raw is not None:
-                    result = read(raw)
-                    if not isinstance(result, Fault):
-                        self.limit.went_well()
-                    return result
-                status, after = response.status, retry_after(response.headers.get("Retry-After"))
+            headers = None if kind == "application/json" else {"Content-Type": kind}
+            sending = self.open().request(method, self._url(path), data=data, headers=headers, allow_redirects=False)
+            async with sending as response:
+                raw = await _read(response, largest)
+                after = retry_after(response.headers.get("Retry-After"))
         except TimeoutError:
             return Fault(TimedOut, f"no answer within {self._timeout:g} seconds")
         except aiohttp.ClientConnectorError as error:
@@ -126,33 +158,29 @@ class ModelServer:
             # Their texts can hold the request's headers, and with them the key.
             return Fault(Broken, f"the connection broke ({type(error).__name__})")
         if raw is None:
-            return Fault(TooLarge, f"an answer of more than {LARGEST >> 20} MiB", again=False)
-        if status in {400, 422} and self._parameters.refused(body, raw):
-            return None
-        fault = wire.fault(
-            status, raw, after=after, model=self._model, key_env=self._key.variable, has_key=bool(self._key.text)
-        )
-        if status == 429:
-            self.limit.too_many()
-        if status == 404 and (names := await self.models()):
-            there = ", ".join(names[:20])
-            fault = Fault(fault.error, f"{fault.problem}; it has: {there}", again=False)
-        if status in {401, 404}:
-            self.stopped = fault
-        return fault
+            return Fault(TooLarge, f"an answer of more than {largest >> 20} MiB", again=False)
+        return _Answered(response.status, self._key.cut(raw), after)
 
     def told(self, fault: Fault) -> str:
         """Returns a fault with where it was met, without the key."""
         return f"{self.address}: {fault.problem.replace(self._key.text, '[key]') if self._key.text else fault.problem}"
 
 
-async def _read(response: aiohttp.ClientResponse) -> bytes | None:
+class _Answered(NamedTuple):
+    """What came of a request: the status, the body without the key, and what Retry-After asks for."""
+
+    status: int
+    body: bytes
+    after: float | None
+
+
+async def _read(response: aiohttp.ClientResponse, largest: int = LARGEST) -> bytes | None:
     """Returns the body; None where it is too large, with the connection closed."""
     pieces: list[bytes] = []
     size = 0
     while piece := await response.content.readany():
         size += len(piece)
-        if size > LARGEST:
+        if size > largest:
             response.close()
             return None
         pieces.append(piece)

@@ -50,5 +50,5 @@ def test_a_prefix_counts_with_all_before_it():
     long, other = "a" * 64, "b" * 64
     assert prefixes.add([{"role": "user", "content": long}]) == 0
     assert prefixes.add([{"role": "user", "content": long + other}]) > 0.4
-    assert prefixes.add([{"role": "user", "content": "c" + long}]) == 0
+    assert prefixes.add([{"role": "user", "content": "c" + long}]) < 0.1
     assert 0 < prefixes.share < 0.3
