@@ -110,6 +110,19 @@ class Direct(Door):
         """What its tokens cost, where that is known."""
         return self._price
 
+    @property
+    def key_variable(self) -> str:
+        """The environment variable whose key is sent; "" where there is none."""
+        return self._key.variable if self._key.text else ""
+
+    def body(self, messages: list[dict[str, Any]], form: Form | None, options: dict[str, Any]) -> dict[str, Any]:
+        """Returns what a request says; messages and options as the wire has them."""
+        return self._parameters.body(messages, form, options)
+
+    def learns(self, body: dict[str, Any], raw: bytes) -> bool:
+        """Takes note of a parameter of a body that was refused; tells whether there is one."""
+        return self._parameters.refused(body, raw)
+
     async def models(self) -> list[str]:
         """Returns the names of the models that the endpoint says it has; none where it does not say."""
         return await self.servers[0].models() or []

@@ -24,6 +24,7 @@ import msgspec
 from aiohttp import web
 
 from polyclinic.seeds import derive
+from polyclinic.testing.batches import Batches
 from polyclinic.testing.faults import ENDPOINT_FAULTS, MIXED, MODEL_FAULTS, completion, failure, misbehave, reply
 from polyclinic.testing.instances import instance
 from polyclinic.testing.prefixes import PromptPrefixes
@@ -51,6 +52,7 @@ class Endpoint:
         capacity: requests at once; 429 for those beyond. None for any number.
         slots: requests that it works at at once; those beyond wait for one. None for any number.
         prefixes: say of each prompt how much of it has been sent before (`cached_tokens`); half of it else.
+        batches: takes batches too; how they go, by the options of `polyclinic.testing.batches`.
         port: 0 for a free one.
     """
 
@@ -70,6 +72,7 @@ class Endpoint:
         capacity: int | None = None,
         slots: int | None = None,
         prefixes: bool = False,
+        batches: Mapping[str, int] | None = None,
         port: int = 0,
     ) -> None:
         self._answers, self._latency, self._spread = answers, latency, spread
@@ -77,6 +80,7 @@ class Endpoint:
         self._key, self._models, self._lacks, self._capacity, self._port = key, models, lacks, capacity, port
         self._slots = contextlib.nullcontext() if slots is None else asyncio.Semaphore(slots)
         self._prefixes = PromptPrefixes() if prefixes else None
+        self.batches = None if batches is None else Batches(self._of_batch, **batches)
         self._rng = random.Random(seed)
         self._seen: Counter[bytes] = Counter()
         self._change = asyncio.Event()
@@ -94,6 +98,8 @@ class Endpoint:
         app.router.add_post("/v1/embeddings", self._chat)
         app.router.add_get("/v1/models", self._list)
         app.router.add_get("/counters", self._count)
+        if self.batches is not None:
+            self.batches.add_to(app)
         # A hung request must not hold up the end of a test.
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0, handler_cancellation=True)
         await self._runner.setup()
@@ -178,6 +184,21 @@ class Endpoint:
             return reply(embedded(body, self._seed))
         share = 0.5 if self._prefixes is None else self._prefixes.add(body["messages"])
         return reply(completion(body, value, cached=share))
+
+    async def _of_batch(self, body: dict[str, Any], raw: bytes) -> tuple[int, bytes]:
+        """Answers one request of a batch; a fault is a 500."""
+        self.requests += 1
+        self.bodies.append(body)
+        for name in self._lacks:
+            if name in body:
+                said = {"error": {"message": f"Unsupported parameter: '{name}'", "param": name}}
+                return 400, msgspec.json.encode(said)
+        fault = self._fault(raw)
+        if fault is not None:
+            self.met[fault] += 1
+            return 500, b'{"error": {"message": "on purpose"}}'
+        self.answered += 1
+        return 200, completion(body, self._value(body, raw))
 
     def _fault(self, raw: bytes) -> str | None:
         if self._plan:

@@ -1,0 +1,332 @@
+"""The batch door: questions that nobody waits for, sent as files, at half the price where that is offered.
+
+What is asked until nobody asks anything more becomes one batch; its answers come when it is over, and what they lead
+to is the next. A batch is known by its id in a file beside the journal, one line each, and a request by what it says:
+a run that was ended looks there first, and asks nothing again that a batch has, or will have, an answer to.
+
+    {"batch":"batch_7","input":"0c1f…","requests":["0c1f…-0","93ab…-0"],"at":"https://api.openai.com/v1"}
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from polyclinic.errors import BadInput, Broken, Rejected, UserError
+from polyclinic.models import wire
+from polyclinic.models.answers import Completion
+from polyclinic.models.batch_wire import BatchLine, BatchList, BatchResponse, BatchState, MadeFile, decoded, multipart
+from polyclinic.models.direct import Direct
+from polyclinic.models.door import Door, Said, sent
+from polyclinic.models.limits import Limit
+from polyclinic.models.model import AskOptions, Price
+from polyclinic.models.retry import Fault
+from polyclinic.models.schema import Form
+
+MOST_REQUESTS, MOST_BYTES = 50_000, 100 * 2**20
+"""Of one file; OpenAI takes 50,000 requests and 200 MB."""
+
+LARGEST_OUTPUT = 2**30
+
+_QUIET = 0.25  # seconds without a further question, after which all are there
+_FIRST_LOOK, _LAST_LOOK = 2.0, 60.0  # seconds between looks at a batch: they double
+_SENT = 3  # batches that a request is part of at most, where it failed or expired
+_NO_ANSWER = 4  # looks in a row at a batch that nobody answered, before it is given up
+_OVER = frozenset({"completed", "failed", "expired", "cancelled"})
+_ENDPOINT = "/v1/chat/completions"
+
+
+class _Kept(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A line of the file beside the journal. Without a batch it says that one is about to be made."""
+
+    input: str
+    requests: list[str]
+    at: str
+    batch: str = ""
+
+
+class _Open:
+    """A request that waits for its answer; what the model does not take is left out when it is made again."""
+
+    def __init__(self, make: Callable[[], dict[str, Any]]) -> None:
+        self.make, self.body, self.sent = make, make(), 0
+        self.answer: asyncio.Future[Completion | Fault] = asyncio.get_running_loop().create_future()
+
+
+class Batched(Door):
+    """A model that is asked by batches; `kept` is the file of their ids.
+
+    Args:
+        direct: the model as it is asked otherwise. Of several servers the first is asked: a batch stays where it is.
+        kept: the file, made where there is none.
+        price: what tokens cost in a batch.
+        report: told what happens, a line each.
+        quiet: seconds without a further question after which a batch is sent.
+        look: seconds before the first look at a batch; doubled for each further one, up to a minute.
+    """
+
+    def __init__(
+        self,
+        direct: Direct,
+        kept: Path,
+        *,
+        price: Price | None = None,
+        report: Callable[[str], None] = lambda _: None,
+        quiet: float = _QUIET,
+        look: float = _FIRST_LOOK,
+    ) -> None:
+        self.name, self.repairs = direct.name, direct.repairs
+        self.variant, self.address, self.limit = direct.variant, direct.servers[0].address, Limit(2**20)
+        self._direct, self._server, self._kept, self._price = direct, direct.servers[0], kept, price or direct.price
+        self._report, self._quiet, self._first_look = report, quiet, look
+        self._open: dict[str, _Open] = {}
+        self._asked: Counter[str] = Counter()
+        self._new: list[str] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._sending: asyncio.Task[None] | None = None
+        self._last_asked = 0.0
+        self._made: dict[str, _Kept] = {}
+        self._of: dict[str, _Kept] = {}
+
+    async def __aenter__(self) -> Self:
+        await self._direct.__aenter__()
+        for one in _read_kept(self._kept):
+            if one.at == self.address:
+                self._made[one.input] = one
+        self._of = {request: one for one in self._made.values() for request in one.requests}
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._direct.__aexit__()
+
+    async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
+        """Asks in the next batch; see `Door.complete`."""
+        messages = [{"role": role, "content": wire.content(part)} for role, part in said]
+        given = sent(options)
+        asked = wire.encode((self._direct.model, messages, None if form is None else form.text, given, self.variant))
+        digest = hashlib.blake2b(asked, digest_size=16).hexdigest()
+        key = f"{digest}-{self._asked[digest]}"
+        self._asked[digest] += 1
+        one = self._open[key] = _Open(lambda: self._direct.body(messages, form, given))
+        self._new.append(key)
+        self._last_asked = asyncio.get_running_loop().time()
+        if self._sending is None or self._sending.done():
+            self._sending = self._start(self._send_what_is_asked())
+        try:
+            result = await one.answer
+        finally:
+            del self._open[key]
+        if isinstance(result, Fault):
+            raise result.named(f"{self.name} at {self._server.told(result)}, {one.sent} batches", one.sent)
+        usage = result.usage if self._price is None else self._price.of(result.usage)
+        return msgspec.structs.replace(result, usage=usage, attempts=max(1, one.sent))
+
+    def _start(self, work: Any) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _send_what_is_asked(self) -> None:
+        now = asyncio.get_running_loop().time
+        while (left := self._last_asked + self._quiet - now()) > 0:  # noqa: ASYNC110 - more may be asked
+            await asyncio.sleep(left)
+        new, self._new = self._new, []
+        # What a batch of before holds, is looked for there.
+        begun: dict[str, tuple[_Kept, list[str]]] = {}
+        fresh = []
+        for key in new:
+            if (kept := self._of.get(key)) is not None:
+                begun.setdefault(kept.input, (kept, []))[1].append(key)
+            else:
+                fresh.append(key)
+        for kept, keys in begun.values():
+            self._start(self._guarded(keys, self._go_on(kept, keys)))
+        for keys in self._files(fresh):
+            self._start(self._guarded(keys, self._ask(keys)))
+
+    def _files(self, keys: list[str]) -> Iterable[list[str]]:
+        """Yields the requests of each file."""
+        part: list[str] = []
+        size = 0
+        for key in keys:
+            length = len(wire.encode(self._open[key].body))
+            if part and (len(part) >= MOST_REQUESTS or size + length > MOST_BYTES):
+                yield part
+                part, size = [], 0
+            part.append(key)
+            size += length
+        if part:
+            yield part
+
+    async def _guarded(self, keys: list[str], work: Any) -> None:
+        """Lets what went wrong be the answer of all whose answer it was to bring."""
+        try:
+            await work
+        except (UserError, OSError) as error:
+            for key in keys:
+                if (one := self._open.get(key)) is not None and not one.answer.done():
+                    one.answer.set_exception(error)
+
+    async def _go_on(self, kept: _Kept, keys: list[str]) -> None:
+        """Waits for a batch of an earlier run; where it was never made, or is not there any more, asks anew."""
+        id = kept.batch or await self._find(kept.input)
+        if not id:
+            await self._ask(keys)
+            return
+        self._report(f"{self.name}: goes on with batch {id}, {len(keys)} of its answers are wanted")
+        await self._wait(id, keys)
+
+    async def _find(self, digest: str) -> str:
+        """Returns the id of the batch that was made of a file just before the run was ended; "" where none was."""
+        raw = await self._server.request("GET", "batches", largest=LARGEST_OUTPUT)
+        listed = None if isinstance(raw, Fault) else decoded(raw, BatchList)
+        there = [] if listed is None else listed.data
+        return next((one.id for one in there if (one.metadata or {}).get("polyclinic") == digest), "")
+
+    async def _ask(self, keys: list[str]) -> None:
+        """Sends requests as a file, makes a batch of it, and waits for that."""
+        keys = [key for key in keys if key in self._open]
+        if not keys:
+            return
+        for key in keys:
+            one = self._open[key]
+            one.body, one.sent = one.make(), one.sent + 1
+        lines = (
+            b'{"custom_id":%b,"method":"POST","url":"%b","body":%b}'
+            % (wire.encode(key), _ENDPOINT.encode(), wire.encode(self._open[key].body))
+            for key in keys
+        )
+        data = b"\n".join(lines) + b"\n"
+        digest = hashlib.blake2b(data + os.urandom(8), digest_size=16).hexdigest()
+        made = await self._asked_until_there("files", *multipart(data))
+        file = None if isinstance(made, Fault) else decoded(made, MadeFile)
+        if file is None:
+            self._settle_all(keys, made if isinstance(made, Fault) else Fault(Broken, "no file was made"))
+            return
+        kept = _Kept(digest, keys, self.address)
+        self._keep(kept)
+        wanted = {
+            "input_file_id": file.id,
+            "endpoint": _ENDPOINT,
+            "completion_window": "24h",
+            "metadata": {"polyclinic": digest},
+        }
+        # Not again where it broke: it may have been made all the same, and is looked for then.
+        raw = await self._server.request("POST", "batches", wire.encode(wanted))
+        batch = None if isinstance(raw, Fault) else decoded(raw, BatchState)
+        id = batch.id if batch is not None else await self._find(digest)
+        if not id:
+            self._settle_all(keys, raw if isinstance(raw, Fault) else Fault(Broken, "no batch was made"))
+            return
+        self._keep(msgspec.structs.replace(kept, batch=id))
+        self._report(f"{self.name}: {len(keys)} questions are asked as batch {id}")
+        await self._wait(id, keys)
+
+    async def _asked_until_there(self, path: str, data: bytes, kind: str) -> bytes | Fault:
+        for tries in range(1, _SENT + 1):
+            made = await self._server.request("POST", path, data, kind=kind)
+            if not isinstance(made, Fault) or not made.again or tries == _SENT:
+                break
+            await asyncio.sleep(self._first_look * tries)
+        if isinstance(made, Fault) and "status 404" in made.problem:
+            raise UserError(f"{self.name} at {self.address} has no batches (/files, /batches); leave --batch-api out")
+        return made
+
+    async def _wait(self, id: str, keys: list[str]) -> None:
+        """Looks at a batch until it is over, and gives everybody the answer; what has none is asked anew."""
+        pause, silent = self._first_look, 0
+        while True:
+            raw = await self._server.request("GET", f"batches/{id}")
+            if isinstance(raw, Fault) and "status 404" in raw.problem:
+                self._report(f"{self.name}: batch {id} is not there any more; its questions are asked again")
+                await self._again(keys, Fault(Rejected, f"batch {id} is not there", again=False))
+                return
+            batch = None if isinstance(raw, Fault) else decoded(raw, BatchState)
+            silent = 0 if batch is not None else silent + 1
+            if batch is None and (silent >= _NO_ANSWER or (isinstance(raw, Fault) and not raw.again)):
+                self._settle_all(keys, raw if isinstance(raw, Fault) else Fault(Broken, f"batch {id} cannot be read"))
+                return
+            if batch is not None and batch.status in _OVER:
+                break
+            await asyncio.sleep(pause)
+            pause = min(_LAST_LOOK, 2 * pause)
+        if batch.status == "failed":
+            raise BadInput(f"{self.name} at {self.address}: batch {id} is refused: {batch.refused}")
+        for file in filter(None, (batch.output_file_id, batch.error_file_id)):
+            await self._read(file)
+        left = [key for key in keys if (one := self._open.get(key)) is not None and not one.answer.done()]
+        if left:
+            self._report(f"{self.name}: batch {id} {batch.status} without {len(left)} of {len(keys)} answers")
+            await self._again(left, Fault(Broken, f"batch {id} {batch.status} without an answer"))
+
+    async def _read(self, file: str) -> None:
+        """Gives everybody who waits the answer that stands in a file; one that failed for a while is left open."""
+        raw = await self._server.request("GET", f"files/{file}/content", largest=LARGEST_OUTPUT)
+        for line in [] if isinstance(raw, Fault) else raw.splitlines():
+            one = decoded(line, BatchLine)
+            waiting = self._open.get(one.custom_id) if one is not None else None
+            if one is None or one.response is None or waiting is None or waiting.answer.done():
+                continue
+            result = self._read_line(one.response, waiting)
+            if result is not None:
+                waiting.answer.set_result(result)
+
+    def _read_line(self, response: BatchResponse, waiting: _Open) -> Completion | Fault | None:
+        """Returns what a model's server said to one request; None where it may say something else another time."""
+        body = bytes(response.body)
+        if response.status_code == 200:
+            result = wire.completion(body)
+        elif response.status_code in {400, 422} and self._direct.learns(waiting.body, body):
+            return None
+        else:
+            variable = self._direct.key_variable
+            result = wire.fault(
+                response.status_code,
+                body,
+                after=None,
+                model=self._direct.model,
+                key_env=variable,
+                has_key=bool(variable),
+            )
+        return None if isinstance(result, Fault) and result.again else result
+
+    async def _again(self, keys: list[str], fault: Fault) -> None:
+        given_up = [key for key in keys if key in self._open and self._open[key].sent >= _SENT]
+        self._settle_all(given_up, fault)
+        await self._ask([key for key in keys if key not in given_up])
+
+    def _settle_all(self, keys: Iterable[str], fault: Fault) -> None:
+        for key in keys:
+            if (one := self._open.get(key)) is not None and not one.answer.done():
+                one.answer.set_result(fault)
+
+    def _keep(self, one: _Kept) -> None:
+        self._made[one.input] = one
+        self._of.update(dict.fromkeys(one.requests, one))
+        with self._kept.open("ab") as file:
+            file.write(b"\n" * (file.tell() > 0) + wire.encode(one))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _read_kept(path: Path) -> list[_Kept]:
+    """Returns the lines of the file; one that was half written when a run was killed is passed over."""
+    try:
+        lines = path.read_bytes().splitlines() if path.exists() else []
+    except OSError as error:
+        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
+    found = [one for line in lines if (one := decoded(line, _Kept)) is not None]
+    if lines and not found and len(lines) > 1:
+        raise BadInput("no list of batches; name another journal", path=path)
+    return found

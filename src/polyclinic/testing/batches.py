@@ -1,0 +1,101 @@
+"""The part of the misbehaving endpoint that takes batches: `/v1/files` and `/v1/batches`. For tests only."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from polyclinic.testing.faults import failure, reply
+
+Complete = Callable[[dict[str, Any], bytes], Awaitable[tuple[int, bytes]]]
+"""Returns the status and the body that a request is answered with."""
+
+
+class Batches:
+    """Takes files and batches, and answers them when they are looked at.
+
+    Args:
+        complete: answers one request.
+        looks: how often a batch is looked at before it is over.
+        expire: how many batches, the first ones, expire with every other request unanswered.
+        refuse: how many batches, the first ones, are refused.
+        hidden: how many batches, the first ones, are made without an answer that says so.
+    """
+
+    def __init__(
+        self, complete: Complete, *, looks: int = 1, expire: int = 0, refuse: int = 0, hidden: int = 0
+    ) -> None:
+        self._complete, self._looks, self._expire, self._refuse, self._hidden = complete, looks, expire, refuse, hidden
+        self.files: dict[str, bytes] = {}
+        self.made: dict[str, dict[str, Any]] = {}
+        self._left: dict[str, int] = {}
+
+    def add_to(self, app: web.Application) -> None:
+        """Adds its addresses to a server."""
+        app.router.add_post("/v1/files", self._take)
+        app.router.add_get("/v1/files/{id}/content", self._give)
+        app.router.add_post("/v1/batches", self._make)
+        app.router.add_get("/v1/batches", self._list)
+        app.router.add_get("/v1/batches/{id}", self._look)
+
+    async def _take(self, request: web.Request) -> web.Response:
+        form = await request.post()
+        file = form["file"]
+        assert isinstance(file, web.FileField) and form["purpose"] == "batch"  # noqa: S101
+        return reply(msgspec.json.encode({"id": self._kept(file.file.read()), "object": "file"}))
+
+    async def _give(self, request: web.Request) -> web.Response:
+        return web.Response(body=self.files[request.match_info["id"]])
+
+    async def _make(self, request: web.Request) -> web.Response:
+        body = msgspec.json.decode(await request.read())
+        id = f"batch_{len(self.made) + 1}"
+        self.made[id] = {"id": id, "status": "in_progress", "metadata": body.get("metadata")}
+        self.made[id]["input_file_id"] = body["input_file_id"]
+        self._left[id] = self._looks
+        if len(self.made) <= self._hidden:
+            return failure(500, "made, and not said")
+        return reply(msgspec.json.encode(self.made[id]))
+
+    async def _list(self, request: web.Request) -> web.Response:
+        del request
+        return reply(msgspec.json.encode({"data": list(self.made.values())}))
+
+    async def _look(self, request: web.Request) -> web.Response:
+        batch = self.made.get(request.match_info["id"])
+        if batch is None:
+            return failure(404, "no such batch")
+        self._left[batch["id"]] -= 1
+        if self._left[batch["id"]] <= 0 and batch["status"] == "in_progress":
+            await self._end(batch)
+        return reply(msgspec.json.encode(batch))
+
+    async def _end(self, batch: dict[str, Any]) -> None:
+        number = int(batch["id"].removeprefix("batch_"))
+        if number <= self._refuse:
+            batch |= {"status": "failed", "errors": {"data": [{"message": "the file is refused on purpose"}]}}
+            return
+        expires = number <= self._expire
+        lines: dict[int, list[dict[str, Any]]] = {200: [], 500: []}
+        for place, line in enumerate(self.files[batch["input_file_id"]].splitlines()):
+            asked = msgspec.json.decode(line)
+            if expires and place % 2:
+                error = {"code": "batch_expired", "message": "this batch expired"}
+                lines[500].append({"custom_id": asked["custom_id"], "response": None, "error": error})
+                continue
+            status, body = await self._complete(asked["body"], line)
+            response = {"status_code": status, "request_id": f"r{place}", "body": msgspec.Raw(body)}
+            came = {"id": f"l{place}", "custom_id": asked["custom_id"], "response": response, "error": None}
+            lines[200 if status == 200 else 500].append(came)
+        batch["status"] = "expired" if expires else "completed"
+        for name, status in (("output_file_id", 200), ("error_file_id", 500)):
+            text = b"\n".join(map(msgspec.json.encode, lines[status]))
+            batch[name] = self._kept(text) if text else None
+
+    def _kept(self, text: bytes) -> str:
+        id = f"file-{len(self.files) + 1}"
+        self.files[id] = text
+        return id

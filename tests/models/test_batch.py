@@ -1,0 +1,96 @@
+"""Questions that go as batches: asked once, resumed by id, and what fails or expires is asked again."""
+
+import asyncio
+
+import pytest
+
+from polyclinic.errors import BadInput, Broken, UserError
+from polyclinic.models.batch import Batched
+from polyclinic.models.direct import Direct
+from polyclinic.models.model import Price
+from polyclinic.testing.endpoint import Endpoint
+
+
+def batched(endpoint, path, **options):
+    direct = Direct("test", base_url=endpoint.url, report=lambda _: None, price=Price(2.0, 2.0))
+    return Batched(direct, path / "batches", quiet=0.005, look=0.001, **options)
+
+
+async def ask(model, count, **options):
+    asking = (model.ask(f"question {n}", temperature=0.5, **options) for n in range(count))
+    return await asyncio.gather(*asking, return_exceptions=True)
+
+
+async def test_what_is_asked_at_once_is_one_batch_and_what_follows_the_next(tmp_path):
+    said = []
+    async with Endpoint(batches={}) as endpoint:
+        async with batched(endpoint, tmp_path, price=Price(1.0, 1.0), report=said.append) as model:
+            first = await ask(model, 20)
+            second = await ask(model, 3, answer=("yes", "no"))
+        assert len(endpoint.batches.made) == 2
+        assert endpoint.requests == 23
+    assert [reply.text for reply in first] == [f"You said: question {n}" for n in range(20)]
+    assert {reply.value for reply in second} <= {"yes", "no"}
+    tokens = first[0].usage.tokens_in + first[0].usage.tokens_out
+    assert first[0].usage.cost == tokens / 1e6, "the price is that of batches"
+    assert said == [f"direct/test: {n} questions are asked as batch batch_{k}" for n, k in ((20, 1), (3, 2))]
+
+
+async def test_equal_questions_have_answers_of_their_own(tmp_path):
+    async with Endpoint(answers=["a", "b"], batches={}) as endpoint, batched(endpoint, tmp_path) as model:
+        assert sorted(reply.text for reply in await asyncio.gather(model.ask("x"), model.ask("x"))) == ["a", "b"]
+
+
+@pytest.mark.parametrize("hidden", [0, 1])
+async def test_a_run_that_was_ended_goes_on_with_its_batch(tmp_path, hidden):
+    """It is ended while it waits; hidden: before it was told the id."""
+    async with Endpoint(batches={"looks": 3, "hidden": hidden}) as endpoint:
+        async with batched(endpoint, tmp_path) as model:
+            asking = asyncio.create_task(ask(model, 5))
+            while not endpoint.batches.made:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+            asking.cancel()
+        said = []
+        with (tmp_path / "batches").open("ab") as file:
+            file.write(b'\n{"half a line')
+        async with batched(endpoint, tmp_path, report=said.append) as model:
+            replies = await ask(model, 6)
+        assert [reply.text for reply in replies] == [f"You said: question {n}" for n in range(6)]
+        assert sorted(said) == [
+            "direct/test: 1 questions are asked as batch batch_2",
+            "direct/test: goes on with batch batch_1, 5 of its answers are wanted",
+        ]
+        assert endpoint.requests == 6
+
+
+async def test_what_expired_or_failed_is_asked_again_and_given_up_in_the_end(tmp_path):
+    said = []
+    async with (
+        Endpoint(batches={"expire": 1}, plan=["500"]) as endpoint,
+        batched(endpoint, tmp_path, report=said.append) as model,
+    ):
+        replies = await ask(model, 4)
+    assert [reply.text for reply in replies] == [f"You said: question {n}" for n in range(4)]
+    assert [reply.attempts for reply in replies] == [2, 2, 1, 2]
+    assert said[1] == "direct/test: batch batch_1 expired without 3 of 4 answers"
+    async with Endpoint(batches={}, faults=1.0, kinds=["500"]) as endpoint:
+        async with batched(endpoint, tmp_path) as model:
+            failed = await ask(model, 2)
+        assert len(endpoint.batches.made) == 3
+    assert all(isinstance(one, Broken) and "without an answer, 3 batches" in str(one) for one in failed)
+
+
+async def test_a_parameter_that_the_model_does_not_take_is_left_out(tmp_path):
+    async with Endpoint(batches={}, lacks=["temperature"]) as endpoint, batched(endpoint, tmp_path) as model:
+        assert [reply.text for reply in await ask(model, 2)] == ["You said: question 0", "You said: question 1"]
+
+
+async def test_what_cannot_be_asked_so_is_one_line(tmp_path):
+    async with Endpoint(batches={"refuse": 1}) as endpoint, batched(endpoint, tmp_path) as model:
+        (refused,) = await ask(model, 1)
+        assert isinstance(refused, BadInput)
+        assert str(refused).endswith("batch batch_1 is refused: the file is refused on purpose")
+    async with Endpoint() as endpoint, batched(endpoint, tmp_path / "other") as model:
+        (none,) = await ask(model, 1)
+        assert isinstance(none, UserError)
+        assert str(none).endswith("has no batches (/files, /batches); leave --batch-api out")
