@@ -22,12 +22,12 @@ from pathlib import Path
 
 from bench.episodes import answer
 from bench.serving import held_against
+from bench.virtual_time import SimulatedServer, converse, simulate
 from polyclinic.models.direct import Direct
 from polyclinic.models.limits import Limit
 from polyclinic.models.session import ModelOptions, open_session
 from polyclinic.testing.endpoint import Endpoint
 from polyclinic.testing.process import EndpointProcess
-from polyclinic.testing.virtual_time import SimulatedServer, converse, simulate
 
 LATENCY, SLOWER, SLOTS = 0.4, 4.0, 24
 LATENCIES = (LATENCY, LATENCY, LATENCY, SLOWER * LATENCY)

@@ -5,6 +5,7 @@ import random
 from collections import Counter
 
 import pytest
+from bench.virtual_time import SimulatedServer, simulate
 from tests.tables import each_row
 
 from polyclinic.errors import BadInput, Broken, UnknownModel, Unreachable, UserError
@@ -14,7 +15,6 @@ from polyclinic.models.limits import Limit
 from polyclinic.models.retry import Fault
 from polyclinic.models.session import ModelOptions, open_session
 from polyclinic.testing.endpoint import Endpoint
-from polyclinic.testing.virtual_time import SimulatedServer, simulate
 
 NAME = "direct/test"
 DOWN = "http://127.0.0.1:9/v1"

@@ -11,10 +11,11 @@ import msgspec
 from cyclopts import Parameter
 
 from polyclinic.benchmarks.benchmark import StoppedEarly
-from polyclinic.benchmarks.exams.evaluation import MethodResult, compare
+from polyclinic.benchmarks.exams.evaluation import AT_ONCE, MethodResult, compare
 from polyclinic.benchmarks.exams.published import as_published, check_sample, sample_of
 from polyclinic.benchmarks.exams.runs import Episode, Learning, Match, asked, run_methods
 from polyclinic.benchmarks.exams.tables import exam_document, exam_output, show_exam
+from polyclinic.cli.batching import batches_beside
 from polyclinic.cli.evaluation import check_looks_up, finish, make_results_folder, underway
 from polyclinic.cli.exam_memory import open_exam_memory, remembering
 from polyclinic.cli.following import Protocol, check_methods, followed, say
@@ -108,6 +109,7 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
         chosen = as_published(chosen, rules, dataset=dataset, temperature=run.models.temperature)
         check_methods(rules, chosen, model, run.models)
         against_what = next((one.label for one in chosen if one.name == baseline), None)
+        batches = batches_beside(run, chosen, model, wanted=options.batch_api)
         say(rules)
         put = [*run.part.mine(read_questions(dataset, options, seed=run.seed))]
         learning = Learning(
@@ -133,6 +135,7 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
                         advance=advance,
                         looking_up=looking_up,
                         kept=kept[name],
+                        at_once=AT_ONCE if batches is None else len(put),
                     )
                     for name in model
                 )
@@ -140,7 +143,7 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
 
         total = asked(len(put), chosen, match=match, shuffle=shuffle) * len(model)
         named = f"{dataset} {options.questions.name}"
-        stopped, ledger = await ask_all(work, model, run, named=named, total=total, library=library)
+        stopped, ledger = await ask_all(work, model, run, named=named, total=total, library=library, batches=batches)
         results = of_models(kept)
         about = {"dataset": dataset, "questions": len(put), "seed": run.seed, "protocol": protocol}
         about |= {"topic": options.topic} if options.topic is not None else {}
@@ -232,18 +235,27 @@ async def ask_all(
     named: str,
     total: int,
     library: LibraryOptions = LIBRARY,
+    batches: Path | None = None,
 ) -> tuple[RunStopped | None, Ledger]:
     """Opens the models, works with them, and shows how far it is; returns what ended the work early, if anything did.
 
     The work gets what is open, what to call after each question, and what things are looked up in, if in anything.
 
-    `named` names the run in the journal; `total` says how often the progress advances.
+    `named` names the run in the journal; `total` says how often the progress advances; `batches` is the file of the ids
+    of batches, where it is so that questions are asked.
 
     Raises:
         UserError: a model cannot be opened.
     """
     opening = open_session(
-        models, run.models, journal=run.journal, run=f"seed={run.seed} {named}", seed=run.seed, share=run.part
+        models,
+        run.models,
+        journal=run.journal,
+        run=f"seed={run.seed} {named}",
+        seed=run.seed,
+        share=run.part,
+        batches=batches,
+        report=note,
     )
     ended: RunStopped | None = None
     async with opening as session, open_library(library, session, run.models) as looking_up:

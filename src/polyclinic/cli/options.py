@@ -220,6 +220,8 @@ class SampleOptions(ExamFileOptions):
     """All questions."""
     answer_tokens: Annotated[int | None, POSITIVE] = None
     """The longest answer to a call; a longer one is cut off. The server's where left out, 512 for local."""
+    batch_api: bool = False
+    """Ask by batch files (/files, /batches), which cost less and may take a day; --journal keeps their ids."""
 
 
 @Parameter(name="*")

@@ -35,8 +35,13 @@ MOST_REQUESTS, MOST_BYTES = 50_000, 100 * 2**20
 
 LARGEST_OUTPUT = 2**30
 
-_QUIET = 0.25  # seconds without a further question, after which all are there
-_FIRST_LOOK, _LAST_LOOK = 2.0, 60.0  # seconds between looks at a batch: they double
+QUIET = 0.25
+"""Seconds without a further question, after which all are there."""
+
+FIRST_LOOK = 2.0
+"""Seconds before a batch is looked at; doubled for each further look."""
+
+_LAST_LOOK = 60.0
 _SENT = 3  # batches that a request is part of at most, where it failed or expired
 _NO_ANSWER = 4  # looks in a row at a batch that nobody answered, before it is given up
 _OVER = frozenset({"completed", "failed", "expired", "cancelled"})
@@ -79,13 +84,14 @@ class Batched(Door):
         *,
         price: Price | None = None,
         report: Callable[[str], None] = lambda _: None,
-        quiet: float = _QUIET,
-        look: float = _FIRST_LOOK,
+        quiet: float | None = None,
+        look: float | None = None,
     ) -> None:
         self.name, self.repairs = direct.name, direct.repairs
         self.variant, self.address, self.limit = direct.variant, direct.servers[0].address, Limit(2**20)
         self._direct, self._server, self._kept, self._price = direct, direct.servers[0], kept, price or direct.price
-        self._report, self._quiet, self._first_look = report, quiet, look
+        self._report, self._quiet = report, QUIET if quiet is None else quiet
+        self._first_look = FIRST_LOOK if look is None else look
         self._open: dict[str, _Open] = {}
         self._asked: Counter[str] = Counter()
         self._new: list[str] = []

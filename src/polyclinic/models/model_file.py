@@ -52,7 +52,8 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
         timeout: seconds that one call may take.
         extra_body: what else each request says, as the endpoint wants it.
         price: what a million tokens cost: in, out, and from the cache.
-        concurrency: questions at a time.
+        batch_price: the same for questions that are asked by batches; the price where nothing stands here.
+        concurrency: questions at a time, to each server.
         threads: compute the answers of a local model.
     """
 
@@ -63,6 +64,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     timeout: _Positive | None = None
     extra_body: dict[str, Any] | None = None
     price: Annotated[list[float], msgspec.Meta(min_length=2, max_length=3)] | None = None
+    batch_price: Annotated[list[float], msgspec.Meta(min_length=2, max_length=3)] | None = None
     concurrency: Annotated[int, msgspec.Meta(ge=1)] | None = None
     threads: Annotated[int, msgspec.Meta(ge=1)] | None = None
 

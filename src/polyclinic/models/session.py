@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -162,11 +162,14 @@ async def open_session(
     seed: int = 0,
     share: Share = WHOLE,
     prompts: bool = True,
+    batches: Path | None = None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[Session]:
     """Opens language models, each once, and what is kept of their answers, as long as they are needed.
 
     The journal is the file that keeps every answer, for runs of the same name, and what was asked, unless `prompts` is
     False; each of several processes has a file of its own beside it, and the `share` of the limits that is its own.
+    With `batches`, the file of their ids, direct/ models are asked by batches, and what becomes of those is `report`ed.
     The seed is that of the pauses between requests, and of what a local model draws. A name or a file that cannot be
     used is a `UserError`.
 
@@ -192,10 +195,14 @@ async def open_session(
                 stack.push_async_exit(door)
             return _one_of(doors, addresses)
 
+        def to_open(name: str) -> tuple[list[Door], list[str]]:
+            doors, addresses = _doors(name, "", options, share=share, seed=seed)
+            return doors if batches is None else _batched(name, doors, batches, options, report), addresses
+
         models = OpenModels(options.said, open_for, options.temperature)
         for name in names:
             try:
-                doors, addresses = _doors(name, "", options, share=share, seed=seed)
+                doors, addresses = to_open(name)
             except NoAddress as nowhere:
                 if not any(said.base_url for said in options.said.roles.values()):
                     raise
@@ -277,6 +284,19 @@ def check_addresses(names: Sequence[str], options: Address) -> None:
 
 def _one_of(doors: Sequence[Model], addresses: Sequence[str]) -> Model:
     return doors[0] if len(doors) == 1 else Replicas(doors, addresses)
+
+
+def _batched(
+    name: str, doors: Sequence[Door], kept: Path, options: ModelOptions, report: Callable[[str], None]
+) -> list[Door]:
+    """Returns the doors to a model as they are asked by batches."""
+    # With these comes what reaches an endpoint.
+    from polyclinic.models.batch import Batched  # noqa: PLC0415
+    from polyclinic.models.direct import Direct  # noqa: PLC0415
+
+    said = options.said.asking(name)
+    price = None if said.batch_price is None else Price(*said.batch_price)
+    return [Batched(one, kept, price=price, report=report) if isinstance(one, Direct) else one for one in doors]
 
 
 def _doors(name: str, role: str, options: ModelOptions, *, share: Share, seed: int) -> tuple[list[Door], list[str]]:

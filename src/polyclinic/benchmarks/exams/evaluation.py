@@ -27,7 +27,8 @@ from polyclinic.models.model import Usage
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.statistics.uncertainty import Difference, Estimate, holm, share_difference, share_estimate
 
-_AT_ONCE = 1024  # What has not begun can still be stopped; what is in flight is the model's limit to say.
+AT_ONCE = 1024
+"""What has not begun can still be stopped; what is in flight is the model's limit to say."""
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -140,7 +141,7 @@ class Against(msgspec.Struct, frozen=True, kw_only=True):
 ExamBenchmark = Benchmark[ExamQuestion, Answering, tuple[Outcome, float], Answered, dict[str, "MethodResult"]]
 
 
-def exam(questions: Sequence[ExamQuestion], *, seed: int = 0) -> ExamBenchmark:
+def exam(questions: Sequence[ExamQuestion], *, seed: int = 0, at_once: int = AT_ONCE) -> ExamBenchmark:
     """Returns the evaluation: questions are put to methods, which do not see the keys; the seed is the bootstrap's."""
 
     async def put(question: ExamQuestion, method: Answering) -> tuple[Outcome, float]:
@@ -163,7 +164,7 @@ def exam(questions: Sequence[ExamQuestion], *, seed: int = 0) -> ExamBenchmark:
     async def summarise(plays: Mapping[str, Sequence[Play[Any, Any, Any, Answered]]]) -> dict[str, MethodResult]:
         return {name: result(name, [play.scored for play in theirs], seed=seed) for name, theirs in plays.items()}
 
-    return Benchmark(items=questions, play=put, score=mark, summarise=summarise, at_once=_AT_ONCE, sums_up_parts=True)
+    return Benchmark(items=questions, play=put, score=mark, summarise=summarise, at_once=at_once, sums_up_parts=True)
 
 
 def is_right(outcome: Outcome, key: Iterable[str]) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 
 from polyclinic.answering.outcome import Outcome
 from polyclinic.benchmarks.benchmark import StoppedEarly
-from polyclinic.benchmarks.exams.evaluation import MethodResult, exam, stability
+from polyclinic.benchmarks.exams.evaluation import AT_ONCE, MethodResult, exam, stability
 from polyclinic.cases.presentation import Question
 from polyclinic.memory.for_questions import ExamMemory
 from polyclinic.methods.self_consistency import self_consistency
@@ -52,12 +52,14 @@ async def run_methods(
     advance: Callable[[], None] = lambda: None,
     looking_up: LookingUp | None = None,
     kept: list[MethodResult] | None = None,
+    at_once: int = AT_ONCE,
 ) -> list[MethodResult]:
     """Puts all questions to one method after the other, and again with the options shuffled where that is wanted.
 
     Calls `advance` after each question; `asked` says how often that will be. With `looking_up`, every method is shown
     the same passages with a question, looked up once, and so is what a team is matched with. What came of each method
-    is put into `kept` as it is over; of one that a budget ended, what came by then.
+    is put into `kept` as it is over; of one that a budget ended, what came by then. So many questions are under way
+    `at_once`, as far as the model's limit allows.
 
     Returns:
         In the order of the methods, each team followed by what it is matched with.
@@ -72,7 +74,7 @@ async def run_methods(
     if looking_up is not None:
         questions = await run_all([partial(_with_references, question, looking_up) for question in questions])
     results: list[MethodResult] = [] if kept is None else kept
-    run = _Run(questions, models, shuffle, learning.seed, advance, results)
+    run = _Run(questions, models, shuffle, learning.seed, advance, results, at_once)
     for one in chosen:
         await run.hold(one.label, _method(one, learning))
         if find_method(one.named).team and match != "none":
@@ -136,6 +138,7 @@ class _Run(NamedTuple):
     seed: int
     advance: Callable[[], None]
     results: list[MethodResult]
+    at_once: int
 
     async def hold(self, label: str, method: _With) -> None:
         """Puts the questions to a method, and again with the options shuffled where that is wanted; keeps what came."""
@@ -157,4 +160,6 @@ class _Run(NamedTuple):
         return msgspec.structs.replace(straight, stability=kept)
 
     async def _held(self, questions: Sequence[ExamQuestion], label: str, method: Answering) -> MethodResult:
-        return (await exam(questions, seed=self.seed).hold({label: method}, advance=self.advance))[label]
+        return (
+            await exam(questions, seed=self.seed, at_once=self.at_once).hold({label: method}, advance=self.advance)
+        )[label]

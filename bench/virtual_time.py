@@ -86,7 +86,7 @@ class SimulatedServer:
 
     async def _send(self, path: str, body: dict[str, Any], read: Callable[[bytes], T | Fault]) -> T | Fault | None:
         del path
-        assert self._server is not None  # noqa: S101
+        assert self._server is not None
         if self._gone():
             return Fault(Unreachable, "cannot be reached")
         if self.capacity is not None and self.inside >= self.capacity:

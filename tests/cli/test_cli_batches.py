@@ -1,0 +1,33 @@
+"""`--batch-api`: an exam by batch files, and who may not ask so."""
+
+import json
+
+from polyclinic.models import batch
+
+
+def test_an_exam_by_batches_goes_on_from_its_journal_at_the_price_of_batches(run, tmp_path, serving, monkeypatch):
+    monkeypatch.setattr(batch, "QUIET", 0.02)
+    monkeypatch.setattr(batch, "FIRST_LOOK", 0.01)
+    with serving(lambda _: "Answer: A", batches={}) as endpoint:
+        file = tmp_path / "models.toml"
+        file.write_text(
+            f'[models."direct/a"]\nbase_url = "{endpoint.url}"\nprice = [2.0, 2.0]\nbatch_price = [1.0, 1.0]\n'
+        )
+        command = ("eval", "medqa", "--questions", "shipped", "--method", "zero_shot", "--method", "self_consistency")
+        command += ("--model", "direct/a", "--model-file", file, "--journal", tmp_path / "j", "--batch-api")
+        done = run(*command)
+        assert "as batch batch_1" in done.stderr
+        assert len(endpoint.batches.made) == 2, "one for each method, which come after one another"
+        again = json.loads(run(*command, "--json").stdout)
+        assert len(endpoint.batches.made) == 2
+        assert [one["n"] for one in again["methods"]] == [5, 5]
+        assert (tmp_path / "j.batches").is_file()
+
+
+def test_who_may_not_ask_so_is_told_in_a_line(complaint, tmp_path):
+    asked = ("eval", "medqa", "--questions", "shipped", "--batch-api")
+    direct = ("--model", "direct/a", "--base-url", "http://127.0.0.1:9/v1")
+    journal = ("--journal", tmp_path / "j")
+    assert "medagents: each call waits for the one before" in complaint(*asked, *direct, *journal, "--method=medagents")
+    assert "add --journal FILE" in complaint(*asked, *direct)
+    assert "made-up: only direct/ models" in complaint(*asked, "--model", "made-up", *journal)
