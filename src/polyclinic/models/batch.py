@@ -48,7 +48,7 @@ _OVER = frozenset({"completed", "failed", "expired", "cancelled"})
 _ENDPOINT = "/v1/chat/completions"
 
 
-class _Kept(msgspec.Struct, frozen=True, omit_defaults=True):
+class _KeptBatch(msgspec.Struct, frozen=True, omit_defaults=True):
     """A line of the file beside the journal. Without a batch it says that one is about to be made."""
 
     input: str
@@ -57,7 +57,7 @@ class _Kept(msgspec.Struct, frozen=True, omit_defaults=True):
     batch: str = ""
 
 
-class _Open:
+class _OpenRequest:
     """A request that waits for its answer; what the model does not take is left out when it is made again."""
 
     def __init__(self, make: Callable[[], dict[str, Any]]) -> None:
@@ -92,14 +92,14 @@ class Batched(Door):
         self._direct, self._server, self._kept, self._price = direct, direct.servers[0], kept, price or direct.price
         self._report, self._quiet = report, QUIET if quiet is None else quiet
         self._first_look = FIRST_LOOK if look is None else look
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, _OpenRequest] = {}
         self._asked: Counter[str] = Counter()
         self._new: list[str] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._sending: asyncio.Task[None] | None = None
         self._last_asked = 0.0
-        self._made: dict[str, _Kept] = {}
-        self._of: dict[str, _Kept] = {}
+        self._made: dict[str, _KeptBatch] = {}
+        self._of: dict[str, _KeptBatch] = {}
 
     async def __aenter__(self) -> Self:
         await self._direct.__aenter__()
@@ -123,7 +123,7 @@ class Batched(Door):
         digest = hashlib.blake2b(asked, digest_size=16).hexdigest()
         key = f"{digest}-{self._asked[digest]}"
         self._asked[digest] += 1
-        one = self._open[key] = _Open(lambda: self._direct.body(messages, form, given))
+        one = self._open[key] = _OpenRequest(lambda: self._direct.body(messages, form, given))
         self._new.append(key)
         self._last_asked = asyncio.get_running_loop().time()
         if self._sending is None or self._sending.done():
@@ -149,7 +149,7 @@ class Batched(Door):
             await asyncio.sleep(left)
         new, self._new = self._new, []
         # What a batch of before holds, is looked for there.
-        begun: dict[str, tuple[_Kept, list[str]]] = {}
+        begun: dict[str, tuple[_KeptBatch, list[str]]] = {}
         fresh = []
         for key in new:
             if (kept := self._of.get(key)) is not None:
@@ -184,7 +184,7 @@ class Batched(Door):
                 if (one := self._open.get(key)) is not None and not one.answer.done():
                     one.answer.set_exception(error)
 
-    async def _go_on(self, kept: _Kept, keys: list[str]) -> None:
+    async def _go_on(self, kept: _KeptBatch, keys: list[str]) -> None:
         """Waits for a batch of an earlier run; where it was never made, or is not there any more, asks anew."""
         id = kept.batch or await self._find(kept.input)
         if not id:
@@ -220,7 +220,7 @@ class Batched(Door):
         if file is None:
             self._settle_all(keys, made if isinstance(made, Fault) else Fault(Broken, "no file was made"))
             return
-        kept = _Kept(digest, keys, self.address)
+        kept = _KeptBatch(digest, keys, self.address)
         self._keep(kept)
         wanted = {
             "input_file_id": file.id,
@@ -288,7 +288,7 @@ class Batched(Door):
             if result is not None:
                 waiting.answer.set_result(result)
 
-    def _read_line(self, response: BatchResponse, waiting: _Open) -> Completion | Fault | None:
+    def _read_line(self, response: BatchResponse, waiting: _OpenRequest) -> Completion | Fault | None:
         """Returns what a model's server said to one request; None where it may say something else another time."""
         body = bytes(response.body)
         if response.status_code == 200:
@@ -317,7 +317,7 @@ class Batched(Door):
             if (one := self._open.get(key)) is not None and not one.answer.done():
                 one.answer.set_result(fault)
 
-    def _keep(self, one: _Kept) -> None:
+    def _keep(self, one: _KeptBatch) -> None:
         self._made[one.input] = one
         self._of.update(dict.fromkeys(one.requests, one))
         with self._kept.open("ab") as file:
@@ -326,13 +326,13 @@ class Batched(Door):
             os.fsync(file.fileno())
 
 
-def _read_kept(path: Path) -> list[_Kept]:
+def _read_kept(path: Path) -> list[_KeptBatch]:
     """Returns the lines of the file; one that was half written when a run was killed is passed over."""
     try:
         lines = path.read_bytes().splitlines() if path.exists() else []
     except OSError as error:
         raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
-    found = [one for line in lines if (one := decoded(line, _Kept)) is not None]
+    found = [one for line in lines if (one := decoded(line, _KeptBatch)) is not None]
     if lines and not found and len(lines) > 1:
         raise BadInput("no list of batches; name another journal", path=path)
     return found

@@ -133,7 +133,7 @@ class ModelServer:
             return answer
         return answer.body if answer.status in {200, 201} else self._fault(answer)
 
-    def _fault(self, answer: _Answered) -> Fault:
+    def _fault(self, answer: _HttpAnswer) -> Fault:
         has_key, variable = bool(self._key.text), self._key.variable
         return wire.fault(
             answer.status, answer.body, after=answer.after, model=self._model, key_env=variable, has_key=has_key
@@ -141,7 +141,7 @@ class ModelServer:
 
     async def _exchange(
         self, method: str, path: str, data: bytes, *, kind: str = "application/json", largest: int = LARGEST
-    ) -> _Answered | Fault:
+    ) -> _HttpAnswer | Fault:
         try:
             headers = None if kind == "application/json" else {"Content-Type": kind}
             sending = self.open().request(method, self._url(path), data=data, headers=headers, allow_redirects=False)
@@ -159,14 +159,14 @@ class ModelServer:
             return Fault(Broken, f"the connection broke ({type(error).__name__})")
         if raw is None:
             return Fault(TooLarge, f"an answer of more than {largest >> 20} MiB", again=False)
-        return _Answered(response.status, self._key.cut(raw), after)
+        return _HttpAnswer(response.status, self._key.cut(raw), after)
 
     def told(self, fault: Fault) -> str:
         """Returns a fault with where it was met, without the key."""
         return f"{self.address}: {fault.problem.replace(self._key.text, '[key]') if self._key.text else fault.problem}"
 
 
-class _Answered(NamedTuple):
+class _HttpAnswer(NamedTuple):
     """What came of a request: the status, the body without the key, and what Retry-After asks for."""
 
     status: int
