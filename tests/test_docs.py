@@ -30,6 +30,7 @@ PYTHON = blocks("python")
 OF_INSPECT = [block for block in PYTHON if "inspect_ai" in block.values[0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [block for block in PYTHON if block not in OF_INSPECT])
 def test_python_blocks_run(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

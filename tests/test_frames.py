@@ -94,6 +94,7 @@ def test_which_library_makes_the_frame(monkeypatch):
         to_frame(rows, "polars")
 
 
+@pytest.mark.slow
 def test_results_are_rows():
     knowledge = read_knowledge()
     cases = with_questions(list(read_cases("shipped"))[:2], knowledge, seed=1)

@@ -6,6 +6,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import grimp
+import pytest
 from tests.tables import each_row
 
 SOURCE = Path(__file__).parents[1] / "src"
@@ -28,6 +29,7 @@ def test_nothing_is_imported_in_circles():
     TopologicalSorter({module: graph.find_modules_directly_imported_by(module) for module in graph.modules}).prepare()
 
 
+@pytest.mark.slow
 def test_a_class_name_means_one_thing():
     where = defaultdict(list)
     for file in FILES:

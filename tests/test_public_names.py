@@ -2,10 +2,9 @@
 
 import asyncio
 import importlib
-import statistics
+import os
 import subprocess
 import sys
-import time
 from types import ModuleType
 
 import pytest
@@ -58,21 +57,27 @@ def test_names_are_those_of_a_fresh_process():
     assert done.returncode == 0, done.stderr
 
 
-def median_seconds(*command):
+def least_seconds(*command):
+    """Returns the seconds of a processor that a program takes: others who use the machine hardly change them."""
+
+    def used():
+        of_children = os.times()
+        return of_children.children_user + of_children.children_system
+
     seconds = []
-    for _ in range(5):
-        begin = time.perf_counter()
+    for _ in range(4):
+        begin = used()
         subprocess.run([sys.executable, *command], check=True, capture_output=True)
-        seconds.append(time.perf_counter() - begin)
-    return statistics.median(seconds)
+        seconds.append(used() - begin)
+    return min(seconds)
 
 
 @pytest.mark.slow
 def test_import_and_help_are_quick():
     # As a multiple of the bare interpreter's start, so that a busy machine is no slow program.
-    bare = median_seconds("-c", "pass")
-    assert median_seconds("-c", "import polyclinic") < bare * 2 + 0.1
-    assert median_seconds("-m", "polyclinic", "--help") < bare * 10 + 0.3
+    bare = least_seconds("-c", "pass")
+    assert least_seconds("-c", "import polyclinic") < bare * 2 + 0.1
+    assert least_seconds("-m", "polyclinic", "--help") < bare * 10 + 0.3
     heavy = "import sys, polyclinic; print({'numpy', 'aiohttp', 'msgspec', 'cyclopts', 'rich'} & set(sys.modules))"
     shown = subprocess.run([sys.executable, "-c", heavy], check=True, capture_output=True, text=True).stdout
     assert shown.strip() == "set()"

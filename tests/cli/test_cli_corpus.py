@@ -148,6 +148,7 @@ def test_vectors_of_an_endpoint(run, complaint, book, serving, home, tmp_path):
     run("corpus", "add", "book", "--embedder", "wordllama", "--rebuild", env=home)
 
 
+@pytest.mark.slow
 @each_row(
     ("arguments", "told"),
     [

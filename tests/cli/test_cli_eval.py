@@ -179,6 +179,7 @@ def test_a_patient_on_recorded_turns(run, tmp_path):
     assert all(name in shown for name in ("one", "two", "all", "left out"))
 
 
+@pytest.mark.slow
 def test_a_doctor_and_a_metric_of_ones_own(run, tmp_path):
     own = tmp_path / "own.py"
     lines = ["def turns(dialogue):", "    return len(dialogue.turns)", "def talks(dialogue):", "    return 'well'"]

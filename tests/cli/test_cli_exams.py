@@ -305,6 +305,7 @@ def test_a_package_s_method_with_the_name_of_ours_is_passed_over_and_one_questio
     assert "medqa, 1 question, direct/a" in done.stdout
 
 
+@pytest.mark.slow
 def test_wrong_options_are_one_clear_line(complaint, medqa, tmp_path):
     command = exam(medqa, "http://127.0.0.1:9/v1")
     assert "no method 'oracle'; methods: zero_shot, few_shot" in complaint(*command, "--method", "oracle")

@@ -51,6 +51,7 @@ def test_with_a_journal_nothing_is_asked_twice(run, endpoint, tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_budget_ends_the_run_cleanly_and_the_run_goes_on(run, endpoint, tmp_path):
     command = ["consult", "--case", "shipped", "--doctor", "direct/a", "--base-url", endpoint.url, "--json"]
     command += ["--journal", tmp_path / "journal", "--concurrency", 4]

@@ -137,6 +137,7 @@ def test_the_same_command_again_asks_nothing_twice(run, tmp_path, serving):
         assert process.counters()["requests"] == asked
 
 
+@pytest.mark.slow
 @each_row(
     ("options", "problem"),
     [
@@ -166,6 +167,7 @@ def test_bad_input_is_one_line(run, options, problem):
     assert done.stdout == ""
 
 
+@pytest.mark.slow
 def test_people_stand_beside_the_judge_in_one_table_of_teams(run, tmp_path):
     said = [
         {"form": "grades", "case": f"p1-0000{n}", "doctor": "Both", "who": who, "diagnosis": grade}

@@ -36,6 +36,7 @@ def test_visits_in_which_nobody_meets_it(run, model, endpoint):
         assert "patient_trust" not in json.loads(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("benchmark", ["aie", "mvme", "reliability"])
 def test_an_evaluation(run, model, benchmark, tmp_path):
     words = ("eval", benchmark, "--cases", "shipped", "--limit", "1", *model, "--max-failures", "100")

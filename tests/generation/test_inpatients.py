@@ -30,6 +30,7 @@ def read_back(request, tmp_path_factory):
     return cases, list(read_cases(path))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_inpatients_whatever_their_number(drawn):
     assert list(generate_inpatients(KNOWLEDGE, n=20, seed=5)) == drawn[:20]
     assert list(generate_inpatients(KNOWLEDGE, n=20, seed=4)) != drawn[:20]

@@ -35,6 +35,7 @@ def grown(patients):
     return next(p for p in patients if p.age > 30 and p.sex == "male" and not p.is_touched(("hemoglobin", "systolic")))
 
 
+@pytest.mark.slow
 def test_every_planted_mistake_is_found_and_named(knowledge, patients):
     man = grown(patients)
     sound = msgspec.structs.replace(man, present=man.present & set(man.disease.symptoms))

@@ -152,6 +152,7 @@ def test_every_region_names_what_there_is(knowledge):
         assert region.sources or not rows
 
 
+@pytest.mark.slow
 def test_a_medicine_has_its_reason(knowledge):
     told = {"insulin_user": "iabetes", "reliever_inhaler": "irways", "painkiller_use": "years|old|youth|An old"}
     seen = Counter()

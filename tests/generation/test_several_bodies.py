@@ -24,6 +24,7 @@ def bodies(*ids, n=60, severity="severe", age=66, sex="male", felt=None):
     return [DRAWING.draw(ill, ill if felt is None else ill[:felt], age, sex, rng) for _ in range(n)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("severity", SEVERITIES)
 @pytest.mark.parametrize(
     "ids",

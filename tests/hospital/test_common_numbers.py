@@ -1,6 +1,7 @@
 """Two doctors on one seed see the same patients, onset by onset, with the same luck."""
 
 import msgspec
+import pytest
 
 from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.record.episodes import CareGiven, ConsultationHeld, Episode
@@ -62,6 +63,7 @@ def ill(log, who, t):
     return state
 
 
+@pytest.mark.slow
 async def test_two_doctors_see_the_same_patients_and_the_better_one_harms_fewer(small):
     good, good_log, good_cases = await lived(small, covered=1.0, right=True)
     bad, bad_log, bad_cases = await lived(small, covered=0.0, right=False)

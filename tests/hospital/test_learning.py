@@ -213,6 +213,7 @@ async def test_doctors_read_off_their_shifts(knowledge):
     assert learning.version == lived.setup.version
 
 
+@pytest.mark.slow
 def test_what_cannot_be(complaint, knowledge, tmp_path):
     other = tmp_path / "other"
     about = LearningSetup(version="")

@@ -98,6 +98,7 @@ async def hashes(small, clock, n, **options):
     return found
 
 
+@pytest.mark.slow
 async def test_the_same_history_for_every_order_in_which_answers_come(small):
     assert len(await hashes(small, Clock, 20)) == 1
 
@@ -316,6 +317,7 @@ def check_order(log):
                 waiting.pop(h.who, None)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 10**6),

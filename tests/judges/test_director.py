@@ -270,6 +270,7 @@ async def test_rules_know_synonyms_and_tell_known_diseases_apart(rules, language
     assert (await rules.grade(other, report(wrong))).grades[Aspect.DIAGNOSIS] is Grade.D
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("so", "given", "grade"),
     [

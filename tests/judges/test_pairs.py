@@ -98,6 +98,7 @@ async def test_one_who_always_prefers_the_first_gives_only_ties(language):
         assert judged.strengths["a"].strength == pytest.approx(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_one_who_prefers_the_better_doctor(language):
     cases = [case(f"c{n}", language) for n in range(6)]

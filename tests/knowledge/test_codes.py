@@ -133,6 +133,7 @@ def parsed(ucum, unit):
     return ucum.from_ucum(f"1{unit}" if unit.startswith("/") else unit) if unit != "1" else ucum.Quantity(1)
 
 
+@pytest.mark.slow
 def test_units_are_ucum_and_those_of_the_loinc_code(ucum, extract):
     wrong = []
     for item in ITEMS:

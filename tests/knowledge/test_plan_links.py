@@ -52,6 +52,7 @@ def test_what_is_wrong_is_named(change, field, problem):
     assert found[1] == f"$.treatment.moderate.measures[0]{field}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "field"),
     [

@@ -23,6 +23,7 @@ def knowledge(tmp_path_factory):
     return read_knowledge(folder)
 
 
+@pytest.mark.slow
 def test_the_example_has_no_problems(knowledge):
     assert [flaw for flaw in check_knowledge(knowledge) if "laryngitis" in flaw.where + flaw.problem] == []
 

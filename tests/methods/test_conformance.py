@@ -156,6 +156,7 @@ def check(outcome, question):
     assert msgspec.json.decode(msgspec.json.encode(outcome), type=type(outcome)) == outcome
 
 
+@pytest.mark.slow
 @variants
 @each_row("kind", QUESTIONS)
 async def test_any_question_is_answered(name, settings, kind):
@@ -173,6 +174,7 @@ async def test_any_question_is_answered(name, settings, kind):
     assert any(all(option in text for option in question.options.values()) for text in shown)
 
 
+@pytest.mark.slow
 @variants
 @each_row("kind", ["english", "chinese", "several"])
 async def test_who_never_agrees_is_heard_out(name, settings, kind):

@@ -145,6 +145,7 @@ def recorded(request, shared_data):
     return summarise([score(d) for d in read], left_out=left_out), row, json.loads(path.read_text("utf-8"))
 
 
+@pytest.mark.slow
 def test_every_published_mean_and_error_to_a_hundredth(recorded):
     summary, row, _ = recorded
     assert not summary.left_out

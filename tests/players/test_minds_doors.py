@@ -416,7 +416,7 @@ def test_on_the_command_line(strangers, run, tmp_path):
 
 @pytest.mark.slow
 def test_in_a_run_its_workers_find_it_too(strangers, run):
-    town = ["--residents", 200, "--visits", 6, "--seed", 1]
+    town = ["--residents", 200, "--visits", 4, "--seed", 1]
     roles = [f"--{role}={strangers}:{role}" for role in ("doctor", "patient", "examiner", "nurse", "pharmacist")]
     shown = []
     for workers in (1, 2):

@@ -25,6 +25,7 @@ from polyclinic.retrieval.retriever import Passage, Retriever
 from polyclinic.retrieval.store import Added, NewPassage, PassageFile
 
 
+@pytest.mark.slow
 async def test_passages_are_found_by_words_by_meaning_and_by_both(corpus):
     retriever: Retriever = corpus
     assert [p.id for p in await retriever.search("swollen toe", 3)] == ["gout"]

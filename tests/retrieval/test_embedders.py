@@ -24,6 +24,7 @@ async def test_wordllama_is_the_mean_of_word_vectors():
     assert vectors[1] @ toe > vectors[1] @ chest
 
 
+@pytest.mark.slow
 def test_wordllama_leaves_the_log_alone():
     said = "import logging; from polyclinic.retrieval.embedders import built_in; built_in('wordllama'); "
     said += "assert logging.getLogger().handlers == [] and logging.getLogger().level == logging.WARNING"

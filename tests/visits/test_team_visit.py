@@ -289,6 +289,7 @@ def told_before(visit):
     return revealed + [f.text() for t in visit.traces for e in t if isinstance(e, Examined) for f in e.findings]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", Order)
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_no_prompt_of_the_team_holds_what_nobody_revealed(knowledge, language, order):

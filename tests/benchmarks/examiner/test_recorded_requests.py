@@ -227,6 +227,7 @@ def own_labels(layout):
     return [line for line in lines if line["layout"] == layout]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["respiratory", "respiratory.zh", "agentclinic", "ai_hospital"])
 async def test_orders_in_our_own_words_are_read(layout, request):
     shared = {"agentclinic": "agentclinic/agentclinic_medqa.jsonl", "ai_hospital": "ai_hospital/patients_small_10.json"}

@@ -248,6 +248,7 @@ async def test_rules_for_everything_run_to_an_end(knowledge, cases):
         assert row.verdicts.metrics[Aspect.DIAGNOSIS].mean > 3  # it knows these diseases
 
 
+@pytest.mark.slow
 async def test_teams_share_the_consultations_and_are_compared_with_everybody(cases, knowledge):
     """Two doctors alone, one in one step, two teams and the ablation: each consultation is held once."""
     asked = []
@@ -289,6 +290,7 @@ async def test_teams_share_the_consultations_and_are_compared_with_everybody(cas
         assert alone.trace[0].doctor == 0 and alone.trace[1:] == visit.consultations[0].trace[1:]
 
 
+@pytest.mark.slow
 async def test_of_a_team_and_its_ablation_no_model_is_asked_the_same_twice(knowledge):
     """Four teams and one step of models: every message list reaches a model once."""
     asked = []

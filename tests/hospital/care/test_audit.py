@@ -165,7 +165,7 @@ def test_the_auditor_has_read_of_every_class_and_knows_no_other_drugs():
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "language"), [(60_601, "en"), (60_602, "zh")])
 def test_no_visit_goes_against_a_caution_or_a_plan(seed, language):
-    audit = asyncio.run(visits.audited(50, seed, language=language))
-    assert audit.visits > 37
-    assert audit.handed_out > 62
+    audit = asyncio.run(visits.audited(30, seed, language=language))
+    assert audit.visits > 22
+    assert audit.handed_out > 37
     assert not audit.violations, "\n".join(audit.lines())

@@ -128,6 +128,7 @@ async def test_rules_minds_see_a_day_of_patients(knowledge):
         assert episode.calls == 0
 
 
+@pytest.mark.slow
 async def test_an_episode_is_a_function_of_its_request_and_the_seed(knowledge):
     cases = drawn(knowledge, n=20)
     one, other = clinic(knowledge, traces=True), clinic(knowledge, traces=True)
@@ -468,6 +469,7 @@ class Staff:
         return {"say": self.order if spoken == 1 else "Any fever? 发烧吗？", "conclude": spoken > 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_models_play_everybody_and_nobody_is_told_the_truth(knowledge, language):
     for case in drawn(knowledge, n=24, seed=11, language=language):

@@ -1,8 +1,5 @@
-"""Who is called when: acuity, arrival, rooms, shifts; and how long they wait, against Erlang's formula."""
+"""Who is called when: acuity, arrival, rooms, shifts. How long they wait, test_theory.py asks."""
 
-import math
-
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +9,6 @@ from polyclinic.hospital.floor.lines import Gone, Server
 from polyclinic.hospital.floor.queues import Floor
 from polyclinic.hospital.record.happenings import DAY, Acuity
 from polyclinic.hospital.record.log import Log
-from polyclinic.seeds import derive
 
 HOUR = 3600
 
@@ -272,46 +268,3 @@ async def test_whoever_waits_is_called_in_order_by_somebody_free(comers, doctors
         for other, since, until, _ in waits:
             if served and since < called < until:  # somebody else was waiting at that moment, and went on waiting
                 assert rank <= other
-
-
-def erlang_c_wait(arrivals, service, c):
-    """Mean wait of an M/M/c queue (Erlang 1917), from rates."""
-    load = arrivals / service
-    last = load**c / math.factorial(c) * c / (c - load)
-    waits = last / (sum(load**k / math.factorial(k) for k in range(c)) + last)
-    return waits / (c * service - arrivals)
-
-
-async def mean_wait(c, rho, *, seed, n=4000, warm_up=400, service=1000):
-    """Waits of one replication; arrivals and services exponential, in whole seconds, which are small beside them."""
-    rng = derive(seed, "m/m/c")
-    waits = []
-    async with Clock() as clock:
-        world = World(clock, doctors=c)
-
-        def one(lasts):
-            ticket = world.floor.join("q", Acuity.ROUTINE)
-            came = yield ticket.called
-            waits.append(clock.now - ticket.since)
-            yield clock.wait(lasts)
-            world.floor.release(came)
-
-        def arrivals():
-            for _ in range(n):
-                yield clock.wait(round(rng.expovariate(rho * c / service)))
-                clock.start(one(round(rng.expovariate(1 / service))))
-
-        clock.start(arrivals())
-        await clock.run()
-    return float(np.mean(waits[warm_up:]))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("c", "rho"), [(1, 0.6), (2, 0.7), (4, 0.8)])
-async def test_the_mean_wait_is_that_of_erlang(c, rho):
-    service = 1000
-    means = [await mean_wait(c, rho, seed=seed, service=service) for seed in range(20)]
-    expected = erlang_c_wait(rho * c / service, 1 / service, c)
-    mean, error = np.mean(means), np.std(means, ddof=1) / math.sqrt(len(means))
-    assert error < 0.08 * expected
-    assert abs(mean - expected) < 3 * error, (mean, expected, error)

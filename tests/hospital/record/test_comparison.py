@@ -49,6 +49,7 @@ def onsets(folder):
         return {(h.who, h.t // DAY): h for h in run.happenings() if isinstance(h.what, FellIll)}
 
 
+@pytest.mark.slow
 def test_two_doctors_see_the_same_patients_onset_by_onset(first, always_right):
     compared = compare_runs(first, always_right)
     one, other = onsets(first), onsets(always_right)

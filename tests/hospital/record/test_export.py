@@ -22,6 +22,7 @@ def write(run, path, layout):
     return n, summary
 
 
+@pytest.mark.slow
 def test_json_lines_are_the_log_and_their_hash_is_the_run_s(lived, lived_run, tmp_path):
     n, summary = write(lived_run, tmp_path / "log.jsonl", LogLayout.JSONL)
     whole = (tmp_path / "log.jsonl").read_bytes()
@@ -36,6 +37,7 @@ def as_written(happening):
     return {f"what_{name}" if name in ("seq", "t", "who", "what") else name: value for name, value in fields.items()}
 
 
+@pytest.mark.slow
 def test_parquet_has_a_column_for_every_field(lived, lived_run, tmp_path):
     pq = pytest.importorskip("pyarrow.parquet")
     n, _ = write(lived_run, tmp_path / "log.parquet", LogLayout.PARQUET)

@@ -149,6 +149,7 @@ class _Page(HTMLParser):
             assert not name.startswith("on"), (tag, name)
 
 
+@pytest.mark.slow
 def test_the_page_is_one_file_without_scripts_or_links(html):
     parsed = _Page()
     parsed.feed(html)

@@ -3,6 +3,7 @@
 import bisect
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -133,6 +134,7 @@ def test_a_queue_is_in_the_order_of_calling():
     assert "dire" not in world.people  # where it came from is not known, so no way home is waited for
 
 
+@pytest.mark.slow
 def test_after_a_lived_run_nobody_is_left_and_every_visit_is_counted(lived):
     world, most = World(), 0
     for happening in lived:
@@ -159,8 +161,9 @@ def test_a_snapshot_is_the_world_and_grows_with_the_hospital_alone(lived):
     assert longest < 500  # bytes for each who is there
 
 
+@pytest.mark.slow
 @given(data=st.data())
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_seeking_is_applying_all_until_then(lived, lived_run, data):
     times = [happening.t for happening in lived]
     exactly = st.sampled_from(times)

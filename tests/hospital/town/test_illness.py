@@ -144,6 +144,7 @@ def test_a_disease_of_one_sex_and_age_meets_nobody_else():
     assert all(town[o.resident].sex == "female" and 15 <= town[o.resident].age <= 44 for o in onsets)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_case_is_its_residents(language, year):
     _, onsets = year

@@ -46,6 +46,7 @@ async def held(case, knowledge, lines, shown, **options):
     return await see(case, Minds(doctor="human", knowledge=knowledge, seed=0, desk=desk))
 
 
+@pytest.mark.slow
 async def test_a_visit_is_played_to_its_report(case, knowledge):
     shown = []
     lines = ["", "Do you have a cough?", "/order chest x-ray, swab of my own", "/hint", "/hint", "/done", *REPORT]

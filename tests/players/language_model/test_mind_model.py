@@ -79,6 +79,7 @@ async def test_a_visit_of_models(language):
     assert all(chinese) == (language == "zh")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "file", ["agentclinic/agentclinic_medqa.jsonl", "ai_hospital/patients_small_10.json", "aie/HospitalCases.json"]
 )

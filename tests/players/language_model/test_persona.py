@@ -98,6 +98,7 @@ def test_templates_give_every_shipped_patient_a_persona_that_gives_nothing_away(
     assert {p.manner for p in made.values()} == (set(MANNERS) if manner is None else {manner})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "file", ["agentclinic/agentclinic_medqa.jsonl", "ai_hospital/patients_small_10.json", "aie/HospitalCases.json"]
 )
@@ -269,6 +270,7 @@ async def test_a_child_of_any_age_may_come_with_a_parent():
     assert "my child" in turn.say.casefold()
 
 
+@pytest.mark.slow
 async def test_a_visit_with_a_persona_opens_with_its_statement_and_leaks_nothing():
     one = next(read_cases(SHIPPED["shipped"]))
     made = persona_from_templates(patient(one), random.Random(0), manner="anxious")

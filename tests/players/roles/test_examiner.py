@@ -403,6 +403,7 @@ async def test_no_request_discloses_anything_of_a_real_case(shared_data, file):
         assert (one.requests, one.disclosed) == (50, 0), one.examples
 
 
+@pytest.mark.slow
 async def test_what_is_disclosed_is_counted(monkeypatch):
     """Without the check in the role the worst case discloses, so that the attack can fail."""
     monkeypatch.setattr("polyclinic.knowledge.recorded_names.RecordNames.is_named", lambda *_: True)
