@@ -308,7 +308,8 @@ def test_the_schema_describes_the_shipped_cases(run):
 
 
 @pytest.mark.slow
-def test_the_demo_ends_with_what_to_try_next(run):
+def test_the_demo_ends_with_what_to_try_next(run, monkeypatch):
+    monkeypatch.setattr("polyclinic.cli.demo.DAYS", 3)
     shown = run("demo").stdout
     for word in ("A town of 200", "came to the hospital", "right diagnosis", "minutes until called", "serve town"):
         assert word in shown
