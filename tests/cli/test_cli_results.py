@@ -212,7 +212,7 @@ def test_what_a_script_lacks_is_named(run, lived, tmp_path):
     assert "Who played: doctor rules, patient rules, nurse rules." in (lived / "report.html").read_text("utf-8")
 
 
-def test_every_call_is_a_row(run, folder):
+def test_every_call_is_a_row(run, complaint, folder):
     calls = json.loads(run("results", "export", folder, "--what", "calls", "--to", "json").stdout)
     assert len(calls) == 48 and not any("sesame" in str(one) for one in calls)
     assert {(one["role"], one["model"]) for one in calls} == {
@@ -220,6 +220,11 @@ def test_every_call_is_a_row(run, folder):
     }
     assert all(one["tokens_in"] and one["cost"] and one["requests"] == 1 and not one["error"] for one in calls)
     assert {one["item"].startswith(one["role"]) for one in calls} == {True}
+    bare = folder.parent.with_name("bare")
+    bare.mkdir()
+    for name in ("results.json", "items.jsonl"):
+        (bare / name).write_bytes((folder / name).read_bytes())
+    assert "no calls are kept there" in complaint("results", "export", bare, "--what", "calls")
 
 
 def test_a_file_is_no_folder(complaint, medqa, tmp_path):

@@ -232,6 +232,8 @@ def export(
     """Writes the table for other tools."""
     results = read_results(*folders)
     rows: Sequence[dict[str, Any]] = [*_rows(results, what, measure or ())]
+    if what == "calls" and not rows:
+        raise UserError("no calls are kept there: these runs asked no model, or were made before calls were kept")
     if out is None:
         sys.stdout.write(as_text(rows, to))
         return

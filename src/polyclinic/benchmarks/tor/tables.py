@@ -151,7 +151,9 @@ def records_output(
         n=sum(one.n + one.failed for methods in results.values() for one in methods.values()),
         plays="records",
         failures=_failures(one for methods in results.values() for one in methods.values()),
-        written="Outcomes, meetings and summary: {0}. Next: polyclinic replay {0}/…meetings.jsonl",
+        written="Outcomes, meetings and summary: {0}. Next: polyclinic replay {0}/…meetings.jsonl"
+        if any(name.endswith(".meetings.jsonl") for name in files)
+        else "Outcomes and summary: {}",
         rows=[
             row
             for model, methods in results.items()
