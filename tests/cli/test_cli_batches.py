@@ -3,6 +3,7 @@
 import json
 
 from polyclinic.models import batch
+from polyclinic.results.folder import read_record
 
 
 def test_an_exam_by_batches_goes_on_from_its_journal_at_the_price_of_batches(run, tmp_path, serving, monkeypatch):
@@ -31,3 +32,14 @@ def test_who_may_not_ask_so_is_told_in_a_line(complaint, tmp_path):
     assert "medagents: each call waits for the one before" in complaint(*asked, *direct, *journal, "--method=medagents")
     assert "add --journal FILE" in complaint(*asked, *direct)
     assert "made-up: only direct/ models" in complaint(*asked, "--model", "made-up", *journal)
+
+
+def test_what_each_server_answered_stands_in_the_table_the_document_and_the_results(run, tmp_path, serving):
+    with serving(lambda _: "Answer: A") as one, serving(lambda _: "Answer: A") as two:
+        command = ("eval", "medqa", "--questions", "shipped", "--model", "direct/a")
+        command += ("--base-url", one.url, "--base-url", two.url, "--seed", 1)
+        assert "by server" in run(*command, "--out", tmp_path / "out").stderr
+        document = json.loads(run(*command, "--json", "--out", tmp_path / "again").stdout)
+        kept = read_record(tmp_path / "out").servers
+    assert {row["server"] for row in document["servers"]} <= {one.url, two.url}
+    assert sum(row["calls"] for row in document["servers"]) == sum(row.calls for row in kept) == 5

@@ -23,6 +23,7 @@ from polyclinic.results.provenance import (
     command_words,
     data_files,
     now,
+    server_sums,
     versions,
     without_secrets,
 )
@@ -169,6 +170,7 @@ def write_results(
         models=asked,
         measures=list(measures),
         calls=call_sums(ledger),
+        servers=server_sums(ledger),
         stopped=stopped,
         files=list(files),
     )

@@ -9,6 +9,8 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, TypeVar
 
+import msgspec
+
 from polyclinic.benchmarks.benchmark import Benchmark, Output, StoppedEarly
 from polyclinic.cases.case import Case
 from polyclinic.cli.case_files import case_shares, read_case_file
@@ -28,6 +30,7 @@ from polyclinic.players.minds import model_of
 from polyclinic.players.opening import Cast, OpenMinds, open_minds
 from polyclinic.players.patient_trust import PatientTrust
 from polyclinic.results.folder import take_away_part
+from polyclinic.results.provenance import server_sums
 from polyclinic.tasks import interruptible
 from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.usage import show_usage
@@ -192,6 +195,8 @@ def finish(
         output = replace(output, document={**output.document, "stopped": str(stopped)}, failed=0)
     held = output.failed < output.n or not output.n
     output = output.with_trust(note_trust(trust if held else None)).with_case_shares(case_shares())
+    if servers := server_sums(ledger):
+        output = replace(output, document={**output.document, "servers": msgspec.to_builtins(servers)})
     if run.out is not None:
         output.write(run.out)
         write_results(

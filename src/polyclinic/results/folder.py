@@ -103,6 +103,18 @@ class CallSum(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cost: float | None = None
 
 
+class ServerSum(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one of several servers of a model answered."""
+
+    model: str
+    server: str
+    calls: int
+    tokens_in: int = 0
+    cached: int = 0
+    tokens_out: int = 0
+    cost: float | None = None
+
+
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a run was, for whoever finds its results.
 
@@ -113,6 +125,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         finished: when, in UTC.
         cases: how many records of the case files are used, and which are not.
         measures: what the items have values of, the chief one first.
+        servers: of models that several servers have, what each answered.
         stopped: why it ended before its end, "" where it did not; what is here is then what was over.
         files: what the run wrote besides, by name.
         title: of a study; paper: the one that it does again; published: what that prints.
@@ -130,6 +143,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     models: list[AskedModel] = []
     measures: list[ItemMeasure] = []
     calls: list[CallSum] = []
+    servers: list[ServerSum] = []
     stopped: str = ""
     files: list[str] = []
     title: str = ""

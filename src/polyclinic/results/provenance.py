@@ -17,7 +17,7 @@ import msgspec
 from polyclinic import __version__
 from polyclinic.models.ledger import Ledger, Line
 from polyclinic.models.model_file import NOTHING_SAID, ModelFile
-from polyclinic.results.folder import AskedModel, CallSum, DataFile
+from polyclinic.results.folder import AskedModel, CallSum, DataFile, ServerSum
 
 _PACKAGES = ("inspect-ai", "numpy", "nltk", "rjieba", "tantivy", "wordllama")
 """What results may depend on, where it is installed."""
@@ -115,6 +115,22 @@ def asked_models(
             how.pop(unkept, None)
         asked.append(AskedModel(name=name, role=role, base_url=[*map(address, urls)], parameters=without_secrets(how)))
     return asked
+
+
+def server_sums(ledger: Ledger) -> list[ServerSum]:
+    """Returns what each server answered, of models that several have."""
+    return [
+        ServerSum(
+            model=model,
+            server=server,
+            calls=line.calls,
+            tokens_in=line.usage.tokens_in,
+            cached=line.usage.cached,
+            tokens_out=line.usage.tokens_out,
+            cost=line.usage.cost,
+        )
+        for (model, server), line in sorted(ledger.servers.items())
+    ]
 
 
 def call_sums(ledger: Ledger) -> list[CallSum]:
