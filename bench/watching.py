@@ -1,15 +1,16 @@
-"""A run of ten thousand visits while it goes on: what it costs the run that people watch, and what they get.
+"""A run while it goes on: what it costs the run that people watch, and what they get.
 
     python -m bench watching [--visits N] [--watchers N] [--browser]
 
-The run goes on at full speed in a process of its own, and a server shows it. By turns nobody watches and all do; one of
-the watchers reads slowly. Who comes again says which line it has (`Last-Event-ID`). The run's processor time for each
-line, with and without watchers, is compared within the one run, as time on the wall is that of a machine which others
-use too. At the end everybody must have every line once.
+The same run is made twice at full speed, alone and watched from its beginning, and the processor time that it takes is
+compared: time on the wall is that of a machine which others use too. One of the watchers reads slowly, and one comes
+and goes, saying which line it has (`Last-Event-ID`). At the end everybody must have every line once.
 """
 
 import argparse
 import asyncio
+import math
+import os
 import re
 import shutil
 import statistics
@@ -17,17 +18,18 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
 from bench.web import Server
 from polyclinic.hospital.record.recorded import RecordedRun
 
-TURN = 6.0  # seconds of watching, or of none
-SLOWER = 1.10  # what the run may take for a line when it is watched, of what it takes otherwise
+SLOWER = 1.10  # what the run may take when it is watched, of what it takes alone
 MEMORY = 48  # MiB by which the server may grow
 FRAMES = 20
 PAUSE = 0.02  # seconds of the slow watcher after each event
+STAY = 3.0  # seconds for which one watches who comes and goes
 
 
 def run(*options: str) -> None:
@@ -37,34 +39,54 @@ def run(*options: str) -> None:
     told.add_argument("--browser", action="store_true", help="one of those who watch is Chromium, at 640 x 480")
     given = told.parse_args(options)
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) / "run"
-        command = [sys.executable, "-m", "polyclinic", "run", "--visits", str(given.visits), "--days", "60", "--json"]
-        process = subprocess.Popen(
-            [*command, "--out", str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        alone = Run(Path(scratch) / "alone", given.visits)
+        cost = alone.ended()
+        watched_run = Run(Path(scratch) / "watched", given.visits)
         try:
-            while not (folder / "run.sqlite").is_file() or not length(folder):
-                time.sleep(0.2)
-            with Server(folder) as server:
-                asyncio.run(watched(server, folder, process, given.watchers, given.browser))
+            with Server(watched_run.folder) as server:
+                looked = asyncio.run(watched(server, watched_run, given))
         finally:
-            process.kill()
-            process.wait()
+            watched_run.process.kill()
+    print(
+        f"the run took {cost:.1f} s of processor time alone, {looked:.1f} watched by {given.watchers}: "
+        f"{looked / cost:.2f} of it (allowed: {SLOWER})"
+    )
+    assert looked <= cost * SLOWER
+
+
+class Run:
+    """A run in a process of its own."""
+
+    def __init__(self, folder: Path, visits: int) -> None:
+        self.folder = folder
+        command = [sys.executable, "-m", "polyclinic", "run", "--visits", str(visits), "--days", "60", "--json"]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen([*command, "--out", str(folder)], **quiet)
+        while not (folder / "run.sqlite").is_file() or not length(folder):
+            time.sleep(0.1)
+
+    def ended(self) -> float:
+        """Waits for its end, and returns the seconds of processor time that it took."""
+        _, status, used = os.wait4(self.process.pid, 0)
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        assert self.process.returncode == 0
+        return used.ru_utime + used.ru_stime
 
 
 class Watcher:
     """Reads the stream of a run, and goes on where it was."""
 
     def __init__(self, server: Server, pause: float = 0.0) -> None:
-        self.server, self.pause, self.last, self.over, self.bytes = server, pause, -1, False, 0
+        self.server, self.pause, self.last, self.bytes = server, pause, -1, 0
 
-    async def watch(self) -> None:
+    async def watch(self, until: float = math.inf) -> None:
+        """Reads on, to the end of the run or until there were so many lines."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.server.port, limit=1 << 24)
         head = f"GET /api/town/live?run={quote(self.server.id)} HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n"
         writer.write(f"{head}Last-Event-ID: {self.last}\r\n\r\n".encode() if self.last >= 0 else f"{head}\r\n".encode())
         id = -1
         try:
-            while line := await reader.readline():
+            while self.last + 1 < until and (line := await reader.readline()):
                 self.bytes += len(line)
                 if line.startswith(b"id: "):
                     id = int(line[4:])
@@ -74,53 +96,38 @@ class Watcher:
                     self.last = id
                     await asyncio.sleep(self.pause)
                 elif line.startswith(b"event: over"):
-                    self.over = True
                     return
         finally:
             writer.close()
 
 
-async def watched(server: Server, folder: Path, process: subprocess.Popen, n: int, browser: bool) -> None:
-    watchers = [Watcher(server, PAUSE if place == 0 else 0.0) for place in range(n)]
-    if browser:
-        await asyncio.gather(asyncio.to_thread(frames, server), turns(server, folder, process, watchers))
-    else:
-        await turns(server, folder, process, watchers)
-
-
-async def turns(server: Server, folder: Path, process: subprocess.Popen, watchers: list[Watcher]) -> None:
-    costs: dict[bool, list[float]] = {False: [], True: []}
-    memory, began, cpu, watching = server.memory(), time.monotonic(), server.cpu(), False
-    while process.poll() is None:
-        tasks = [asyncio.create_task(one.watch()) for one in watchers if watching]
-        lines, used = length(folder), spent(process)
-        await asyncio.sleep(TURN)
-        more, took = length(folder) - lines, spent(process) - used
-        if more > 500 and process.poll() is None:
-            costs[watching].append(1e6 * took / more)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        watching = not watching
-    wall, cpu = time.monotonic() - began, server.cpu() - cpu
+async def watched(server: Server, run: Run, given: argparse.Namespace) -> float:
+    watchers = [Watcher(server, PAUSE if place == 0 else 0.0) for place in range(given.watchers)]
+    memory, cpu = server.memory(), server.cpu()
+    beside = [asyncio.to_thread(frames, server)] if given.browser else []
+    comes = asyncio.create_task(coming_and_going(watchers[-1]))
+    following = [asyncio.create_task(one.watch()) for one in watchers[:-1]]
+    took, *_ = await asyncio.gather(asyncio.to_thread(run.ended), *beside)
     watchers[0].pause = 0.0
-    await asyncio.gather(*(one.watch() for one in watchers))
-    n = length(folder)
-    assert all(one.over and one.last == n - 1 for one in watchers), [one.last for one in watchers]
-    alone, looked = statistics.median(costs[False]), statistics.median(costs[True])
-    # Whatever a run does later costs more: turns are compared with those before and after them.
-    pairs = [b / a for a, b in zip(costs[False], costs[True], strict=False)]
-    print(
-        f"{n:,} happenings in {wall:.0f} s; {alone:.0f} us of the run's processor time each where nobody watches, "
-        f"{looked:.0f} with {len(watchers)}: {statistics.median(pairs):.2f} of it over {len(pairs)} turns "
-        f"(allowed: {SLOWER})"
-    )
-    print(
-        f"every watcher has every line once; {sum(one.bytes for one in watchers) / 2**20:.0f} MiB for {cpu:.0f} s of "
-        f"the server's processor time; {memory:.0f} MiB before, {server.memory():.0f} after"
-    )
+    await asyncio.gather(*following)
+    comes.cancel()
+    await asyncio.gather(comes, return_exceptions=True)
+    await watchers[-1].watch()
+    n = length(run.folder)
+    assert all(one.last == n - 1 for one in watchers), [one.last for one in watchers]
+    sent = sum(one.bytes for one in watchers) / 2**20
+    print(f"{n:,} happenings, and every watcher has each once; {sent:.0f} MiB were sent")
+    used, after = server.cpu() - cpu, server.memory()
+    print(f"the server took {used:.0f} s of processor time, and {memory:.0f} MiB before, {after:.0f} after")
     assert server.memory() < memory + MEMORY
-    assert statistics.median(pairs) <= SLOWER
+    return took
+
+
+async def coming_and_going(watcher: Watcher) -> None:
+    while True:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(watcher.watch(), STAY)
+        await asyncio.sleep(STAY / 3)
 
 
 def frames(server: Server) -> None:
@@ -145,9 +152,3 @@ def frames(server: Server) -> None:
 def length(folder: Path) -> int:
     with RecordedRun(folder) as recorded:
         return len(recorded)
-
-
-def spent(process: subprocess.Popen) -> float:
-    """Returns the seconds of processor time that a process has taken."""
-    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / 100

@@ -146,6 +146,19 @@ async def read(server: Server, n: int, *, pause: float = 0.0) -> int:
     return min(count, n)
 
 
+def states(server: Server, end: int) -> None:
+    """What a seek costs the server, and how much it sends."""
+    sizes, cpu = [], server.cpu()
+    for place in range(10 * SEEKS):
+        t = end * (place * 7 % (10 * SEEKS)) // (10 * SEEKS) + 1
+        asked = urllib.request.Request(f"{server.at}/api/town/state?run={quote(server.id)}&t={t}")
+        asked.add_header("accept-encoding", "gzip")
+        with urllib.request.urlopen(asked, timeout=60) as answer:
+            sizes.append(len(answer.read()) / 1024)
+    took = 1000 * (server.cpu() - cpu) / len(sizes)
+    print(f"{len(sizes)} states: {took:.0f} ms of the server's processor time each, at most {max(sizes):.0f} KiB sent")
+
+
 def in_browser(server: Server, folder: Path) -> None:
     from playwright.sync_api import sync_playwright
 
@@ -173,6 +186,7 @@ def in_browser(server: Server, folder: Path) -> None:
         took.sort()
         print(f"{SEEKS} seeks: median {statistics.median(took):.0f} ms, longest {took[-1]} ms (allowed: {SEEK} ms)")
         page.close()
+        states(server, end)
         busiest = fullest(server)
         for renderer in ("canvas", "webgl"):
             page = browser.new_page(viewport={"width": 640, "height": 480})
