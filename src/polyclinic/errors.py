@@ -18,7 +18,8 @@
     │   ├── NoSuchCase       web: no case of that set and key is offered
     │   ├── NoSuchVisit      web: no visit of that id
     │   ├── NoSuchClass      web: no such class, student, or case of it
-    │   └── NoSuchStudy      web: no such study, link, or item of it
+    │   ├── NoSuchStudy      web: no such study, link, or item of it
+    │   └── PracticeTaken    web: another server keeps what is played there
     ├── RunStopped           the run ended before its end, and can be taken up again
     │   ├── BudgetSpent      it has cost what it may cost
     │   ├── StoppedByHand    somebody stopped it
