@@ -14,6 +14,7 @@
     │   ├── NothingHere      web: what was asked for is not there
     │   ├── NoSuchRun        web: no run of that id
     │   ├── NoSuchPerson     web: nobody of that name ever came to the hospital
+    │   ├── PracticeTaken    web: another server keeps what is played in this folder
     │   ├── NoSuchMaterial   web: no file of that name is offered for judging
     │   ├── NoSuchCase       web: no case of that set and key is offered
     │   ├── NoSuchVisit      web: no visit of that id

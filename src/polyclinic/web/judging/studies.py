@@ -26,6 +26,7 @@ from polyclinic.verdicts.people import QuestionAgreement, agreed, disputed
 from polyclinic.verdicts.results import PeopleFigures, figures
 from polyclinic.verdicts.sheets import errors_sheet, sheet_of
 from polyclinic.verdicts.verdict import PAIR, Item, PersonsVerdict, in_order, read_verdicts, write_verdicts
+from polyclinic.web.judging.desk import AnnotatorsDesk, GivenAnswers, JudgingTask, ShownQuestion
 from polyclinic.web.judging.material import kind_of
 
 JUDGED_HERE = tuple(forms())
@@ -93,36 +94,6 @@ class KeptStudy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     items: tuple[StudyItem, ...]
 
 
-class ShownQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A question in both languages; the words that may be answered, or a scale's ends."""
-
-    id: str
-    en: str
-    zh: str
-    answers: tuple[str, ...]
-    scale: tuple[float, float] | None
-
-
-class JudgingTask(msgspec.Struct, frozen=True, kw_only=True):
-    """An item as whoever judges it gets it; `number` is its place in the annotator's own order, from 1."""
-
-    number: int
-    form: str
-    shown: dict[str, str]
-    questions: tuple[ShownQuestion, ...]
-    answers: dict[str, Answer]
-    comment: str
-
-
-class AnnotatorsDesk(msgspec.Struct, frozen=True, kw_only=True):
-    """What an annotator has to do: for each item, in its order, the form and whether all of it is answered."""
-
-    title: str
-    name: str
-    third: bool
-    items: tuple[tuple[str, bool], ...]
-
-
 class PersonsProgress(msgspec.Struct, frozen=True, kw_only=True):
     """How far somebody has come."""
 
@@ -144,13 +115,6 @@ class StudyState(msgspec.Struct, frozen=True, kw_only=True):
     disputed: dict[str, int]
     agreement: tuple[QuestionAgreement, ...]
     figures: dict[str, dict[str, PeopleFigures]]
-
-
-class GivenAnswers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What somebody says of an item; a question without an answer is left out."""
-
-    answers: Annotated[dict[str, str | float], msgspec.Meta(max_length=20)]
-    comment: Annotated[str, msgspec.Meta(max_length=8000)] = ""
 
 
 class NoSuchStudy(UserError):
