@@ -71,6 +71,7 @@ class Ledger:
         self.asked_of: set[tuple[str, str]] = set()
         self.servers: dict[tuple[str, str], Line] = {}
         self._waiting: dict[Limit, Limit] = {}
+        self._closed = False
 
     def meter(self, model: Model, role: str = "", *, item: str = "") -> Metered:
         """Returns the model, with what it costs written down under the role; `item` is what it is asked for."""
@@ -79,12 +80,18 @@ class Ledger:
 
     def check(self) -> None:
         """Raises `BudgetSpent` where no further question may be asked."""
+        if self._closed:
+            raise BudgetSpent("the run has cost what it may cost")
         usage = self.asked.usage
         spent = usage.tokens_in + usage.tokens_out
         if self.max_tokens is not None and spent >= self.max_tokens:
             raise BudgetSpent(f"{spent:,} tokens are used, and --max-tokens allows {self.max_tokens:,}")
         if self.max_cost is not None and (usage.cost or 0.0) >= self.max_cost:
             raise BudgetSpent(f"{usage.cost or 0.0:.4f} is spent, and --max-cost allows {self.max_cost:g}")
+
+    def close(self) -> None:
+        """Lets no further question be asked, as where a budget that others share is spent."""
+        self._closed = True
 
     @contextlib.asynccontextmanager
     async def admitted(self, limit: Limit | None) -> AsyncIterator[None]:

@@ -156,7 +156,7 @@ class Minds:
         self._models = models if isinstance(models, OpenModels) else OpenModels.just(models or {})
         self._journal, self._temperature = journal, temperature
         self._looking_up, self._remembering, self._version = looking_up, remembering, ""
-        self._ledgers = () if ledger is None else (ledger,)
+        self.ledgers = () if ledger is None else (ledger,)
         self._shared: SharedAnswers | None = None
         players = {
             Role.DOCTOR: doctor,
@@ -236,7 +236,7 @@ class Minds:
     def on(self, ledger: Ledger) -> Minds:
         """Returns the same minds, who write down what they cost in this ledger as well."""
         minds = copy.copy(self)
-        minds._ledgers = (*self._ledgers, ledger)
+        minds.ledgers = (*self.ledgers, ledger)
         return minds
 
     def reading(self, version: str) -> Minds:
@@ -284,7 +284,7 @@ class Minds:
         if self._journal is not None:
             model = self._journal.wrap(model, episode=part.episode, role=part.role)
         model = self._models.asked(model, name, part.role)
-        for ledger in self._ledgers:
+        for ledger in self.ledgers:
             model = ledger.meter(model, part.role)
         return model if self._shared is None else self._shared.of(model)
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from polyclinic.errors import UserError
+from polyclinic.errors import BudgetSpent, UserError
 from polyclinic.hospital.floor.clock import Clock, DueInThePast
 from polyclinic.models.limits import WANTED
 
@@ -198,6 +198,25 @@ async def test_run_leaves_out_its_end_and_stops_where_it_is_told_to():
         assert (seen, clock.now) == ([10], 20)
         await clock.run()
         assert (seen, clock.now) == ([10, 20, 30], 30)
+
+
+async def test_where_a_budget_is_spent_what_is_under_way_is_waited_for():
+    over = []
+
+    async def asks(error):
+        await asyncio.sleep(0)
+        if error is not None:
+            raise error
+        await asyncio.sleep(0.01)
+        over.append("kept")
+
+    for error in (BudgetSpent("spent"), ValueError("ours")):
+        with pytest.raises(type(error)):
+            async with Clock() as clock:
+                clock.launch(asks(error), due=1)
+                clock.launch(asks(None), due=2)
+                await clock.run()
+    assert over == ["kept"]
 
 
 async def test_a_clock_that_waits_uses_no_time_of_the_processor():

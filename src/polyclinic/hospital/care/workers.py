@@ -4,10 +4,10 @@
         episode = await pool.compute(request)
 
 A worker is this module run as a program: it reads requests from its standard input and writes episodes to its standard
-output, as frames of MessagePack behind their length. It opens its own clinic, with its share of the run's limits, and
-ends when its input ends, so that none outlives a parent that was killed. Requests that are made in one turn of the
-event loop travel in one frame. What an episode is does not depend on who computes it: with any number of workers, and
-without any, the same requests give the same episodes.
+output (`frames`). It opens its own clinic, with its share of the run's limits, and ends when its input ends, so that
+none outlives a parent that was killed. Requests that are made in one turn of the event loop travel in one frame. What
+an episode is does not depend on who computes it: with any number of workers, and without any, the same requests give
+the same episodes. Where one has spent its share of a budget, all of them ask nothing more.
 
 A worker that dies ends the run with its name (`WorkerDied`): episodes that might have come are no failures of players.
 """
@@ -23,23 +23,33 @@ import signal
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any, BinaryIO, Self, TypeVar
-
-import msgspec
+from typing import Any, BinaryIO, Self
 
 from polyclinic.errors import BudgetSpent, PolyclinicError, UserError
 from polyclinic.hospital.care.clinic import Clinic, open_clinic
+from polyclinic.hospital.care.frames import (
+    ClinicOpen,
+    EpisodeDone,
+    EpisodeTask,
+    FromWorker,
+    LessonDone,
+    MemoryNews,
+    NoMoreQuestions,
+    RunOver,
+    ToLearn,
+    ToWorker,
+    WorkerSetup,
+    frame,
+    from_worker,
+    received,
+    to_worker,
+)
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest, LearnDone, LearnRequest
 from polyclinic.lazy import collect_seldom
 from polyclinic.memory.published import Publication
-from polyclinic.models.limits import WANTED, Limit, Wanted
+from polyclinic.models.limits import WANTED, Limit
 from polyclinic.models.session import Share
-
-M = TypeVar("M")
-
-_HEAD = 4
-"""Bytes that hold a frame's length."""
 
 _AT_ONCE = 4096  # episodes in a worker with models, which mostly wait; the models' own limit says how much is asked
 
@@ -54,54 +64,7 @@ class WorkerDied(PolyclinicError):
     """A worker process ended by itself, or by a mistake of ours in it. The run ends and can be taken up again."""
 
 
-class _Hello(msgspec.Struct, frozen=True, tag="hello"):
-    setup: Setup
-    share: Share
-
-
-class _ClinicOpen(msgspec.Struct, frozen=True, tag="ready"):
-    """The clinic is open."""
-
-
-class _Task(msgspec.Struct, frozen=True, tag="task"):
-    number: int
-    request: EpisodeRequest
-    wanted: Wanted
-
-
-class _Done(msgspec.Struct, frozen=True, tag="done"):
-    number: int
-    episode: Episode
-
-
-class _ToLearn(msgspec.Struct, frozen=True, tag="learn"):
-    number: int
-    request: LearnRequest
-
-
-class _LearnDone(msgspec.Struct, frozen=True, tag="drawn"):
-    number: int
-    done: LearnDone
-
-
-class _News(msgspec.Struct, frozen=True, tag="learnt"):
-    """What doctors remember from now on; the tasks that read it come after it."""
-
-    publication: Publication
-
-
-class _RunOver(msgspec.Struct, frozen=True, tag="ended"):
-    """What ends the run: `kind` names one of `_ENDINGS`, or says that it is a mistake of ours."""
-
-    kind: str
-    problem: str
-
-
 _ENDINGS: dict[str, type[PolyclinicError]] = {"UserError": UserError, "BudgetSpent": BudgetSpent}
-
-_encode = msgspec.msgpack.Encoder().encode
-_to_worker = msgspec.msgpack.Decoder(list[_Hello | _Task | _ToLearn | _News])
-_from_worker = msgspec.msgpack.Decoder(list[_ClinicOpen | _Done | _LearnDone | _RunOver])
 
 
 class WorkerPool:
@@ -156,7 +119,7 @@ class WorkerPool:
             # Two workers on two cores with a pool of threads each would stand in each other's way.
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
         )
-        worker = self._workers[share.number] = _Worker(process, share)
+        worker = self._workers[share.number] = _Worker(process, share, self._ask_no_more)
         await worker.open(self._setup)
 
     async def compute(self, request: EpisodeRequest) -> Episode:
@@ -178,6 +141,10 @@ class WorkerPool:
         for worker in self._workers.values():
             worker.tell(publication)
 
+    def _ask_no_more(self) -> None:
+        for worker in self._workers.values():
+            worker.ask_no_more()
+
     def _worker(self, key: str) -> _Worker:
         if self._bound:
             digest = hashlib.blake2b(key.encode(), digest_size=8).digest()
@@ -188,13 +155,14 @@ class WorkerPool:
 class _Worker:
     """One process, as its parent sees it."""
 
-    def __init__(self, process: asyncio.subprocess.Process, share: Share) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, share: Share, spent: Callable[[], None]) -> None:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None  # noqa: S101
         self._process, self._share, self._stdin = process, share, process.stdin
         self._waiting: dict[int, asyncio.Future[Any]] = {}
-        self._outbox: list[_Task | _ToLearn | _News] = []
+        self._outbox: list[ToWorker] = []
         self._count = 0
         self._ended: PolyclinicError | None = None
+        self._spent, self._asks = spent, True
         self._opening: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._listening = asyncio.create_task(_last_words(process.stderr))
         self._reading = asyncio.create_task(self._read(process.stdout))
@@ -205,26 +173,32 @@ class _Worker:
 
     async def open(self, setup: Setup) -> None:
         """Waits until its clinic is open."""
-        self._send([_Hello(setup, self._share)])
+        self._send([WorkerSetup(setup, self._share)])
         await self._opening
 
     async def compute(self, request: EpisodeRequest) -> Episode:
         """Computes an episode."""
         number, coming = self._expect()
-        self._put(_Task(number, request, WANTED.get()))
+        self._put(EpisodeTask(number, request, WANTED.get()))
         episode: Episode = await coming
         return episode
 
     async def learn(self, request: LearnRequest) -> LearnDone:
         """Lets a doctor draw a lesson, or read."""
         number, coming = self._expect()
-        self._put(_ToLearn(number, request))
+        self._put(ToLearn(number, request))
         done: LearnDone = await coming
         return done
 
     def tell(self, publication: Publication) -> None:
         """Tells it what doctors remember from now on."""
-        self._put(_News(publication))
+        self._put(MemoryNews(publication))
+
+    def ask_no_more(self) -> None:
+        """Has it end what it does at the next question, and keep the answers that are on their way."""
+        if self._asks:
+            self._asks = False
+            self._put(NoMoreQuestions())
 
     def _expect(self) -> tuple[int, asyncio.Future[Any]]:
         if self._ended is not None:
@@ -234,16 +208,19 @@ class _Worker:
         self._waiting[self._count] = coming
         return self._count, coming
 
-    def _put(self, message: _Task | _ToLearn | _News) -> None:
+    def _put(self, message: ToWorker) -> None:
         if not self._outbox:
             asyncio.get_running_loop().call_soon(self._post)
         self._outbox.append(message)
 
     async def stop(self) -> None:
-        """Lets the process close what it holds open, or ends it where that takes too long."""
+        """Lets the process close what it holds open, or ends it where that takes too long.
+
+        Where a budget is spent, answers that are paid for are on their way: those take as long as a call may.
+        """
         self._stdin.close()
         try:
-            await asyncio.wait_for(self._process.wait(), _ENDS_WITHIN)
+            await asyncio.wait_for(self._process.wait(), _ENDS_WITHIN if self._asks else None)
         except TimeoutError:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
@@ -257,22 +234,24 @@ class _Worker:
         tasks, self._outbox = self._outbox, []
         self._send(tasks)
 
-    def _send(self, messages: list[Any]) -> None:
+    def _send(self, messages: list[ToWorker]) -> None:
         if not self._stdin.is_closing():
-            self._stdin.write(_frame(messages))
+            self._stdin.write(frame(messages))
 
     async def _read(self, stdout: asyncio.StreamReader) -> None:
         with contextlib.suppress(ConnectionError):
-            while messages := await _received(stdout, _from_worker):
+            while messages := await received(stdout, from_worker):
                 for message in messages:
                     match message:
-                        case _ClinicOpen():
+                        case ClinicOpen():
                             self._opening.set_result(None)
-                        case _Done() | _LearnDone():
-                            coming = self._waiting.pop(message.number)
-                            if not coming.done():
-                                coming.set_result(message.episode if isinstance(message, _Done) else message.done)
-                        case _RunOver():
+                        case EpisodeDone() | LessonDone():
+                            coming = self._waiting.pop(message.number, None)
+                            if coming is not None and not coming.done():
+                                coming.set_result(message.episode if isinstance(message, EpisodeDone) else message.done)
+                        case RunOver():
+                            if message.kind == BudgetSpent.__name__:
+                                self._spent()
                             self._end(_ENDINGS.get(message.kind, WorkerDied)(message.problem))
         self._end(await self._death())
 
@@ -301,20 +280,6 @@ async def _last_words(stream: asyncio.StreamReader) -> bytes:
     return words
 
 
-def _frame(messages: list[Any]) -> bytes:
-    body = _encode(messages)
-    return len(body).to_bytes(_HEAD) + body
-
-
-async def _received(stream: asyncio.StreamReader, decoder: msgspec.msgpack.Decoder[list[M]]) -> list[M]:
-    """Returns what the next frame holds; nothing where the stream has ended."""
-    try:
-        head = await stream.readexactly(_HEAD)
-        return decoder.decode(await stream.readexactly(int.from_bytes(head)))
-    except asyncio.IncompleteReadError:
-        return []
-
-
 # What follows runs in the worker.
 
 
@@ -333,13 +298,13 @@ async def _work(out: BinaryIO) -> None:
     reader = asyncio.StreamReader(limit=2**20)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
     answer = partial(_answer, out)
-    (hello,) = await _received(reader, _to_worker)
-    assert isinstance(hello, _Hello)  # noqa: S101
+    (hello,) = await received(reader, to_worker)
+    assert isinstance(hello, WorkerSetup)  # noqa: S101
     try:
         async with open_clinic(hello.setup, hello.share) as clinic:
             # What is there now stays to the end: it need not be looked through for garbage.
             gc.freeze()
-            answer(_ClinicOpen())
+            answer(ClinicOpen())
             await _serve(clinic, reader, answer, at_once=_AT_ONCE if hello.setup.asks_models else 1)
     except PolyclinicError as error:
         answer(_run_over(error))
@@ -348,52 +313,56 @@ async def _work(out: BinaryIO) -> None:
 async def _serve(
     clinic: Clinic,
     reader: asyncio.StreamReader,
-    answer: Callable[[_Done | _LearnDone | _RunOver], None],
+    answer: Callable[[EpisodeDone | LessonDone | RunOver], None],
     *,
     at_once: int,
 ) -> None:
     running: set[asyncio.Task[None]] = set()
     # Rules never wait: one after another they let the worker look in between whether its input has ended.
-    places = Limit(at_once)
+    places, asks = Limit(at_once), True
 
-    async def compute(task: _Task | _ToLearn) -> None:
-        if isinstance(task, _Task):
+    async def compute(task: EpisodeTask | ToLearn) -> None:
+        if isinstance(task, EpisodeTask):
             WANTED.set(task.wanted)
         try:
             async with places:
                 await asyncio.sleep(0)
-                if isinstance(task, _Task):
-                    answer(_Done(task.number, await clinic.compute(task.request)))
+                if isinstance(task, EpisodeTask):
+                    answer(EpisodeDone(task.number, await clinic.compute(task.request)))
                 else:
-                    answer(_LearnDone(task.number, await clinic.learn(task.request)))
+                    answer(LessonDone(task.number, await clinic.learn(task.request)))
         except Exception as error:
             answer(_run_over(error))
 
     try:
-        while messages := await _received(reader, _to_worker):
+        while messages := await received(reader, to_worker):
             for message in messages:
-                if isinstance(message, _News):
+                if isinstance(message, MemoryNews):
                     clinic.publish(message.publication)
-                elif not isinstance(message, _Hello):
+                elif isinstance(message, NoMoreQuestions):
+                    for ledger in clinic.minds.ledgers:
+                        ledger.close()
+                    asks = False
+                elif not isinstance(message, WorkerSetup):
                     computing = asyncio.create_task(compute(message))
                     running.add(computing)
                     computing.add_done_callback(running.discard)
     finally:
-        for computing in running:
+        for computing in running if asks else ():
             computing.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
 
-def _run_over(error: Exception) -> _RunOver:
+def _run_over(error: Exception) -> RunOver:
     kind = next((name for name, ending in _ENDINGS.items() if isinstance(error, ending)), "")
-    return _RunOver(kind, str(error) if kind else f"{type(error).__name__}: {error}")
+    return RunOver(kind, str(error) if kind else f"{type(error).__name__}: {error}")
 
 
-def _answer(out: BinaryIO, message: _ClinicOpen | _Done | _LearnDone | _RunOver) -> None:
+def _answer(out: BinaryIO, message: FromWorker) -> None:
     """Writes a message to the parent; waits where it is slow to read."""
-    frame = memoryview(_frame([message]))
-    while frame:
-        frame = frame[out.write(frame) :]
+    left = memoryview(frame([message]))
+    while left:
+        left = left[out.write(left) :]
 
 
 if __name__ == "__main__":

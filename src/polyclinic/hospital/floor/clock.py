@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from time import monotonic
 from typing import Any, Self
 
-from polyclinic.errors import PolyclinicError
+from polyclinic.errors import BudgetSpent, PolyclinicError
 from polyclinic.models.limits import WANTED, Wanted
 
 _FIRST, _THEN = 0, 1  # who begins to act, and what is decided, comes before anything else that happens at that moment
@@ -79,7 +79,8 @@ class _Acting(Signal):
 class Clock:
     """What happens, by time, priority and the order in which it was planned; whole seconds.
 
-    An asynchronous context manager: at its end, decisions that never came due are cancelled.
+    An asynchronous context manager: at its end, decisions that never came due are cancelled. Where a budget is spent,
+    they are waited for: what they have asked is paid for, and each of them ends at its next question.
     """
 
     def __init__(self, *, start: int = 0) -> None:
@@ -98,11 +99,15 @@ class Clock:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
         left = list(self._tasks)
-        for task in left:
-            task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        try:
+            if left and isinstance(error, BudgetSpent):
+                await asyncio.wait(left)
+        finally:
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
 
     def plan(self, signal: Signal, seconds: int = 0, *, priority: int = _THEN) -> None:
         """Has something happen so many seconds from now."""
