@@ -79,7 +79,7 @@ def test_workers_and_another_day_change_nothing(run, whole, tmp_path):
 
 def test_an_event_after_the_end_is_refused(complaint):
     told = complaint("run", "--days", "1", "--event", "absent doctor neurology")
-    assert "'absent doctor neurology' comes after the run's end, 1 days" in told
+    assert "'absent doctor neurology' comes after the run's end, 1 day;" in told
 
 
 @pytest.mark.slow

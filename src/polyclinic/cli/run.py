@@ -344,7 +344,8 @@ def _events(texts: Sequence[str], hospital: Hospital, knowledge: Knowledge, days
     """Reads what befalls the hospital; a `UserError` where something would come after the end."""
     events = read_events(texts, hospital, knowledge)
     for late in (event for event in events if event.begin >= days * DAY):
-        raise UserError(f"--event {late.said!r} comes after the run's end, {days:g} days; leave it out, or give --days")
+        end = f"{days:g} day{'s' * (days != 1)}"
+        raise UserError(f"--event {late.said!r} comes after the run's end, {end}; leave it out, or give --days")
     return events
 
 

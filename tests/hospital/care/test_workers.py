@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -13,11 +14,13 @@ import pytest
 from polyclinic.errors import BadInput, BudgetSpent, UserError
 from polyclinic.generation.draw import generate
 from polyclinic.hospital.care.clinic import open_clinic
+from polyclinic.hospital.care.frames import EpisodeTask, NoMoreQuestions, frame
 from polyclinic.hospital.care.setup import Setup
-from polyclinic.hospital.care.workers import WorkerDied, WorkerPool
-from polyclinic.hospital.record.episodes import EpisodeRequest
+from polyclinic.hospital.care.workers import WorkerDied, WorkerPool, _serve
+from polyclinic.hospital.record.episodes import Episode, EpisodeRequest
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.models.limits import Limit
+from polyclinic.models.ledger import Ledger
+from polyclinic.models.limits import Limit, Wanted
 from polyclinic.models.session import Share, _limit
 from polyclinic.testing.endpoint import Endpoint
 
@@ -171,7 +174,7 @@ def test_the_limits_are_divided():
 @pytest.mark.slow
 async def test_models_are_asked_by_every_worker_and_their_journals_answer_again(tmp_path):
     asked = requests(4)
-    async with Endpoint(latency=0.05) as endpoint:
+    async with Endpoint() as endpoint:
         setup = Setup(
             seed=4,
             diseases="respiratory",
@@ -184,10 +187,30 @@ async def test_models_are_asked_by_every_worker_and_their_journals_answer_again(
         # Of a spent budget every answer is kept that was on its way, and none is asked for again.
         with pytest.raises(BudgetSpent):
             await pooled(2, msgspec.structs.replace(setup, max_tokens=2), asked)
-        assert endpoint.requests >= len(asked)
         first = await pooled(2, setup, asked)
         calls = endpoint.requests
         assert sum(episode.calls for episode in first) == calls >= len(asked)
         assert sorted(p.name for p in tmp_path.glob("*.sqlite")) == ["calls.1-of-2.sqlite", "calls.2-of-2.sqlite"]
         assert await pooled(2, setup, asked) == first
         assert endpoint.requests == calls
+
+
+async def test_a_worker_ends_at_once_where_its_input_does_but_keeps_what_is_asked_of_a_spent_budget():
+    ledger = Ledger()
+
+    async def compute(request):
+        await asyncio.sleep(0.01)
+        return Episode(key=request.key)
+
+    async def computed(*messages):
+        done, reader = [], asyncio.StreamReader()
+        reader.feed_data(frame([EpisodeTask(1, requests(1)[0], Wanted()), *messages]))
+        reader.feed_eof()
+        clinic = SimpleNamespace(compute=compute, minds=SimpleNamespace(ledgers=(ledger,)))
+        await _serve(clinic, reader, done.append, at_once=2)
+        return len(done)
+
+    assert await computed() == 0
+    assert await computed(NoMoreQuestions()) == 1
+    with pytest.raises(BudgetSpent):
+        ledger.check()
