@@ -59,9 +59,6 @@ from polyclinic.seeds import derive
 LOOKAHEAD = 720
 """Minutes before it is due at which an episode is launched."""
 
-_STEPS = 40
-"""Of so many questions in a row the last is as urgent as the first of a visit that is due a lookahead later."""
-
 
 async def simulate(
     hospital: Hospital,
@@ -106,7 +103,6 @@ async def simulate(
         Exception: what computing an episode raised, where that was due.
     """
     async with clock or Clock() as time:
-        time.step = lookahead * 60 // _STEPS
         log = Log(*sinks)
         house = House(hospital, time, log, kinds=kinds, events=events)
         learning = None if learns is None else learns(time, log)

@@ -11,7 +11,7 @@ from itertools import count
 from typing import NamedTuple
 
 
-class Wanted(NamedTuple):
+class Urgency(NamedTuple):
     """When the answer to what is asked next is wanted, and by how much later that to each further question is.
 
     Only which number is smaller counts. Of long chains of questions with steps nobody's begins when all others' are
@@ -22,7 +22,7 @@ class Wanted(NamedTuple):
     step: int = 0
 
 
-WANTED: ContextVar[Wanted] = ContextVar("wanted", default=Wanted())  # noqa: B039
+WANTED: ContextVar[Urgency] = ContextVar("wanted", default=Urgency())  # noqa: B039
 """When the answers are wanted of what is asked for in this context."""
 
 
@@ -30,7 +30,7 @@ def _wanted() -> int:
     """Returns when the answer to a question is wanted; the next is wanted a step later."""
     at, step = WANTED.get()
     if step:
-        WANTED.set(Wanted(at + step, step))
+        WANTED.set(Urgency(at + step, step))
     return at
 
 

@@ -15,9 +15,10 @@ from time import monotonic
 from typing import Any, Self
 
 from polyclinic.errors import BudgetSpent, PolyclinicError
-from polyclinic.models.limits import WANTED, Wanted
+from polyclinic.models.limits import WANTED, Urgency
 
 _FIRST, _THEN = 0, 1  # who begins to act, and what is decided, comes before anything else that happens at that moment
+_QUESTIONS = 40  # in a row, of which the last is as urgent as the first of what is due as long after it as it from now
 _STEPS = 32  # events, at most, between two chances for tasks to go on, where the clock need not wait
 _SECONDS = 0.002  # the same in time: some events take as long as many others
 
@@ -85,7 +86,6 @@ class Clock:
 
     def __init__(self, *, start: int = 0) -> None:
         self.now = start  # the simulated time
-        self.step = 0  # seconds by which each further question of one decision is wanted later than the one before
         self._planned: list[tuple[int, int, int, Signal]] = []
         self._count = 0
         self._tasks: set[asyncio.Future[Any]] = set()
@@ -148,7 +148,8 @@ class Clock:
     def launch(self, work: Awaitable[Any], *, due: int) -> Signal:
         """Starts to decide something at once, to take effect at a simulated time.
 
-        Where models can be asked so much at a time, what is due first goes first (`WANTED`), and `step` holds for it.
+        Where models can be asked so much at a time, what is due first goes first (`WANTED`), and of one decision each
+        further question a little later, by a fortieth of the time from now until it is due.
 
         Args:
             work: decides it.
@@ -166,7 +167,7 @@ class Clock:
                 work.close()
             raise DueInThePast(f"a decision launched at {self.now} s was to take effect before, at {due} s")
         context = copy_context()
-        context.run(WANTED.set, Wanted(due, self.step))
+        context.run(WANTED.set, Urgency(due, (due - self.now) // _QUESTIONS))
         decision = Decision(self, context.run(self._task, work))
         # Before whatever else happens then: so it is the same whether it was launched at that moment or long before.
         self.plan(decision, due - self.now, priority=_FIRST)
