@@ -34,8 +34,8 @@ settings.load_profile("polyclinic")
 
 
 def pytest_xdist_auto_num_workers(config):
-    """One more than there are cores: a fifth of the tests' time is waiting, for an endpoint or another process."""
-    return (os.cpu_count() or 1) + 1
+    """One more than there are cores where slow tests are among them, which wait for endpoints and other processes."""
+    return (os.cpu_count() or 1) + (config.option.markexpr != "not slow")
 
 
 class _FromElsewhere(pytest.Dir):

@@ -36,6 +36,7 @@ def asked(stem, **more):
     return Question(id="q", stem=stem, options=OPTIONS, **more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["tfidf", "bm25", "dense", "hybrid"])
 async def test_the_most_like_come_first(by):
     nearest = Nearest(EXAMPLES, by)

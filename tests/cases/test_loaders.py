@@ -361,6 +361,7 @@ def test_every_way_to_be_wrong_has_one_clear_line(tmp_path, content, parts):
         assert part in message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [b"{", b'["'])
 def test_fifty_megabytes_in_one_record(tmp_path, start):
     assert "the record is larger than 16 MiB" in complain(tmp_path, start + b"x" * 50_000_000)

@@ -126,6 +126,7 @@ def test_what_a_layout_has_no_place_for_is_named():
     ]
 
 
+@pytest.mark.slow
 def test_published_bundles_lose_no_finding_and_stay_valid(shared_data):
     pytest.importorskip("fhir.resources")
     for file in sorted((shared_data / "cases" / "synthea").glob("*.json")):

@@ -155,6 +155,7 @@ BAD = {
 }
 
 
+@pytest.mark.slow
 @each_row(
     ("name", "says"),
     [
@@ -237,6 +238,7 @@ def test_what_a_case_says_is_text_and_no_markup(run, tmp_path):
     assert "[bold red]" in shown
 
 
+@pytest.mark.slow
 def test_generated_cases_pass_the_check(run, tmp_path):
     for language in ("en", "zh"):
         out = tmp_path / f"{language}.jsonl"

@@ -96,6 +96,7 @@ def test_a_library_of_ones_own_and_an_embedder_at_once(run, book, tmp_path):
     assert [one["id"] for one in json.loads(found)] == ["gout"]
 
 
+@pytest.mark.slow
 def test_vectors_of_an_endpoint(run, complaint, book, serving, home, tmp_path):
     home |= {"OPENAI_API_KEY": "a-key-that-nobody-may-see", "OPENAI_BASE_URL": ""}
     missing = complaint("corpus", "add", "book", book, "--embedder", "direct/e5", env=home)

@@ -98,6 +98,7 @@ def test_a_memory_is_rebuilt_with_another_embedder(run, complaint, evolved, tmp_
     assert f"cannot be merged with {folder}: was made with embedder" in other and "memory rebuild" in other
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_one_line(complaint, files, evolved, tmp_path):
     train, test, new = files[:2], files[2:], ("--out", tmp_path / "new")
     for words, problem in (
@@ -151,6 +152,7 @@ def test_a_patient_with_none_of_the_eight_diseases_is_named(run, complaint, file
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.slow
 def test_a_practice_that_goes_on_tests_the_parts_as_it_was_told_to(run, files, tmp_path):
     run("evolve", *files, "--batch", 120, "--test-every", 120, "--ablations", "no", "--out", tmp_path / "a")
     said = json.loads(run("evolve", "--resume", tmp_path / "a", "--json").stdout)
@@ -246,6 +248,7 @@ def test_a_memory_is_for_visits_in_its_language(run, complaint, evolved, tmp_pat
     assert "is in 'en', and the town in 'zh'; give --language en" in complaint(*town, "--memory", evolved[0])
 
 
+@pytest.mark.slow
 def test_two_memories_of_the_same_patients_are_merged_without_having_them_twice(run, files, evolved, tmp_path):
     folder, document = evolved
     renamed = tmp_path / "renamed.jsonl"

@@ -39,6 +39,7 @@ def test_calls_tokens_and_cost_are_told(run, endpoint):
     assert "speak" in shown.stderr and "report" in shown.stderr and "cost" in shown.stderr
 
 
+@pytest.mark.slow
 def test_with_a_journal_nothing_is_asked_twice(run, endpoint, tmp_path):
     command = ("consult", "--case", "shipped", "--doctor", "direct/a", "--base-url", endpoint.url, "--json")
     before = endpoint.counters()["requests"]

@@ -189,6 +189,7 @@ def test_chinese(run):
     assert document["visits"] > 0
 
 
+@pytest.mark.slow
 @each_row(
     ("options", "problem"),
     [

@@ -106,6 +106,7 @@ def test_wrong_input_ends_in_one_line(run, write, record, tmp_path):
     assert "named twice" in run(path, path, code=2)
 
 
+@pytest.mark.slow
 def test_the_published_tables(run, shared_data):
     folder = shared_data / "cases" / "aie" / "recorded"
     files = [folder / "HospitalCases" / f"{doctor}.json" for doctor in ("chatgpt", "internlm-20b")]

@@ -224,6 +224,7 @@ def test_what_a_file_says_cannot_steer_the_terminal(score, write):
     assert "[bold]k" in shown
 
 
+@pytest.mark.slow
 def test_published_means(run, shared_data):
     path = shared_data / "cases/ai_hospital/evaluation_iiyi_gpt4_onestep.jsonl"
     metrics = json.loads(run("score", "director", path, "--layout", "ai-hospital", "--json").stdout)["metrics"]

@@ -82,6 +82,7 @@ def test_a_child_has_a_childs_words(knowledge):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_nothing_that_only_its_owner_feels_is_told_of_an_infant(knowledge, language):
     subjective = ("chest_tightness", "chest_pain", "headache", "loss_of_taste", "palpitations", "sore_throat",

@@ -47,6 +47,7 @@ def test_no_quantity_has_two_values(ids, severity):
         assert all(len(texts) == 1 or "normal" not in texts for texts in shown.values() if isinstance(texts, tuple))
 
 
+@pytest.mark.slow
 def test_what_reads_a_quantity_follows_from_it():
     sick = bodies("atrial-fibrillation", "type-2-diabetes", "peptic-ulcer", n=150)
     fibrillating = [one.shown["rhythm"] == ("irregular",) for one in sick if "absent_p" in one.shown["ecg"]]

@@ -243,6 +243,7 @@ def rules():
     return RulesJudge(read_knowledge())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shipped", ["shipped", "shipped-zh"])
 async def test_rules_give_the_truth_an_a_and_an_empty_report_a_d(rules, shipped):
     for one in list(read_cases(shipped_path(shipped)))[:12]:

@@ -67,6 +67,7 @@ def phrase(data: Data, key: str, language: str, text: str) -> None:
     symptom(data, key)["phrases"][language] = [*symptom(data, key)["phrases"][language], text]
 
 
+@pytest.mark.slow
 def test_the_shipped_knowledge_has_no_problems() -> None:
     assert check_knowledge(read_knowledge()) == []
 

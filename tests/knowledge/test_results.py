@@ -37,6 +37,7 @@ def _as_written(reading: ItemReading) -> str:
     return f"{reading.item}: {low if reading.low == reading.high else f'{low}..{high}'}"
 
 
+@pytest.mark.slow
 @each_row(("examination", "item", "value", "expected"), TABLE)
 def test_it_is_read_as_it_is_meant(results, examination, item, value, expected):
     read = results.read(Finding(examination=examination, item=item, value=str(value)))

@@ -28,6 +28,7 @@ def test_the_example_has_no_problems(knowledge):
     assert [flaw for flaw in check_knowledge(knowledge) if "laryngitis" in flaw.where + flaw.problem] == []
 
 
+@pytest.mark.slow
 def test_its_patients_hold_what_is_checked(knowledge):
     found = check_all(knowledge.select("acute-laryngitis"), n=90, seed=5)
     met = found.checks["definition of disease and severity met"]

@@ -228,6 +228,7 @@ async def test_any_one_call_may_fail(name, settings, kind):
     assert met == {whole[number].purpose for number in chosen}  # each of them failed once
 
 
+@pytest.mark.slow
 @variants
 async def test_the_same_seed_gives_the_same_outcome_in_whatever_order_answers_come(name, settings):
     question = QUESTIONS["english"]

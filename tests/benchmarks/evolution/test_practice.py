@@ -29,6 +29,7 @@ def patients():
     return practice_patients(cases[:TRAIN], knowledge), practice_patients(cases[TRAIN:], knowledge)
 
 
+@pytest.mark.slow
 async def test_the_cut_of_the_docs_comes_out_to_the_digit():
     table = (Path(__file__).parents[3] / "docs" / "learning.md").read_text().split("| of the cut |")[1]
     rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:5]]

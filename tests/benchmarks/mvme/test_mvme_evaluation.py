@@ -165,6 +165,7 @@ async def test_a_doctor_without_a_usable_report_is_graded_1_and_names_nothing(kn
     assert row.reasons.reasons == ()
 
 
+@pytest.mark.slow
 async def test_what_a_visit_took_is_counted_from_its_trace(knowledge, cases):
     came = await evaluated(
         knowledge,

@@ -177,6 +177,7 @@ def test_what_is_no_file_of_meetings_is_told_apart(tmp_path):
         read_meetings(path)
 
 
+@pytest.mark.slow
 def test_replay_draws_prints_and_writes(run, complaint, tmp_path):
     run("eval", "tor", "--cases", "inpatients", "--limit", "2", "--doctor", "rules", "--out", "o", cwd=tmp_path)
     file = "o/tree_of_reasoning.meetings.jsonl"

@@ -44,6 +44,7 @@ def visits(hospital, n, **options):
     return knowledge, asyncio.run(compute())
 
 
+@pytest.mark.slow
 def test_the_papers_hospital():
     hospital = read_hospital(None, read_knowledge(), preset="agent-hospital")
     doctors = [member for member in hospital.staff.values() if member.job is Job.DOCTOR]
@@ -65,6 +66,7 @@ def test_the_papers_hospital():
     assert sum(any(e in paid for e in episode.seen[0].examinations) for episode in episodes) > 0.6 * len(episodes)
 
 
+@pytest.mark.slow
 def test_staff_of_one_department_refer_nobody_to_others():
     ours = read_hospital(None, read_knowledge())
     hospital = msgspec.structs.replace(ours, illness=msgspec.structs.replace(ours.illness, diseases="respiratory"))

@@ -162,6 +162,7 @@ def test_utilisation_is_time_with_patients_of_time_at_work_by_job():
     assert utilisation(work, jobs) == {"doctor": 50.0, "nurse": 100.0}
 
 
+@pytest.mark.slow
 def test_the_warm_up_is_left_out_and_who_came_in_it_too(lived):
     begin = 2 * 24 * HOUR
     whole, cut = account_of(lived), account_of(lived, begin=begin)

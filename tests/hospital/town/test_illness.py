@@ -301,6 +301,7 @@ async def test_a_models_failure_is_no_course(answer, error):
     assert result.problem
 
 
+@pytest.mark.slow
 @each_row("language", ["en", "zh"])
 def test_who_comes_back_is_the_same_person_with_the_same_illness_later(language):
     town = Town(HOSPITAL, KNOWLEDGE, Residents(400, 1, language=language), seed=1)

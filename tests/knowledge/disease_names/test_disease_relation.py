@@ -54,6 +54,7 @@ def class_pairs():
                 yield from ((first, other, expected) for other in others)
 
 
+@pytest.mark.slow
 def test_classes_of_names():
     asked = list(class_pairs())
     assert len(asked) > 2_000

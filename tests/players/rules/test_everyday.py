@@ -42,6 +42,7 @@ async def asked(minds, record, question):
     return await patient.act(REPLY)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_what_is_recorded_is_found_in_everyday_words(minds, language):
     lines = Path(__file__).with_name(f"everyday.{language}.txt").read_text(encoding="utf-8").splitlines()

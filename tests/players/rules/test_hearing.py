@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from tests.tables import each_row
 
 from polyclinic.players.rules.hearing import hear, speech_acts
@@ -69,6 +70,7 @@ def test_what_says_nothing_names_nothing(text, language):
     assert (heard.kind, heard.definite) == ("inquiry", False)
 
 
+@pytest.mark.slow
 @each_row("said", ["if you ", "in the meantime, ", "and so then ", "please ", "1. ", "，", "您可以考虑", "a"])
 def test_who_repeats_itself_without_end_is_heard_all_the_same(said):
     begun = time.process_time()

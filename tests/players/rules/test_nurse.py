@@ -45,6 +45,7 @@ async def triage(mind, complaint, departments=DEPARTMENTS, **known):
     return await nurse.act(send_to(departments))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_she_sends_most_people_where_they_belong(knowledge, rules, language):
     right, n = 0, 160

@@ -233,6 +233,7 @@ async def test_every_real_finding_is_found_by_its_name_and_nothing_else(shared_d
     assert asked > 1000
 
 
+@pytest.mark.slow
 async def test_fishing_brings_nothing_from_real_cases(shared_data):
     for case in real_cases(shared_data):
         for text in (*VAGUE_EN, *VAGUE_ZH):

@@ -54,6 +54,7 @@ def test_all_that_they_quote_stands_in_the_record(doctors, cases):
     assert leaves > 200
 
 
+@pytest.mark.slow
 def test_each_reads_its_own_part_alone(doctors, cases):
     """With the others' findings gone, or others in their place, its first tree is the same."""
     for case, other in pairwise(cases):
