@@ -8,7 +8,7 @@ import pytest
 from tests.tables import each_row
 
 from polyclinic.errors import Broken, RateLimited, WrongKey
-from polyclinic.models.limits import WANTED, Limit, Urgency
+from polyclinic.models.limits import WANTED, Limit, AnswerWanted
 from polyclinic.models.retry import Fault, Patience, retry_after
 
 
@@ -135,7 +135,7 @@ async def test_what_is_wanted_first_is_let_in_first():
     limit, order = Limit(1), []
 
     async def one(number, wanted):
-        WANTED.set(Urgency(wanted))
+        WANTED.set(AnswerWanted(wanted))
         async with limit:
             order.append(number)
             await asyncio.sleep(0)
@@ -149,7 +149,7 @@ async def test_of_chains_with_steps_the_last_begins_before_the_others_are_over()
         limit, asked = Limit(1), []
 
         async def chain(number):
-            WANTED.set(Urgency(10 * number, step))
+            WANTED.set(AnswerWanted(10 * number, step))
             for _ in range(3):
                 async with limit:
                     asked.append(number)

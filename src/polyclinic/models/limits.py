@@ -11,18 +11,18 @@ from itertools import count
 from typing import NamedTuple
 
 
-class Urgency(NamedTuple):
+class AnswerWanted(NamedTuple):
     """When the answer to what is asked next is wanted, and by how much later that to each further question is.
 
-    Only which number is smaller counts. Of long chains of questions with steps nobody's begins when all others' are
-    over: the last of them would then have the limit to itself, and all of its answers to wait for one by one.
+    Only which number is smaller counts. With steps, no long chain of questions begins only when all others are over:
+    the last of them would then have the limit to itself, and its answers would be waited for one by one.
     """
 
     at: int = 0
     step: int = 0
 
 
-WANTED: ContextVar[Urgency] = ContextVar("wanted", default=Urgency())  # noqa: B039
+WANTED: ContextVar[AnswerWanted] = ContextVar("wanted", default=AnswerWanted())  # noqa: B039
 """When the answers are wanted of what is asked for in this context."""
 
 
@@ -30,7 +30,7 @@ def _wanted() -> int:
     """Returns when the answer to a question is wanted; the next is wanted a step later."""
     at, step = WANTED.get()
     if step:
-        WANTED.set(Urgency(at + step, step))
+        WANTED.set(AnswerWanted(at + step, step))
     return at
 
 

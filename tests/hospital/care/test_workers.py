@@ -20,7 +20,7 @@ from polyclinic.hospital.care.workers import WorkerDied, WorkerPool, _serve
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.ledger import Ledger
-from polyclinic.models.limits import Limit, Urgency
+from polyclinic.models.limits import Limit, AnswerWanted
 from polyclinic.models.session import Share, _limit
 from polyclinic.testing.endpoint import Endpoint
 
@@ -204,7 +204,7 @@ async def test_a_worker_ends_at_once_where_its_input_does_but_keeps_what_is_aske
 
     async def computed(*messages):
         done, reader = [], asyncio.StreamReader()
-        reader.feed_data(frame([EpisodeTask(1, requests(1)[0], Urgency()), *messages]))
+        reader.feed_data(frame([EpisodeTask(1, requests(1)[0], AnswerWanted()), *messages]))
         reader.feed_eof()
         clinic = SimpleNamespace(compute=compute, minds=SimpleNamespace(ledgers=(ledger,)))
         await _serve(clinic, reader, done.append, at_once=2)

@@ -11,7 +11,7 @@ import msgspec
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest, LearnDone, LearnRequest
 from polyclinic.memory.published import Publication
-from polyclinic.models.limits import Urgency
+from polyclinic.models.limits import AnswerWanted
 from polyclinic.models.session import Share
 
 M = TypeVar("M")
@@ -36,7 +36,7 @@ class EpisodeTask(msgspec.Struct, frozen=True, tag="task"):
 
     number: int
     request: EpisodeRequest
-    wanted: Urgency
+    wanted: AnswerWanted
 
 
 class EpisodeDone(msgspec.Struct, frozen=True, tag="done"):

@@ -15,7 +15,7 @@ from time import monotonic
 from typing import Any, Self
 
 from polyclinic.errors import BudgetSpent, PolyclinicError
-from polyclinic.models.limits import WANTED, Urgency
+from polyclinic.models.limits import WANTED, AnswerWanted
 
 _FIRST, _THEN = 0, 1  # who begins to act, and what is decided, comes before anything else that happens at that moment
 _QUESTIONS = 40  # in a row, of which the last is as urgent as the first of what is due as long after it as it from now
@@ -167,7 +167,7 @@ class Clock:
                 work.close()
             raise DueInThePast(f"a decision launched at {self.now} s was to take effect before, at {due} s")
         context = copy_context()
-        context.run(WANTED.set, Urgency(due, (due - self.now) // _QUESTIONS))
+        context.run(WANTED.set, AnswerWanted(due, (due - self.now) // _QUESTIONS))
         decision = Decision(self, context.run(self._task, work))
         # Before whatever else happens then: so it is the same whether it was launched at that moment or long before.
         self.plan(decision, due - self.now, priority=_FIRST)
