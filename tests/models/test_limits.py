@@ -8,7 +8,7 @@ import pytest
 from tests.tables import each_row
 
 from polyclinic.errors import Broken, RateLimited, WrongKey
-from polyclinic.models.limits import WANTED, Limit, AnswerWanted
+from polyclinic.models.limits import WANTED, AnswerWanted, Limit
 from polyclinic.models.retry import Fault, Patience, retry_after
 
 

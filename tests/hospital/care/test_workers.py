@@ -20,7 +20,7 @@ from polyclinic.hospital.care.workers import WorkerDied, WorkerPool, _serve
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.ledger import Ledger
-from polyclinic.models.limits import Limit, AnswerWanted
+from polyclinic.models.limits import AnswerWanted, Limit
 from polyclinic.models.session import Share, _limit
 from polyclinic.testing.endpoint import Endpoint
 
