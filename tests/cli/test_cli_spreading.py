@@ -1,0 +1,81 @@
+"""`--on`: what comes of a command in parts is what comes of it in one; what cannot be divided is said in one line."""
+
+import io
+import json
+import tarfile
+
+import pytest
+
+from polyclinic.cli.spreading import _unpack, value_of, without
+from polyclinic.cluster.worker import JobWorker
+from polyclinic.testing.process import EndpointProcess
+
+TOWN = ("run", "--residents", "60", "--days", "1", "--replicas", "2", "--json")
+
+
+def rows(folder):
+    read = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
+    assert read
+    return [{**row, "seconds": 0} for row in read]
+
+
+@pytest.mark.slow
+def test_an_evaluation_in_parts_is_the_same_and_asks_as_often(run, tmp_path):
+    with EndpointProcess(seed=1) as endpoint:
+        asked = ["eval", "exam", "--questions", "shipped", "--model", "direct/x", "--base-url", endpoint.url]
+        came = []
+        for name, more in {
+            "whole": [],
+            "parts": ["--on", "processes:2", "--journal", str(tmp_path / "j.sqlite")],
+        }.items():
+            before = endpoint.counters()["requests"]
+            run(*asked, "--out", tmp_path / name, *more)
+            came.append((rows(tmp_path / name), endpoint.counters()["requests"] - before))
+        assert came[0] == came[1]
+        assert came[0][1] == len(came[0][0]) > 2
+        again = endpoint.counters()["requests"]
+        run(*asked, "--out", tmp_path / "again", *more)
+        assert endpoint.counters()["requests"] == again  # the journal's parts hold all of it
+
+
+@pytest.mark.slow
+def test_runs_side_by_side_are_the_same_and_are_not_made_twice(run, tmp_path, monkeypatch):
+    def told(done):
+        document = json.loads(done.stdout)
+        return [{**one, "wall_seconds": 0} for one in document.pop("runs")], document
+
+    whole = told(run(*TOWN, "--out", tmp_path / "whole"))
+    assert told(run(*TOWN, "--out", tmp_path / "parts", "--on", "processes:2")) == whole
+    monkeypatch.setattr(JobWorker, "begin", None)  # nothing begins any more
+    assert told(run(*TOWN, "--out", tmp_path / "parts", "--on", "processes:2")) == whole
+
+
+def test_what_cannot_be_divided_is_said(complaint, tmp_path):
+    asked = ("eval", "exam", "--questions", "shipped", "--model", "direct/x", "--base-url", "http://127.0.0.1:9/v1")
+    wrong = {}
+    for words, told in {
+        (*asked, "--on", "mars"): "--on 'mars'; allowed: processes, processes:N, ray",
+        (*asked, "--on", "processes:0"): "--on 'processes:0'; allowed",
+        (*asked, "--share", "3/2"): "--share '3/2'; needs which part of how many",
+        ("run", "--on", "processes:2"): "makes several runs at once; say how many with --replicas N, 2 or more",
+        ("run", "--replicas", "auto", "--on", "processes:2"): "say how many with --replicas N",
+        ("run", "--replicas", "2", "--on", "processes:2"): "makes runs that are kept; say where with --out DIR",
+    }.items():
+        if told not in (said := complaint(*words)):
+            wrong[words[-3:]] = said
+    assert wrong == {}
+
+
+def test_options_are_found_and_left_out_in_both_forms():
+    words = ["eval", "aie", "--on", "ray", "--seed=3", "--json", "--cases", "--on"]
+    assert (value_of(words, "--seed"), value_of(words, "--on"), value_of(words, "--out")) == ("3", "ray", None)
+    assert without(["a", "--on", "x", "--seed=3", "--json", "b"], "--on", "--seed", switches=("--json",)) == ["a", "b"]
+
+
+def test_what_comes_from_a_worker_stays_in_its_folder(tmp_path):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        tar.addfile(tarfile.TarInfo("../outside"), io.BytesIO())
+    with pytest.raises(tarfile.OutsideDestinationError):
+        _unpack(packed.getvalue(), tmp_path / "run")
+    assert not (tmp_path.parent / "outside").exists()
