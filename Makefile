@@ -1,4 +1,4 @@
-# Eight words: demo, quick, test, test-browser, check, bench, docs, frontend. Each makes the environment it needs in .venv first; a second call is quick.
+# Nine words: demo, quick, test, test-browser, test-scale, check, bench, docs, frontend. Each makes the environment it needs in .venv first; a second call is quick.
 PYTHON ?= python3
 BIN := .venv/bin
 CORE := .venv/.core
@@ -6,7 +6,7 @@ DEV := .venv/.dev
 CACHE := $(CURDIR)/.venv/cache
 WEIGHTS := .venv/.weights
 
-.PHONY: demo quick test test-browser check bench docs frontend clean
+.PHONY: demo quick test test-browser test-scale check bench docs frontend clean
 .DEFAULT_GOAL := demo
 
 .venv/.python:
@@ -48,6 +48,14 @@ $(BROWSER): pyproject.toml | $(DEV)
 test-browser: $(DEV) $(BROWSER)
 	@command -v npm >/dev/null 2>&1 && $(MAKE) --no-print-directory frontend/node_modules || true
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 0 -rs tests/browser
+
+# What needs a cluster or a server of databases beside it; each test is skipped by name where that is not installed.
+SCALE := .venv/.scale
+$(SCALE): pyproject.toml | $(DEV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[ray]' && touch $@ || echo "The tests on a cluster will be skipped." >&2
+
+test-scale: $(DEV) $(SCALE)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 0 -rs tests/scale
 
 check: $(DEV)
 	@$(BIN)/ruff check .

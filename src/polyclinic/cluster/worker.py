@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 import threading
+import time
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -18,6 +19,9 @@ from polyclinic.models.journal_parts import JournalPart, JournalRow
 
 _GRACE = 6.0  # seconds in which a command that is stopped writes what it has
 _SAID = 4_000  # letters of what it says at its end
+
+LEASE = 5.0
+"""Seconds without a question for news after which the one who gave the job is taken to be gone, and it is ended."""
 
 PROGRESS = "part"
 """The word before `DONE TOTAL` on a line of standard output that says how far a job is."""
@@ -53,9 +57,12 @@ class JobWorker:
         )
         self._reader = threading.Thread(target=self._read, args=(self._process,), daemon=True)
         self._reader.start()
+        self._asked = time.monotonic()
+        threading.Thread(target=self._end_unasked, args=(self._process,), daemon=True).start()
 
     def news(self) -> list[News]:
         """Returns what happened since the last call; nothing after the end."""
+        self._asked = time.monotonic()
         if self._ended:
             return []
         code = self._process.poll()
@@ -97,6 +104,13 @@ class JobWorker:
             there.parent.mkdir(parents=True)
             there.write_bytes(word.content)
         return f"{word.before}{there}{word.after}"
+
+    def _end_unasked(self, process: subprocess.Popen[bytes]) -> None:
+        # A cluster goes on for a while with the jobs of a command that was killed, and nobody would hear the answers.
+        while process.poll() is None:
+            if time.monotonic() - self._asked > LEASE:
+                process.kill()
+            time.sleep(LEASE / 10)
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None  # noqa: S101

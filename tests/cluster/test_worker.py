@@ -1,0 +1,83 @@
+"""A worker: its process is heard of, and does not outlive whoever wants it."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from polyclinic.cluster import worker
+from polyclinic.cluster.jobs import AnswersCame, ClusterJob, Here, JobEnded
+from polyclinic.cluster.worker import JobWorker
+from polyclinic.models.journal_parts import JournalPart, JournalRow
+
+ROW = JournalRow("calls", ("run", "episode", b"request", 0, "turn", b"reply"))
+
+
+@pytest.fixture
+def begun(tmp_path, monkeypatch):
+    """Begins a job whose process runs the code that is given, in its own folder."""
+    popen, workers = subprocess.Popen, []
+
+    def begin(code, answered=(), **job):
+        def plain(words, **options):
+            return popen([sys.executable, "-c", code, *words[3:]], **options)
+
+        monkeypatch.setattr(subprocess, "Popen", plain)
+        one = JobWorker()
+        made = {"name": "n", "words": [Here("j")], "folder": str(tmp_path), "answers": "j", "tails": "j", **job}
+        one.begin(ClusterJob(**made), list(answered))
+        workers.append(one)
+        return one
+
+    yield begin
+    for one in workers:
+        one.stop()
+
+
+def heard_of(one):
+    heard = []
+    while not any(isinstance(news, JobEnded) for news in heard):
+        heard += one.news()
+        time.sleep(0.01)
+    return heard
+
+
+def test_answers_progress_and_the_end_are_heard_of(begun):
+    code = "import sys; print('part 2 5'); print('a table', flush=True); sys.exit('polyclinic: no such case')"
+    one = begun(code, [ROW])
+    heard = heard_of(one)
+    assert [news for news in heard if isinstance(news, AnswersCame)] == [AnswersCame([ROW])]
+    assert [(news.done, news.total) for news in heard if hasattr(news, "total")] == [(2, 5)]
+    assert (heard[-1].code, heard[-1].said) == (1, "no such case")
+    assert one.news() == []
+
+
+def test_a_process_that_nobody_asks_about_is_ended(begun, monkeypatch):
+    monkeypatch.setattr(worker, "LEASE", 0.2)
+    one = begun("import time; time.sleep(600)")
+    assert one._process.wait(30) < 0
+    assert heard_of(one)[-1].code < 0
+
+
+def test_the_child_ends_with_whoever_started_it():
+    words = [sys.executable, "-m", "polyclinic.cluster.child", "demo", "--help"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert b"polyclinic demo" in child.stdout.read()  # it runs the command line
+    gone = "from polyclinic.cluster import child; child._until_gone()"
+    assert subprocess.run([sys.executable, "-c", gone], stdin=subprocess.DEVNULL, check=False).returncode == 137
+
+
+def test_rows_come_once_and_the_first_stays(tmp_path):
+    with JournalPart(tmp_path / "a") as a, JournalPart(tmp_path / "b") as b:
+        asked = [JournalRow("messages", (b"id", b"hello")), JournalRow("prompts", (b"request", "m", "r", b"id", ""))]
+        a.add([*asked, ROW])
+        assert a.new() == []  # what was put in is not new
+        with JournalPart(tmp_path / "a") as again:
+            rows = again.new()
+            assert rows == [*asked, ROW]
+            assert again.new() == []
+        b.add(rows)
+        b.add([ROW._replace(values=(*ROW.values[:-1], b"another"))])
+        with JournalPart(tmp_path / "b") as again:
+            assert again.new() == rows
