@@ -53,11 +53,16 @@ def test_answers_progress_and_the_end_are_heard_of(begun):
     assert one.news() == []
 
 
-def test_a_process_that_nobody_asks_about_is_ended(begun, monkeypatch):
+def test_a_process_that_nobody_asks_about_is_ended(begun, tmp_path, monkeypatch):
     monkeypatch.setattr(worker, "LEASE", 0.2)
-    one = begun("import time; time.sleep(600)")
-    assert one._process.wait(30) < 0
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    one = begun("import time; time.sleep(600)", [ROW])
+    while not one._left().is_file():
+        time.sleep(0.01)
     assert heard_of(one)[-1].code < 0
+    again = begun("", [])
+    assert AnswersCame([ROW]) in heard_of(again)  # and no answer is lost that nobody heard of
+    assert not again._left().exists()
 
 
 def test_the_child_ends_with_whoever_started_it():
