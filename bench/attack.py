@@ -16,8 +16,10 @@ from typing import NamedTuple
 SEED = 20_264
 PARTS = {
     "corruption": ("attack_files", "corrupted", 1_000),
+    "stores": ("attack_files", "stores", 400),
     "readers": ("attack_files", "readers", 2_000),
     "leaks": ("attack_texts", "leaks", 200),
+    "canaries": ("attack_leaks", "canaries", 12),
     "texts": ("attack_texts", "texts", 60),
     "endpoints": ("attack_texts", "endpoints", 60),
     "bombs": ("attack_texts", "bombs", 12),

@@ -58,6 +58,11 @@ def corrupted(seed: int, n: int, *, runs: bool = True) -> list[Tried]:
     return [Tried(f"corrupted {what}", tries[what], tuple(failed[what])) for what in tries]
 
 
+def stores(seed: int, n: int) -> list[Tried]:
+    """Corrupts what is kept beside runs: journals and corpora, half of the tries each."""
+    return corrupted(seed, n, runs=False)
+
+
 @functools.cache
 def _read_once(_: str, whole: Path, copy: Path, read: Callable[[Path], tuple[int, str, str]]) -> str:
     _copy(whole, copy)
@@ -118,13 +123,14 @@ def _kept(folder: Path, *, runs: bool) -> list[Kept]:
     prose = folder / "prose.txt"
     prose.write_text("\n\n".join(f"Passage {n}: gout and its friends, told the {n}th time." for n in range(30)))
     corpus.mkdir()
-    call("corpus", "add", "friends", prose, "--library", corpus)
+    call("corpus", "add", "friends", prose, "--library", corpus, "--embedder", "wordllama")
+    found = ("corpus", "search", "friends", "gout", "--by", "hybrid", "--json", "--library")
     kept: list[Kept] = [
         ("run, reported", run, lambda at: call("report", at, "--json")),
         ("run, replayed", run, lambda at: call("replay", at)),
         ("run, resumed", run, lambda at: call("run", "--resume", at, "--json")),
         ("journal", journal, _from_journal),
-        ("corpus", corpus, lambda at: call("corpus", "search", "friends", "gout", "--library", at, "--json")),
+        ("corpus", corpus, lambda at: call(*found, at)),
     ]
     return kept if runs else kept[-2:]
 

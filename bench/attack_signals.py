@@ -128,7 +128,7 @@ def _problem(came: _Stopped, out: Path) -> str:
     if came.took > SECONDS or "Traceback" in came.errors or "hangs" in came.errors or "orphans" in came.errors:
         return f"{came.took:.1f} s, {came.errors[-300:]!r}"
     # Where nothing is said, the system ended it: before we could listen, or when all had been written.
-    if came.code not in (0, -signal.SIGTERM, -signal.SIGHUP) and (
+    if came.code not in (0, -signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP) and (
         came.code != INTERRUPTED or came.errors.count("polyclinic: interrupted") != 1
     ):
         return f"exit code {came.code}, {came.errors[-300:]!r}"

@@ -3,6 +3,7 @@
 import pytest
 from bench.attack import PARTS, SEED, attack
 from bench.attack_files import corrupted
+from bench.attack_leaks import ASKED, NO_CASE, asking, canaries
 from bench.attack_texts import planted
 
 MISSED = 6
@@ -30,4 +31,29 @@ def test_names_of_the_diagnosis_are_withheld_or_named_as_doubtful():
 
 
 def test_every_part_is_there():
-    assert {"corruption", "readers", "leaks", "texts", "endpoints", "bombs", "signals", "races", "kills"} == set(PARTS)
+    assert {
+        "corruption",
+        "readers",
+        "leaks",
+        "canaries",
+        "texts",
+        "endpoints",
+        "bombs",
+        "signals",
+        "races",
+        "kills",
+    } == set(PARTS)
+
+
+@pytest.mark.slow
+def test_of_every_command_that_asks_a_model_it_is_said_how_it_is_tried_for_leaks():
+    assert set(asking()) == {*ASKED, *NO_CASE}
+    assert not set(ASKED) & set(NO_CASE)
+
+
+@pytest.mark.slow
+def test_what_is_so_is_in_no_prompt_of_a_visit(monkeypatch):
+    monkeypatch.setattr("bench.attack_leaks.ASKED", {"consult": ASKED["consult"][:1]})
+    monkeypatch.setattr("bench.attack_leaks.NO_CASE", dict.fromkeys(asking(), ""))
+    (tried,) = canaries(SEED, 1)
+    assert (tried.n, tried.failed) == (1, ())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -100,6 +101,8 @@ def _once(asyncios: Any, runner: Any, *given: Any, **named: Any) -> None:
 
 def _watch() -> None:
     if _alone:
+        # What a task that is broken off raises then is no news: asyncio would log it with its traceback.
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)
         for seconds, then in ((_PATIENCE, _insist), (SECONDS, _end)):
             timer = threading.Timer(seconds, then)
             timer.daemon = True
