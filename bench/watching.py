@@ -23,6 +23,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from bench.web import Server
+from polyclinic.errors import BadInput
 from polyclinic.hospital.record.recorded import RecordedRun
 
 SLOWER = 1.10  # what the run may take when it is watched, of what it takes alone
@@ -62,7 +63,7 @@ class Run:
         command = [sys.executable, "-m", "polyclinic", "run", "--visits", str(visits), "--days", "60", "--json"]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         self.process = subprocess.Popen([*command, "--out", str(folder)], **quiet)
-        while not (folder / "run.sqlite").is_file() or not length(folder):
+        while not begun(folder):
             time.sleep(0.1)
 
     def ended(self) -> float:
@@ -147,6 +148,13 @@ def frames(server: Server) -> None:
         told = f"{statistics.median(rates):.0f} frames/s, least {min(rates)}, with up to {drawn} drawn"
         print(f"live in a browser at 640 x 480: {told} (allowed: {FRAMES})")
         browser.close()
+
+
+def begun(folder: Path) -> bool:
+    try:
+        return length(folder) > 0
+    except BadInput:  # its file is not there, or not made yet
+        return False
 
 
 def length(folder: Path) -> int:

@@ -98,8 +98,10 @@ async def test_a_stream_goes_on_where_a_client_was(pages):
 
 
 async def test_the_charts_go_on_where_they_were_read(pages):
-    whole = (await asked(pages, "/api/town/course?run=deep/two")).document
-    assert not whole["more"] and len(whole["points"]) > 60
+    # It is read a moment at a time, and how far that leads depends on the machine.
+    while (whole := (await asked(pages, "/api/town/course?run=deep/two")).document)["more"]:
+        pass
+    assert len(whole["points"]) > 60
     t, waiting, _, _, _, calls, waited, diagnosed, right = whole["points"][-1][:9]
     assert t % whole["every"] == 0 and diagnosed > right > 0 == sum(waiting) and calls == waited == [0, 0, 0]
     rest = (await asked(pages, f"/api/town/course?run=deep/two&points={len(whole['points']) - 2}")).document
