@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from polyclinic.language.content_words import terms
 from polyclinic.language.language import is_chinese
 from polyclinic.memory.counts import WholeVector, sum_of
-from polyclinic.memory.parts import Part, part_of
+from polyclinic.memory.parts import QueryPart, part_of
 from polyclinic.retrieval.embedders import Text, unit
 from polyclinic.retrieval.store import Vectors
 
@@ -61,7 +61,7 @@ def counted_lines(text: str) -> WholeVector | None:
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def _part(line: str) -> Part:
+def _part(line: str) -> QueryPart:
     return part_of(line, *_of_line(line))
 
 

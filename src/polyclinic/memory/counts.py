@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyclinic.memory.parts import Part, PartProducts, add_rows, part_of
+from polyclinic.memory.parts import QueryPart, PartProducts, add_rows, part_of
 
 _MOST = 127
 """The largest whole number that a byte holds, either way."""
@@ -35,7 +35,7 @@ class WholeVector(NamedTuple):
     places: NDArray[np.intp]
     numbers: NDArray[np.int8]
     length: float
-    parts: Sequence[Part] = ()
+    parts: Sequence[QueryPart] = ()
 
 
 def counts_of(vector: NDArray[np.float32]) -> WholeVector | None:
@@ -53,7 +53,7 @@ def counts_of(vector: NDArray[np.float32]) -> WholeVector | None:
     return None
 
 
-def sum_of(parts: Sequence[Part]) -> WholeVector | None:
+def sum_of(parts: Sequence[QueryPart]) -> WholeVector | None:
     """Returns the sum of parts; None where it has numbers that are not small enough."""
     more, less = (np.bincount(np.concatenate(rows)) for rows in zip(*(part[1:] for part in parts), strict=True))
     whole = np.zeros(max(len(more), len(less)), dtype=np.intp)

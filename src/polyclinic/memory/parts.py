@@ -27,7 +27,7 @@ _MET = 1 << 16
 """So many parts that came once are remembered."""
 
 
-class Part(NamedTuple):
+class QueryPart(NamedTuple):
     """A part of a query: what it is known by, and the rows that it adds and takes away, as often as it has them."""
 
     name: str
@@ -35,10 +35,10 @@ class Part(NamedTuple):
     less: Places
 
 
-def part_of(name: str, places: Places, numbers: NDArray[Any]) -> Part:
+def part_of(name: str, places: Places, numbers: NDArray[Any]) -> QueryPart:
     """Returns a part of whole numbers at some places."""
     counts = numbers.astype(np.intp)
-    return Part(name, np.repeat(places, np.maximum(counts, 0)), np.repeat(places, np.maximum(-counts, 0)))
+    return QueryPart(name, np.repeat(places, np.maximum(counts, 0)), np.repeat(places, np.maximum(-counts, 0)))
 
 
 def add_rows(rows: Bytes, more: Places, less: Places, out: NDArray[Any]) -> None:
@@ -78,7 +78,7 @@ class PartProducts:
         add_rows(self._parts, more, less, self._new[self._waiting, : len(self._rows)])
         self._waiting += 1
 
-    def add_up(self, parts: Sequence[Part], vectors: Bytes, out: Bytes) -> None:
+    def add_up(self, parts: Sequence[QueryPart], vectors: Bytes, out: Bytes) -> None:
         """Writes the products of all parts together.
 
         Args:
@@ -108,7 +108,7 @@ class PartProducts:
                 add_rows(vectors, part.more, part.less, product)
                 out += product
 
-    def _meet(self, part: Part, vectors: Bytes) -> int | None:
+    def _meet(self, part: QueryPart, vectors: Bytes) -> int | None:
         """Keeps the products of a part that came before, and returns its row; None where it stays without."""
         row = len(self._rows)
         if row == _KEPT:
