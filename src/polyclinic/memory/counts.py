@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyclinic.memory.parts import QueryPart, PartProducts, add_rows, part_of
+from polyclinic.memory.parts import PartProducts, QueryPart, add_rows, part_of
 
 _MOST = 127
 """The largest whole number that a byte holds, either way."""
