@@ -275,6 +275,8 @@ def flat(hospital, knowledge, visits):
             asyncio.run(simulating)
     early, late = statistics.mean(windows.ms[1:FLAT_OVER]), statistics.mean(windows.ms[-FLAT_OVER + 1 :])
     verdict = "flat" if abs(late / early - 1) <= FLAT_ALLOWED else "NOT FLAT"
+    if visits < FLAT:
+        verdict = "too few to tell"
     print(
         f"of {visits:,} visits, from the {FLAT_WINDOW + 1:,}th on {early:.2f} ms of CPU each, the last {late:.2f} ms: "
         f"{100 * (late / early - 1):+.0f} % (allowed: {100 * FLAT_ALLOWED:.0f} %), {verdict}"
