@@ -53,6 +53,7 @@ def check(said, method, doctor):
     assert (said["run"]["minds"]["doctor"], said["run"]["failed"]) == (doctor, 0)
 
 
+@pytest.mark.slow
 def test_a_script_of_somebody_elses(run, serving, folder):
     (folder / "theirs.py").write_text(THEIRS)
     names = ("theirs.py:method", "theirs.py:doctor")

@@ -541,6 +541,7 @@ def test_a_layout_is_a_function_too(tmp_path):
         read_cases(file, layout=lambda record: record)
 
 
+@pytest.mark.slow
 def test_a_layout_of_somebody_elses(run, complaint, tmp_path):
     door, file = tmp_path / "door.py", tmp_path / "cases.jsonl"
     door.write_text(DOOR)

@@ -65,6 +65,7 @@ def test_the_document(evolved):
     assert all(f"Figure {n}" in (folder / "report.html").read_text() for n in range(6, 15))
 
 
+@pytest.mark.slow
 def test_it_is_printed_and_a_finished_practice_is_printed_again(run, evolved):
     folder, document = evolved
     shown = run("evolve", "--resume", folder, "--ablations", "no").stdout

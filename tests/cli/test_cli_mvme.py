@@ -108,6 +108,7 @@ def test_what_no_endpoint_answered_is_outside(run, serving):
         assert "6 of 12 visits failed" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_doctor_who_refuses_gains_nothing(run, serving):
     with serving(latency=0.001, faults=1.0, kinds=["refusal"]) as refusing:
         done = run(*MVME, "--doctor", "direct/a", "--base-url", refusing.url, "--json")

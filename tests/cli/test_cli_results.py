@@ -83,6 +83,7 @@ def test_every_table_is_csv_too(run, folder):
     assert "intervals of 95 %" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_spent_budget_shows_what_is_over_and_goes_on(run, medqa, tmp_path, serving):
     with serving(answer) as endpoint:
         asked = ("--model", "direct/good", "direct/bad", "--base-url", endpoint.url, "--concurrency", 2)
@@ -149,6 +150,7 @@ def lived(run, tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_every_kind_of_run_leaves_one_kind_of_folder(run, lived, tmp_path):
     run("eval", "aie", "--cases", "shipped", "--limit", 2, "--doctor", "rules", "--seed", 3, "--out", tmp_path / "aie")
     record = json.loads((tmp_path / "aie" / "results.json").read_text("utf-8"))

@@ -42,6 +42,7 @@ def same(document):
     return {name: value for name, value in document.items() if name not in ("wall_seconds", "happenings")}
 
 
+@pytest.mark.slow
 def test_what_is_printed(run, whole):
     assert whole.keys() >= KEYS
     assert set(whole["accuracy"]) == {"triage", "examination", "diagnosis", "treatment"}
@@ -168,6 +169,7 @@ def test_it_says_why_the_first_visit_failed(run, tmp_path):
     assert run(*words, "--max-failures", "100", "--json", cwd=tmp_path).stderr == ""
 
 
+@pytest.mark.slow
 def test_visits_end_the_run(run):
     document = json.loads(run("run", "--residents", "300", "--visits", "12", "--json").stdout)
     assert document["visits"] == 12

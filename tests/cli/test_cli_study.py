@@ -35,6 +35,7 @@ def study(name, medqa, *more):
     return ("study", name, "--questions", medqa, "--layout", "medqa", *more)
 
 
+@pytest.mark.slow
 def test_ablation(run, complaint, medqa, endpoint, tmp_path):
     command = study("ablation", medqa, "--model", "direct/a", "--base-url", endpoint.url, "--set", "max_rounds=1")
     document = json.loads(run(*command, "--json", "--out", tmp_path / "out").stdout)

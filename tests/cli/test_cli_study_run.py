@@ -44,6 +44,7 @@ def write_study(folder, questions=12, plan=PLAN):
     return folder
 
 
+@pytest.mark.slow
 def test_models_methods_and_seeds_are_one_table(run, tmp_path, serving):
     write_study(tmp_path)
     with serving(answer) as endpoint:

@@ -47,6 +47,7 @@ def test_an_evaluation(run, model, benchmark, tmp_path):
     assert json.loads(document.read_text())["patient_trust"]["agreement"] == TRUST.agreement
 
 
+@pytest.mark.slow
 def test_a_hospital(run, model):
     words = ("run", "--residents", "20", "--visits", "6", *model, "--max-failures", "100")
     done = run(*words, "--json")

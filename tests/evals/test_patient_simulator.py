@@ -81,6 +81,7 @@ async def test_an_endpoint_that_fails_leaves_the_sample_unscored(labelled, tmp_p
     assert all(sample.error is not None and not sample.scores for sample in log.samples)
 
 
+@pytest.mark.slow
 def test_a_tracker_that_there_is_not(labelled):
     from polyclinic.evals.patient_simulator import patient
 

@@ -56,6 +56,7 @@ def test_panels_show_what_was_measured_elsewhere(drawn):
     assert pulses[False, False] > 50 * pulses[False, True]
 
 
+@pytest.mark.slow
 def test_everybody_meets_the_definition(drawn, knowledge):
     physiology, tried = physiology_of(knowledge), 0
     for disease, severity, age, sex, body in drawn:

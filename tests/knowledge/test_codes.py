@@ -154,6 +154,7 @@ def test_units_are_ucum_and_those_of_the_loinc_code(ucum, extract):
     assert not wrong
 
 
+@pytest.mark.slow
 def test_conversions_are_those_of_ucum(ucum):
     by_kind = {
         "[mass] / [length] ** 3": ("g/L", "mg/dL", "ug/mL", "ng/mL", "pg/mL", "mg/L"),

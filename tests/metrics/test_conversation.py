@@ -157,6 +157,7 @@ def test_every_published_mean_and_error_to_a_hundredth(recorded):
         assert estimate.stderr == pytest.approx(float(error), abs=0.0051), name
 
 
+@pytest.mark.slow
 def test_every_stored_score_of_every_case(recorded):
     summary, _, records = recorded
     for scored, record in zip(summary.scores, records, strict=True):

@@ -35,6 +35,7 @@ def write(tmp_path):
     return write_records
 
 
+@pytest.mark.slow
 async def test_a_visit_of_ours(visit):
     case, seen = visit
     dialogue = from_trace(seen.trace, case)

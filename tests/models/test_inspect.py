@@ -74,6 +74,7 @@ async def test_failures_have_our_names(echo):
         await mock("no", "no").ask("x", answer=kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("status", "name"), [(401, WrongKey), (429, RateLimited), (None, TimedOut)])
 async def test_what_a_provider_raises_is_named_and_not_repeated(status, name):
     class Odd(TimeoutError if status is None else Exception):

@@ -137,6 +137,7 @@ async def test_no_answer_is_outside_every_mean_and_an_unusable_one_is_wrong(case
     assert {c.metric: c.difference.n for c in came.comparisons}["DIAGNOSIS"] == N - 1
 
 
+@pytest.mark.slow
 async def test_the_number_of_turns_can_be_given(cases, knowledge):
     came = await aie(cases[:2], max_turns=3, seed=1).hold({"talks": minds(knowledge, scripted(cases, turns=99))})
     assert {visit.turns for visit in came.doctors[0].visits} == {3}

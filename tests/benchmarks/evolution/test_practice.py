@@ -70,6 +70,7 @@ def test_it_begins_at_chance_and_learns(practised):
     assert last.right[ClinicalTask.EXAMINATION] > first.right[ClinicalTask.EXAMINATION]
 
 
+@pytest.mark.slow
 def test_every_patient_is_counted(practised):
     memory, points = practised
     assert [point.patients for point in points] == [0, 100, 200, 300]

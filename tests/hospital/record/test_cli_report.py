@@ -41,6 +41,7 @@ def test_json_prints_the_figures_and_writes_nothing_unless_told_where(run, folde
     assert (folder / "page.html").is_file()
 
 
+@pytest.mark.slow
 def test_the_log_is_exported(run, folder):
     done = run("report", folder, "--export", "jsonl")
     n = len((folder / "happenings.jsonl").read_text("utf-8").splitlines())

@@ -61,6 +61,7 @@ def test_two_doctors_see_the_same_patients_onset_by_onset(first, always_right):
     assert compared.differs == {"setup.doctor": ("first", "second")}
 
 
+@pytest.mark.slow
 def test_differences_are_of_the_second_less_the_first_with_holm_over_the_measures(first, always_right):
     compared = compare_runs(first, always_right)
     measures = {(one.by, one.name): one for one in compared.measures}

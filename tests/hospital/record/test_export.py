@@ -52,6 +52,7 @@ def test_parquet_has_a_column_for_every_field(lived, lived_run, tmp_path):
         assert there == {name: value for name, value in fields.items() if value is not None}
 
 
+@pytest.mark.slow
 def test_csv_has_the_same_columns(lived, lived_run, tmp_path):
     write(lived_run, tmp_path / "log.csv", LogLayout.CSV)
     with (tmp_path / "log.csv").open(encoding="utf-8", newline="") as file:

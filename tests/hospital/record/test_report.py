@@ -164,6 +164,7 @@ def test_the_page_is_one_file_without_scripts_or_links(html):
         ElementTree.fromstring(svg)
 
 
+@pytest.mark.slow
 def test_every_figure_has_a_title_axes_and_says_what_it_was_made_from(html, found):
     pictures = re.findall(r"<figure>.*?</figure>", html, re.DOTALL)
     for picture in pictures:
