@@ -23,6 +23,7 @@ from pathlib import Path
 from bench.episodes import answer
 from bench.serving import Served, held_against, serve_or_run
 from bench.virtual_time import SimulatedServer, converse, simulate
+from polyclinic.lazy import collect_seldom
 from polyclinic.models.direct import Direct
 from polyclinic.models.limits import Limit
 from polyclinic.models.session import ModelOptions, open_session
@@ -37,7 +38,7 @@ SYSTEM = "You are a careful physician. Ask one thing at a time, and say what you
 
 LEAST_REPEATED = 0.85
 
-FEW, MANY, CALLS = 256, 10_000, 20_000
+FEW, MANY, CALLS = 256, 10_000, 10_000
 MOST_RATIO, MOST_MIB = 1.5, 1536
 
 
@@ -174,6 +175,7 @@ async def _fly(at_once):
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["flight"]:
+        collect_seldom()  # as the command line does
         print(json.dumps(asyncio.run(_fly(int(sys.argv[2])))))
     else:
         serve_or_run(lambda body: "It is better.", run)
