@@ -209,7 +209,8 @@ async def _mvme(language, model):
         examination="胸部X线" if chinese else "chest X-ray", value="右侧阴影" if chinese else "a shadow on the right"
     )
     secret = "军团菌病" if chinese else "legionellosis"
-    record = Record(presentation=presentation, history=History(present="+"), findings=(shown,))
+    reported = "心电图示窦性心律。" if chinese else "The ECG showed sinus rhythm."
+    record = Record(presentation=presentation, history=History(present=reported), findings=(shown,))
     truth = Truth(diagnoses=(Diagnosis(secret),), rationale=("antigen",), treatment=("levofloxacin",))
     case = Case(id="c", record=record, truth=truth)
     mind = "direct/listening"

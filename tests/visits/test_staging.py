@@ -102,6 +102,15 @@ def test_the_whole_record_is_the_patients_where_the_paper_says_so(whole, known):
     assert ("asthma" in patient.history.present) is whole
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_ward_patient_with_its_whole_history_has_the_results_in_it(whole):
+    history = History(present="Coughs since Monday. The chest X-ray showed a shadow.")
+    record = Record(presentation=Presentation(complaint="Cough"), history=history)
+    patient = Patient(None, record, setting="ward", whole=whole)
+    assert ("shadow" in patient.history.present) is whole
+    assert patient.findings == ()
+
+
 def test_a_case_without_a_greeting_is_greeted_where_the_paper_greets():
     record = Record(presentation=Presentation(complaint="咳嗽", language="zh"))
     assert Staging().greeting(record) == ""

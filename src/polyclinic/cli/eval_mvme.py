@@ -171,6 +171,7 @@ def staging_of(rules: FollowedProtocol[MvmeSettings]) -> Staging:
         concludes=rules.of(settings.concludes),
         answers_last=rules.of(settings.answers_last),
         retold=rules.of(settings.retold),
+        whole=rules.of(settings.whole),
         ai_hospital=rules.prompts("doctor") == "paper",
     )
 

@@ -66,6 +66,7 @@ class MvmeSettings(Settings, frozen=True, kw_only=True):
         concludes: the doctor may end the dialogue by a field of its answer; else the patient does.
         answers_last: the patient answers the doctor's last turn; else the report follows it.
         retold: results reach the patient alone, who repeats them to the doctor.
+        whole: the patient has the whole history, with the results that it reports, and nothing is withheld.
         order: doctors of a round speak all at once, or one after another.
         rounds: of discussion, at most.
         missing: what an examiner says of what is not recorded.
@@ -83,6 +84,7 @@ class MvmeSettings(Settings, frozen=True, kw_only=True):
     concludes: PaperSetting[bool]
     answers_last: PaperSetting[bool]
     retold: PaperSetting[bool]
+    whole: PaperSetting[bool]
     order: PaperSetting[Order]
     rounds: PaperSetting[int]
     missing: PaperSetting[Literal["normal", "not recorded"]]

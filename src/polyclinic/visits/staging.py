@@ -24,7 +24,7 @@ class Staging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         concludes: the doctor may end the dialogue by saying that it does; else it ends where the patient takes what is
             said for a conclusion (Table 1), or at the limit.
         thinks: the doctor writes down a thought of its own before each turn.
-        whole: the patient has the whole record, and nothing of it is withheld (§4.2.3).
+        whole: the patient has its history whole, and nothing of it is withheld (§4.2.3; ai-hospital, Table 9).
         answers_last: the patient answers the doctor's last turn, too; in AI Hospital's published dialogues the report
             follows it.
         retold: results reach the patient alone, who tells the doctor of them (ai-hospital, Table 9).
@@ -61,7 +61,7 @@ OURS = Staging()
 """A visit as we hold it."""
 
 AI_HOSPITAL = Staging(
-    dialogue_alone=True, greets=True, concludes=False, answers_last=False, retold=True, ai_hospital=True
+    dialogue_alone=True, greets=True, concludes=False, whole=True, answers_last=False, retold=True, ai_hospital=True
 )
 """A visit as AI Hospital holds it: the doctor greets, knows nothing beforehand, and the patient ends the visit."""
 

@@ -19,7 +19,7 @@ from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.language_model.passages import nearest, standing
-from polyclinic.players.language_model.saps import KINDS, PROMPTS, QUESTIONS, Saps, information
+from polyclinic.players.language_model.saps import KINDS, PROMPTS, QUESTIONS, Saps, Tracked, information, remember
 from polyclinic.players.minds import Minds, model_of
 from polyclinic.players.player import OPEN, REPLY
 from polyclinic.players.roles.doctor import Doctor
@@ -136,6 +136,18 @@ async def test_every_state_is_reached(kind, specific, texts, state, tracker, lan
     assert read_prompts(PROMPTS)[language](f"require {state}") in last
     for passage in (HELD[language], FOUND[language]):
         assert (passage in last) == (passage in texts)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_with_the_whole_record_the_generator_gets_what_was_extracted_alone(language):
+    prompts, tracked = read_prompts(PROMPTS)[language], Tracked(State.EFFECTIVE_INQUIRY, ("x",))
+    complaint = RECORDS[language].presentation.complaint
+    for whole in (False, True):
+        role = Patient(ScriptedMind([]), RECORDS[language], setting="online", whole=whole)
+        role.observe(Said(seq=0, turn=1, who=Role.DOCTOR, to=Role.PATIENT, text="Since when?"))
+        system = remember(tracked, role, prompts)[0][1]
+        assert (complaint in system) is not whole
+        assert "{" not in system
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -208,13 +208,13 @@ def remember(tracked: Tracked, role: Patient, prompts: Prompts) -> list[Message]
     """Returns what the response generator is told: the three memories (§4.2.3).
 
     Long-term memory gives the extracted text, in the two effective states only; working memory what the state
-    requires of the reply; short-term memory the dialogue so far.
+    requires of the reply; short-term memory the dialogue so far. Where the patient has its whole record, as in the
+    paper, nothing else goes to the generator; else it is told who it is, too.
     """
     known = prompts("known", texts="\n".join(tracked.texts)) + "\n" if tracked.texts else ""
     ward = " ward" if tracked.state is State.DEMAND and role.setting == "ward" else ""
     requirement = prompts(f"require {tracked.state}{ward}")
-    person = describe(msgspec.structs.replace(role.presentation, about=""))
-    messages: list[Message] = [("system", prompts("generator", presentation=person))]
+    messages: list[Message] = [("system", prompts("generator", person=_person(role, prompts)))]
     # The last one is the doctor's turn: it stands with what changes, at the end.
     before = dialogue(role.seen, role, SaidInReply)[:-1]
     if before[:1] and before[0][0] != "user":
@@ -222,6 +222,14 @@ def remember(tracked: Tracked, role: Patient, prompts: Prompts) -> list[Message]
     messages += before
     messages.append(("user", prompts("reply", heard=role.heard(), known=known, requirement=requirement)))
     return joined(messages)
+
+
+def _person(role: Patient, prompts: Prompts) -> str:
+    """Returns who speaks, as a sentence for the generator; "" where it gets of the record what was extracted alone."""
+    if role.whole:
+        return ""
+    space = " " if role.presentation.language == "en" else ""
+    return space + prompts("person", presentation=describe(msgspec.structs.replace(role.presentation, about="")))
 
 
 def information(role: Patient) -> str:

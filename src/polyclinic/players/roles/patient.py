@@ -33,14 +33,16 @@ class Patient(PlayedRole):
         withheld: the names of the diagnoses. What the patient has names one only where it shows that the patient knows
             of it from before this visit (see `cases.known`), or where the complaint does.
         past: what was noted of it in this hospital; what it was told there it knows, whatever is withheld.
-        whole: it has the whole record and may say all of it, whatever is withheld otherwise (aie-saps §4.2.3).
+        whole: it has its history whole, with the results that it reports, and may say all of it, whatever is withheld
+            otherwise (aie-saps §4.2.3; ai-hospital §2.1, Table 9).
         ai_hospital: it is AI Hospital's, and is told what that is (ai-hospital, Table 9).
 
     Attributes:
-        history: what the patient can tell; in a ward, without the results of this visit.
+        history: what the patient can tell; in a ward, without the results of this visit unless it has the whole.
         findings: what the patient knows of results; none in a ward.
         persona: whose voice the patient has; None where it has none.
         remembered: what it remembers of its visits to this hospital, a text each.
+        whole: see above.
         vignette: all that it knows as one text, where it has the whole record and the source has it so; else "".
     """
 
@@ -61,7 +63,9 @@ class Patient(PlayedRole):
         withheld = () if whole else withheld
         self.setting: Setting = setting
         self.presentation: Presentation = record.presentation
-        parted = part(record, setting=setting, withheld=withheld)
+        self.whole = whole
+        reports = whole or setting == "online"
+        parted = part(record, setting="online" if reports else "ward", withheld=withheld)
         self.history: History = parted.history
         self._opening = record.opening
         self.vignette: str = record.vignette if whole else ""
@@ -82,7 +86,7 @@ class Patient(PlayedRole):
             # A persona retells what the history tells; results it leaves to the history.
             secret = (*parted.withheld, *in_other_words((text,), record, withheld))
             told = withhold(text, secret, section="present")
-            return without_results(told, distinctive_results(record.findings, told)) if setting == "ward" else told
+            return told if reports else without_results(told, distinctive_results(record.findings, told))
 
         self.persona: Persona | None = None
         if persona is not None:
