@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from polyclinic.benchmarks.benchmark import Benchmark, Output, file_names
+from polyclinic.benchmarks.benchmark import Benchmark, Output, StoppedEarly, file_names
 from polyclinic.errors import BudgetSpent
 
 
@@ -37,7 +37,7 @@ async def test_without_players_there_is_nothing_to_sum_up():
 
 
 async def test_what_ends_one_play_ends_all():
-    with pytest.raises(BudgetSpent):
+    with pytest.raises(StoppedEarly, match="1 of 2 are over"):
         await adding(fails=2).hold({"ten": 10})
 
 
