@@ -246,5 +246,5 @@ def test_vectors_are_asked_for_where_a_file_of_models_says(run, book, serving, h
         run("corpus", "add", "book", book, "--embedder", "direct/e5", "--model-file", file, env=home)
         found = run("corpus", "search", "book", "wheezing", "--by", "dense", "--model-file", file, "--json", env=home)
         assert json.loads(found.stdout)
-        # One space of vectors is one server's.
-        assert first.bodies and not second.bodies
+        # One space of vectors is one server's; which of them, their addresses say.
+        assert bool(first.bodies) != bool(second.bodies)
