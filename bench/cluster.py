@@ -123,7 +123,12 @@ def _kill(victim, process):
         process.kill()
         return
     pattern = {"part": "polyclinic.cluster.child", "node": "raylet/raylet"}[victim]
-    found = subprocess.run(["pgrep", "-f", pattern], capture_output=True, text=True, check=False).stdout.split()
+    found = []
+    while not found and process.poll() is None:
+        found = subprocess.run(["pgrep", "-f", pattern], capture_output=True, text=True, check=False).stdout.split()
+    if not found:
+        print(f"  the command ended before its {victim} could be killed")
+        return
     # The second raylet is the node that is not the head.
     os.kill(int(found[-1] if victim == "node" else found[0]), signal.SIGKILL)
 
