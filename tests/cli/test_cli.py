@@ -205,7 +205,7 @@ def test_bad_arguments_get_one_clear_line(complaint, tmp_path):
         ("--case",): "--case needs a value",
         ("--case", file, "--doctors"): "--doctors needs a value",
         ("--case", file, "--doctors", "--json"): "--doctors needs a value",
-        ("--case", file, "--order", "none"): "--order none; allowed: parallel, sequential",
+        ("--case", file, "--order", "circle"): "--order circle; allowed: parallel, sequential",
         ("--case", file, "--seed", "x"): "--seed x; allowed: a whole number",
         ("--case", file, "--seed", "1", "--seed", "2"): "--seed is given more than once",
         ("--case", file, "--max-failures", "101"): "--max-failures 101; allowed: 0 to 100",

@@ -54,11 +54,11 @@ def test_answers_progress_and_the_end_are_heard_of(begun):
 
 
 def test_a_process_that_nobody_asks_about_is_ended(begun, tmp_path, monkeypatch):
-    monkeypatch.setattr(worker, "LEASE", 0.2)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     one = begun("import time; time.sleep(600)", [ROW])
-    while not one._left().is_file():
-        time.sleep(0.01)
+    with monkeypatch.context() as at_once:
+        at_once.setattr(worker, "LEASE", 0.0)
+        one._end_unasked(one._process)
     assert heard_of(one)[-1].code < 0
     again = begun("", [])
     assert AnswersCame([ROW]) in heard_of(again)  # and no answer is lost that nobody heard of

@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from polyclinic.cluster.jobs import Advanced, AnswersCame, ClusterJob, Here, JobEnded, News, Shipped
+from polyclinic.files import whole
 from polyclinic.models.journal_parts import JournalPart, JournalRow, rows_of
 from polyclinic.models.weights import cache_folder
 
@@ -122,8 +123,9 @@ class JobWorker:
         return cache_folder() / "answers" / f"{blake2b(told, digest_size=16).hexdigest()}.sqlite"
 
     def _leave(self, rows: Sequence[JournalRow]) -> None:
-        self._left().parent.mkdir(mode=0o700, exist_ok=True)
-        with JournalPart(self._left()) as part:
+        left = self._left()
+        left.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with whole(left) as coming, JournalPart(coming) as part:
             part.add(rows)
 
     def _take_left(self) -> list[JournalRow]:

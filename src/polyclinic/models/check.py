@@ -22,7 +22,9 @@ EXTRAS = {
     "report": ("matplotlib",),
     "parquet": ("pyarrow",),
     "fhir": ("fhir_core",),  # which fhir.resources needs, and whose name leads to no other package
+    "ray": ("ray",),
     "browser": ("playwright", "axe_playwright_python"),
+    "docs": ("mkdocs",),
 }
 
 
