@@ -6,7 +6,7 @@ import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,10 @@ _TOGETHER = 5_000  # rows committed at once, at most
 _PATIENCE = 10.0  # seconds for another process to let go of the file
 
 Done = Callable[[Exception | None], object]
-_Item = tuple[str, tuple[Any, ...], Done | None]
+Rows = Sequence[tuple[str, tuple[Any, ...]]]
+"""Statements that write a row each, with their values."""
+
+_Item = tuple[Rows, Done | None]
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -153,13 +156,17 @@ class GroupWriter:
         Raises:
             Exception: an earlier row could not be written; by the name that `named` gave it.
         """
+        self.put_together([(statement, row)], done)
+
+    def put_together(self, rows: Rows, done: Done | None = None) -> None:
+        """Has rows written, all in one commit; as `put`."""
         self._tell()
-        self._items.put((statement, row, done))
+        self._items.put((rows, done))
 
     def flush(self) -> None:
         """Returns when all is committed; raises as `put`."""
         done = threading.Event()
-        self._items.put(("", (), lambda _: done.set()))
+        self._items.put(((), lambda _: done.set()))
         self._hurry.set()
         done.wait()
         self._tell()
@@ -192,18 +199,18 @@ class GroupWriter:
             items = [item for item in batch if item is not None]
             if self._error is None:
                 self._commit(items)
-            for _, _, done in items:
+            for _, done in items:
                 if done is not None:
                     done(self._error)
 
     def _commit(self, items: list[_Item]) -> None:
         rows: dict[str, list[tuple[Any, ...]]] = {}
-        for statement, row, _ in items:
-            if statement:
+        for some, _ in items:
+            for statement, row in some:
                 rows.setdefault(statement, []).append(row)
         try:
             with transaction(self._connection):
-                for statement, some in rows.items():
-                    self._connection.executemany(statement, some)
+                for statement, values in rows.items():
+                    self._connection.executemany(statement, values)
         except sqlite3.Error as error:
             self._error = self._named(error)

@@ -19,6 +19,7 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Coroutine, Iterable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self, Unpack
 
@@ -30,7 +31,7 @@ from polyclinic.models.door import SENT
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Usage, Wrapper
 from polyclinic.models.prompts import TABLES, KeptPrompts
 from polyclinic.models.schema import form_of
-from polyclinic.sqlite_file import GroupWriter, claim, connect, read_errors
+from polyclinic.sqlite_file import GroupWriter, Rows, claim, connect, read_errors
 
 APPLICATION = 0x706F6C79
 """Marks a SQLite file as a journal of ours."""
@@ -152,20 +153,25 @@ class Journal:
             return found
         return None
 
-    def keep(self, key: Key, messages: Messages, *, model: str, role: str, answer: Any) -> None:
-        """Has a question kept beside its answer, where questions are; an error is told when that is stored."""
-        if self._prompts is not None and self._writer is not None:
-            for statement, row in self._prompts.rows(key.request, messages, model=model, role=role, answer=answer):
-                self._writer.put(statement, row)
+    def asked(self, key: Key, messages: Messages, *, model: str, role: str, answer: Any) -> Rows:
+        """Returns what keeps a question beside its answer, where questions are kept."""
+        if self._prompts is None:
+            return ()
+        return [*self._prompts.rows(key.request, messages, model=model, role=role, answer=answer)]
 
-    async def store(self, key: Key, purpose: str, reply: StoredReply) -> None:
-        """Stores an answer; returns when it is in the file, or raises `BadInput` where it cannot be written."""
+    async def store(self, key: Key, purpose: str, reply: StoredReply, asked: Rows = ()) -> None:
+        """Stores an answer, with what was `asked`; returns when it is in the file.
+
+        Raises:
+            BadInput: it cannot be written.
+        """
         if self._writer is None:
             raise RuntimeError("the journal is not open; use it with 'async with'")
         loop = asyncio.get_running_loop()
         stored = loop.create_future()
         row = (self.run, *key, purpose, _sealed(key, _encode(reply)))
-        self._writer.put(_INSERT, row, lambda error: loop.call_soon_threadsafe(_settle, stored, error))
+        rows = [*asked, (_INSERT, row)]
+        self._writer.put_together(rows, lambda error: loop.call_soon_threadsafe(_settle, stored, error))
         await stored
         self.stored += 1
 
@@ -273,14 +279,14 @@ class Journalled(Wrapper):
         if stored is not None:
             return _replayed(stored, answer)
         purpose = options.get("purpose", "")
-        self._journal.keep(key, messages, model=self.name, role=self._role, answer=what[1])
+        asked = partial(self._journal.asked, key, messages, model=self.name, role=self._role, answer=what[1])
         try:
             reply = await self._model.ask(messages, answer=answer, **options)
         except ModelError as failure:
             usage = failure.usage if isinstance(failure.usage, Usage) else Usage()
             kind = type(failure).__name__ if type(failure).__name__ in FAILURES else "ModelError"
             kept = StoredReply(failure.text, kind, failure.problem, usage, attempts=failure.attempts)
-            await self._store(key, purpose, kept)
+            await self._store(key, purpose, kept, asked())
             raise
         kept = StoredReply(
             reply.text,
@@ -290,12 +296,12 @@ class Journalled(Wrapper):
             thought=reply.thought,
             server=reply.server,
         )
-        await self._store(key, purpose, kept)
+        await self._store(key, purpose, kept, asked())
         return reply
 
-    async def _store(self, key: Key, purpose: str, reply: StoredReply) -> None:
+    async def _store(self, key: Key, purpose: str, reply: StoredReply, asked: Rows) -> None:
         with contextlib.nullcontext() if self._places is None else self._places.storing():
-            await self._journal.store(key, purpose, reply)
+            await self._journal.store(key, purpose, reply, asked)
 
 
 def _digest(asked: tuple[Any, ...]) -> bytes:

@@ -3,7 +3,7 @@
 A dialogue asks with all that was said before, so that its questions grow with the square of its turns; its messages do
 not. Two tables of the journal's file, which its answers need not:
 
-    messages   id=<12 bytes>  message=<JSON, compressed>
+    messages   id=<12 bytes>  message=<JSON, compressed where it is long>
     prompts    request=<16 bytes, as in `calls`>  model="direct/name"  role="doctor"  messages=<ids>  answer="a schema"
 """
 
@@ -31,6 +31,7 @@ _MESSAGE = "INSERT OR IGNORE INTO messages VALUES (?, ?)"
 _PROMPT = "INSERT OR IGNORE INTO prompts VALUES (?, ?, ?, ?, ?)"
 _ID = 12  # bytes
 _KNOWN = 20_000  # messages that are known to be there already
+_LONG = 300  # bytes; a shorter one is hardly any shorter when it is compressed
 _AT_ONCE = 500  # that are looked up together
 
 _Row = tuple[str, tuple[Any, ...]]
@@ -72,7 +73,7 @@ class KeptPrompts:
             self._known[id] = None
             if len(self._known) > _KNOWN:
                 self._known.popitem(last=False)
-            yield _MESSAGE, (id, zlib.compress(told, 1))
+            yield _MESSAGE, (id, zlib.compress(told, 1) if len(told) > _LONG else told)
         form = "" if answer is None else answer if isinstance(answer, str) else " | ".join(map(str, answer))
         yield _PROMPT, (request, model, role, b"".join(ids), form)
 
@@ -98,10 +99,14 @@ def read_prompts(
     messages = {}
     for id, packed in _looked_up(connection, "id, message", "messages", "id", list(wanted)):
         try:
-            messages[id.hex()] = msgspec.json.decode(zlib.decompress(packed), type=tuple[str, str])
+            messages[id.hex()] = msgspec.json.decode(_unpacked(packed), type=tuple[str, str])
         except (zlib.error, msgspec.DecodeError) as error:
             raise ValueError(f"a message is damaged ({error})") from None
     return prompts, messages
+
+
+def _unpacked(message: bytes) -> bytes:
+    return message if message.startswith(b"[") else zlib.decompress(message)
 
 
 def _looked_up(
