@@ -81,7 +81,7 @@ def doctor(ask, role):
 
 
 @pytest.mark.slow
-def test_what_somebody_elses_code_prints_is_no_part_of_the_document(run, process, serving, folder):
+def test_what_somebody_elses_code_prints_is_no_part_of_the_document(run, serving, folder):
     (folder / "loud.py").write_text(LOUD)
     (folder / "metric.py").write_text("def shouted(dialogue):\n    print('METRIC')\n    return 1.0\n")
     with serving() as endpoint:
@@ -94,8 +94,6 @@ def test_what_somebody_elses_code_prints_is_no_part_of_the_document(run, process
             assert shouted <= set(done.stderr.split())
             if name != "run":
                 assert ("METHOD" if name == "medqa" else "DOCTOR") in run(*words, cwd=folder).stdout
-    in_workers = (*commands["run"], "--workers", "2", "--json")
-    assert json.loads(process(*in_workers, cwd=folder).stdout)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from polyclinic.cli.spreading import _unpack, value_of, without
 from polyclinic.cluster.worker import JobWorker
 from polyclinic.testing.process import EndpointProcess
 
-TOWN = ("run", "--residents", "60", "--days", "1", "--replicas", "2", "--json")
+TOWN = ("run", "--residents", "30", "--days", "1", "--json")
 
 
 def rows(folder):
@@ -41,13 +41,13 @@ def test_an_evaluation_in_parts_is_the_same_and_asks_as_often(run, tmp_path):
 @pytest.mark.slow
 def test_runs_side_by_side_are_the_same_and_are_not_made_twice(run, tmp_path, monkeypatch):
     def told(done):
-        document = json.loads(done.stdout)
-        return [{**one, "wall_seconds": 0} for one in document.pop("runs")], document
+        return [{**one, "wall_seconds": 0} for one in json.loads(done.stdout)["runs"]]
 
-    whole = told(run(*TOWN, "--out", tmp_path / "whole"))
-    assert told(run(*TOWN, "--out", tmp_path / "parts", "--on", "processes:2")) == whole
+    parts = told(run(*TOWN, "--replicas", "2", "--out", tmp_path / "parts", "--on", "processes:2"))
+    alone = json.loads(run(*TOWN, "--seed", "1", "--out", tmp_path / "alone").stdout)
+    assert parts[1] == {**alone, "wall_seconds": 0}
     monkeypatch.setattr(JobWorker, "begin", None)  # nothing begins any more
-    assert told(run(*TOWN, "--out", tmp_path / "parts", "--on", "processes:2")) == whole
+    assert told(run(*TOWN, "--replicas", "2", "--out", tmp_path / "parts", "--on", "processes:2")) == parts
 
 
 def test_what_cannot_be_divided_is_said(complaint, tmp_path):
