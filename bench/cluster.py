@@ -108,7 +108,7 @@ def _kills(folder, options):
             _kill(victim, process)
             error = process.communicate()[1].decode()
             if victim == "command":
-                _wait_until_quiet(endpoint)
+                _wait_until_gone()
                 shutil.rmtree(out, ignore_errors=True)
                 _call(*words)
             elif process.returncode:
@@ -147,9 +147,11 @@ def _hash(folder):
     return json.loads((folder / "summary.json").read_text())["log_hash"]
 
 
-def _wait_until_quiet(endpoint):
-    while endpoint.counters()["in_flight"]:
+def _wait_until_gone():
+    """Waits until the parts of a command that was killed have ended, as they do by themselves."""
+    while subprocess.run(["pgrep", "-f", "polyclinic.cluster.child"], capture_output=True, check=False).returncode == 0:
         time.sleep(0.2)
+    time.sleep(1)
 
 
 def _words(*words):
