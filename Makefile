@@ -21,11 +21,9 @@ $(CORE): pyproject.toml | .venv/.python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-# The lock is of Python 3.11, and spares pip the search for what goes together; elsewhere, or where it cannot be had, that is looked for.
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
-$(DEV): pyproject.toml requirements-dev.lock | .venv/.python
+$(DEV): pyproject.toml | .venv/.python
 	@echo "Installing polyclinic and what its tests need into .venv ..."
-	@{ $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' && $(PIP) --no-deps --require-hashes --requirement requirements-dev.lock && $(PIP) --no-deps --editable .; } || $(PIP) --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
 	@touch $@ $(CORE)
 
 demo: $(CORE)

@@ -1,6 +1,8 @@
 """The house is as it says: nothing in circles, no file that outgrew its name, one meaning a class name."""
 
 import ast
+import re
+import tomllib
 from collections import defaultdict
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -9,7 +11,8 @@ import grimp
 import pytest
 from tests.tables import each_row
 
-SOURCE = Path(__file__).parents[1] / "src"
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src"
 FILES = sorted(SOURCE.rglob("*.py"))
 MOST_LINES = 400
 
@@ -43,3 +46,16 @@ def test_a_class_name_means_one_thing():
 def test_every_room_says_what_it_holds(room):
     said = ast.get_docstring(ast.parse((SOURCE / "polyclinic" / room / "__init__.py").read_text("utf-8")))
     assert said and said.endswith(".")
+
+
+def test_the_lock_names_whatever_the_package_and_its_tests_need():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    every = re.findall(r"[\w-]+", re.search(r"\[(.*)\]", extras["all"][0])[1])
+    needed = [*project["dependencies"], *extras["dev"], *(one for name in every for one in extras[name])]
+    names = {re.match(r"[\w.-]+", one)[0].lower().replace("_", "-").replace(".", "-") for one in needed} - {
+        "polyclinic"
+    }
+    lock = (ROOT / "requirements-dev.lock").read_text("utf-8")
+    locked = {name.replace(".", "-") for name in re.findall(r"^([\w.-]+)==", lock, re.M)}
+    assert names - locked == set()
