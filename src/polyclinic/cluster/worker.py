@@ -10,15 +10,12 @@ import tarfile
 import threading
 import time
 from collections.abc import Sequence
-from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from polyclinic.cluster.jobs import Advanced, AnswersCame, ClusterJob, Here, JobEnded, News, Shipped
-from polyclinic.files import whole
-from polyclinic.models.journal_parts import JournalPart, JournalRow, rows_of
-from polyclinic.models.weights import cache_folder
+from polyclinic.models.journal_parts import JournalPart, JournalRow
 
 _GRACE = 6.0  # seconds in which a command that is stopped writes what it has
 _SAID = 4_000  # letters of what it says at its end
@@ -42,7 +39,7 @@ class JobWorker:
         self._job, self._parts, self._ended = job, dict[Path, JournalPart](), False
         self._scratch = TemporaryDirectory(prefix="polyclinic-", ignore_cleanup_errors=True)
         self._here = Path(self._scratch.name)
-        if answered := [*answered, *self._take_left()]:
+        if answered:
             path = self._here / job.answers
             path.parent.mkdir(parents=True, exist_ok=True)
             with JournalPart(path) as part:
@@ -113,25 +110,7 @@ class JobWorker:
         while process.poll() is None:
             if time.monotonic() - self._asked > LEASE:
                 process.kill()
-                process.wait()
-                self._leave(rows_of(self._here.glob(self._job.tails)))
             time.sleep(LEASE / 10)
-
-    def _left(self) -> Path:
-        """Returns where answers are left that nobody heard of, for the same job when it is begun here once more."""
-        told = repr([(self._job.name, *self._job.words)]).encode()
-        return cache_folder() / "answers" / f"{blake2b(told, digest_size=16).hexdigest()}.sqlite"
-
-    def _leave(self, rows: Sequence[JournalRow]) -> None:
-        left = self._left()
-        left.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with whole(left) as coming, JournalPart(coming) as part:
-            part.add(rows)
-
-    def _take_left(self) -> list[JournalRow]:
-        rows = rows_of([self._left()]) if self._left().is_file() else []
-        self._left().unlink(missing_ok=True)
-        return rows
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None  # noqa: S101
