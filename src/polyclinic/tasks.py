@@ -54,6 +54,14 @@ async def run_until_error(
     its answer is kept. Any other error stops the rest, and so does who interrupts, which is an error where it is
     `interruptible`.
     """
+    results, error = await run_numbered(makes, at_once=at_once, advance=advance)
+    return [results[number] for number in sorted(results)], error
+
+
+async def run_numbered(
+    makes: Iterable[Callable[[], Awaitable[T]]], *, at_once: int = AT_ONCE, advance: Callable[[], None] | None = None
+) -> tuple[dict[int, T], PolyclinicError | None]:
+    """Does what `run_until_error` does, and returns what was over by its number."""
     limit, is_stopped = asyncio.Semaphore(at_once), _IS_STOPPED.get()
     begun: set[int] = set()
     interrupted = None
@@ -88,11 +96,11 @@ async def run_until_error(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    results: list[T] = []
+    results: dict[int, T] = {}
     error: PolyclinicError | None = interrupted
-    for task in (task for task in tasks if task in over):
+    for number, task in ((number, task) for number, task in enumerate(tasks) if task in over):
         try:
-            results.append(task.result())
+            results[number] = task.result()
         except PolyclinicError as failure:
             error = error or failure
     return results, error

@@ -11,11 +11,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.tables import each_row
 
-from polyclinic.errors import BudgetSpent, CutOff, Refused, ScriptError, TimedOut
+from polyclinic.errors import BudgetSpent, CutOff, Refused, ScriptError, StoppedByHand, TimedOut
 from polyclinic.events import Role
 from polyclinic.judges import director, error_categories, failure_reasons, pairs, rounds
 from polyclinic.judges.judging import Exhibit, Judging, Memory, Ruling, failures, quoted, spoken
+from polyclinic.judges.until_stopped import UntilStopped
 from polyclinic.language.language import Language
+from polyclinic.models.model import Reply
 from polyclinic.models.scripted import Scripted
 from polyclinic.prompts import BrokenPrompt, read_prompts
 
@@ -244,3 +246,37 @@ def test_no_judge_builds_a_prompt_by_hand():
     room = Path(director.__file__).parent
     hands = [path.name for path in room.glob("*.py") if re.search(r'\("user",|\("system",', path.read_text("utf-8"))]
     assert hands == ["judging.py"]
+
+
+class Halting:
+    """Answers the first question; at the second somebody stops the run, and no answer comes."""
+
+    name = "halting"
+
+    def __init__(self):
+        self.asked, self.is_stopped, self.by = 0, False, asyncio.current_task()
+
+    async def ask(self, *_, **__):
+        self.asked += 1
+        if self.asked == 1:
+            return Reply("yes", Good(True))
+        self.is_stopped = True
+        self.by.cancel()
+        await asyncio.Event().wait()
+
+
+async def test_what_is_ruled_stands_where_somebody_stops_the_judge_in_the_middle_of_a_question(path):
+    judging, ended = judging_of(path), []
+
+    async def rule(until):
+        halting = Halting()
+        until = until and UntilStopped(halting, is_stopped=lambda: halting.is_stopped)
+        rulings = await judging.judge(["a", "b", "c"], until or halting)
+        ended.append(until.stopped)
+        return [(one.value, one.error, one.failed) for one in rulings]
+
+    lost = (None, "NotAsked", True)
+    assert await asyncio.create_task(rule(True)) == [(Good(True), "", False), lost, lost]
+    assert isinstance(ended[0], StoppedByHand)
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.create_task(rule(False))

@@ -18,11 +18,13 @@ from polyclinic.cli.following import Protocol, WhoPlays, followed, held_by
 from polyclinic.cli.mvme_entrants import TEAMS, NamedEntrant, TeamsOptions, entrants_of
 from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.cli.personas import TEMPLATES, with_personas
+from polyclinic.cli.stopping import is_stopped
 from polyclinic.errors import UserError
 from polyclinic.events import Order
 from polyclinic.judges.director import ModelJudge
 from polyclinic.judges.director_by_rules import RulesJudge
 from polyclinic.judges.failure_reasons import FailureReason, read_words
+from polyclinic.judges.until_stopped import UntilStopped
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.icd.linkers import linkers_for
 from polyclinic.players.minds import model_of
@@ -110,19 +112,21 @@ async def mvme(
                 asked, personas, opened.session, seed=run.seed, temperature=run.models.temperature
             )
         model = None if judge == "rules" else opened.judge(judge)
+        sorting = None if model is None else UntilStopped(model, is_stopped=is_stopped)
+        reading = None if names_by is None else UntilStopped(opened.judge(names_by), is_stopped=is_stopped)
         benchmark = mvme_benchmark(
             asked,
             judge=RulesJudge(knowledge) if model is None else ModelJudge(model, temperature=run.models.temperature),
             knowledge=knowledge,
             linkers=linkers,
-            reason_judge=model,
+            reason_judge=sorting,
             words=words,
             max_turns=max_turns,
             order=order,
             max_rounds=team.max_rounds,
             missing=missing,
             missing_grade=rules.of(rules.settings.missing_grade),
-            names_by=None if names_by is None else opened.judge(names_by),
+            names_by=reading,
             staging=staging_of(rules),
             seed=run.seed,
         )
@@ -159,6 +163,7 @@ async def mvme(
         run,
         opened.session.ledger,
         trust=opened.patient_trust,
+        stopped=next((one.stopped for one in (reading, sorting) if one is not None and one.stopped is not None), None),
     )
 
 

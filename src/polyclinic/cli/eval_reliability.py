@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,10 +12,11 @@ from polyclinic.benchmarks.reliability.attack import Attacked
 from polyclinic.benchmarks.reliability.attack import attack as attack_examiner
 from polyclinic.benchmarks.reliability.evaluation import reliability as reliability_benchmark
 from polyclinic.benchmarks.reliability.tables import reliability_output
-from polyclinic.cli.evaluation import cases_of, finish, hold, judge_of, open_players
+from polyclinic.cli.evaluation import cases_of, finish, hold, is_part, judge_of, open_players, underway
 from polyclinic.cli.options import FILES, RUN, CaseOptions, Doctors, MaxTurns, RunOptions, each_once
 from polyclinic.cli.people import read_people, with_people
-from polyclinic.terminal.screen import progress
+from polyclinic.errors import RunStopped
+from polyclinic.tasks import run_until_error
 from polyclinic.visits.consultation import MAX_TURNS
 
 
@@ -53,15 +55,19 @@ async def reliability(
             seed=run.seed,
         )
         result = await hold(benchmark, opened.minds, run, "consulting")
-        attacks: tuple[Attacked, ...] = ()
-        if attack:
+        attacks: list[tuple[Attacked, ...]] = []
+        stopped = None
+        if attack and not is_part():
             minds = opened.minds[doctors[0]]
             reader = minds.examiner("attack") if cases.examiner != "rules" else None
-            with progress("attacking", 200 if reader is None else 300, quiet=run.json) as advance:
-                attacks = await attack_examiner(asked, minds.examination_names, reader=reader, advance=advance)
+            with underway("attacking", 200 if reader is None else 300, run) as advance:
+                put = partial(attack_examiner, asked, minds.examination_names, reader=reader, advance=advance)
+                attacks, stopped = await run_until_error([put])
+        if stopped is not None and not isinstance(stopped, RunStopped):
+            raise stopped
     about = {"cases": len(asked), "patient": cases.patient, "examiner": cases.examiner, "seed": run.seed}
-    output = reliability_output(result, attacks, about)
+    output = reliability_output(result, attacks[0] if attacks else (), about)
     if verdicts:
         turns = {(turn.case, row.doctor, str(turn.turn)): None for row in result.doctors for turn in row.rounds}
         output = with_people(output, read_people(verdicts, {"rounds": turns}), "rounds", seed=run.seed)
-    finish(output, run, opened.session.ledger, trust=opened.patient_trust)
+    finish(output, run, opened.session.ledger, trust=opened.patient_trust, stopped=stopped)

@@ -169,6 +169,11 @@ async def hold(
             return so_far
 
 
+def is_part() -> bool:
+    """Whether the evaluation that was held last was stopped; nobody is asked anything more for it."""
+    return _STOPPED.get() is not None
+
+
 def finish(
     output: Output,
     run: RunOptions,

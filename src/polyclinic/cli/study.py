@@ -27,6 +27,7 @@ from polyclinic.cli.eval_exam import ask_all, check_failures, finish_exam, model
 from polyclinic.cli.evaluation import finish, within_budget
 from polyclinic.cli.following import Protocol, check_methods, followed, say
 from polyclinic.cli.people import read_people, with_agreement
+from polyclinic.cli.stopping import is_stopped
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.judges.error_categories import ErrorCategory, find_categories, read_words
 from polyclinic.judges.until_stopped import UntilStopped
@@ -202,7 +203,9 @@ async def errors(
             # The prompts' hash is in every request, so that one journal serves all runs that are judged.
             model = None
             if judge is not None:
-                model = UntilStopped(session.metered(judge, role="judge", episode="error categories"))
+                model = UntilStopped(
+                    session.metered(judge, role="judge", episode="error categories"), is_stopped=is_stopped
+                )
             found = await find_categories(wrong.answers, judge=model, words=said)
     output = with_agreement(errors_output(found, wrong, judge=judge), people, seed=seed)
     stopped = None if model is None else model.stopped

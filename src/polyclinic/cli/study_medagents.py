@@ -26,6 +26,7 @@ from polyclinic.cli import options
 from polyclinic.cli.eval_exam import check_failures, models_of, read_questions
 from polyclinic.cli.evaluation import finish, judge_of, underway, within_budget
 from polyclinic.cli.following import Protocol, check_methods, followed, say
+from polyclinic.cli.stopping import is_stopped
 from polyclinic.errors import RunStopped, UserError
 from polyclinic.judges.error_categories import Categories, find_categories
 from polyclinic.judges.until_stopped import UntilStopped
@@ -130,7 +131,9 @@ async def medagents(
                     models = models_of(session, model, answer_tokens)
                     result = await run_study(questions, planned, rules, models, learning=learning, advance=advance)
                 if judge is not None and "figure-5" in parts:
-                    sorting = UntilStopped(session.metered(judge, role="judge", episode="error categories"))
+                    sorting = UntilStopped(
+                        session.metered(judge, role="judge", episode="error categories"), is_stopped=is_stopped
+                    )
                     most = rules.of(rules.settings.wrong_answers)
                     for name, wrong in errors_of(result, questions, most=most, seed=run.seed).items():
                         errors[name] = await find_categories(wrong.answers, judge=sorting)

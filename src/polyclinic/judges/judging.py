@@ -24,12 +24,13 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from polyclinic.errors import ModelError, PlayFailure
+from polyclinic.errors import ModelError, PlayFailure, RunStopped
 from polyclinic.events import Role
+from polyclinic.judges.until_stopped import NotAsked, UntilStopped
 from polyclinic.language.language import Language
 from polyclinic.models.model import Message, Model
 from polyclinic.prompts import read_prompts
-from polyclinic.tasks import run_all
+from polyclinic.tasks import interruptible, run_all, run_numbered
 
 Item = TypeVar("Item")
 
@@ -162,7 +163,8 @@ class Judging(Generic[Item]):
         """Has things judged, all at once; a failure of the model is in the result.
 
         With `Journal.wrap` around the model nothing is paid for again after a crash. `advance` is called after each
-        question; a `temperature` of None is left to the server.
+        question; a `temperature` of None is left to the server. Of a model that is asked `UntilStopped`, what was
+        ruled when somebody stopped the run stands, and the rest was `NotAsked`.
 
         Returns:
             One ruling a thing, in order; of a comparison two, the second of which is on the comparison turned round.
@@ -195,7 +197,18 @@ class Judging(Generic[Item]):
                     # A purpose an order: two doctors who said the same would have one question put twice at a time.
                     yield partial(ask, self.turn(item), ", turned")
 
-        return await run_all(questions())
+        if not isinstance(model, UntilStopped):
+            return await run_all(questions())
+        every = list(questions())
+        with interruptible(model.is_stopped):
+            ruled, error = await run_numbered(every)
+        if error is None:
+            return [ruled[number] for number in range(len(every))]
+        if not isinstance(error, RunStopped):
+            raise error
+        model.stopped = model.stopped or error
+        lost = Ruling(None, NotAsked(str(error)))
+        return [ruled.get(number, lost) for number in range(len(every))]
 
 
 class Judged(Protocol):

@@ -16,7 +16,7 @@ class NotAsked(PlayFailure):
 class UntilStopped(Wrapper):
     """A model that is asked until the run has cost what it may cost; every question behind that is `NotAsked`.
 
-    `is_stopped` says whether somebody stopped the run before.
+    `is_stopped` says whether somebody stopped the run.
 
     Attributes:
         stopped: what ended it, None where nothing did.
@@ -24,7 +24,7 @@ class UntilStopped(Wrapper):
 
     def __init__(self, model: Model, *, is_stopped: Callable[[], bool] = lambda: False) -> None:
         super().__init__(model)
-        self._is_stopped = is_stopped
+        self.is_stopped = is_stopped
         self.stopped: RunStopped | None = None
 
     async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
@@ -33,7 +33,7 @@ class UntilStopped(Wrapper):
         Raises:
             NotAsked: the run has cost what it may cost, or somebody stopped it.
         """
-        if self._is_stopped():
+        if self.is_stopped():
             self.stopped = self.stopped or StoppedByHand("interrupted")
             raise NotAsked(str(self.stopped))
         try:

@@ -147,7 +147,9 @@ def recorded_requests(
             failed=dict(Counter(row.error for row in rows if row.error)),
         )
 
-    return Benchmark(items=list(enumerate(asked, start=1)), play=play, score=score, summarise=summarise)
+    return Benchmark(
+        items=list(enumerate(asked, start=1)), play=play, score=score, summarise=summarise, sums_up_parts=True
+    )
 
 
 def beside_label(

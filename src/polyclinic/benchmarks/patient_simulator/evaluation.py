@@ -181,7 +181,7 @@ def patient_simulator(
             like_people=like_people(rows),
         )
 
-    return Benchmark(items=cases, play=put_questions, score=score, summarise=summarise)
+    return Benchmark(items=cases, play=put_questions, score=score, summarise=summarise, sums_up_parts=True)
 
 
 async def simulate(cases: Iterable[LabelledCase], minds: Minds) -> list[LabelledReply]:

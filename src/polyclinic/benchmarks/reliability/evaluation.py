@@ -166,7 +166,7 @@ def reliability(
             visits={name: tuple(play.played for play in theirs) for name, theirs in plays.items()},
         )
 
-    return Benchmark(items=cases, play=play, score=score, summarise=summarise)
+    return Benchmark(items=cases, play=play, score=score, summarise=summarise, sums_up_parts=True)
 
 
 def rounds_of(case: Case, trace: Trace, names: Names) -> list[Round]:
