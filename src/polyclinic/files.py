@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -279,6 +280,19 @@ def whole(path: Path) -> Iterator[Path]:
         if temporary is not None:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
+
+
+def join_files(parts: Iterable[Path], out: Path) -> None:
+    """Writes files one behind another into one, whole or not at all."""
+    with whole(out) as temporary, temporary.open("wb") as joined:
+        for part in parts:
+            with part.open("rb") as one:
+                shutil.copyfileobj(one, joined)
+
+
+def write_json(path: Path, value: object) -> None:
+    """Writes a value as a JSON document that people can read, whole or not at all."""
+    write_text(path, msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
 
 
 def write_text(path: Path, text: str) -> None:

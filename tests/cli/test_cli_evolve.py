@@ -220,9 +220,36 @@ def test_a_practice_that_was_killed_goes_on_to_the_same_end(run, files, evolved,
         assert document | {"wall_seconds": 0} == expected | {"wall_seconds": 0}
 
 
+@pytest.mark.slow
+def test_several_practices_differ_in_order_and_say_their_mean(run, complaint, files, tmp_path):
+    words = ("evolve", *files, "--batch", 60, "--test-every", 60, "--ablations", "no")
+    several = (*words, "--replicas", 2, "--out", tmp_path / "two")
+    came = json.loads(run(*several, "--json").stdout)
+    one, other = came["runs"]
+    assert one["curve"][1:] != other["curve"][1:]
+    alone = ("--seed", 1, "--order", "shuffled", "--out", tmp_path / "alone", "--json")
+    assert other | {"wall_seconds": 0} == json.loads(run(*words, *alone).stdout) | {"wall_seconds": 0}
+    mean = came["final"]["diagnosis"]
+    assert mean["mean"] == (one["final"]["diagnosis"] + other["final"]["diagnosis"]) / 2
+    assert 0 <= mean["low"] <= mean["mean"] <= mean["high"] <= 100
+    assert "mean of 2 practices" in run(*several).stdout  # taken as they are
+    assert (tmp_path / "two" / "report.html").read_text().count("<polygon") == len(TASKS)
+    shutil.rmtree(tmp_path / "two" / "seed-1")
+    again = json.loads(run(*several, "--json").stdout)["runs"]
+    assert [again[0], again[1] | {"wall_seconds": 0}] == [one, other | {"wall_seconds": 0}]
+    assert "was begun with --batch 60" in complaint("evolve", *files, "--batch", 30, *several[-4:])
+    for wrong, told in {
+        ("--replicas", "2"): "makes practices that are kept; say where with --out DIR",
+        ("--replicas", "2", "--resume", tmp_path): "--resume goes on with one practice",
+        ("--replicas", "2", "--on", "processes:2"): "say where with --out DIR",
+        ("--on", "processes:2"): "say how many with --replicas N",
+    }.items():
+        assert told in complaint(*words, *wrong)
+
+
 def test_the_patients_of_the_paper_are_one_set_in_two_files(run, complaint, tmp_path, monkeypatch):
-    monkeypatch.setattr("polyclinic.cli.cases._TRAIN", 48)
-    monkeypatch.setattr("polyclinic.cli.cases._TEST", 24)
+    monkeypatch.setattr("polyclinic.cli.case_generate._TRAIN", 48)
+    monkeypatch.setattr("polyclinic.cli.case_generate._TEST", 24)
     run("cases", "generate", "--preset", "agent-hospital", "--seed", 3, "--out", tmp_path / "set")
     named = [
         [json.loads(line) for line in (tmp_path / "set" / f"{name}.jsonl").read_text().splitlines()]

@@ -6,6 +6,7 @@ import tarfile
 
 import pytest
 
+from polyclinic.cli.evolve_folder import made_here
 from polyclinic.cli.spreading import _unpack, value_of, without
 from polyclinic.cluster.worker import JobWorker
 from polyclinic.testing.process import EndpointProcess
@@ -50,6 +51,33 @@ def test_runs_side_by_side_are_the_same_and_are_not_made_twice(run, tmp_path, mo
     assert told(run(*TOWN, "--replicas", "2", "--out", tmp_path / "parts", "--on", "processes:2")) == parts
 
 
+@pytest.mark.slow
+def test_patients_drawn_in_parts_are_the_same_and_practices_come_home(run, tmp_path):
+    drawn = ("cases", "generate", "--n", "50", "--diseases", "respiratory", "--out")
+    for name, more in {"whole": [], "parts": ["--on", "processes:2"]}.items():
+        run(*drawn, tmp_path / name, *more)
+    assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
+    run(*drawn, tmp_path / "test", "--seed", "1")
+    words = ("evolve", "--train", "parts", "--test", "test", "--batch", "50", "--ablations", "no", "--json")
+    came = [
+        json.loads(run(*words, "--replicas", "2", "--out", name, *more, cwd=tmp_path).stdout)["runs"]
+        for name, more in {"alone": [], "spread": ["--on", "processes:2"]}.items()
+    ]
+    assert [{**one, "wall_seconds": 0} for one in came[0]] == [{**one, "wall_seconds": 0} for one in came[1]]
+
+
+def test_a_practice_that_came_home_names_the_files_of_this_machine(tmp_path):
+    made = dict.fromkeys(("batch", "test_every", "seed"), 0)
+    made |= dict.fromkeys(("records_only", "experience_only"), False)
+    made |= {"k": None, "k_records": None, "k_experience": None, "doctor": "direct/x", "feedback": "truth"}
+    made |= {"train": "/there/1/train", "test": "/there/2/test", "endpoint": {"model_file": "/there/3/models"}}
+    (tmp_path / "evolve.json").write_text(json.dumps(made))
+    made_here(tmp_path, {"train": "train", "test": "test", "model_file": str(tmp_path / "models")})
+    home = json.loads((tmp_path / "evolve.json").read_text())
+    assert (home["train"], home["test"]) == ("train", "test")
+    assert home["endpoint"] == {"model_file": str(tmp_path / "models")}
+
+
 def test_what_cannot_be_divided_is_said(complaint, tmp_path):
     asked = ("eval", "exam", "--questions", "shipped", "--model", "direct/x", "--base-url", "http://127.0.0.1:9/v1")
     wrong = {}
@@ -57,6 +85,7 @@ def test_what_cannot_be_divided_is_said(complaint, tmp_path):
         (*asked, "--on", "mars"): "--on 'mars'; allowed: processes, processes:N, ray",
         (*asked, "--on", "processes:0"): "--on 'processes:0'; allowed",
         (*asked, "--share", "3/2"): "--share '3/2'; needs which part of how many",
+        ("cases", "generate", "--out", "x", "--layout", "tor", "--on", "processes:2"): "divides patients in our layout",
         ("run", "--on", "processes:2"): "makes several runs at once; say how many with --replicas N, 2 or more",
         ("run", "--replicas", "auto", "--on", "processes:2"): "say how many with --replicas N",
         ("run", "--replicas", "2", "--on", "processes:2"): "makes runs that are kept; say where with --out DIR",

@@ -35,6 +35,7 @@ SYNONYMS = {
 
 TWO_MEANINGS = {
     "--questions": "of exams a file; of 'memory read' how many are asked of a passage",
+    "--replicas": "how many; of run also auto",
     "--to": "a layout; of verdicts an earlier name of --out",
 }
 MODELS = {"--base-url", "--model-file", "--temperature", "--price", "--concurrency", "--max-tokens", "--max-cost"}

@@ -19,6 +19,7 @@ def knowledge():
 def test_a_patient_is_the_same_whatever_the_number(knowledge, language):
     few, many = (list(generate(knowledge, n=n, seed=3, language=language)) for n in (2, 5))
     assert many[:2] == few
+    assert list(generate(knowledge, n=1, seed=3, language=language, first=4)) == many[4:]  # in the second block
     assert few != list(generate(knowledge, n=2, seed=4, language=language))
 
 

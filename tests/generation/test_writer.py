@@ -107,8 +107,8 @@ async def test_it_is_asked_again_and_told_why_and_at_last_stays_as_drawn(drawn, 
 
 
 def test_the_command_writes_counts_and_goes_on_from_its_answers(run, complaint, serving, tmp_path, monkeypatch):
-    monkeypatch.setattr("polyclinic.cli.cases._TRAIN", 4)
-    monkeypatch.setattr("polyclinic.cli.cases._TEST", 2)
+    monkeypatch.setattr("polyclinic.cli.case_generate._TRAIN", 4)
+    monkeypatch.setattr("polyclinic.cli.case_generate._TEST", 2)
     words = ("cases", "generate", "--preset", "agent-hospital", "--seed", 3, "--out", tmp_path / "p")
 
     def answers(body):  # what a careless model says: everything but the history that it was asked for
@@ -121,6 +121,13 @@ def test_the_command_writes_counts_and_goes_on_from_its_answers(run, complaint, 
         assert asked == 6 * TIMES
         run(*words, *model, "--force")
         assert endpoint.requests == asked
+        parts = (*words[:-1], tmp_path / "parts", *model)
+        for part in ("1/2", "2/2"):
+            run(*parts, "--share", part)
+        assert (endpoint.requests, (tmp_path / "parts" / "train.jsonl").exists()) == (2 * asked, False)
+        run(*parts)  # finds what its parts were told
+        assert endpoint.requests == 2 * asked
+        assert (tmp_path / "parts" / "train.jsonl").read_text() == (tmp_path / "p" / "train.jsonl").read_text()
     counts = json.loads((tmp_path / "p" / "writing.json").read_text())
     assert (counts["patients"], counts["written"], sum(counts["refused"].values())) == (6, 0, 6 * TIMES)
     assert len(list(read_cases(tmp_path / "p" / "train.jsonl"))) == 4

@@ -19,7 +19,7 @@ import msgspec
 
 from polyclinic.cases.case_share import CaseShare
 from polyclinic.errors import PolyclinicError, RunStopped, StoppedByHand
-from polyclinic.files import write_text
+from polyclinic.files import write_json, write_text
 from polyclinic.players.patient_trust import PatientTrust, trust_fields
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.tasks import AT_ONCE, interruptible, run_until_error
@@ -177,8 +177,7 @@ class Output:
         """
         for name, pieces in self.files.items():
             write_text(folder / name, "".join(pieces))
-        document = msgspec.json.format(msgspec.json.encode(self.document), indent=2).decode()
-        write_text(folder / self.document_file, document + "\n")
+        write_json(folder / self.document_file, self.document)
 
 
 def trace_places(file: str, visits: Iterable[Visit | TeamVisit]) -> dict[str, str]:

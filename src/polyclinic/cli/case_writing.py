@@ -8,15 +8,13 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-import msgspec
-
 from polyclinic.cases.case import Case
 from polyclinic.errors import BudgetSpent, EndpointError, UserError
-from polyclinic.files import write_text
+from polyclinic.files import write_json
 from polyclinic.generation.draw import DrawnPatient
 from polyclinic.generation.writer import WritingCount, WrittenPatient, write_record
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.models.session import ModelOptions, open_session
+from polyclinic.models.session import WHOLE, ModelOptions, Share, open_session
 from polyclinic.players.minds import model_of
 from polyclinic.terminal.screen import console, progress
 from polyclinic.terminal.tables import table
@@ -25,7 +23,7 @@ from polyclinic.terminal.usage import show_usage
 _TOGETHER = 512
 """Patients who are written at once."""
 
-_ANSWERS, _COUNTS = "writer-answers.sqlite", "writing.json"
+WRITER_ANSWERS, _COUNTS = "writer-answers.sqlite", "writing.json"
 
 
 async def write_records(
@@ -37,10 +35,12 @@ async def write_records(
     folder: Path,
     seed: int,
     n: int,
+    share: Share = WHOLE,
 ) -> list[Case]:
     """Returns the cases of patients with their histories written, and prints and keeps what was refused.
 
-    Every answer is kept in the folder: the same command again goes on from there.
+    Every answer is kept in the folder: the same command again goes on from there. Of a `share`, the patients are those
+    of one of several processes, and nothing is printed.
 
     Raises:
         UserError: the writer is no model.
@@ -51,9 +51,9 @@ async def write_records(
         raise UserError(f"--writer {writer!r} is no model; a writer is one, such as direct/NAME")
     count, coming = WritingCount(), iter(patients)
     cases: list[Case] = []
-    run, answers = f"writer seed={seed}", folder / _ANSWERS
-    async with open_session([writer], options, journal=answers, run=run, seed=seed) as session:
-        with progress("writing", n, quiet=not sys.stderr.isatty()) as advance:
+    run, answers = f"writer seed={seed}", folder / WRITER_ANSWERS
+    async with open_session([writer], options, journal=answers, run=run, seed=seed, share=share) as session:
+        with progress("writing", n, quiet=False, told=share != WHOLE) as advance:
 
             async def one(drawn: DrawnPatient) -> WrittenPatient:
                 model = session.metered(writer, role="writer", episode=drawn.case.id, persistent=True)
@@ -71,8 +71,10 @@ async def write_records(
                 raise BudgetSpent(f"{spent}; {again}") from None
             except EndpointError as failure:
                 raise type(failure)(f"{failure.problem}; {again}", attempts=failure.attempts) from None
+    if share != WHOLE:
+        return cases
     document = {"patients": count.patients, "written": count.written, "refused": dict(sorted(count.refused.items()))}
-    write_text(folder / _COUNTS, msgspec.json.format(msgspec.json.encode(document)).decode() + "\n")
+    write_json(folder / _COUNTS, document)
     kept = count.patients - count.written
     rows = [("written", f"{count.written:,}"), ("kept as drawn, as every record was refused", f"{kept:,}")]
     rows += [(f"refused: {why}", f"{times:,}") for why, times in sorted(count.refused.items())]

@@ -1,10 +1,8 @@
-"""`polyclinic cases`: list, show, check, generate, schema; the others have files of their own."""
+"""`polyclinic cases`: list, show, check, schema; the others have files of their own."""
 
 from __future__ import annotations
 
-import itertools
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from cyclopts import Parameter
@@ -13,56 +11,35 @@ from rich.table import Table
 
 from polyclinic.cases.case import Case, case_schema
 from polyclinic.cases.check import CheckResult, check_cases
-from polyclinic.cases.loaders import read_cases, write_cases
+from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import SHIPPED, shipped_path
 from polyclinic.cli.case_files import each_case
 from polyclinic.cli.case_summary import show_summary, summarise
-from polyclinic.cli.case_writing import write_records
 from polyclinic.cli.chart import show_chart
 from polyclinic.cli.one_case import case_named
 from polyclinic.cli.options import (
     CASE_FILE,
-    MODELS,
-    Force,
     Json,
     Layout,
-    Models,
-    NewFile,
     Seed,
     Strict,
     between,
-    check_new,
 )
 from polyclinic.errors import UserError
-from polyclinic.files import make_folder, write_text
 from polyclinic.generation.ceiling import Ceiling, measure
-from polyclinic.generation.draw import draw_patients
 from polyclinic.generation.draw import generate as draw
-from polyclinic.generation.inpatients import generate_inpatients
-from polyclinic.generation.tor_records import tor_lines
 from polyclinic.knowledge.check import check_knowledge
-from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
+from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.named_in import named_in
-from polyclinic.knowledge.pathology import with_pathology
-from polyclinic.knowledge.regions import HOME, RegionName, in_region
-from polyclinic.language.language import Language
-from polyclinic.models.session import ModelOptions
 from polyclinic.statistics.uncertainty import wilson
-from polyclinic.terminal.screen import console, note, plain, print_json, print_json_array
+from polyclinic.terminal.screen import console, plain, print_json, print_json_array
 from polyclinic.terminal.tables import counted, print_rows, table
 
 _MATRIX = 16
 """As many diseases as this are shown as a matrix of what was read as what."""
 
-_AGENT_HOSPITAL = "respiratory"
-"""The department of the paper's eight diseases."""
-
-_TRAIN, _TEST = 10_000, 500
 _TABLE = 2_000
 """Rows that a table is laid out for; more are printed one by one."""
-
-_FEWEST = 4
-"""Diseases without which no inpatient can be drawn that has other options too."""
 
 
 def list_cases(
@@ -256,92 +233,6 @@ def _confusions(ceiling: Ceiling) -> Table:
             read_as = ", ".join(f"{ceiling.diseases[other]} {n}" for n, other in wrong)
             found.add_row(name, str(sum(row)), f"{100 * row[place] / sum(row):.1f} %", read_as)
     return found
-
-
-async def generate(
-    *,
-    out: Annotated[
-        NewFile, Parameter(help="Where to write the cases; with --preset, the folder for train.jsonl and test.jsonl.")
-    ],
-    n: Annotated[int | None, between(1, 1_000_000), Parameter(name="--n", help="How many patients; 40.")] = None,
-    seed: Annotated[Seed, Parameter(help="The same seed gives the same patients.")] = 0,
-    diseases: Annotated[
-        str | None,
-        Parameter(metavar="NAMES", help="'all', or departments, disease names or ICD-10 codes, separated by commas."),
-    ] = None,
-    preset: Annotated[
-        Literal["agent-hospital"] | None,
-        Parameter(help="Agent Hospital's patients: 10,000 to practise on and 500 for tests, of its eight diseases."),
-    ] = None,
-    language: Annotated[Language, Parameter(help="Language of the records.")] = "en",
-    region: Annotated[
-        RegionName,
-        Parameter(help="Where outpatients live: how usual older illnesses, habits and risks are there."),
-    ] = HOME,
-    layout: Annotated[
-        Literal["polyclinic", "tor"],
-        Parameter(
-            help="polyclinic: outpatients with one disease; tor: inpatients with two to five at once, with options, in "
-            "the layout of Tree-of-Reasoning."
-        ),
-    ] = "polyclinic",
-    writer: Annotated[
-        str | None,
-        Parameter(
-            metavar="MODEL",
-            help="With --preset: a model writes each history; what contradicts the patient is refused.",
-        ),
-    ] = None,
-    force: Force = False,
-    models: Models = MODELS,
-) -> None:
-    """Draws patients and writes them."""
-    if writer is not None and preset is None:
-        raise UserError("--writer is for the patients of a preset; give --preset agent-hospital, or leave it out")
-    if preset is not None:
-        if n is not None or diseases is not None or layout != "polyclinic":
-            raise UserError(f"--preset {preset} says how many patients, of what and in which layout; leave those out")
-        await _generate_practice(out, seed=seed, language=language, force=force, writer=writer, models=models)
-        return
-    check_new(out, force=force)
-    n, knowledge = n or 40, read_knowledge().select(diseases or "all")
-    if layout == "tor":
-        _generate_inpatients(knowledge, out, n=n, seed=seed, language=language)
-        return
-    write_cases(out, draw(in_region(knowledge, region), n=n, seed=seed, language=language))
-    note(f"{counted(n, 'case')} of {len(knowledge.diseases)} diseases: {out}. Next: polyclinic consult --case {out}")
-
-
-async def _generate_practice(
-    out: Path, *, seed: int, language: Language, force: bool, writer: str | None, models: ModelOptions
-) -> None:
-    """Writes Agent Hospital's simulated medical dataset (§5.1.1, Table 5): balanced over disease and severity."""
-    make_folder(out)
-    files = {"train": out / "train.jsonl", "test": out / "test.jsonl"}
-    for path in files.values():
-        check_new(path, force=force)
-    knowledge = read_knowledge().select(_AGENT_HOSPITAL)
-    if writer is None:
-        drawn = draw(knowledge, n=_TRAIN + _TEST, seed=seed, language=language)
-    else:
-        patients = draw_patients(knowledge, n=_TRAIN + _TEST, seed=seed, language=language)
-        drawn = iter(await write_records(patients, knowledge, writer, models, folder=out, seed=seed, n=_TRAIN + _TEST))
-    write_cases(files["train"], itertools.islice(drawn, _TRAIN))
-    write_cases(files["test"], drawn)
-    note(
-        f"{_TRAIN:,} patients to practise on and {_TEST} for tests: {out}. Next: polyclinic evolve --train "
-        f"{files['train']} --test {files['test']} --out evolved"
-    )
-
-
-def _generate_inpatients(knowledge: Knowledge, out: Path, *, n: int, seed: int, language: Language) -> None:
-    if len(knowledge.diseases) < _FEWEST:
-        raise UserError(
-            f"inpatients have several diseases at once; --diseases leaves {len(knowledge.diseases)}, needs 4"
-        )
-    cases = generate_inpatients(knowledge, n=n, seed=seed, language=language)
-    write_text(out, tor_lines(cases, with_pathology(knowledge)))
-    note(f"{counted(n, 'inpatient')}: {out}. Next: polyclinic eval tor --cases {out} --doctor rules")
 
 
 def schema() -> None:

@@ -40,7 +40,8 @@ COMMANDS = {
     "cases check": "cases:check Check a case file: schema, duplicate ids, truth that stands where a doctor can read "
     "it.",
     "cases convert": "case_convert:convert Write the cases of a file in another layout: FHIR R4, AgentClinic's, ours.",
-    "cases generate": "cases:generate Draw patients from the medical knowledge, balanced over disease and severity.",
+    "cases generate": "case_generate:generate Draw patients from the medical knowledge, balanced over disease "
+    "and severity.",
     "cases patient-test": "patient_test:patient_test Make a test set for simulated patients: dialogues, and questions "
     "of eight kinds behind each round.",
     "cases personas": "personas:personas Give patients a persona: a statement in their own voice, a life, a character, "

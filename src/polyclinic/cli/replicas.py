@@ -14,8 +14,7 @@ from polyclinic.cluster.opening import check_site
 from polyclinic.errors import UserError
 from polyclinic.hospital.plan.plan import Job
 from polyclinic.hospital.record.happenings import Acuity
-from polyclinic.statistics.replications import LOOK_AHEAD, Precision, precision
-from polyclinic.statistics.uncertainty import Estimate, standard_error
+from polyclinic.statistics.replications import LOOK_AHEAD, Precision, mean_of_runs, precision
 from polyclinic.terminal.screen import note
 from polyclinic.terminal.tables import NOTHING, counted, number, table
 
@@ -124,7 +123,7 @@ class ReplicaOptions:
 
 def replicated(documents: list[dict[str, Any]], replicas: ReplicaOptions) -> dict[str, Any]:
     """Returns several runs and the means of what they say, with intervals over runs; of `auto` how many were needed."""
-    means = {name: _mean(values) for name in MEASURES if (values := _values(documents, name))}
+    means = {name: mean_of_runs(values) for name in MEASURES if (values := _values(documents, name))}
     document = {"replicas": len(documents), "seeds": [d["seed"] for d in documents], "means": means}
     if replicas.replicas == AUTO:
         known = replicas.precisions(documents)
@@ -138,12 +137,6 @@ def replicated(documents: list[dict[str, Any]], replicas: ReplicaOptions) -> dic
             "measures": known,
         }
     return {**document, "runs": documents}
-
-
-def _mean(values: Sequence[float]) -> Estimate:
-    """Returns the mean of runs with Student's interval, which few values do not make too narrow."""
-    known = precision(values, within=WITHIN)
-    return Estimate(mean=known.mean, stderr=standard_error(values), low=known.low, high=known.high, n=known.n)
 
 
 def show_precision(screen: Console, document: dict[str, Any]) -> None:

@@ -13,10 +13,15 @@ import os
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+from polyclinic.cli.case_writing import WRITER_ANSWERS
+from polyclinic.cli.evolve_folder import ANSWERS, RESULTS, made_here
+from polyclinic.cli.evolve_options import SHUFFLED
+from polyclinic.cli.options import check_new
 from polyclinic.cluster.jobs import ClusterJob, Here, JobEnded, Site
 from polyclinic.cluster.opening import check_site, open_site
 from polyclinic.cluster.running import run_jobs
@@ -32,6 +37,7 @@ from polyclinic.terminal.screen import note, progress_of_parts
 
 _JOURNAL = "journal.sqlite"
 _RUN = "run"
+_MOST_DRAWN = 20_000  # patients of a part, which comes home in one piece
 
 
 @contextmanager
@@ -55,43 +61,131 @@ def _evaluation(words: Sequence[str], where: str, scratch: Path) -> Sequence[str
     """Asks every part of an evaluation; its answers are kept beside the journal, or for as long as the command runs."""
     journal = value_of(words, "--journal")
     kept = scratch / _JOURNAL if journal is None else Path(journal)
+    own = without(words, "--journal", "--out", switches=("--json", "--csv"))
+    _ask_in_parts([*own, "--journal", Here(_JOURNAL)], where, kept, answers=_JOURNAL, quiet="--json" in words)
+    return [*without(words, "--journal"), "--journal", str(kept)]
+
+
+def _patients(words: Sequence[str], where: str, scratch: Path) -> Sequence[str]:
+    """Draws every part of the patients, or has their histories written."""
+    out = value_of(words, "--out")
+    if words[1:2] != ["generate"] or out is None or not _is_divided(words):
+        return [*words, "--on", where]  # which says what is wrong
+    own = without(words, "--out", switches=("--force",))
+    if value_of(words, "--writer") is None:
+        check_new(Path(out), force="--force" in words)
+        return _drawn(words, own, where, scratch)
+    make_folder(Path(out))
+    _ask_in_parts(
+        [*own, "--out", Here(_RUN)], where, Path(out) / WRITER_ANSWERS, answers=f"{_RUN}/{WRITER_ANSWERS}", quiet=False
+    )
+    return words
+
+
+def _is_divided(words: Sequence[str]) -> bool:
+    if value_of(words, "--writer") is not None:
+        return value_of(words, "--preset") is not None
+    return value_of(words, "--preset") is None and value_of(words, "--layout") in (None, "polyclinic")
+
+
+def _drawn(words: Sequence[str], own: Sequence[str], where: str, scratch: Path) -> Sequence[str]:
+    n = value_of(words, "--n") or ""
+    if not n.isdecimal() or not int(n):
+        return words
+
+    async def draw() -> None:
+        async with open_site(where) as site:
+            of = max(site.workers, -(-int(n) // _MOST_DRAWN))
+            jobs = [
+                _job(f"part {number + 1:06d} of {of}", site, own, (
+                    "--share", f"{number + 1}/{of}", "--out", Here(f"{_RUN}/cases.jsonl"),
+                ), answers=_JOURNAL, tails=_JOURNAL, brings=_RUN)
+                for number in range(of)
+            ]  # fmt: skip
+
+            def ended(job: ClusterJob, end: JobEnded) -> None:
+                if end.code:
+                    raise PlayFailure(f"{job.name}: {end.said}")
+                _unpack(end.brought, scratch / _RUN)
+                (scratch / _RUN / "cases.jsonl").rename(drawn / f"{job.name}.jsonl")
+                advance(job.name, 1, 1)
+
+            with progress_of_parts("drawing", len(jobs), quiet=False) as advance:
+                await run_jobs(site, jobs, answered=lambda _: [], keep=lambda *_: None, ended=ended)
+
+    drawn = scratch / "drawn"
+    drawn.mkdir()
+    asyncio.run(draw())
+    return [*words, "--parts", str(drawn)]
+
+
+def _ask_in_parts(own: Sequence[str | Here], where: str, kept: Path, *, answers: str, quiet: bool) -> None:
+    """Has the models of every part asked; the answers are kept in files beside `kept`, which is of all.
+
+    Args:
+        own: the words of a part, beside which part it is.
+        where: as `--on` says.
+        kept: the journal of all.
+        answers: where a part keeps its own, in the folder of its job.
+        quiet: without a progress bar.
+    """
 
     async def ask() -> dict[str, JobEnded]:
         async with open_site(where) as site:
             shares = {
                 f"part {number + 1} of {site.workers}": Share(number, site.workers) for number in range(site.workers)
             }
+            tails = str(Path(answers).with_suffix(f".*-of-*{Path(answers).suffix}"))
             jobs = [
-                _job(name, site, without(words, "--journal", "--out", switches=("--json", "--csv")), (
-                    "--journal", Here(_JOURNAL), "--share", f"{share.number + 1}/{share.of}",
-                ), answers=_JOURNAL, tails="journal.*-of-*.sqlite")
+                _job(name, site, own, ("--share", f"{share.number + 1}/{share.of}"), answers=answers, tails=tails)
                 for name, share in shares.items()
-            ]  # fmt: skip
+            ]
             before = rows_of(parts_of(kept))
 
             def answered(job: ClusterJob) -> list[JournalRow]:
-                own = part_of(kept, shares[job.name])
-                return before + rows_of([own] if own.is_file() else [])
+                of_part = part_of(kept, shares[job.name])
+                return before + rows_of([of_part] if of_part.is_file() else [])
 
             def keep(job: ClusterJob, rows: Sequence[JournalRow]) -> None:
                 _keep(part_of(kept, shares[job.name]), rows)
 
-            with progress_of_parts("asking", len(jobs), quiet="--json" in words) as advance:
+            with progress_of_parts("asking", len(jobs), quiet=quiet) as advance:
                 return await run_jobs(
                     site, jobs, answered=answered, keep=keep, advance=lambda job, *far: advance(job.name, *far)
                 )
 
-    _tell(asyncio.run(ask()))
-    return [*without(words, "--journal"), "--journal", str(kept)]
+    for name, end in asyncio.run(ask()).items():
+        if end.code:
+            note(f"{name}: {end.said}")
+
+
+@dataclass(frozen=True)
+class _SeededKind:
+    """What a command keeps in the folder of each of several, which differ in their seeds.
+
+    Attributes:
+        things: what they are.
+        answers: the file with what models answered.
+        is_over: whether what is in such a folder has come to its end.
+        otherwise: an option, and what it says to each where it is not given.
+        home: called with a folder that came from a worker, and the words of the command.
+    """
+
+    things: str
+    answers: str
+    is_over: Callable[[Path], bool]
+    otherwise: tuple[str, str] | None = None
+    home: Callable[[Path, Sequence[str]], None] = lambda _folder, _words: None
 
 
 def _replicas(words: Sequence[str], where: str, _: Path) -> Sequence[str]:
-    """Makes every run that is not there yet, each in its folder."""
+    """Makes everything that is not there yet, each in its folder."""
+    kind = _KINDS[words[0]]
     out, several, first = (value_of(words, name) for name in ("--out", "--replicas", "--seed"))
     if not (several or "").isdecimal() or int(several or 0) < 2:
-        raise UserError(f"--on {where} makes several runs at once; say how many with --replicas N, 2 or more")
+        raise UserError(f"--on {where} makes several {kind.things} at once; say how many with --replicas N, 2 or more")
     if out is None:
-        raise UserError(f"--on {where} makes runs that are kept; say where with --out DIR")
+        raise UserError(f"--on {where} makes {kind.things} that are kept; say where with --out DIR")
     if first is not None and not first.isdecimal():
         return words  # which says what is wrong
     seeds = range(int(first or 0), int(first or 0) + int(several or 0))
@@ -100,52 +194,78 @@ def _replicas(words: Sequence[str], where: str, _: Path) -> Sequence[str]:
     async def make() -> dict[str, JobEnded]:
         async with open_site(where) as site:
             own = without(words, "--replicas", "--seed", "--out", switches=("--csv",))
+            if kind.otherwise is not None and value_of(own, kind.otherwise[0]) is None:
+                own += kind.otherwise
+            answers = f"{_RUN}/{kind.answers}"
             jobs = [
                 _job(name, site, own, ("--seed", name.split()[1], "--out", Here(_RUN)),
-                     answers=f"{_RUN}/{CALLS}", tails=f"{_RUN}/{CALLS}", brings=_RUN)
+                     answers=answers, tails=answers, brings=_RUN)
                 for name, folder in folders.items()
-                if not _is_over(folder)
+                if not kind.is_over(folder)
             ]  # fmt: skip
 
             def answered(job: ClusterJob) -> list[JournalRow]:
-                there = folders[job.name] / CALLS
+                there = folders[job.name] / kind.answers
                 return rows_of([there] if there.is_file() else [])
 
             def keep(job: ClusterJob, rows: Sequence[JournalRow]) -> None:
                 folders[job.name].mkdir(parents=True, exist_ok=True)
-                _keep(folders[job.name] / CALLS, rows)
+                _keep(folders[job.name] / kind.answers, rows)
 
             def ended(job: ClusterJob, end: JobEnded) -> None:
                 _unpack(end.brought, folders[job.name])
+                kind.home(folders[job.name], words)
                 advance(job.name, 1, 1)
 
-            with progress_of_parts("runs", len(jobs), quiet="--json" in words) as advance:
+            with progress_of_parts(kind.things, len(jobs), quiet="--json" in words) as advance:
                 return await run_jobs(site, jobs, answered=answered, keep=keep, ended=ended)
 
     make_folder(Path(out))
     ends = asyncio.run(make())
     for name, end in ends.items():
-        if not _is_over(folders[name]):
+        if not kind.is_over(folders[name]):
             raise PlayFailure(f"{name}: {end.said}; the same command goes on from there")
     return words
 
 
-_WHOLES = {"eval": _evaluation, "run": _replicas}
+def _run_is_over(folder: Path) -> bool:
+    """Whether a run is there that has come to its end."""
+    if not (folder / RUN).is_file():
+        return False
+    with RecordedRun(folder) as run:
+        return run.summary is not None
+
+
+_KINDS = {
+    "run": _SeededKind("runs", CALLS, _run_is_over),
+    "evolve": _SeededKind(
+        "practices",
+        ANSWERS,
+        lambda folder: (folder / RESULTS).is_file(),
+        otherwise=("--order", SHUFFLED),
+        home=lambda folder, words: made_here(
+            folder, {name: value_of(words, f"--{name.replace('_', '-')}") for name in ("train", "test", "model_file")}
+        ),
+    ),
+}
+
+_WHOLES = {"eval": _evaluation, "run": _replicas, "evolve": _replicas, "cases": _patients}
 """Commands that can be divided, by their first word."""
 
 
 def _job(
     name: str,
     site: Site,
-    words: Sequence[str],
+    words: Sequence[str | Here],
     own: Sequence[str | Here],
     *,
     answers: str,
     tails: str,
     brings: str = "",
 ) -> ClusterJob:
-    told = [shipped(word) for word in words] if site.ships else words
-    keys = _keys(words) if site.ships else {}
+    said = [word for word in words if isinstance(word, str)]
+    told = [shipped(word) if isinstance(word, str) else word for word in words] if site.ships else words
+    keys = _keys(said) if site.ships else {}
     return ClusterJob(
         name=name, words=[*told, *own], folder=str(Path.cwd()), answers=answers, tails=tails, brings=brings,
         environment=keys,
@@ -158,14 +278,6 @@ def _keep(file: Path, rows: Sequence[JournalRow]) -> None:
             part.add(rows)
 
 
-def _is_over(folder: Path) -> bool:
-    """Whether a run is there that has come to its end."""
-    if not (folder / RUN).is_file():
-        return False
-    with RecordedRun(folder) as run:
-        return run.summary is not None
-
-
 def _unpack(packed: bytes, folder: Path) -> None:
     """Puts a folder that came from a worker in the place of what was heard of it before."""
     if not packed:
@@ -176,12 +288,6 @@ def _unpack(packed: bytes, folder: Path) -> None:
     with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
         tar.extractall(beside, filter="data")
     beside.rename(folder)
-
-
-def _tell(ends: Mapping[str, JobEnded]) -> None:
-    for name, end in ends.items():
-        if end.code:
-            note(f"{name}: {end.said}")
 
 
 def value_of(words: Sequence[str], option: str) -> str | None:

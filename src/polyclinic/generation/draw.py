@@ -98,23 +98,26 @@ class DrawnPatient(NamedTuple):
     body: DrawnBody
 
 
-def generate(knowledge: Knowledge, *, n: int, seed: int, language: Language = "en") -> Iterator[Case]:
-    """Draws n patients with the diseases that the knowledge holds (see `Knowledge.select`).
+def generate(knowledge: Knowledge, *, n: int, seed: int, language: Language = "en", first: int = 0) -> Iterator[Case]:
+    """Draws n patients with the diseases that the knowledge holds (see `Knowledge.select`), from number `first` on.
 
     Every block of (diseases x 3) holds each disease at each severity once, in a drawn order. The same seed gives the
-    same patients; patient i is the same whatever `n`.
+    same patients; patient i is the same whatever `n` and `first`.
     """
-    return (drawn.case for drawn in draw_patients(knowledge, n=n, seed=seed, language=language))
+    return (drawn.case for drawn in draw_patients(knowledge, n=n, seed=seed, language=language, first=first))
 
 
-def draw_patients(knowledge: Knowledge, *, n: int, seed: int, language: Language = "en") -> Iterator[DrawnPatient]:
+def draw_patients(
+    knowledge: Knowledge, *, n: int, seed: int, language: Language = "en", first: int = 0
+) -> Iterator[DrawnPatient]:
     """Draws the patients of `generate`, each with what it was drawn from."""
     people = read_people()[language]
     strata = [(d, s) for d in knowledge.diseases.values() for s in SEVERITIES]
     block: list[tuple[Disease, Severity]] = []
-    for number in range(n):
+    for number in range(first, first + n):
         if not block:
             block = derive(seed, "strata", number // len(strata)).sample(strata, len(strata))
+            del block[len(strata) - number % len(strata) :]
         rng, case_id = derive(seed, "patient", number), f"p{seed}-{number + 1:05d}"
         yield _draw(knowledge, block.pop(), people, rng, language=language, case_id=case_id)
 

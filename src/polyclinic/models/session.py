@@ -125,6 +125,11 @@ class Share(NamedTuple):
         """Returns the items that are this part's, in their order; all of the whole."""
         return items[self.number :: self.of]
 
+    def stretch(self, n: int) -> tuple[int, int]:
+        """Returns the first of n numbers from 0 that is this part's, where each has some that follow, and how many."""
+        first = n * self.number // self.of
+        return first, n * (self.number + 1) // self.of - first
+
 
 WHOLE = Share()
 

@@ -25,12 +25,16 @@ _MOST = 140
 
 
 class CurveLine(NamedTuple):
-    """A line: its name, and its points from left to right. `level` draws it as a bound, dotted, and names it so."""
+    """A line: its name, and its points from left to right.
+
+    `level` draws it as a bound, dotted; `band` is what lies between two heights at each place, as (x, low, high).
+    """
 
     name: str
     points: Sequence[tuple[float, float]]
     kind: int = 0
     level: bool = False
+    band: Sequence[tuple[float, float, float]] = ()
 
 
 def curves(lines: Sequence[CurveLine], *, across: str, up: str, says: str, top: float | None = None) -> str:
@@ -66,6 +70,11 @@ def curves(lines: Sequence[CurveLine], *, across: str, up: str, says: str, top: 
     parts.append(
         f'<text transform="rotate(-90 12 {middle:g})" x="12" y="{middle:g}" text-anchor="middle">{shown(up)}</text>'
     )
+    for line in lines:
+        edge = [(x, high) for x, _, high in line.band] + [(x, low) for x, low, _ in reversed(line.band)]
+        if edge:
+            around = " ".join("{:.1f},{:.1f}".format(*at(x, min(max(y, 0), most))) for x, y in edge)
+            parts.append(f'<polygon class="band b{line.kind % _KINDS}" points="{around}"/>')
     for line in lines:
         way = " ".join("{:.1f},{:.1f}".format(*at(*point)) for point in _thinned(line.points))
         look = f"line k{line.kind % _KINDS}" + (" level" if line.level else "")

@@ -11,13 +11,15 @@ from pathlib import Path
 from polyclinic import __version__
 from polyclinic.benchmarks.evolution.ablations import Ablations, AnswerShown, CaseStudy, NearCase
 from polyclinic.benchmarks.evolution.curves import CurveLine, curves
+from polyclinic.benchmarks.evolution.replicas import EvolutionReplicas, interval
 from polyclinic.benchmarks.evolution.results import Evolution, gain_cells
 from polyclinic.memory.entries import ClinicalTask
 from polyclinic.statistics.uncertainty import wilson
 from polyclinic.terminal.html import page_table, shown, whole_page
-from polyclinic.terminal.tables import NOTHING
+from polyclinic.terminal.tables import NOTHING, counted
 
 _STYLE = Path(__file__).with_suffix(".css")
+_MADE_BY = f"Written by polyclinic {__version__}, after Agent Hospital (Li et al., arXiv:2405.02957, §5)."
 _RIGHT, _PATIENTS = "right, %", "patients treated"
 
 
@@ -29,9 +31,56 @@ def page(evolution: Evolution) -> str:
         f"A doctor who learns: {evolution.learner}",
         "\n".join(_sections(evolution)),
         made_from=" ".join(filter(None, (made, evolution.made_by))),
-        made_by=f"Written by polyclinic {__version__}, after Agent Hospital (Li et al., arXiv:2405.02957, §5).",
+        made_by=_MADE_BY,
         style=_STYLE.read_text("utf-8"),
     )
+
+
+def page_of_replicas(replicas: EvolutionReplicas) -> str:
+    """Returns what came of several practices as HTML: the mean of their tests with its interval, and each of them."""
+    last = replicas.curve[-1]
+    heads = ("task", "mean", "95 % interval", "cap", "constant")
+    rows = [
+        (
+            task.value,
+            f"{last.right[task].mean:.1f}",
+            interval(last.right[task]),
+            f"{replicas.cap[task]:.1f}",
+            f"{replicas.constant[task]:.1f}",
+        )
+        for task in ClinicalTask
+    ]
+    says = "Treated rightly, in per cent of the patients of the test; Student's interval over practices."
+    mean = [
+        CurveLine(
+            task.value,
+            [(point.patients, point.right[task].mean or 0.0) for point in replicas.curve],
+            kind,
+            band=_band(replicas, task),
+        )
+        for kind, task in enumerate(ClinicalTask)
+    ]
+    parts = ["<h2>At the end</h2>", _scrolled(page_table(heads, rows)), f'<p class="note">{says}</p>']
+    parts += ["<h2>How they learnt</h2>", _figure("In tests (Figure 7)", mean, "The mean, and around it its interval.")]
+    tasks = [task.value for task in ClinicalTask]
+    each = [
+        (str(seed), *(f"{run['final'][task]:.1f}" for task in tasks), f"{run['records']:,}", f"{run['experience']:,}")
+        for seed, run in zip(replicas.seeds, replicas.runs, strict=True)
+    ]
+    parts += ["<h2>Each practice</h2>"]
+    parts += [_scrolled(page_table(("seed", *(f"{task}, %" for task in tasks), "records", "experience"), each))]
+    return whole_page(
+        f"A doctor who learns, {counted(len(replicas.runs), 'time')}: {replicas.learner}",
+        "\n".join(parts),
+        made_from=f"{last.patients:,} patients of practice, seeds {replicas.seeds[0]} to {replicas.seeds[-1]}.",
+        made_by=_MADE_BY,
+        style=_STYLE.read_text("utf-8"),
+    )
+
+
+def _band(replicas: EvolutionReplicas, task: ClinicalTask) -> list[tuple[float, float, float]]:
+    among = [(point.patients, point.right[task]) for point in replicas.curve]
+    return [(patients, one.low, one.high) for patients, one in among if one.low is not None and one.high is not None]
 
 
 def _sections(evolution: Evolution) -> list[str]:

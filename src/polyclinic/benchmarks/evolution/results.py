@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from rich.table import Table
@@ -16,6 +16,8 @@ from polyclinic.memory.options import NEAREST
 from polyclinic.results.folder import ItemRow
 from polyclinic.statistics.uncertainty import wilson
 from polyclinic.terminal.tables import NOTHING, p_value, table
+
+T = TypeVar("T")
 
 SNAPSHOTS = 2000
 """Patients from one snapshot to the next (§6.2)."""
@@ -140,7 +142,7 @@ def _ablations(ablations: Ablations) -> dict[str, Any]:
     }
 
 
-def thinned(points: Sequence[Point], most: int) -> list[Point]:
+def thinned(points: Sequence[T], most: int) -> list[T]:
     """Returns so many of the points at most, evenly, the first and the last among them."""
     if len(points) <= most:
         return list(points)

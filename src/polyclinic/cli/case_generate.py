@@ -1,0 +1,147 @@
+"""`polyclinic cases generate`: patients drawn from the medical knowledge."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from polyclinic.cases.loaders import write_cases
+from polyclinic.cli.case_writing import write_records
+from polyclinic.cli.options import MODELS, Force, Models, NewFile, Seed, between, check_new
+from polyclinic.cli.parts import PartDone
+from polyclinic.errors import UserError
+from polyclinic.files import join_files, make_folder, write_text
+from polyclinic.generation.draw import draw_patients
+from polyclinic.generation.draw import generate as draw
+from polyclinic.generation.inpatients import generate_inpatients
+from polyclinic.generation.tor_records import tor_lines
+from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
+from polyclinic.knowledge.pathology import with_pathology
+from polyclinic.knowledge.regions import HOME, RegionName, in_region
+from polyclinic.language.language import Language
+from polyclinic.models.session import WHOLE, ModelOptions, Share
+from polyclinic.terminal.screen import note
+from polyclinic.terminal.tables import counted
+
+_AGENT_HOSPITAL = "respiratory"
+"""The department of the paper's eight diseases."""
+
+_TRAIN, _TEST = 10_000, 500
+
+_FEWEST = 4
+"""Diseases without which no inpatient can be drawn that has other options too."""
+
+
+async def generate(
+    *,
+    out: Annotated[
+        NewFile, Parameter(help="Where to write the cases; with --preset, the folder for train.jsonl and test.jsonl.")
+    ],
+    n: Annotated[int | None, between(1, 1_000_000), Parameter(name="--n", help="How many patients; 40.")] = None,
+    seed: Annotated[Seed, Parameter(help="The same seed gives the same patients.")] = 0,
+    diseases: Annotated[
+        str | None,
+        Parameter(metavar="NAMES", help="'all', or departments, disease names or ICD-10 codes, separated by commas."),
+    ] = None,
+    preset: Annotated[
+        Literal["agent-hospital"] | None,
+        Parameter(help="Agent Hospital's patients: 10,000 to practise on and 500 for tests, of its eight diseases."),
+    ] = None,
+    language: Annotated[Language, Parameter(help="Language of the records.")] = "en",
+    region: Annotated[
+        RegionName,
+        Parameter(help="Where outpatients live: how usual older illnesses, habits and risks are there."),
+    ] = HOME,
+    layout: Annotated[
+        Literal["polyclinic", "tor"],
+        Parameter(
+            help="polyclinic: outpatients with one disease; tor: inpatients with two to five at once, with options, in "
+            "the layout of Tree-of-Reasoning."
+        ),
+    ] = "polyclinic",
+    writer: Annotated[
+        str | None,
+        Parameter(
+            metavar="MODEL",
+            help="With --preset: a model writes each history; what contradicts the patient is refused.",
+        ),
+    ] = None,
+    force: Force = False,
+    on: Annotated[
+        str | None,
+        Parameter(
+            metavar="WHERE",
+            help="In several processes at once: processes:N on this machine, ray or ray://HOST:PORT on a Ray cluster.",
+        ),
+    ] = None,
+    share: Annotated[str | None, Parameter(show=False, help="Which part of them, NUMBER/OF: of one process.")] = None,
+    parts: Annotated[Path | None, Parameter(show=False, help="The folder with all parts, drawn.")] = None,
+    models: Models = MODELS,
+) -> None:
+    """Draws patients and writes them."""
+    if writer is not None and preset is None:
+        raise UserError("--writer is for the patients of a preset; give --preset agent-hospital, or leave it out")
+    if on is not None:
+        raise UserError(f"--on {on} divides patients in our layout, and what --writer writes; leave it out")
+    if preset is not None:
+        if n is not None or diseases is not None or layout != "polyclinic":
+            raise UserError(f"--preset {preset} says how many patients, of what and in which layout; leave those out")
+        part = WHOLE if share is None else Share.read(share)
+        await _generate_practice(out, part, seed=seed, language=language, force=force, writer=writer, models=models)
+        return
+    check_new(out, force=force)
+    n, knowledge = n or 40, read_knowledge().select(diseases or "all")
+    if layout == "tor":
+        _generate_inpatients(knowledge, out, n=n, seed=seed, language=language)
+        return
+    if share is not None:
+        make_folder(out.parent)
+        first, more = Share.read(share).stretch(n)
+        write_cases(out, draw(in_region(knowledge, region), n=more, seed=seed, language=language, first=first))
+        raise PartDone
+    if parts is not None:
+        join_files(sorted(parts.iterdir()), out)
+    else:
+        write_cases(out, draw(in_region(knowledge, region), n=n, seed=seed, language=language))
+    note(f"{counted(n, 'case')} of {len(knowledge.diseases)} diseases: {out}. Next: polyclinic consult --case {out}")
+
+
+async def _generate_practice(
+    out: Path, share: Share, *, seed: int, language: Language, force: bool, writer: str | None, models: ModelOptions
+) -> None:
+    """Writes Agent Hospital's simulated medical dataset (§5.1.1, Table 5): balanced over disease and severity."""
+    make_folder(out)
+    files = {"train": out / "train.jsonl", "test": out / "test.jsonl"}
+    for path in files.values():
+        check_new(path, force=force)
+    knowledge = read_knowledge().select(_AGENT_HOSPITAL)
+    if writer is None:
+        drawn = draw(knowledge, n=_TRAIN + _TEST, seed=seed, language=language)
+    else:
+        patients = draw_patients(knowledge, n=_TRAIN + _TEST, seed=seed, language=language)
+        whose = itertools.islice(patients, share.number, None, share.of)
+        written = await write_records(
+            whose, knowledge, writer, models, folder=out, seed=seed, n=(_TRAIN + _TEST) // share.of, share=share
+        )
+        if share != WHOLE:
+            raise PartDone
+        drawn = iter(written)
+    write_cases(files["train"], itertools.islice(drawn, _TRAIN))
+    write_cases(files["test"], drawn)
+    note(
+        f"{_TRAIN:,} patients to practise on and {_TEST} for tests: {out}. Next: polyclinic evolve --train "
+        f"{files['train']} --test {files['test']} --out evolved"
+    )
+
+
+def _generate_inpatients(knowledge: Knowledge, out: Path, *, n: int, seed: int, language: Language) -> None:
+    if len(knowledge.diseases) < _FEWEST:
+        raise UserError(
+            f"inpatients have several diseases at once; --diseases leaves {len(knowledge.diseases)}, needs 4"
+        )
+    cases = generate_inpatients(knowledge, n=n, seed=seed, language=language)
+    write_text(out, tor_lines(cases, with_pathology(knowledge)))
+    note(f"{counted(n, 'inpatient')}: {out}. Next: polyclinic eval tor --cases {out} --doctor rules")
