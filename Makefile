@@ -18,12 +18,12 @@ WEIGHTS := .venv/.weights
 
 $(CORE): pyproject.toml | .venv/.python
 	@echo "Installing polyclinic into .venv ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/python .ci/install.py --editable .
 	@touch $@
 
 $(DEV): pyproject.toml | .venv/.python
 	@echo "Installing polyclinic and what its tests need into .venv ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
+	@$(BIN)/python .ci/install.py --editable '.[dev]'
 	@touch $@ $(CORE)
 
 demo: $(CORE)
@@ -43,7 +43,7 @@ test: $(DEV) $(WEIGHTS)
 # The pages in a real browser; each test is skipped by name where there is no Chromium. Node, where it is, builds them again.
 BROWSER := .venv/.browser
 $(BROWSER): pyproject.toml | $(DEV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[browser]' && touch $@ || echo "The tests in a browser will be skipped." >&2
+	@$(BIN)/python .ci/install.py --editable '.[browser]' && touch $@ || echo "The tests in a browser will be skipped." >&2
 
 test-browser: $(DEV) $(BROWSER)
 	@command -v npm >/dev/null 2>&1 && $(MAKE) --no-print-directory frontend/node_modules || true
@@ -52,7 +52,7 @@ test-browser: $(DEV) $(BROWSER)
 # What needs a cluster or a server of databases beside it; each test is skipped by name where that is not installed.
 SCALE := .venv/.scale
 $(SCALE): pyproject.toml | $(DEV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[ray]' && touch $@ || echo "The tests on a cluster will be skipped." >&2
+	@$(BIN)/python .ci/install.py --editable '.[ray]' && touch $@ || echo "The tests on a cluster will be skipped." >&2
 
 test-scale: $(DEV) $(SCALE)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 0 -rs tests/scale
@@ -80,7 +80,7 @@ frontend: frontend/node_modules
 docs: $(DEV)
 	@$(BIN)/python docs/make.py
 	@$(BIN)/python frontend/screenshots.py
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[docs]'
+	@$(BIN)/python .ci/install.py --editable '.[docs]'
 	@$(BIN)/mkdocs build --quiet --strict
 	@echo "The pages: site/index.html"
 
