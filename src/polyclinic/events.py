@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from polyclinic.cases.presentation import Presentation, Question, ShownPassage
+from polyclinic.cases.presentation import Presentation, Question, ShownPassage, ShownPicture
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import BadInput
@@ -76,7 +76,7 @@ class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=s
 
 
 class Opened(_Event, frozen=True, kw_only=True):
-    """A visit begins: what the doctor knows, who plays, under which seed."""
+    """A visit begins: what the doctor knows and is shown, who plays, under which seed."""
 
     format: int
     case: str
@@ -86,6 +86,7 @@ class Opened(_Event, frozen=True, kw_only=True):
     max_turns: int
     one_step: bool = False
     doctor: int = 0
+    pictures: tuple[ShownPicture, ...] = ()
 
 
 class Convened(_Event, frozen=True, kw_only=True):

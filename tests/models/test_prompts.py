@@ -31,7 +31,7 @@ async def test_a_message_is_kept_once_however_often_it_is_sent(tmp_path):
     await asked(tmp_path / "j")
     prompts, messages = read(tmp_path / "j")
     found = {tuple(messages[id] for id in one.messages): one for one in prompts.values()}
-    last = ("user", "Since Monday.\n[picture]")
+    last = ("user", "Since Monday.\n[picture 709e80c88487a241]")
     assert found.keys() == {tuple(FIRST), (*SECOND[:3], last), (("user", "Is it so?"),)}
     assert {(one.model, one.role, one.answer) for one in found.values()} == {
         ("scripted", "doctor", ""), ("scripted", "doctor", "yes | no")}  # fmt: skip

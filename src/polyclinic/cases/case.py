@@ -14,10 +14,10 @@ from polyclinic.cases.truth import Truth
 
 
 class Attachment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What belongs to a case and is no text, such as a picture; no player is shown it.
+    """What belongs to a case and is no text, such as a picture; doctors who see can be shown it.
 
     Attributes:
-        url: where it lies.
+        url: where it lies: a path in the folder of its case file, an address, or the picture itself (`data:`).
         title: what it shows, where the source says so.
     """
 
@@ -39,7 +39,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         source: where the case comes from, for citing it.
         department: who sees such patients, as the source says; given to no player, as it hints at the diagnosis.
         persona: whose voice the patient has; None where nobody made one.
-        attachments: pictures of the source, which no player is shown.
+        attachments: pictures of the source, for doctors who see (see `polyclinic.cases.pictures`).
     """
 
     id: str

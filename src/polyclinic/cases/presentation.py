@@ -47,6 +47,18 @@ class ShownPassage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     score: float = 0.0
 
 
+class ShownPicture(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What is kept of a picture that is shown.
+
+    Attributes:
+        name: its file, in the folder of its case, or its address.
+        sha256: of the picture; "" of one that was not here, but shown by its address.
+    """
+
+    name: str
+    sha256: str = ""
+
+
 class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A multiple-choice question: any number of options, any letters. Holds no answer.
 

@@ -15,6 +15,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cli import options
 from polyclinic.cli.memory_knowledge import say_other_knowledge
 from polyclinic.cli.one_case import cases_named, split_case
+from polyclinic.cli.pictures import pictures_of
 from polyclinic.cli.played import hold_in_turn, show_played
 from polyclinic.cli.show import show_end, show_event, show_visits
 from polyclinic.cli.team import Stage
@@ -60,6 +61,7 @@ async def consult(
     max_failures: options.MaxFailures = 5.0,
     library: options.Library = options.LIBRARY,
     memory: options.Memory = FORGETFUL,
+    pictures: options.Pictures = None,
     models: options.Models = options.MODELS,
     journal: options.Journal = None,
     session: Annotated[
@@ -94,6 +96,7 @@ async def consult(
         memory=memory,
         desk=desk,
         languages={one.presentation.language for one in cases},
+        pictures=pictures_of(path, cases, doctors, models, pictures),
     )
     async with opening as opened:
         say_other_knowledge(memory)

@@ -20,6 +20,7 @@ from polyclinic.cli.evaluation import cases_of, finish, hold, judge_of, open_pla
 from polyclinic.cli.following import Protocol, WhoPlays, followed, held_by
 from polyclinic.cli.options import POSITIVE, RUN, CaseOptions, Doctors, Metrics, RunOptions, Several, each_once
 from polyclinic.cli.people import read_people, with_agreement
+from polyclinic.cli.pictures import pictures_of
 from polyclinic.cli.stopping import is_stopped
 from polyclinic.errors import UserError
 from polyclinic.files import make_folder, write_text
@@ -124,7 +125,8 @@ async def aie(
     made: MadeOptions | None = None
     languages = {case.presentation.language for case in read[: cases.limit]}
     others = [*judges, *filter(None, [distractors])]
-    async with open_players(doctor, cases, run, judges=others, languages=languages) as opened:
+    shown = pictures_of(cases.cases, read[: cases.limit], doctor, run.models, cases.pictures)
+    async with open_players(doctor, cases, run, judges=others, languages=languages, pictures=shown) as opened:
         if distractors is None:
             asked = with_questions(read, read_knowledge(), seed=run.seed)[: cases.limit]
         else:

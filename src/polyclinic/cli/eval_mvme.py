@@ -18,6 +18,7 @@ from polyclinic.cli.following import Protocol, WhoPlays, followed, held_by
 from polyclinic.cli.mvme_entrants import TEAMS, NamedEntrant, TeamsOptions, entrants_of
 from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.cli.personas import TEMPLATES, with_personas
+from polyclinic.cli.pictures import pictures_of
 from polyclinic.cli.stopping import is_stopped
 from polyclinic.errors import UserError
 from polyclinic.events import Order
@@ -105,7 +106,14 @@ async def mvme(
     judges = [one for one in (judge, names_by, personas) if one is not None and model_of(one) is not None]
     alone = all(one.one_step for one in named)
     async with open_players(
-        minds, cases, run, director=team.director, judges=judges, one_step=alone, languages=languages
+        minds,
+        cases,
+        run,
+        director=team.director,
+        judges=judges,
+        one_step=alone,
+        languages=languages,
+        pictures=pictures_of(cases.cases, asked, minds, run.models, cases.pictures),
     ) as opened:
         if personas is not None and not alone:
             asked = await with_personas(

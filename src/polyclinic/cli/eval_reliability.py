@@ -15,6 +15,7 @@ from polyclinic.benchmarks.reliability.tables import reliability_output
 from polyclinic.cli.evaluation import cases_of, finish, hold, is_part, judge_of, open_players, underway
 from polyclinic.cli.options import FILES, RUN, CaseOptions, Doctors, MaxTurns, RunOptions, each_once
 from polyclinic.cli.people import read_people, with_people
+from polyclinic.cli.pictures import pictures_of
 from polyclinic.errors import RunStopped
 from polyclinic.tasks import run_until_error
 from polyclinic.visits.consultation import MAX_TURNS
@@ -46,7 +47,8 @@ async def reliability(
     doctors, judges = doctor or ["rules"], judge_of(judge)
     each_once("doctor", doctors)
     asked = cases_of(cases)[: cases.limit]
-    async with open_players(doctors, cases, run, judges=judges, what="study") as opened:
+    shown = pictures_of(cases.cases, asked, doctors, run.models, cases.pictures)
+    async with open_players(doctors, cases, run, judges=judges, what="study", pictures=shown) as opened:
         benchmark = reliability_benchmark(
             asked,
             judge=None if judge is None else opened.judge(judge),

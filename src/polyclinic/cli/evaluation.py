@@ -13,6 +13,7 @@ import msgspec
 
 from polyclinic.benchmarks.benchmark import Benchmark, Output, StoppedEarly
 from polyclinic.cases.case import Case
+from polyclinic.cases.pictures import CasePictures
 from polyclinic.cli.case_files import case_shares, read_case_file
 from polyclinic.cli.configuration import kind_of_command, write_results
 from polyclinic.cli.memory_knowledge import say_other_knowledge
@@ -112,11 +113,12 @@ async def open_players(
     what: str = "evaluation",
     one_step: bool = False,
     languages: Iterable[Language] = (),
+    pictures: CasePictures | None = None,
 ) -> AsyncIterator[OpenMinds]:
     """Opens who plays the visits, and further models that judge, as long as they are needed; see `within_budget`.
 
     A memory must be in the `languages` of the visits, as far as they are given. In one step nobody meets the patient,
-    and nothing is said of how far it is to be trusted.
+    and nothing is said of how far it is to be trusted. Doctors who see are shown the pictures.
     """
     cast = Cast(patient=options.patient, examiner=options.examiner, director=director)
     known = read_knowledge()
@@ -133,6 +135,7 @@ async def open_players(
             memory=options.memory,
             languages=languages,
             share=run.part,
+            pictures=pictures,
         ) as opened:
             say_other_knowledge(options.memory)
             yield opened._replace(patient_trust=None) if one_step else opened

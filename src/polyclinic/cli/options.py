@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
+from polyclinic.cases.pictures import PictureChoice
 from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Order
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
@@ -98,6 +99,15 @@ Strict = Annotated[
     bool, Parameter(negative=(), help="Stop at a case that cannot be used. Else it is named, counted and left out.")
 ]
 
+Pictures = Annotated[
+    PictureChoice | None,
+    Parameter(
+        help="What doctors who see are shown of a case's pictures: local, those in the folder of the case file, the "
+        "default; addresses, also those on the network, which the model's endpoint fetches; none. A model sees where "
+        "--model-file says sees = true.",
+    ),
+]
+
 Doctor = Annotated[str, MIND, Parameter(help=f"The doctor's mind: {_MINDS} recall goes by its memory alone.")]
 Doctors = Annotated[list[str], MINDS, Parameter(help=f"A doctor's mind; several: {_MINDS}")]
 Patient = Annotated[
@@ -163,6 +173,7 @@ class CaseOptions:
     examiner: Examiner = "rules"
     library: Library = LIBRARY
     memory: Memory = FORGETFUL
+    pictures: Pictures = None
 
 
 @Parameter(name="*")

@@ -90,6 +90,9 @@ def _show_opening(console: Console, event: Opened) -> None:
     console.rule(Text(f"Case {plain(event.case)}{doctor}", style="bold"), align="left")
     console.print(f"    {', '.join(w for w in who if w)}", style="dim")
     console.print(f"    {minds}; seed {event.seed}; at most {event.max_turns} turns", style="dim")
+    for picture in event.pictures:
+        seen = f", SHA-256 {picture.sha256[:16]}" if picture.sha256 else ", fetched by the endpoint of the model"
+        console.print(f"    the doctor is shown a picture: {plain(picture.name)}{seen}", style="dim", soft_wrap=True)
     if event.one_step:
         console.print("    one step: the doctor reads the whole record", style="dim")
     console.print()

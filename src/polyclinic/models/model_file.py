@@ -55,6 +55,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
         batch_price: the same for questions that are asked by batches; the price where nothing stands here.
         concurrency: questions at a time, to each server.
         threads: compute the answers of a local model.
+        sees: whether it takes pictures; where nobody says so, it is shown none.
     """
 
     base_url: str | Annotated[list[str], msgspec.Meta(min_length=1)] | None = None
@@ -67,6 +68,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     batch_price: Annotated[list[float], msgspec.Meta(min_length=2, max_length=3)] | None = None
     concurrency: Annotated[int, msgspec.Meta(ge=1)] | None = None
     threads: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    sees: bool | None = None
 
     def over(self, other: Asking) -> Asking:
         """Returns what stands here, and where that is silent what stands in the other."""
@@ -80,7 +82,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     @property
     def of_door(self) -> Asking:
         """What a door is opened with; the rest is said with each question."""
-        return msgspec.structs.replace(self, temperature=None, effort=None)
+        return msgspec.structs.replace(self, temperature=None, effort=None, sees=None)
 
 
 SILENT = Asking()

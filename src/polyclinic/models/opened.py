@@ -56,6 +56,10 @@ class OpenModels(dict[str, Model]):
             self._of_roles[name, role] = self._open(name, role)
         return self._of_roles[name, role]
 
+    def sees(self, name: str, role: str) -> bool:
+        """Whether somebody says that a model takes pictures, in a role."""
+        return bool(self._said.asking(name, role).sees)
+
     def asked(self, model: Model, name: str, role: str) -> Model:
         """Returns the model of a name with the temperature and effort at which a role asks it.
 

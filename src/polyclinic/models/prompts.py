@@ -9,6 +9,8 @@ not. Two tables of the journal's file, which its answers need not:
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import hashlib
 import sqlite3
 import zlib
@@ -119,7 +121,15 @@ def _looked_up(
 
 
 def _text(content: str | Sequence[Part]) -> str:
-    """Returns what a message says; of a picture, that it is one."""
+    """Returns what a message says; of a picture, that it is one, and which."""
     if isinstance(content, str):
         return content
-    return "\n".join("[picture]" if isinstance(part, Image) else part.text for part in content)
+    return "\n".join(_told(part) if isinstance(part, Image) else part.text for part in content)
+
+
+def _told(picture: Image) -> str:
+    """Returns that there is a picture, and the beginning of its SHA-256, or of that of its address."""
+    told = picture.url.encode(errors="replace")
+    with contextlib.suppress(ValueError):
+        told = base64.b64decode(picture.url.partition(";base64,")[2]) or told
+    return f"[picture {hashlib.sha256(told).hexdigest()[:16]}]"

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polyclinic import doors
+from polyclinic.cases.pictures import CasePictures
 from polyclinic.errors import UnknownMind, meant
 from polyclinic.events import Role
 from polyclinic.knowledge.bayes import Reader
@@ -125,6 +126,7 @@ class Minds:
         looking_up: what doctors may look things up in, those that read: models, and minds of one's own.
         remembering: what those same doctors remember of patients of their own.
         desk: where a person plays; the terminal by default.
+        pictures: what doctors who see are shown of a case; nothing where None.
 
     Raises:
         UnknownMind: a name is none of those that can play the role.
@@ -149,23 +151,18 @@ class Minds:
         looking_up: LookingUp | None = None,
         remembering: Remembering | None = None,
         desk: Desk | None = None,
+        pictures: CasePictures | None = None,
     ) -> None:
         self.seed = seed
         self.desk = desk or Desk()
         self.chair: Chair | None = None
+        self.pictures = pictures
         self._models = models if isinstance(models, OpenModels) else OpenModels.just(models or {})
         self._journal, self._temperature = journal, temperature
         self._looking_up, self._remembering, self._version = looking_up, remembering, ""
         self.ledgers = () if ledger is None else (ledger,)
         self._shared: SharedAnswers | None = None
-        players = {
-            Role.DOCTOR: doctor,
-            Role.PATIENT: patient,
-            Role.EXAMINER: examiner,
-            Role.DIRECTOR: director,
-            Role.NURSE: nurse,
-            Role.PHARMACIST: pharmacist,
-        }
+        players = dict(zip(Role, (doctor, patient, examiner, director, nurse, pharmacist), strict=True))
         self.names = {role: name_of(player) for role, player in players.items()}
         self._makers = {role: _maker(role, player, self._models) for role, player in players.items()}
         self._knowledge, self._reader = knowledge, _reader_of(knowledge)
@@ -347,7 +344,10 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
     saps = _SAPS.get(kind) if role is Role.PATIENT else None
     if model_of(player) in models and (saps is not None or kind not in _SAPS):
         if saps is None:
-            return lambda minds, part: ModelMind(minds._model(part), name=player, temperature=minds._temperature)
+            sees = isinstance(models, OpenModels) and models.sees(model_of(player) or "", role)
+            return lambda minds, part: ModelMind(
+                minds._model(part), name=player, temperature=minds._temperature, sees=sees
+            )
         return lambda minds, part: Saps(minds._model(part), name=player, tracker=saps, temperature=minds._temperature)
     if player == "rules":
         return _RULES[role]

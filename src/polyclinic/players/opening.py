@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from polyclinic.cases.pictures import CasePictures
 from polyclinic.errors import UserError
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import Language
@@ -70,13 +71,15 @@ async def open_minds(
     desk: Desk | None = None,
     languages: Iterable[Language] = (),
     prompts: bool = True,
+    pictures: CasePictures | None = None,
 ) -> AsyncIterator[OpenMinds]:
     """Opens the models among the minds with `open_session`, and gives each doctor minds of its own.
 
     Further models are opened too, such as a judge; names of no model among these `others` are passed over. The run's
     name in the journal, unless given, is made of seed, patient and examiner; `prompts` says whether what was asked is
     kept there. With a library, doctors look things up; with a memory, they remember; it must be in the `languages` of
-    the visits, as far as they are given. People play at the desk, the terminal by default.
+    the visits, as far as they are given. People play at the desk, the terminal by default. Doctors who see are shown
+    the pictures.
 
     Raises:
         BadInput: the memory is in another language.
@@ -122,6 +125,7 @@ async def open_minds(
                 looking_up=looking_up,
                 remembering=remembering,
                 desk=desk,
+                pictures=pictures,
             )
             for doctor in doctors
         }

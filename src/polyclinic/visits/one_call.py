@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from polyclinic.cases.case import Case
+from polyclinic.cases.pictures import CasePictures
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.session import ModelOptions
 from polyclinic.players.minds import Playing, name_of
@@ -26,11 +27,13 @@ def consult(
     in_one_step: bool = False,
     models: ModelOptions | None = None,
     journal: str | Path | None = None,
+    pictures: CasePictures | None = None,
 ) -> Visit:
     """Lets a doctor see the patient of a case as `see` does, and waits for the end.
 
     Minds are named as on the command line, or are your own functions, classes or objects, as `Minds` takes them. The
-    journal is a file that keeps every answer of a model.
+    journal is a file that keeps every answer of a model. Doctors who see are shown the case's pictures, as
+    `pictures` reads them.
 
     Raises:
         UserError: a name or a file cannot be used.
@@ -44,6 +47,7 @@ def consult(
             knowledge=read_knowledge(),
             seed=seed,
             journal=journal,
+            pictures=pictures,
         )
         async with playing as opened:
             return await see(case, opened.minds[name_of(doctor)], max_turns=max_turns, in_one_step=in_one_step)

@@ -44,6 +44,7 @@ from polyclinic.players.roles.examiner import Examiner, Missing
 from polyclinic.players.roles.parting import reported_results
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.roles.post import Post
+from polyclinic.players.seeing import shown_to
 from polyclinic.visits.consultation import MAX_TURNS, consultation
 from polyclinic.visits.staging import OURS, Staging
 
@@ -217,6 +218,7 @@ async def attend(
         dialogue_alone=staging.dialogue_alone,
         concludes=staging.concludes,
         thinks=staging.thinks,
+        pictures=shown_to(mind, minds.pictures, [one.url for one in case.attachments]),
         ai_hospital=staging.ai_hospital,
     )
     patient = patient_of(case, minds, seat, key=key, past=past, staging=staging)
@@ -239,6 +241,7 @@ async def attend(
             max_turns=max_turns,
             one_step=in_one_step,
             doctor=seat.number,
+            pictures=tuple(picture.shown for picture in doctor.pictures),
         )
     )
     whom = None if in_one_step else patient

@@ -1,6 +1,6 @@
 """AgentClinic's image sets: the challenge of a picture, who the patient is, and answers (`agentclinic_nejm*.jsonl`).
 
-The picture stays an attachment, which no player is shown: who answers has the text alone.
+The picture is an attachment: a doctor who sees can be shown it, and all others have the text alone.
 """
 
 from __future__ import annotations

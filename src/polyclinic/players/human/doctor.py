@@ -74,6 +74,8 @@ class HumanDoctor:
         quiet = self._desk.is_playing_again(self._seat)
         if not self._shown and not quiet:
             self._desk.show("\n" + say["comes"].format(who=describe(role.presentation)))
+            for picture in role.pictures:
+                self._desk.show(say["picture"].format(where=picture.shown.name))
             if role.record is not None:
                 record, language = role.record, role.presentation.language
                 for line in known_lines(record.history, record.findings, language):

@@ -13,13 +13,14 @@ from typing import Annotated, Any
 
 import msgspec
 
+from polyclinic.cases.pictures import Picture
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, read_out
 from polyclinic.events import Role, Said, State
 from polyclinic.language.language import MARKS, Language
 from polyclinic.memory.entries import Experience
 from polyclinic.memory.remembering import Situation, helpful, remembered_text, situation_text
-from polyclinic.models.model import Message, Model
+from polyclinic.models.model import Image, Message, Model, Part, Text
 from polyclinic.players.language_model.ai_hospital import (
     chair_messages,
     colleague_messages,
@@ -64,8 +65,8 @@ Asked = Doctor | Patient | Examiner | Director | Nurse | Pharmacist
 class ModelMind:
     """A mind for every role that asks a language model."""
 
-    def __init__(self, model: Model, *, name: str, temperature: float | None = None) -> None:
-        self.name = name
+    def __init__(self, model: Model, *, name: str, temperature: float | None = None, sees: bool = False) -> None:
+        self.name, self.sees = name, sees
         self._model, self._temperature = model, temperature
 
     async def answer(self, ask: Ask[Any], role: Asked) -> object:
@@ -74,7 +75,10 @@ class ModelMind:
         if isinstance(role, Patient) and ask.purpose is Purpose.OPEN and (said := role.first_words()):
             # It opens the visit for every model alike, and so is the example of how this patient speaks.
             return PatientTurn(say=said, state=State.OPENING)
-        messages = messages_for(ask, role, read_prompts(PROMPTS)[language])
+        prompts = read_prompts(PROMPTS)[language]
+        messages = joined(messages_for(ask, role, prompts))
+        if isinstance(role, Doctor) and role.pictures:
+            messages = with_pictures(messages, role.pictures, prompts)
         named = ask.among or ask.purpose is Purpose.NEXT_STEP
         wanted: Any = form(ask.purpose, ask.among) if named else _FORMS.get(ask.purpose, ask.answer)
         speaks = ask.purpose in (Purpose.SPEAK, Purpose.OPEN, Purpose.REPLY)
@@ -82,9 +86,7 @@ class ModelMind:
             wanted = turn_form(role)
         if ask.question is not None:
             wanted = tuple(ask.question.options)
-        reply = await self._model.ask(
-            joined(messages), answer=wanted, temperature=self._temperature, purpose=ask.purpose
-        )
+        reply = await self._model.ask(messages, answer=wanted, temperature=self._temperature, purpose=ask.purpose)
         if ask.question is not None:
             return Choice(reply.value)
         if ask.purpose is Purpose.TRIAGE:
@@ -256,6 +258,14 @@ def joined(messages: list[Message]) -> list[Message]:
         else:
             merged.append((role, text))
     return merged
+
+
+def with_pictures(messages: list[Message], pictures: Sequence[Picture], prompts: Prompts) -> list[Message]:
+    """Returns the messages with pictures at the end of the first that the user says: what does not change is first."""
+    first = next(number for number, (role, _) in enumerate(messages) if role == "user")
+    told = f"{messages[first][1]}\n\n{prompts('doctor_pictures')}"
+    seen: tuple[Part, ...] = (Text(told), *(Image(url=picture.url) for picture in pictures))
+    return [*messages[:first], ("user", seen), *messages[first + 1 :]]
 
 
 def describe(presentation: Presentation) -> str:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from polyclinic.cases.patient_record import PatientRecord
+from polyclinic.cases.pictures import Picture
 from polyclinic.cases.presentation import Presentation, Setting, ShownPassage
 from polyclinic.cases.record import History, Record, read_out
 from polyclinic.events import Examined, Role, Said
@@ -66,6 +67,7 @@ class Doctor(PlayedRole):
         thinks: it writes down a thought before it speaks, which nobody gets to know.
         ai_hospital: it is AI Hospital's intern, and is told what that is (ai-hospital, Tables 12 and 15).
         concludes: it may end the dialogue itself; else what it says does, as the patient takes it.
+        pictures: what it sees of the patient.
     """
 
     mind: Mind[Doctor]
@@ -92,6 +94,7 @@ class Doctor(PlayedRole):
     ai_hospital: bool = False
     concludes: bool = True
     thinks: bool = False
+    pictures: tuple[Picture, ...] = ()
 
     async def act(self, ask: Ask[T]) -> T:
         """Looks up what fits what is known so far, and answers; see `Player.act`."""

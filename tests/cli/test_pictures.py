@@ -1,0 +1,96 @@
+"""Pictures of cases: shown to models that see, read from beside the case file alone, and named where nobody sees."""
+
+import base64
+import hashlib
+import json
+
+import pytest
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
+ELSEWHERE = "https://user:secret@example.org/ring.jpg?key=hidden"
+
+
+@pytest.fixture
+def asked(run, serving, tmp_path):
+    """Puts one record with a picture to a model; returns what was printed, and what the endpoint got."""
+    (tmp_path / "sees.toml").write_text('[models."direct/a"]\nsees = true\n', "utf-8")
+    folder = tmp_path / "cases"
+    folder.mkdir()
+    (folder / "ring.png").write_bytes(PNG)
+    (tmp_path / "out.png").write_bytes(PNG)
+    (folder / "link.png").symlink_to(tmp_path / "out.png")
+    (folder / "text.png").write_text("no picture", "utf-8")
+    (folder / "large.png").write_bytes(PNG + bytes(5 * 2**20))
+
+    with serving() as endpoint:
+
+        def ask(image, *words, code=0, sees=True):
+            answers = [{"text": "Psoriasis", "correct": False}, {"text": "Lyme disease", "correct": True}]
+            record = {"patient_info": "A 32-year-old man has a ring.", "question": "What is it?", "answers": answers}
+            record |= {"image_url": image, "physical_exams": "A ring.", "type": "image"}
+            (folder / "c.jsonl").write_text(json.dumps(record) + "\n", "utf-8")
+            seeing = ("--model-file", tmp_path / "sees.toml") if sees else ()
+            before = endpoint.requests
+            done = run(
+                *("consult", "--case", folder / "c.jsonl", "--doctor", "direct/a", "--one-step", "--json"),
+                *("--base-url", endpoint.url, *seeing, *words),
+                code=code,
+            )
+            return done, [body["messages"] for body in endpoint.bodies[before:]]
+
+        yield ask
+
+
+def pictures(bodies):
+    content = bodies[0][1]["content"]
+    return [] if isinstance(content, str) else [part["image_url"]["url"] for part in content[1:]]
+
+
+def test_a_model_that_sees_is_shown_the_picture_itself(asked, tmp_path):
+    journal = ("--journal", tmp_path / "j")
+    done, bodies = asked("ring.png", *journal)
+    assert pictures(bodies) == [f"data:image/png;base64,{base64.b64encode(PNG).decode()}"]
+    assert bodies[0][1]["content"][0]["text"].endswith("What you see of the patient:")
+    (opened, *_) = json.loads(done.stdout)[0]["trace"]
+    assert opened["pictures"] == [{"name": "ring.png", "sha256": hashlib.sha256(PNG).hexdigest()}]
+    assert not asked("ring.png", *journal)[1]
+    (tmp_path / "cases" / "ring.png").write_bytes(PNG + b"other")
+    assert len(asked("ring.png", *journal)[1]) == 1  # another picture is another question
+    assert not pictures(asked("ring.png", "--pictures", "none")[1])
+    inside = f"data:image/gif;base64,{base64.b64encode(b'GIF89a').decode()}"
+    assert pictures(asked(inside)[1]) == [inside]
+
+
+def test_who_does_not_see_is_named(asked):
+    done, bodies = asked("ring.png", sees=False)
+    assert not pictures(bodies)
+    assert "1 case of 1 has pictures; direct/a has the text alone, as nobody says that it sees" in done.stderr
+    done, bodies = asked("ring.png", "--pictures", "local", sees=False, code=2)
+    assert not bodies and "nobody says that direct/a sees; write sees = true" in done.stderr
+
+
+def test_nothing_is_fetched_and_an_address_is_told_only_where_that_is_wanted(asked):
+    done, bodies = asked(ELSEWHERE)
+    assert not pictures(bodies) and "1 picture on the network: not shown; nothing is fetched" in done.stderr
+    done, bodies = asked(ELSEWHERE, "--pictures", "addresses")
+    assert pictures(bodies) == [ELSEWHERE]
+    assert json.loads(done.stdout)[0]["trace"][0]["pictures"] == [{"name": "https://example.org/ring.jpg"}]
+    assert "secret" not in done.stdout and "hidden" not in done.stdout
+
+
+def test_what_is_no_picture_of_the_folder_ends_it_before_anybody_is_asked(asked):
+    bad = {
+        "../out.png": "lies outside of the folder",
+        "link.png": "lies outside of the folder",
+        "/etc/hostname": "lies outside of the folder",
+        "missing.png": "no such file",
+        "text.png": "no picture that models take",
+        "large.png": "a picture of 5.0 MiB; at most 5 MiB",
+        "data:text/plain;base64,AAAA": "begins with data:image/KIND;base64",
+        "data:image/png;base64,=A": "is no base64",
+        "file:///etc/hostname": "no such file",
+    }
+    for image, told in bad.items():
+        done, bodies = asked(image, code=2)
+        assert not bodies, image
+        assert "case '1': " in done.stderr and told in done.stderr and "--pictures none" in done.stderr, image
