@@ -12,11 +12,16 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
+
 from bench.attack import Tried
 from polyclinic.cases.check import check_cases
+from polyclinic.cases.presentation import Question
 from polyclinic.cases.shipped import SHIPPED
 from polyclinic.cli import main
 from polyclinic.errors import PolyclinicError
+from polyclinic.memory.reading import PassageRead, ReadingAbout, open_reading
+from polyclinic.memory.studying import Studied, StudyRecord
 from polyclinic.models.journal import Journal
 from polyclinic.models.model_file import read_model_file
 from polyclinic.models.scripted import Scripted
@@ -125,14 +130,50 @@ def _kept(folder: Path, *, runs: bool) -> list[Kept]:
     corpus.mkdir()
     call("corpus", "add", "friends", prose, "--library", corpus, "--embedder", "wordllama")
     found = ("corpus", "search", "friends", "gout", "--by", "hybrid", "--json", "--library")
+    practice, played, books = _practised(folder), folder / "played", folder / "books"
+    call("eval", "aie", "--cases", "shipped", "--limit", 3, "--doctor", "rules", "--out", played)
+    _study(books)
     kept: list[Kept] = [
+        ("memory, shown", practice, lambda at: call("memory", "show", at, "--last", 1_000, "--json")),
+        ("practice, taken up", practice, lambda at: call("evolve", "--resume", at, "--json")),
+        ("what was read", books, _what_was_read),
+        ("results, shown", played, lambda at: call("results", "show", at, "--json")),
+        ("dialogues, replayed", played, lambda at: call("replay", at)),
+        ("dialogues, judged", played, lambda at: call("score", "aie", at, "--cases", "shipped", "--json")),
         ("run, reported", run, lambda at: call("report", at, "--json")),
         ("run, replayed", run, lambda at: call("replay", at)),
         ("run, resumed", run, lambda at: call("run", "--resume", at, "--json")),
         ("journal", journal, _from_journal),
         ("corpus", corpus, lambda at: call(*found, at)),
     ]
-    return kept if runs else kept[-2:]
+    return kept if runs else [one for one in kept if not one[0].startswith("run")]
+
+
+def _practised(folder: Path) -> Path:
+    """Lets a doctor practise on a few patients; returns where what it remembers is kept."""
+    call("cases", "generate", "--preset", "agent-hospital", "--out", folder / "patients")
+    for name, n in (("train", 12), ("test", 4)):
+        lines = (folder / "patients" / f"{name}.jsonl").read_text("utf-8").splitlines(keepends=True)
+        (folder / f"{name}.jsonl").write_text("".join(lines[:n]), encoding="utf-8")
+    files = ("--train", folder / "train.jsonl", "--test", folder / "test.jsonl")
+    call("evolve", *files, "--ablations", "no", "--out", folder / "practice")
+    return folder / "practice"
+
+
+def _study(folder: Path) -> None:
+    """Keeps what a doctor has read."""
+    by = {"evidence": "it says so", "written_by": "m", "answered_by": "m"}
+    with open_reading(folder, ReadingAbout(embedder="none", dimensions=2)) as library:
+        for n in range(_QUESTIONS):
+            asked = Question(id=f"q{n}", stem=f"question {n}", options={"A": "yes", "B": "no"})
+            record = StudyRecord(passage=f"p{n}", question=asked, key="A", reasoning="as it says", **by)
+            studied = Studied(passage=f"p{n}", records=(record,))
+            library.commit([PassageRead(studied, np.full((1, 2), n, dtype=np.float32))])
+
+
+def _what_was_read(folder: Path) -> tuple[int, str, str]:
+    with open_reading(folder) as library:
+        return 0, repr([(one.studied, one.vectors.tolist()) for one in library.read()]), ""
 
 
 async def _asked(path: Path) -> str:

@@ -5,9 +5,9 @@ For research and teaching only; never for the care of real people.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from polyclinic.lazy import lazily
+
+TYPE_CHECKING = False  # without `typing`: nothing of ours can answer Ctrl-C while this file is imported
 
 if TYPE_CHECKING:
     from polyclinic.cases.loaders import read_cases as read_cases
@@ -22,4 +22,4 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__getattr__, __all__ = lazily(__name__, __file__)
+__getattr__ = lazily(__name__, __file__)

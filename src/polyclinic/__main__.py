@@ -1,18 +1,21 @@
-"""`polyclinic`, and `python -m polyclinic`: Ctrl-C is one line from the first on, also while the rest is imported."""
+"""`polyclinic`, and `python -m polyclinic`: a stop is one line from the first on, also while the rest is imported."""
 
 import os
 import signal
 
+_STOPS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
 
 def program() -> None:
     """Runs the command line."""
-    listening = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if listening:
-        signal.signal(signal.SIGINT, _not_begun)
+    before = {one: signal.getsignal(one) for one in _STOPS}
+    usual = [one for one, does in before.items() if does in (signal.default_int_handler, signal.SIG_DFL)]
+    for one in usual:
+        signal.signal(one, _not_begun)
     from polyclinic.cli import program as run  # noqa: PLC0415 - what takes a while
 
-    if listening:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for one in usual:
+        signal.signal(one, before[one])
     run()
 
 

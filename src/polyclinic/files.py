@@ -20,6 +20,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from polyclinic.errors import BadInput
+from polyclinic.seals import check_sum
 
 T = TypeVar("T")
 
@@ -36,7 +37,10 @@ _BEGINNING = 200  # bytes of a line that is too long
 
 
 def check_file(path: Path) -> None:
-    """Checks that the path is a file that can be read: neither missing, empty nor too large, and no directory."""
+    """Checks that the path is a file that can be read: neither missing, empty nor too large, and no directory.
+
+    Nor another than was written, where its folder has sums (`polyclinic.seals`).
+    """
     try:
         if path.is_dir():
             raise BadInput("this is a directory; name a file in it", path=path)
@@ -49,6 +53,7 @@ def check_file(path: Path) -> None:
         raise BadInput("the file is empty; at least one line is needed", path=path)
     if size > MAX_FILE_BYTES:
         raise BadInput(f"the file is {size / 2**30:.1f} GiB; at most {MAX_FILE_BYTES >> 30} GiB are read", path=path)
+    check_sum(path)
 
 
 def no_folder(path: Path) -> str:

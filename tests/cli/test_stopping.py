@@ -53,10 +53,15 @@ def test_ctrl_c_before_and_behind_the_command_is_no_traceback(monkeypatch):
     before = signal.getsignal(signal.SIGINT)
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        listening = []
-        monkeypatch.setattr("polyclinic.cli.program", lambda: listening.append(signal.getsignal(signal.SIGINT)))
+        listening, importing = [], []
+        wants = {one: signal.getsignal(one) for one in start._STOPS}
+        assert wants[signal.SIGTERM] is wants[signal.SIGHUP] is signal.SIG_DFL
+        monkeypatch.setattr("polyclinic.cli.program", lambda: listening.extend(map(signal.getsignal, start._STOPS)))
+        set_to = signal.signal
+        monkeypatch.setattr(signal, "signal", lambda one, does: importing.append((one, does)) or set_to(one, does))
         start.program()
-        assert listening == [signal.default_int_handler]  # from here on the command itself listens
+        assert importing[: len(wants)] == [(one, start._not_begun) for one in wants]
+        assert listening == [*wants.values()]  # from here on the command itself listens
         start._not_begun()
         assert (said, ended) == ([b"polyclinic: interrupted\n"], [INTERRUPTED])
         is_over(1)

@@ -57,6 +57,16 @@ def test_any_number_of_folders_is_one_table(tmp_path):
     )
 
 
+def test_a_row_that_is_not_what_was_written_is_no_result(tmp_path):
+    folder = written(tmp_path / "a", rows("m1", 4))
+    path = folder / "items.jsonl"
+    path.write_text(path.read_text().replace('"right":0.0', '"right":9.0', 1))
+    with pytest.raises(BadInput, match=r"items\.jsonl: is not what was written"):
+        read_results(folder)
+    (folder / "SHA256SUMS").unlink()
+    assert len(read_results(folder)[0].rows) == 10
+
+
 def test_two_are_compared_on_the_items_of_both_and_over_cases(tmp_path):
     written(tmp_path / "a", rows("m1", 2), rows("m2", 9), rows("m3", 2))
     compared = compare_results(read_results(tmp_path / "a"))

@@ -21,4 +21,4 @@ if TYPE_CHECKING:
     from polyclinic.cases.shipped import SHIPPED as SHIPPED
     from polyclinic.cases.truth import Truth as Truth
 
-__getattr__, __all__ = lazily(__name__, __file__)
+__getattr__ = lazily(__name__, __file__)

@@ -174,6 +174,6 @@ def write_results(
         stopped=stopped,
         files=list(files),
     )
-    write_record(folder, record, rows)
     if ledger.calls is not None and ledger.calls.n:
         ledger.calls.write(folder / CALLS)
+    write_record(folder, record, rows)

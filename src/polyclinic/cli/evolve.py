@@ -193,7 +193,8 @@ async def _practise(
     write_text(folder / PAGE, page(came))
     measures = [ItemMeasure(name=task.value) for task in ClinicalTask]
     rows = came.rows(Path(configuration.test).stem, seed=configuration.seed)
-    write_results(folder, rows, measures, seed=configuration.seed, models=models, ledger=session.ledger)
+    files, seed = (RESULTS, PAGE), configuration.seed
+    write_results(folder, rows, measures, seed=seed, models=models, ledger=session.ledger, files=files)
     return came, session.ledger
 
 

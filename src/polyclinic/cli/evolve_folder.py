@@ -17,10 +17,11 @@ from polyclinic.cli.evolve_options import FILE_ORDER, RECALL, SHUFFLED, Practice
 from polyclinic.cli.evolve_resuming import check_made_of, check_options, endpoint, made_of
 from polyclinic.cli.options import Models
 from polyclinic.errors import BadInput, UserError
-from polyclinic.files import decode, make_empty_folder, write_text
+from polyclinic.files import make_empty_folder, write_text
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.embedding import asked_for, check_memory_embedder
 from polyclinic.players.minds import model_of
+from polyclinic.results.folder import decoded, seal_files
 from polyclinic.seeds import derive
 from polyclinic.terminal.screen import note
 
@@ -58,10 +59,7 @@ def begin_or_take_up(
         path = resume / CONFIGURATION
         if not path.is_file():
             raise BadInput(f"holds no {CONFIGURATION}; 'polyclinic evolve --out DIR' makes one", path=resume)
-        try:
-            begun = msgspec.json.decode(decode(path.read_bytes(), path=path), type=PracticeConfiguration)
-        except msgspec.MsgspecError as error:
-            raise BadInput(str(error), path=path) from None
+        begun = decoded(path, PracticeConfiguration, "how a practice was begun")
         check_options(msgspec.structs.asdict(begun), dataclasses.asdict(options), resume)
         check_made_of(begun.made_of, _made_of(begun), resume)
         return resume, begun, _patients(begun, strict=strict)
@@ -85,6 +83,7 @@ def begin_or_take_up(
     say_practice(rules, train=len(patients[0]), test=len(patients[1]))
     make_empty_folder(out, beside=out / ANSWERS)
     write_text(out / CONFIGURATION, msgspec.json.encode(made).decode() + "\n")
+    seal_files(out, [CONFIGURATION])
     return out, made, patients
 
 
@@ -93,12 +92,13 @@ def made_here(folder: Path, files: Mapping[str, str | None]) -> None:
     path = folder / CONFIGURATION
     if not path.is_file():
         return
-    made = msgspec.json.decode(path.read_bytes(), type=PracticeConfiguration)
+    made = decoded(path, PracticeConfiguration, "how a practice was begun")
     named = {name: str(file) for name, file in files.items() if name != "model_file"}
     asked = made.endpoint
     if asked is not None and (file := files["model_file"]) is not None:
         asked = {**asked, "model_file": str(Path(file).resolve())}
     write_text(path, msgspec.json.encode(msgspec.structs.replace(made, endpoint=asked, **named)).decode() + "\n")
+    seal_files(folder, [CONFIGURATION])
 
 
 def _made_of(configuration: PracticeConfiguration) -> dict[str, str]:

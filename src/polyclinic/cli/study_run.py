@@ -238,10 +238,10 @@ def _finish(plan: StudyPlan, out: Path, begun: Sequence[Path], *, left: str, jso
         for one in results
         for row in one.rows
     ]
-    write_record(out, record, rows)
     if asked := [folder / CALLS for folder in begun if (folder / CALLS).is_file()]:
         with whole_file(out / CALLS) as temporary, temporary.open("wb") as file:
             file.writelines(path.read_bytes() for path in asked)
+    write_record(out, record, rows)
     whole = [RunResults(out, record, rows)]
     joined = join(whole)
     if json:

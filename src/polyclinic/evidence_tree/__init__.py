@@ -14,4 +14,4 @@ if TYPE_CHECKING:
     from polyclinic.evidence_tree.support import Support as Support, Supporter as Supporter
     from polyclinic.evidence_tree.tree import EvidenceTree as EvidenceTree
 
-__getattr__, __all__ = lazily(__name__, __file__)
+__getattr__ = lazily(__name__, __file__)

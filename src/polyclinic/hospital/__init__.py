@@ -13,4 +13,4 @@ if TYPE_CHECKING:
     from polyclinic.hospital.record.recorded import RecordedRun as RecordedRun
     from polyclinic.hospital.running import run as run
 
-__getattr__, __all__ = lazily(__name__, __file__)
+__getattr__ = lazily(__name__, __file__)

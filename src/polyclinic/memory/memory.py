@@ -219,7 +219,7 @@ def open_memory(folder: Path, about: About | None = None) -> Iterator[DoctorMemo
 
 def about_memory(folder: Path) -> About:
     """Returns what the memory of a folder was made with; `BadInput` where there is none."""
-    with open_kept(snapshot_of(folder)[0], _KIND, None, lambda _, found: found, must_exist=True) as about:
+    with open_kept(snapshot_of(folder)[0], _KIND, None, lambda _, found: found, must_exist=True, rows=False) as about:
         return about
 
 

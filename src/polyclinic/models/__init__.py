@@ -15,4 +15,4 @@ if TYPE_CHECKING:
     from polyclinic.models.scripted import Scripted as Scripted
     from polyclinic.models.session import ModelOptions as ModelOptions, open_session as open_session
 
-__getattr__, __all__ = lazily(__name__, __file__)
+__getattr__ = lazily(__name__, __file__)

@@ -31,6 +31,7 @@ from polyclinic.models.door import SENT
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Usage, Wrapper
 from polyclinic.models.prompts import TABLES, KeptPrompts
 from polyclinic.models.schema import form_of
+from polyclinic.seals import seal
 from polyclinic.sqlite_file import GroupWriter, Rows, claim, connect, read_errors
 
 APPLICATION = 0x706F6C79
@@ -196,14 +197,14 @@ def _sealed(key: Key, reply: bytes) -> bytes:
 
 
 def _opened(key: Key, stored: bytes) -> bytes:
-    seal, reply = stored[:_SEAL], stored[_SEAL:]
-    if seal != _seal(key, reply):
+    sealed, reply = stored[:_SEAL], stored[_SEAL:]
+    if sealed != _seal(key, reply):
         raise ValueError("it is not what was stored")
     return reply
 
 
 def _seal(key: Key, reply: bytes) -> bytes:
-    return hashlib.blake2b(repr(tuple(key)).encode() + reply, digest_size=_SEAL).digest()
+    return seal(repr(tuple(key)).encode() + reply)
 
 
 def _settle(stored: asyncio.Future[None], error: Exception | None) -> None:

@@ -34,4 +34,4 @@ if TYPE_CHECKING:
     from polyclinic.players.roles.patient import Patient as Patient
     from polyclinic.players.roles.pharmacist import Pharmacist as Pharmacist
 
-__getattr__, __all__ = lazily(__name__, __file__)
+__getattr__ = lazily(__name__, __file__)

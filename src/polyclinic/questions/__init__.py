@@ -24,4 +24,4 @@ if TYPE_CHECKING:
     )
     from polyclinic.questions.shown import show as show
 
-__getattr__, __all__ = lazily(__name__, __file__)
+__getattr__ = lazily(__name__, __file__)

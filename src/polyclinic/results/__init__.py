@@ -12,4 +12,4 @@ if TYPE_CHECKING:
     from polyclinic.results.joining import join as join
     from polyclinic.results.reading import read_results as read_results
 
-__getattr__, __all__ = lazily(__name__, __file__)
+__getattr__ = lazily(__name__, __file__)

@@ -3,6 +3,7 @@
     results.json  what it was: command, configuration, versions, data, models, measures, and what the models cost
     items.jsonl   a line for each item that was put to each entrant: an `ItemRow`
     calls.jsonl   a line for each call to a model, where there were any: a `KeptCall`
+    SHA256SUMS    by which each of them, and what else the run wrote, is known again
 
 Beside them lies what the kind of run writes besides (`summary.json`, outcomes, traces). Nothing in them is secret.
 """
@@ -20,6 +21,7 @@ from polyclinic.errors import BadInput
 from polyclinic.files import check_file, read_records, split_place, write_text
 from polyclinic.models.kept_calls import KeptCall
 from polyclinic.protocols.study_plan import PublishedValue
+from polyclinic.seals import SUMS, sums_of
 
 RECORD = "results.json"
 ITEMS = "items.jsonl"
@@ -152,7 +154,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def write_record(folder: Path, record: RunRecord, rows: Iterable[ItemRow]) -> None:
-    """Writes what a run was and its items into its folder.
+    """Writes what a run was and its items into its folder, and seals all that lies there of it.
 
     Raises:
         BadInput: the folder cannot be written to.
@@ -160,6 +162,16 @@ def write_record(folder: Path, record: RunRecord, rows: Iterable[ItemRow]) -> No
     encode = msgspec.json.Encoder().encode
     write_text(folder / ITEMS, "".join(encode(row).decode() + "\n" for row in rows))
     write_text(folder / RECORD, msgspec.json.format(encode(record), indent=2).decode() + "\n")
+    seal_files(folder, (RECORD, *record.files, *(path.name for path in folder.glob("*.jsonl"))))
+
+
+def seal_files(folder: Path, names: Iterable[str]) -> None:
+    """Seals these files of a folder: another one in their place, or a byte of them, is named when they are read.
+
+    Raises:
+        BadInput: the folder cannot be written to.
+    """
+    write_text(folder / SUMS, sums_of(folder, names))
 
 
 def read_record(folder: Path) -> RunRecord:
@@ -182,7 +194,7 @@ def take_away_part(folder: Path, kind: str) -> None:
     record = read_record(folder)
     if not record.stopped or record.kind != kind:
         return
-    for name in (*record.files, CALLS, ITEMS, RECORD):
+    for name in (*record.files, CALLS, ITEMS, RECORD, SUMS):
         if Path(name).name == name:
             (folder / name).unlink(missing_ok=True)
 

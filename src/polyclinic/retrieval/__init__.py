@@ -15,4 +15,4 @@ if TYPE_CHECKING:
     from polyclinic.retrieval.scripted import ScriptedRetriever as ScriptedRetriever
     from polyclinic.retrieval.store import NewPassage as NewPassage, PassageFile as PassageFile
 
-__getattr__, __all__ = lazily(__name__, __file__)
+__getattr__ = lazily(__name__, __file__)

@@ -10,4 +10,4 @@ if TYPE_CHECKING:
     from polyclinic.testing.endpoint import Endpoint as Endpoint
     from polyclinic.testing.process import EndpointProcess as EndpointProcess
 
-__getattr__, __all__ = lazily(__name__, __file__)
+__getattr__ = lazily(__name__, __file__)

@@ -12,4 +12,4 @@ if TYPE_CHECKING:
     from polyclinic.visits.team import TeamVisit as TeamVisit, confer as confer
     from polyclinic.visits.visit import Visit as Visit, see as see
 
-__getattr__, __all__ = lazily(__name__, __file__)
+__getattr__ = lazily(__name__, __file__)

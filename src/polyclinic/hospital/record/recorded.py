@@ -13,8 +13,9 @@ from polyclinic.errors import BadInput
 from polyclinic.hospital.record.account import encode, log_hash
 from polyclinic.hospital.record.episodes import Episode
 from polyclinic.hospital.record.happenings import Happening, What
-from polyclinic.hospital.record.run_file import RUN, seal, seal_name, take
+from polyclinic.hospital.record.run_file import RUN, seal_name, take
 from polyclinic.hospital.record.world import World, decode
+from polyclinic.seals import seal
 from polyclinic.sqlite_file import read_errors
 
 _WHAT = msgspec.json.Decoder(What)

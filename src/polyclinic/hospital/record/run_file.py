@@ -11,7 +11,6 @@ other at every commit.
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -19,6 +18,7 @@ from pathlib import Path
 from polyclinic import __version__
 from polyclinic.errors import BadInput, PolyclinicError, UserError
 from polyclinic.files import no_folder
+from polyclinic.seals import seal
 from polyclinic.sqlite_file import application, connect, is_empty, transaction
 
 RUN = "run.sqlite"
@@ -26,7 +26,6 @@ CALLS = "calls.sqlite"
 LOCK = "run.lock"
 SUMMARY = "summary.json"
 
-_SEAL = 8  # bytes
 _PATIENCE = 0.2  # seconds
 
 FORMAT = 8
@@ -91,11 +90,6 @@ def make(folder: Path, configuration: bytes) -> sqlite3.Connection:
 def sealed(name: str, value: bytes) -> list[tuple[str, bytes]]:
     """Returns what is stored of a document: itself, and what tells whether it still is what was stored."""
     return [(name, value), (seal_name(name), seal(value))]
-
-
-def seal(value: bytes) -> bytes:
-    """Returns what tells a document from one that was changed."""
-    return hashlib.blake2b(value, digest_size=_SEAL).digest()
 
 
 def seal_name(name: str) -> str:
