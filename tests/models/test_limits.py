@@ -105,8 +105,10 @@ def test_the_budget_ends():
     assert mine.wait(Fault(Broken, "x")) is not None
     mine.made = 2
     assert mine.wait(Fault(Broken, "x")) is None
-    mine = patience(seconds=10.0)
-    mine.made = 1
+    time = [0.0]
+    mine = patience(seconds=10.0, clock=lambda: time[0])
+    time[0] = 1000.0  # it waited for its turn
+    mine.begin()
     assert mine.wait(Fault(RateLimited, "x", after=9.0)) >= 9.0
     assert mine.wait(Fault(RateLimited, "x", after=11.0)) is None
     assert mine.wait(Fault(WrongKey, "x", again=False)) is None

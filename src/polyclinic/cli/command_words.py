@@ -7,7 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-OF_THIS_COMMAND = ("--api-key-env", "--concurrency", "--max-tokens", "--max-cost", "--price", "--timeout")
+OF_THIS_COMMAND = (
+    "--api-key-env", "--concurrency", "--requests-per-minute", "--tokens-per-minute", "--max-tokens", "--max-cost",
+    "--price", "--timeout",
+)  # fmt: skip
 """Options that hold for one command alone, and not for what goes on with its work unless they are given again."""
 
 WORDS: ContextVar[Sequence[str]] = ContextVar("words", default=())

@@ -18,6 +18,7 @@ from polyclinic.models.balance import Balance
 from polyclinic.models.door import Door, Said, sent
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import AskOptions, Price
+from polyclinic.models.pace import Pace
 from polyclinic.models.parameters import Parameters
 from polyclinic.models.retry import Fault, Patience
 from polyclinic.models.schema import Form
@@ -46,6 +47,7 @@ class Direct(Door):
         base_url: str | Sequence[str] | None = None,
         api_key_env: str | None = None,
         concurrency: int | Limit = 256,
+        pace: Pace | None = None,
         timeout: float = 300.0,
         attempts: int = 6,
         patience: float = 600.0,
@@ -60,7 +62,7 @@ class Direct(Door):
         urls = [base_url] if isinstance(base_url, str) else list(base_url or ())
         urls = [url for url in urls if url] or [os.environ.get("OPENAI_BASE_URL") or _nowhere(self.name)]
         limits = _limits(concurrency, len(urls))
-        self.limit = limits[0]
+        self.limit, self._pace = limits[0], pace
         self._model, self._key = model, ApiKey(api_key_env or "OPENAI_API_KEY")
         self._attempts, self._patience, self._pause = attempts, patience, pause
         self.repairs, self._price = repairs, price
@@ -175,10 +177,16 @@ class Direct(Door):
             sent = body()
             server, result, began = await self._balance.enter(conversation, tried), None, now()
             try:
+                size, expected = 0, 0.0
+                if self._pace is not None and server.stopped is None:
+                    size = len(wire.encode(sent))
+                    expected, began = await self._pace.enter(size), now()
                 # Looked at inside the limit: of thousands that wait, none is sent after the first that found out.
                 if server.stopped is None:
-                    patience.made += 1
+                    patience.begin()
                     result = await server.send(path, sent, read)
+                    if self._pace is not None and isinstance(result, Completion):
+                        self._pace.settle(size, expected, result.usage.tokens_in + result.usage.tokens_out)
             finally:
                 self._balance.leave(server, result, now() - began)
             if result is not None and not isinstance(result, Fault):

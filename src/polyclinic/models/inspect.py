@@ -12,6 +12,7 @@ from polyclinic.models.answers import Completion
 from polyclinic.models.door import Door, Said, sent
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import AskOptions, Image, Price, Usage
+from polyclinic.models.pace import Pace
 from polyclinic.models.schema import Form
 from polyclinic.models.wishes import spoken_language, wish_for
 
@@ -29,6 +30,7 @@ class Inspect(Door):
     Args:
         base_url: the endpoint's address, where the provider takes one.
         api_key_env: the environment variable that holds the key; the provider's own unless given.
+        pace: how many requests and tokens a minute; Inspect's own retries are not counted.
         timeout: seconds that one answer may take, Inspect's own retries included.
         price: what tokens cost; what Inspect knows of the cost, unless given.
         extra_body: what else each request says, where the provider takes it.
@@ -42,6 +44,7 @@ class Inspect(Door):
         base_url: str | None = None,
         api_key_env: str | None = None,
         concurrency: int | Limit = 64,
+        pace: Pace | None = None,
         timeout: float = 300.0,
         repairs: int = 1,
         price: Price | None = None,
@@ -54,6 +57,7 @@ class Inspect(Door):
 
         self.name = f"inspect/{model}"
         self.limit = concurrency if isinstance(concurrency, Limit) else Limit(concurrency)
+        self._pace = pace
         self._timeout, self.repairs, self._price = timeout, repairs, price
         self._extra_body = extra_body
         if api_key_env is not None:
@@ -84,6 +88,8 @@ class Inspect(Door):
         config = GenerateConfig(**given, timeout=max(1, round(self._timeout)), extra_body=self._extra_body)
         failure: Exception | None = None
         async with self.limit:
+            size = sum(len(part) if isinstance(part, str) else len(repr(part)) for _, part in said)
+            expected = 0.0 if self._pace is None else await self._pace.enter(size)
             try:
                 output = await self._model.generate(messages, config=config)
             except Exception as error:
@@ -93,7 +99,10 @@ class Inspect(Door):
             raise self._named(failure)
         if output.error:
             raise Broken(f"{self.name}: the provider reports an error")
-        return self._completion(output)
+        came = self._completion(output)
+        if self._pace is not None:
+            self._pace.settle(size, expected, came.usage.tokens_in + came.usage.tokens_out)
+        return came
 
     def _named(self, error: Exception) -> Exception:
         """Returns our name for what a provider raised, without its text."""

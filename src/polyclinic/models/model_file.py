@@ -54,6 +54,8 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
         price: what a million tokens cost: in, out, and from the cache.
         batch_price: the same for questions that are asked by batches; the price where nothing stands here.
         concurrency: questions at a time, to each server.
+        requests_per_minute: to the endpoint at most, over all of its servers and all processes that ask it.
+        tokens_per_minute: of prompts and answers, the same.
         threads: compute the answers of a local model.
         sees: whether it takes pictures; where nobody says so, it is shown none.
     """
@@ -67,6 +69,8 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     price: Annotated[list[float], msgspec.Meta(min_length=2, max_length=3)] | None = None
     batch_price: Annotated[list[float], msgspec.Meta(min_length=2, max_length=3)] | None = None
     concurrency: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    requests_per_minute: _Positive | None = None
+    tokens_per_minute: _Positive | None = None
     threads: Annotated[int, msgspec.Meta(ge=1)] | None = None
     sees: bool | None = None
 

@@ -10,6 +10,7 @@ from polyclinic.errors import UnknownModel
 from polyclinic.models.door import Door
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import Price
+from polyclinic.models.pace import Pace
 
 DOORS = {
     "direct/NAME": "any OpenAI-compatible endpoint, see --base-url",
@@ -44,6 +45,7 @@ class DoorOptions(TypedDict, total=False):
         repairs: how often an answer that cannot be read is asked for again, once unless given.
         price: what tokens cost, for the sums (direct, inspect).
         extra_body: what else each request says (direct, inspect).
+        pace: how many requests and tokens a minute; models of one endpoint share one (direct, inspect).
         seed: gives the pauses, and the draws of a local model.
         threads: compute a local model's answers, one for each core unless given (local).
         report: told, once each, which parameters the model does not take; the log unless given (direct).
@@ -58,6 +60,7 @@ class DoorOptions(TypedDict, total=False):
     repairs: int
     price: Price | None
     extra_body: dict[str, Any] | None
+    pace: Pace | None
     seed: int
     threads: int
     report: Callable[[str], None] | None
@@ -109,7 +112,7 @@ def open_model(
     if door == "inspect" and rest:
         from polyclinic.models.inspect import Inspect  # noqa: PLC0415
 
-        taken = _among(options, "base_url", "api_key_env", "timeout", "repairs", "price", "extra_body")
+        taken = _among(options, "base_url", "api_key_env", "timeout", "repairs", "price", "extra_body", "pace")
         return Inspect(rest, concurrency=64 if limit is None else limit, **taken)
     if door == "scripted" and rest:
         from polyclinic.models.scripted import Scripted  # noqa: PLC0415

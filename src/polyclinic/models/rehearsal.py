@@ -185,7 +185,14 @@ class Rehearsing:
         else:
             await self._open
 
-    def forecast(self, *, max_tokens: int | None = None, max_cost: float | None = None) -> ExpectedRun:
+    def forecast(
+        self,
+        *,
+        max_tokens: int | None = None,
+        max_cost: float | None = None,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
+    ) -> ExpectedRun:
         """Returns what a real run is expected to come to, and which of these limits it would meet."""
         lines: dict[tuple[str, str], ExpectedCalls] = {}
         for (role, whole), line in sorted(self.ledger.lines.items()):
@@ -204,6 +211,8 @@ class Rehearsing:
         tokens = total.tokens_in + total.tokens_out
         seconds = sum(self._seconds) / len(self._seconds) if self._seconds else None
         rounds = sum(math.ceil(wave / self.at_once) for wave in self._waves)
+        paced = [(self.ledger.total.calls, requests_per_minute), (tokens, tokens_per_minute)]
+        least = max((60.0 * n / a_minute for n, a_minute in paced if a_minute), default=0.0)
         beyond = ["--max-tokens"] if max_tokens is not None and tokens >= max_tokens else []
         beyond += ["--max-cost"] if max_cost is not None and (total.cost or 0.0) >= max_cost else []
         return ExpectedRun(
@@ -212,7 +221,7 @@ class Rehearsing:
             tokens_in=total.tokens_in,
             tokens_out=total.tokens_out,
             cost=total.cost,
-            seconds=None if seconds is None else seconds * rounds,
+            seconds=None if seconds is None else max(seconds * rounds, least),
             piloted=self.piloted,
             at_once=self.at_once,
             by=list(lines.values()),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import email.utils
+import math
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -52,9 +53,13 @@ class Patience:
     rng: random.Random
     clock: Callable[[], float] = time.monotonic
     made: int = 0
+    _until: float = field(default=math.inf, init=False)
 
-    def __post_init__(self) -> None:
-        self._until = self.clock() + self.seconds
+    def begin(self) -> None:
+        """Takes note of a request that is sent; whoever waited for the first has lost none of its time."""
+        if not self.made:
+            self._until = self.clock() + self.seconds
+        self.made += 1
 
     def wait(self, fault: Fault) -> float | None:
         """Returns the seconds to wait before the next request; None where there is to be none."""

@@ -23,6 +23,7 @@ from polyclinic.models.model import Model, Price
 from polyclinic.models.model_file import NOTHING_SAID, SILENT, Asking, ModelFile, check_key, read_model_file
 from polyclinic.models.open import door_named, open_model
 from polyclinic.models.opened import Belonging, Nowhere, OpenModels, Replicas, addresses_of, door_of
+from polyclinic.models.pace import Paces
 from polyclinic.models.persistent import Persistent
 from polyclinic.models.rehearsal import DryRunOver, Rehearsed, Rehearsing
 from polyclinic.models.secrets import check_address, check_variable
@@ -31,7 +32,16 @@ MOST_AT_ONCE = 1024
 """Questions at a time to an endpoint that is adapted to, over all processes of a run."""
 
 _HOTTEST = 2.0
-_LEAST = {"concurrency": 1, "max_tokens": 1, "max_cost": 0, "temperature": 0, "timeout": 0.001, "pilot": 0}
+_LEAST = {
+    "concurrency": 1,
+    "requests_per_minute": 0.1,
+    "tokens_per_minute": 1,
+    "max_tokens": 1,
+    "max_cost": 0,
+    "temperature": 0,
+    "timeout": 0.001,
+    "pilot": 0,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +85,10 @@ class ModelOptions(Address):
 
     concurrency: int | None = None
     """Questions at a time to an endpoint; adapts where left out."""
+    requests_per_minute: float | None = None
+    """Requests to a model in any minute at most, over all processes."""
+    tokens_per_minute: float | None = None
+    """Tokens of its prompts and answers in any minute at most, over all processes."""
     temperature: float | None = None
     """From 0, always the likeliest word, to 2; the server's where left out."""
     max_tokens: int | None = None
@@ -189,19 +203,19 @@ async def open_session(
         max_tokens=None if options.max_tokens is None else max(1, options.max_tokens // share.of),
         calls=KeptCalls() if share is WHOLE else None,
     )
-    names = list(dict.fromkeys(names))
+    names, paces = list(dict.fromkeys(names)), Paces()
     check_addresses(names, options)
     async with AsyncExitStack() as stack:
 
         def open_for(name: str, role: str) -> Model:
             # Doors to endpoints connect when they are first asked: there is nothing to wait for.
-            doors, addresses = _doors(name, role, options, share=share, seed=seed)
+            doors, addresses = _doors(name, role, options, paces, share=share, seed=seed)
             for door in doors:
                 stack.push_async_exit(door)
             return _one_of(doors, addresses)
 
         def to_open(name: str) -> tuple[list[Door], list[str]]:
-            doors, addresses = _doors(name, "", options, share=share, seed=seed)
+            doors, addresses = _doors(name, "", options, paces, share=share, seed=seed)
             return doors if batches is None else _batched(name, doors, batches, options, report), addresses
 
         models = OpenModels(options.said, open_for, options.temperature)
@@ -233,6 +247,7 @@ async def _rehearsed(names: Sequence[str], options: ModelOptions, *, seed: int) 
     """Opens stand-ins for models; those that were opened first, of several sessions, say what is expected."""
     outer = _REHEARSING.get()
     rehearsing = outer or Rehearsing(pilot=options.pilot, at_once=options.concurrency, seed=seed)
+    paces = Paces()
     async with AsyncExitStack() as stack:
 
         def stand_in(name: str, role: str) -> Model:
@@ -242,7 +257,7 @@ async def _rehearsed(names: Sequence[str], options: ModelOptions, *, seed: int) 
             price = Price(*said.price) if said.price is not None else read_price(options.price)
             if not options.pilot:
                 return Rehearsed(name, rehearsing, price=price)
-            doors, addresses = _doors(name, role, options, share=WHOLE, seed=seed)
+            doors, addresses = _doors(name, role, options, paces, share=WHOLE, seed=seed)
             for door in doors:
                 stack.push_async_exit(door)
             return Rehearsed(name, rehearsing, price=price, model=_one_of(doors, addresses))
@@ -258,7 +273,8 @@ async def _rehearsed(names: Sequence[str], options: ModelOptions, *, seed: int) 
         finally:
             _REHEARSING.reset(before)
     if outer is None:
-        raise DryRunOver(rehearsing.forecast(max_tokens=options.max_tokens, max_cost=options.max_cost))
+        limits = ("max_tokens", "max_cost", "requests_per_minute", "tokens_per_minute")
+        raise DryRunOver(rehearsing.forecast(**{name: getattr(options, name) for name in limits}))
 
 
 def part_of(journal: Path, share: Share) -> Path:
@@ -304,7 +320,9 @@ def _batched(
     return [Batched(one, kept, price=price, report=report) if isinstance(one, Direct) else one for one in doors]
 
 
-def _doors(name: str, role: str, options: ModelOptions, *, share: Share, seed: int) -> tuple[list[Door], list[str]]:
+def _doors(
+    name: str, role: str, options: ModelOptions, paces: Paces, *, share: Share, seed: int
+) -> tuple[list[Door], list[str]]:
     """Returns the doors to a model in a role, not open yet, and its addresses: Inspect's has a door for each of them.
 
     Raises:
@@ -326,6 +344,12 @@ def _doors(name: str, role: str, options: ModelOptions, *, share: Share, seed: i
     otherwise = {} if options.timeout is None else {"timeout": options.timeout}
     given = door_of(said, api_key_env=None if door == "inspect" else key, price=price, seed=seed, **otherwise)
     addresses = addresses_of(said, name, options.base_urls)
+    given["pace"] = paces.of(
+        name,
+        addresses,
+        requests=said.requests_per_minute or options.requests_per_minute,
+        tokens=said.tokens_per_minute or options.tokens_per_minute,
+    )
     if door == "inspect" and len(addresses) > 1:
         limit = limit if isinstance(limit, Limit) else Limit(limit)
         return [open_model(name, base_url=one, concurrency=limit, **given) for one in addresses], addresses

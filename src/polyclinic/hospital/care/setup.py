@@ -64,6 +64,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     api_key_env: str = "OPENAI_API_KEY"  # the environment variable that holds the key
     model_file: str | None = None  # where each model and role is asked, and how; read when the run begins or goes on
     concurrency: int | None = None  # questions at a time to an endpoint, over all workers; None adapts
+    requests_per_minute: float | None = None  # to a model, over all workers; None for any number
+    tokens_per_minute: float | None = None  # of prompts and answers, the same
     temperature: float | None = None  # of the models; None leaves it to the server
     journal: str = ""  # the file that keeps every answer, each worker's beside it; "" for none
     run: str = ""  # names the run in the journal
@@ -97,6 +99,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
             api_key_env=self.api_key_env,
             model_file=None if self.model_file is None else Path(self.model_file),
             concurrency=self.concurrency,
+            requests_per_minute=self.requests_per_minute,
+            tokens_per_minute=self.tokens_per_minute,
             temperature=self.temperature,
             max_tokens=self.max_tokens,
             max_cost=self.max_cost,

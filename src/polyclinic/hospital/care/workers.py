@@ -25,6 +25,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, BinaryIO, Self
 
+import msgspec
+
 from polyclinic.errors import BudgetSpent, PolyclinicError, UserError
 from polyclinic.hospital.care.clinic import Clinic, open_clinic
 from polyclinic.hospital.care.frames import (
@@ -49,6 +51,7 @@ from polyclinic.hospital.record.episodes import Episode, EpisodeRequest, LearnDo
 from polyclinic.lazy import collect_seldom
 from polyclinic.memory.published import Publication
 from polyclinic.models.limits import WANTED, Limit
+from polyclinic.models.pace import DIVISION
 from polyclinic.models.session import Share
 
 _AT_ONCE = 4096  # episodes in a worker with models, which mostly wait; the models' own limit says how much is asked
@@ -83,7 +86,10 @@ class WorkerPool:
     def __init__(self, workers: int, setup: Setup) -> None:
         if workers < 1:
             raise ValueError(f"{workers} workers can compute nothing; give 1 or more")
-        self._n, self._setup = workers, setup
+        # Each worker has its part of what an endpoint takes a minute, of the part that this process has.
+        paced = {name: getattr(setup, name) for name in ("requests_per_minute", "tokens_per_minute")}
+        parts = {name: a_minute / workers / DIVISION.get().of for name, a_minute in paced.items() if a_minute}
+        self._n, self._setup = workers, msgspec.structs.replace(setup, **parts)
         self._workers: dict[int, _Worker] = {}
         # What a journal holds is found again only by the worker that wrote it.
         self._bound = bool(setup.journal) and workers > 1
