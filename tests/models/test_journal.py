@@ -209,7 +209,7 @@ async def test_two_runs_on_one_journal_are_told_apart(tmp_path):
 
 async def test_a_full_disk_is_an_error_and_no_hang(tmp_path):
     async with Journal(tmp_path / "j") as journal:
-        journal._writer._connection.execute("PRAGMA max_page_count = 1")
+        journal._keeper._writer._connection.execute("PRAGMA max_page_count = 1")
         with pytest.raises(BadInput, match=r"cannot be written .*full"):
             for number in range(100):
                 await journal.wrap(Scripted(["long " * 1000])).ask(f"x{number}")

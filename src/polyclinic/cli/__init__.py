@@ -116,5 +116,9 @@ def _say_no_more() -> None:
 
 
 def _fail(message: str, code: int) -> None:
+    if "postgres" in message:
+        from polyclinic.stores.address import without_passwords  # noqa: PLC0415 - for those who share a store
+
+        message = without_passwords(message)
     print(f"polyclinic: {' '.join(plain(_MARKUP.sub('', message)).split())}", file=sys.stderr)  # noqa: T201
     sys.exit(code)

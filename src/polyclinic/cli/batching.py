@@ -39,6 +39,10 @@ def batches_beside(
         )
     if others := [name for name in models if not name.startswith("direct/")]:
         raise UserError(f"{', '.join(others)}: only direct/ models are asked by batches; leave --batch-api out")
+    if run.store is not None:
+        raise UserError(
+            "--batch-api keeps the batches' ids beside a journal's file: --journal FILE in place of --store"
+        )
     if run.journal is None:
         raise UserError(
             "--batch-api goes on after days, from the journal and the batches' ids beside it: add --journal FILE"

@@ -250,7 +250,7 @@ async def ask_all(
     opening = open_session(
         models,
         run.models,
-        journal=run.journal,
+        journal=run.answers,
         run=f"seed={run.seed} {named}",
         seed=run.seed,
         share=run.part,

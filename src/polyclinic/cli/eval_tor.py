@@ -319,7 +319,7 @@ async def _open(
     names = [mind for mind in options.minds() if mind != RULES]
     every = [*names, *judges]
     opening = open_session(
-        every, run.models, journal=run.journal, run=f"seed={run.seed} {named}", seed=run.seed, share=run.part
+        every, run.models, journal=run.answers, run=f"seed={run.seed} {named}", seed=run.seed, share=run.part
     )
     with within_budget(run):
         async with opening as session, open_library(options.library, session, run.models) as library:

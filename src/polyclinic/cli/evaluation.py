@@ -82,14 +82,14 @@ def make_results_folder(run: RunOptions) -> None:
     What is over of a run of the same kind that was stopped gives way where a journal has its answers.
     """
     if run.out is not None and not run.models.dry_run:
-        if run.journal is not None and run.journal.is_file():
+        if run.store is not None or (run.journal is not None and run.journal.is_file()):
             take_away_part(run.out, kind_of_command())
         make_empty_folder(run.out, beside=run.journal)
 
 
 def goes_on(stopped: RunStopped, run: RunOptions, what: str = "evaluation") -> RunStopped:
     """Returns the same with how `what` goes on."""
-    again = "the same command goes on from there" if run.journal else "with --journal FILE a run can go on"
+    again = "the same command goes on from there" if run.answers else "with --journal FILE a run can go on"
     interrupted = isinstance(stopped, StoppedByHand) or getattr(stopped, "interrupted", False)
     return (StoppedByHand if interrupted else BudgetSpent)(f"{stopped}; the {what} is not over, and {again}")
 
@@ -129,7 +129,7 @@ async def open_players(
             run.models,
             knowledge=known,
             seed=run.seed,
-            journal=run.journal,
+            journal=run.answers,
             others=judges,
             library=options.library,
             memory=options.memory,

@@ -22,6 +22,7 @@ from polyclinic.memory.options import FORGETFUL, MemoryOptions
 from polyclinic.models.session import WHOLE, Address, ModelOptions, Share
 from polyclinic.questions.topics import Topic
 from polyclinic.retrieval.looking_up import LibraryOptions
+from polyclinic.stores.address import read_address
 
 _MODELS = Group("Language models", sort_key=20)
 TEAM_GROUP = Group("Several doctors", sort_key=10)
@@ -66,6 +67,16 @@ Journal = Annotated[
     Parameter(
         group=_MODELS,
         help="Keep every answer in this file; the same command again goes on from it, asking nothing twice.",
+    ),
+]
+
+Store = Annotated[
+    str | None,
+    Parameter(
+        metavar="URL",
+        group=_MODELS,
+        help="Keep every answer, and what comes of it, in a PostgreSQL database that several machines share: "
+        "postgresql://USER@HOST/DATABASE, perhaps with ?schema=NAME; the password is best in PGPASSWORD or ~/.pgpass.",
     ),
 ]
 
@@ -189,15 +200,38 @@ class RunOptions:
     max_failures: MaxFailures = 5.0
     models: Models = MODELS
     journal: Journal = None
+    store: Store = None
     on: Annotated[str | None, Parameter(metavar="WHERE", group=_MODELS)] = None
     """Ask in several processes at once: processes:N on this machine, ray or ray://HOST:PORT on a Ray cluster."""
     share: Annotated[str | None, Parameter(show=False)] = None
     """Which part of the items, NUMBER/OF: of one of the processes that --on starts."""
 
+    def __post_init__(self) -> None:
+        kept_in(self.journal, self.store)
+
+    @property
+    def answers(self) -> Path | str | None:
+        """Where answers are kept: a journal's file or a store's address; None where they are not."""
+        return kept_in(self.journal, self.store)
+
     @property
     def part(self) -> Share:
         """Which part of the items is asked about."""
         return WHOLE if self.share is None else Share.read(self.share)
+
+
+def kept_in(journal: Path | None, store: str | None) -> Path | str | None:
+    """Returns where answers are kept: a journal's file or a store's address; None where they are not.
+
+    Raises:
+        UserError: both are named, or the address is none.
+    """
+    if store is None:
+        return journal
+    read_address(store)
+    if journal is not None:
+        raise UserError("--store keeps every answer, and --journal would too; leave one of them out")
+    return store
 
 
 RUN = RunOptions()

@@ -119,7 +119,7 @@ async def medagents(
     say(rules)
     judges = judge_of(judge)
     opening = open_session(
-        [model, *judges], run.models, journal=run.journal, run=f"seed={run.seed} study medagents", seed=run.seed
+        [model, *judges], run.models, journal=run.answers, run=f"seed={run.seed} study medagents", seed=run.seed
     )
     total = sum(len(questions[name]) * len(methods) for name, methods in planned.methods.items())
     errors: dict[str, Categories] = {}

@@ -23,6 +23,7 @@ EXTRAS = {
     "parquet": ("pyarrow",),
     "fhir": ("fhir_core",),  # which fhir.resources needs, and whose name leads to no other package
     "ray": ("ray",),
+    "postgres": ("psycopg",),
     "browser": ("playwright", "axe_playwright_python"),
     "docs": ("mkdocs",),
 }

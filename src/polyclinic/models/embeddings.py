@@ -89,7 +89,7 @@ class Embeddings:
 
     async def _answer(self, texts: tuple[str, ...], key: Key | None) -> NDArray[np.float32]:
         """Takes the vectors from the journal, or asks for them and stores them."""
-        stored = None if self._journal is None or key is None else self._journal.find(key)
+        stored = None if self._journal is None or key is None else await self._journal.find(key)
         if stored is not None:
             vectors, usage, attempts = _unpack(stored.text), stored.usage, stored.attempts
         else:
@@ -97,8 +97,10 @@ class Embeddings:
                 self._ledger.check()
             vectors, usage, attempts = await self._ask(texts)
             if self._journal is not None and key is not None:
+                kept = StoredReply(_pack(vectors), usage=usage, attempts=attempts)
                 with self._door.limit.storing():
-                    await self._journal.store(key, PURPOSE, StoredReply(_pack(vectors), usage=usage, attempts=attempts))
+                    first = await self._journal.store(key, PURPOSE, kept)
+                vectors = vectors if first is None else _unpack(first.text)
         if self._ledger is not None:
             self._ledger.add(self._role, PURPOSE, usage, attempts=attempts, replayed=stored is not None)
         return vectors

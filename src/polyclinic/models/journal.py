@@ -12,54 +12,31 @@ What was asked stands beside it, where it is kept (`polyclinic.models.prompts`);
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import hashlib
-import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Coroutine, Iterable
-from contextlib import ExitStack
+from collections.abc import Coroutine, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self, Unpack
+from typing import Any, Protocol, Self, Unpack
 
 import msgspec
 
 from polyclinic.errors import BadInput, CutOff, ModelError, Refused, UnreadableReply
 from polyclinic.models.answers import Completion, read
 from polyclinic.models.door import SENT
+from polyclinic.models.journal_file import JournalFile
+from polyclinic.models.journal_file import Key as Key
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Usage, Wrapper
-from polyclinic.models.prompts import TABLES, KeptPrompts
+from polyclinic.models.prompts import KeptPrompts, PromptRow
 from polyclinic.models.schema import form_of
 from polyclinic.seals import seal
-from polyclinic.sqlite_file import GroupWriter, Rows, claim, connect, read_errors
-
-APPLICATION = 0x706F6C79
-"""Marks a SQLite file as a journal of ours."""
+from polyclinic.stores.address import is_store, read_address
 
 _SEAL = 8  # bytes
 
-FORMAT = 2
-"""Number of the format; another is refused by name."""
-
-_TABLE = """\
-CREATE TABLE calls (
-  run TEXT NOT NULL, episode TEXT NOT NULL, request BLOB NOT NULL, k INTEGER NOT NULL,
-  purpose TEXT NOT NULL, reply BLOB NOT NULL, PRIMARY KEY (run, episode, request, k)
-) WITHOUT ROWID"""
-_INSERT = "INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?)"
-_FIND = "SELECT reply FROM calls WHERE run = ? AND episode = ? AND request = ? AND k = ?"
-
 FAILURES = {failure.__name__: failure for failure in (CutOff, ModelError, Refused, UnreadableReply)}
 """Failures that are answers of the model: they are stored, and met again by a run that starts again."""
-
-
-class Key(NamedTuple):
-    """What a call is known by, in a run."""
-
-    episode: str
-    request: bytes
-    k: int
 
 
 class StoredReply(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -79,49 +56,66 @@ _STORED = msgspec.json.Decoder(StoredReply)
 _encode = msgspec.json.Encoder().encode
 
 
-class Journal:
-    """A file of answers, made where there is none. Use it with `async with`; `wrap` a model for each episode.
+class Keeper(Protocol):
+    """Where the rows of a run's journal are: in a file, or in a database that several machines share.
 
-    It can hold several runs, each with a name; answers are taken from the same run only, also from journals `beside`
-    it, which are not written. What was asked is kept too, unless `prompts` is False. A file that is something else, or
-    cannot be read or written, is `BadInput`.
+    Attributes:
+        goes_on: whether there may be answers of this run.
     """
 
-    def __init__(self, path: Path | str, *, run: str = "", beside: Iterable[Path] = (), prompts: bool = True) -> None:
-        self.path, self.run, self._beside = Path(path), run, tuple(beside)
+    @property
+    def goes_on(self) -> bool: ...  # noqa: D102
+
+    async def find(self, keys: Sequence[Key]) -> tuple[Key, bytes] | None:
+        """Returns the first of the keys that was answered, with what is stored."""
+
+    async def put(self, rows: Sequence[PromptRow]) -> bytes | None:
+        """Stores an answer, the last of the rows, with what was asked, in one commit.
+
+        Returns:
+            What is stored already, where another was first; None otherwise.
+        """
+
+    async def close(self) -> None:
+        """Writes what is left, and closes."""
+
+
+class Journal:
+    """Answers in a file, made where there is none, or in a database. Use it with `async with`; `wrap` for each episode.
+
+    It can hold several runs, each with a name; answers are taken from the same run only, also from files `beside` it,
+    which are not written. What was asked is kept too, unless `prompts` is False. A file that is something else, or
+    cannot be read or written, is `BadInput`. Of a database (`postgresql://...`) what others are answered at the same
+    time is taken as well, and where two ask at once, the answer that is stored first is that of both.
+    """
+
+    def __init__(self, where: Path | str, *, run: str = "", beside: Iterable[Path] = (), prompts: bool = True) -> None:
+        self.run, self._where, self._beside = run, where, tuple(beside)
         self._prompts = KeptPrompts() if prompts else None
         self.answered = self.stored = 0
         self._seen: defaultdict[str, Counter[bytes]] = defaultdict(Counter)
-        self._readers: list[tuple[Path, sqlite3.Connection]] = []
-        self._writer: GroupWriter | None = None
+        self._keeper: Keeper | None = None
 
     async def __aenter__(self) -> Self:
-        for path in (self.path, *self._beside):
-            connection = open_journal(path)
-            self._readers.append((path, connection))
-            with read_errors(path):
-                if connection.execute("SELECT 1 FROM calls WHERE run = ? LIMIT 1", (self.run,)).fetchone() is None:
-                    self._readers.remove((path, connection))
-                    connection.close()
-        connection = open_journal(self.path)
-        with read_errors(self.path):
-            for table in TABLES if self._prompts is not None else ():
-                connection.execute(table)
-        self._writer = GroupWriter(connection, named=self._named, name="polyclinic-journal")
+        where = str(self._where)
+        if is_store(where):
+            from polyclinic.stores.journal import open_store_journal  # noqa: PLC0415 - for those who share one
+
+            self._keeper = await open_store_journal(read_address(where), self.run)
+        else:
+            self._keeper = JournalFile(Path(where), self.run, self._beside, prompts=self._prompts is not None)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        writer, readers, self._writer, self._readers = self._writer, self._readers, None, []
-        if writer is not None:
+        keeper, self._keeper = self._keeper, None
+        if keeper is not None:
             with contextlib.suppress(BadInput):  # whoever stored what could not be written was told
-                await asyncio.to_thread(writer.close)
-        for _path, reader in readers:
-            reader.close()
+                await keeper.close()
 
     @property
     def goes_on(self) -> bool:
-        """Whether it had answers of this run when it was opened."""
-        return bool(self._readers)
+        """Whether it may have answers of this run."""
+        return self._keeper is not None and self._keeper.goes_on
 
     def wrap(self, model: Model, *, episode: str = "", role: str = "") -> Journalled:
         """Returns the model, with its answers for that episode, and what the role asked, in the journal."""
@@ -138,48 +132,47 @@ class Journal:
         seen[request] = k + 1
         return Key(episode, request, k)
 
-    def find(self, key: Key) -> StoredReply | None:
-        """Returns the stored answer, None where there is none."""
-        for path, reader in self._readers:
-            with read_errors(path):
-                row = reader.execute(_FIND, (self.run, *key)).fetchone()
-            if row is None:
-                continue
-            try:
-                found = read_stored(key, row[0])
-            except (msgspec.DecodeError, ValueError, TypeError) as error:
-                problem = f"an answer of episode {key.episode!r} is damaged ({error}); name another journal"
-                raise BadInput(problem, path=path) from None
-            self.answered += 1
-            return found
-        return None
+    async def find(self, *keys: Key) -> StoredReply | None:
+        """Returns the answer that is stored under the first of the keys that has one, None where none has."""
+        if self._keeper is None or not self._keeper.goes_on:
+            return None
+        stored = await self._keeper.find(keys)
+        if stored is None:
+            return None
+        self.answered += 1
+        return self._read(*stored)
 
-    def asked(self, key: Key, messages: Messages, *, model: str, role: str, answer: Any) -> Rows:
+    def asked(self, key: Key, messages: Messages, *, model: str, role: str, answer: Any) -> Sequence[PromptRow]:
         """Returns what keeps a question beside its answer, where questions are kept."""
         if self._prompts is None:
             return ()
         return [*self._prompts.rows(key.request, messages, model=model, role=role, answer=answer)]
 
-    async def store(self, key: Key, purpose: str, reply: StoredReply, asked: Rows = ()) -> None:
-        """Stores an answer, with what was `asked`; returns when it is in the file.
+    async def store(
+        self, key: Key, purpose: str, reply: StoredReply, asked: Sequence[PromptRow] = ()
+    ) -> StoredReply | None:
+        """Stores an answer, with what was `asked`; returns when it is there.
+
+        Returns:
+            The answer that holds in its place, where another command was answered first; None otherwise.
 
         Raises:
             BadInput: it cannot be written.
         """
-        if self._writer is None:
+        if self._keeper is None:
             raise RuntimeError("the journal is not open; use it with 'async with'")
-        loop = asyncio.get_running_loop()
-        stored = loop.create_future()
         row = (self.run, *key, purpose, _sealed(key, _encode(reply)))
-        rows = [*asked, (_INSERT, row)]
-        self._writer.put_together(rows, lambda error: loop.call_soon_threadsafe(_settle, stored, error))
-        await stored
+        stood = await self._keeper.put([*asked, ("calls", row)])
         self.stored += 1
+        return None if stood is None else self._read(key, stood)
 
-    def _named(self, error: sqlite3.Error) -> BadInput:
-        if isinstance(error, sqlite3.IntegrityError):
-            return BadInput("another process writes to this journal; let each run have one of its own", path=self.path)
-        return BadInput(f"cannot be written ({error})", path=self.path)
+    def _read(self, key: Key, stored: bytes) -> StoredReply:
+        try:
+            return read_stored(key, stored)
+        except (msgspec.DecodeError, ValueError, TypeError) as error:
+            problem = f"an answer of episode {key.episode!r} is damaged ({error}); name another journal"
+            where = self._where if isinstance(self._where, Path) else None
+            raise BadInput(problem, path=where) from None
 
 
 def read_stored(key: Key, stored: bytes) -> StoredReply:
@@ -205,36 +198,6 @@ def _opened(key: Key, stored: bytes) -> bytes:
 
 def _seal(key: Key, reply: bytes) -> bytes:
     return seal(repr(tuple(key)).encode() + reply)
-
-
-def _settle(stored: asyncio.Future[None], error: Exception | None) -> None:
-    # One who was cancelled waits no more; the row is stored all the same.
-    if not stored.done():
-        if error is None:
-            stored.set_result(None)
-        else:
-            stored.set_exception(error)
-
-
-def open_journal(path: Path) -> sqlite3.Connection:
-    """Opens the file of a journal, and makes it where there is none."""
-    if path.is_dir():
-        raise BadInput("this is a directory; a journal is a file", path=path)
-    try:
-        with ExitStack() as stack:
-            connection = connect(path)
-            stack.callback(connection.close)
-            if not claim(connection, APPLICATION, [(_TABLE,), (f"PRAGMA user_version = {FORMAT}",)]):
-                raise BadInput("a SQLite file, but no journal of answers; name another", path=path)
-            number = connection.execute("PRAGMA user_version").fetchone()[0]
-            if number != FORMAT:
-                raise BadInput(
-                    f"a journal in format {number}; this polyclinic keeps format {FORMAT}; name another", path=path
-                )
-            stack.pop_all()
-            return connection
-    except sqlite3.Error as error:
-        raise BadInput(f"cannot be used as a journal ({error})", path=path) from None
 
 
 class Journalled(Wrapper):
@@ -273,12 +236,10 @@ class Journalled(Wrapper):
     async def _answer(
         self, messages: Messages, answer: Answer, options: AskOptions, key: Key, what: tuple[Any, ...]
     ) -> Reply:
-        stored = self._journal.find(key)
-        if stored is None and self._journal.goes_on:
+        if self._journal.goes_on:
             others = (key._replace(request=_digest((*known_as, *what))) for known_as in self._also_known_as)
-            stored = next((found for other in others if (found := self._journal.find(other)) is not None), None)
-        if stored is not None:
-            return _replayed(stored, answer)
+            if (stored := await self._journal.find(key, *others)) is not None:
+                return _replayed(stored, answer)
         purpose = options.get("purpose", "")
         asked = partial(self._journal.asked, key, messages, model=self.name, role=self._role, answer=what[1])
         try:
@@ -287,7 +248,8 @@ class Journalled(Wrapper):
             usage = failure.usage if isinstance(failure.usage, Usage) else Usage()
             kind = type(failure).__name__ if type(failure).__name__ in FAILURES else "ModelError"
             kept = StoredReply(failure.text, kind, failure.problem, usage, attempts=failure.attempts)
-            await self._store(key, purpose, kept, asked())
+            if (first := await self._store(key, purpose, kept, asked())) is not None:
+                return _replayed(first, answer)
             raise
         kept = StoredReply(
             reply.text,
@@ -297,12 +259,17 @@ class Journalled(Wrapper):
             thought=reply.thought,
             server=reply.server,
         )
-        await self._store(key, purpose, kept, asked())
-        return reply
+        if (first := await self._store(key, purpose, kept, asked())) is None:
+            return reply
+        # What this command paid for is counted; what holds is what was stored first.
+        same = _replayed(first, answer)
+        return msgspec.structs.replace(reply, text=same.text, value=same.value, thought=same.thought)
 
-    async def _store(self, key: Key, purpose: str, reply: StoredReply, asked: Rows) -> None:
+    async def _store(
+        self, key: Key, purpose: str, reply: StoredReply, asked: Sequence[PromptRow]
+    ) -> StoredReply | None:
         with contextlib.nullcontext() if self._places is None else self._places.storing():
-            await self._journal.store(key, purpose, reply, asked)
+            return await self._journal.store(key, purpose, reply, asked)
 
 
 def _digest(asked: tuple[Any, ...]) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from polyclinic.models.journal import open_journal
+from polyclinic.models.journal_file import open_journal
 from polyclinic.models.prompts import TABLES
 from polyclinic.sqlite_file import read_errors, transaction
 

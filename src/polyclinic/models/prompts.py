@@ -29,14 +29,19 @@ TABLES = (
 )
 """What makes the tables where they are not there."""
 
-_MESSAGE = "INSERT OR IGNORE INTO messages VALUES (?, ?)"
-_PROMPT = "INSERT OR IGNORE INTO prompts VALUES (?, ?, ?, ?, ?)"
+INSERTS = {
+    "messages": "INSERT OR IGNORE INTO messages VALUES (?, ?)",
+    "prompts": "INSERT OR IGNORE INTO prompts VALUES (?, ?, ?, ?, ?)",
+}
+"""What writes a row of each into a file."""
+
 _ID = 12  # bytes
 _KNOWN = 20_000  # messages that are known to be there already
 _LONG = 300  # bytes; a shorter one is hardly any shorter when it is compressed
 _AT_ONCE = 500  # that are looked up together
 
-_Row = tuple[str, tuple[Any, ...]]
+PromptRow = tuple[str, tuple[Any, ...]]
+"""A table and the values of a row."""
 
 
 class AskedPrompt(NamedTuple):
@@ -54,8 +59,8 @@ class KeptPrompts:
     def __init__(self) -> None:
         self._known: OrderedDict[bytes, None] = OrderedDict()
 
-    def rows(self, request: bytes, messages: Messages, *, model: str, role: str, answer: Any) -> Iterator[_Row]:
-        """Yields statements with their values.
+    def rows(self, request: bytes, messages: Messages, *, model: str, role: str, answer: Any) -> Iterator[PromptRow]:
+        """Yields tables, each with the values of a row.
 
         Args:
             request: what the question is known by in the journal.
@@ -75,9 +80,9 @@ class KeptPrompts:
             self._known[id] = None
             if len(self._known) > _KNOWN:
                 self._known.popitem(last=False)
-            yield _MESSAGE, (id, zlib.compress(told, 1) if len(told) > _LONG else told)
+            yield "messages", (id, zlib.compress(told, 1) if len(told) > _LONG else told)
         form = "" if answer is None else answer if isinstance(answer, str) else " | ".join(map(str, answer))
-        yield _PROMPT, (request, model, role, b"".join(ids), form)
+        yield "prompts", (request, model, role, b"".join(ids), form)
 
 
 def read_prompts(

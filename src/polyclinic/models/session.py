@@ -27,6 +27,7 @@ from polyclinic.models.pace import Paces
 from polyclinic.models.persistent import Persistent
 from polyclinic.models.rehearsal import DryRunOver, Rehearsed, Rehearsing
 from polyclinic.models.secrets import check_address, check_variable
+from polyclinic.stores.address import is_store
 
 MOST_AT_ONCE = 1024
 """Questions at a time to an endpoint that is adapted to, over all processes of a run."""
@@ -187,7 +188,8 @@ async def open_session(
     """Opens language models, each once, and what is kept of their answers, as long as they are needed.
 
     The journal is the file that keeps every answer, for runs of the same name, and what was asked, unless `prompts` is
-    False; each of several processes has a file of its own beside it, and the `share` of the limits that is its own.
+    False; each of several processes has a file of its own beside it, and the `share` of the limits that is its own. It
+    may be a database's address (`postgresql://...`), which all of them share.
     With `batches`, the file of their ids, direct/ models are asked by batches, and what becomes of those is `report`ed.
     The seed is that of the pauses between requests, and of what a local model draws. A name or a file that cannot be
     used is a `UserError`.
@@ -229,7 +231,9 @@ async def open_session(
                 continue
             models[name] = _one_of([await stack.enter_async_context(door) for door in doors], addresses)
         kept = None
-        if journal is not None:
+        if journal is not None and is_store(journal):
+            kept = await stack.enter_async_context(Journal(journal, run=run, prompts=prompts))
+        elif journal is not None:
             whole, journal = Path(journal), Path(journal)
             if share.of > 1:
                 journal = part_of(whole, share)

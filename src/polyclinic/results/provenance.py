@@ -18,6 +18,8 @@ from polyclinic import __version__
 from polyclinic.models.ledger import Ledger, Line
 from polyclinic.models.model_file import NOTHING_SAID, ModelFile
 from polyclinic.results.folder import AskedModel, CallSum, DataFile, ServerSum
+from polyclinic.stores.address import is_store
+from polyclinic.stores.address import shown as store_shown
 
 _PACKAGES = ("inspect-ai", "numpy", "nltk", "rjieba", "tantivy", "wordllama")
 """What results may depend on, where it is installed."""
@@ -56,7 +58,7 @@ def without_secrets(value: Any, name: str = "") -> Any:
         return value
     if _SECRET.search(name.lower()):
         return _HIDDEN
-    return open_text(value)
+    return store_shown(value) if is_store(value) else open_text(value)
 
 
 def command_words(words: Iterable[str]) -> list[str]:

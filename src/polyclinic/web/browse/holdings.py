@@ -11,7 +11,7 @@ import msgspec
 
 from polyclinic.errors import UserError
 from polyclinic.hospital.record.run_file import RUN
-from polyclinic.models.journal import APPLICATION
+from polyclinic.models.journal_file import APPLICATION
 from polyclinic.results.folder import RECORD
 
 Holds = Literal["evaluation", "hospital", "learning", "recording", "journal"]

@@ -1,0 +1,1 @@
+"""Databases that several machines share, beside the SQLite files that everything is kept in otherwise."""

@@ -1,0 +1,98 @@
+"""Where a store is: `postgresql://USER@HOST:PORT/DATABASE?schema=NAME`, as libpq has it, and the schema is ours.
+
+An address may hold a password. It is never said again: what is printed and kept is `StoreAddress.shown`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import partial
+from typing import NamedTuple
+from urllib.parse import parse_qsl, quote, unquote, urlencode
+
+from polyclinic.errors import UserError
+
+SCHEMA = "polyclinic"
+"""The schema of the database in which everything is, unless the address names another."""
+
+_SCHEMES = ("postgresql://", "postgres://")
+_HOST = r"(?:\[[0-9A-Fa-f:.%]+\]|[^/?#@:,\[\]]*)(?::\d*)?"
+_ADDRESS = re.compile(
+    rf"postgres(?:ql)?://(?:(?P<user>[^@/?#]*)@)?(?P<host>{_HOST}(?:,{_HOST})*)(?:/(?P<base>[^?#@/]*))?"
+)
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_SECRETS = ("password", "sslpassword")
+_HIDDEN = "***"
+_WITH_PASSWORD = re.compile(r"(postgres(?:ql)?://[^\s:@]*):\S*@")
+
+
+class StoreAddress(NamedTuple):
+    """An address, taken apart.
+
+    Attributes:
+        conninfo: what libpq is told; it may hold a password.
+        schema: the name of the schema.
+        shown: what may be printed and kept.
+    """
+
+    conninfo: str
+    schema: str
+    shown: str
+
+    def without_secrets(self, text: str) -> str:
+        """Returns what a server or a library said, without the passwords that may stand in it."""
+        _, _, query = self.conninfo.partition("?")
+        found = _ADDRESS.match(self.conninfo)
+        user = found["user"] or "" if found is not None else ""
+        secrets = {user.partition(":")[2], *(value for name, value in parse_qsl(query) if name in _SECRETS)}
+        secrets |= {form(secret) for secret in secrets for form in (unquote, partial(quote, safe=""))} | {
+            os.environ.get("PGPASSWORD", "")
+        }
+        for secret in sorted(filter(None, secrets), key=len, reverse=True):
+            text = text.replace(secret, _HIDDEN)
+        return text
+
+
+def is_store(text: object) -> bool:
+    """Whether this names a database, and no file."""
+    return isinstance(text, str) and text.startswith(_SCHEMES)
+
+
+def read_address(text: str) -> StoreAddress:
+    """Takes an address apart.
+
+    Raises:
+        UserError: it is none; it is not said again, as a password may stand in it.
+    """
+    whole, _, fragment = text.partition("#")
+    address, _, query = whole.partition("?")
+    found = _ADDRESS.fullmatch(address)
+    # A sign that stands where it may not is one of a password, which would be taken for a part of the address.
+    if found is None or fragment or "@" in query:
+        signs = "signs such as @ / ? # in a password are written %40 %2F %3F %23"
+        raise UserError(f"--store needs the address of a database, postgresql://USER@HOST:PORT/DATABASE; {signs}")
+    said = parse_qsl(query, keep_blank_values=True)
+    schema = next((value for name, value in said if name == "schema"), SCHEMA)
+    if not _NAME.fullmatch(schema):
+        raise UserError(f"--store ?schema={schema}: a schema is named in small letters, digits and _, at most 63")
+    rest = urlencode([(name, value) for name, value in said if name != "schema"])
+    where = f"postgresql://{found['host']}/{found['base'] or ''}"
+    return StoreAddress(
+        conninfo=f"{address}?{rest}" if rest else address,
+        schema=schema,
+        shown=where if schema == SCHEMA else f"{where}?schema={schema}",
+    )
+
+
+def without_passwords(text: str) -> str:
+    """Returns a text in which no address of a database has a password."""
+    return _WITH_PASSWORD.sub(rf"\1:{_HIDDEN}@", text)
+
+
+def shown(text: str) -> str:
+    """Returns what may be printed and kept of an address, of one that cannot be read too."""
+    try:
+        return read_address(text).shown
+    except UserError:
+        return "postgresql://(not kept)"

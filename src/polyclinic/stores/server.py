@@ -1,0 +1,206 @@
+"""A connection to a PostgreSQL server: opened with one clear line where that fails, and opened again where it is lost.
+
+Everything of ours is in one schema, whose table `store` says in which format. Whoever may not make the schema is told
+what to ask for.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from polyclinic.errors import BadInput, MissingExtra, UserError
+from polyclinic.stores.address import StoreAddress
+from polyclinic.stores.tables import FORMAT, TABLES
+
+if TYPE_CHECKING:
+    import psycopg
+
+Connection = Any
+"""A psycopg.Connection: without the extra there is none."""
+
+T = TypeVar("T")
+
+PATIENCE = 120.0
+"""Seconds in which a server that went away may come back."""
+
+_LAST_WORDS = 10.0
+"""So many of them where nobody waits any more but the last rows."""
+
+_CONNECT = 5  # seconds for a server to let us in, unless the address says otherwise
+_LONGEST_PAUSE = 5.0
+_LOCK = 0x706F6C79
+_LOG = logging.getLogger("polyclinic.stores")
+
+_ALIVE: dict[str, object] = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+    "application_name": "polyclinic",
+}
+"""A server that is gone without a word is noticed within half a minute."""
+
+_COMES_BACK = frozenset(("57P01", "57P02", "57P03", "53300", "40001", "40P01", "25006"))
+"""Codes of what passes: shut down, crashed, starting, too many clients, two that met, a copy not in charge yet."""
+
+
+def library() -> Any:
+    """Returns psycopg.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    try:
+        import psycopg  # noqa: PLC0415 - an extra, and slow to import
+    except ImportError:
+        raise MissingExtra("what reaches PostgreSQL is not installed: pip install 'polyclinic[postgres]'") from None
+    return psycopg
+
+
+class Server:
+    """One connection, used by one thread; connected when it is first needed, and again when it was lost."""
+
+    def __init__(self, address: StoreAddress) -> None:
+        self.address = address
+        self._psycopg = library()
+        self._connection: Connection = None
+        self._leaving = threading.Event()
+
+    def open(self, *, make: bool) -> None:
+        """Connects, once, and looks whether the store is one that we know.
+
+        Args:
+            make: makes the schema and its tables where there are none.
+
+        Raises:
+            BadInput: nobody is there, we are not let in, the store is in another format, or it is not there.
+        """
+        try:
+            _prepare(self._connect(), self.address, self._psycopg.errors, make=make)
+        except self._psycopg.Error as error:
+            self.close()
+            raise self._named(error) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def statement(self, text: str) -> str:
+        """Returns a statement with the schema's name where {s} stands."""
+        return text.replace("{s}", self.address.schema)
+
+    def together(self, work: Callable[[Connection], T]) -> T:
+        """Does something with the connection in one transaction, again where the connection was lost meanwhile.
+
+        Raises:
+            BadInput: the server did not come back, or refuses it.
+        """
+
+        def whole(connection: Connection) -> T:
+            with connection.transaction():
+                return work(connection)
+
+        return self.alone(whole)
+
+    def alone(self, work: Callable[[Connection], T]) -> T:
+        """As `together`, where there is but one statement."""
+        latest, pause = None, 0.1
+        while True:
+            try:
+                return work(self._connect())
+            except self._psycopg.Error as error:
+                if not self._passes(error):
+                    raise self._named(error) from None
+                now = time.monotonic()
+                if latest is None:
+                    latest = now + PATIENCE
+                    _LOG.warning("%s is away; trying again for %.0f s", self.address.shown, PATIENCE)
+                if self._leaving.is_set():
+                    latest = min(latest, now + _LAST_WORDS)
+                if now + pause > latest:
+                    raise self._named(error) from None
+                time.sleep(pause) if self._leaving.is_set() else self._leaving.wait(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def leave(self) -> None:
+        """Says, from another thread, that nobody waits for long any more."""
+        self._leaving.set()
+
+    def close(self) -> None:
+        """Ends the connection."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _connect(self) -> Connection:
+        if self._connection is None or self._connection.closed:
+            try:
+                told = self._psycopg.conninfo.conninfo_to_dict(self.address.conninfo)
+            except self._psycopg.ProgrammingError:
+                # libpq would say what it cannot read, and that may be a password.
+                needed = "postgresql://USER@HOST:PORT/DATABASE?NAME=VALUE, with names that libpq knows"
+                raise UserError(f"--store is no address that PostgreSQL's library can read; it is {needed}") from None
+            if "PGCONNECT_TIMEOUT" not in os.environ and "service" not in told:
+                told.setdefault("connect_timeout", _CONNECT)
+            # Without prepared statements, so that a pool of connections may stand in between.
+            self._connection = self._psycopg.connect(**{**_ALIVE, **told}, autocommit=True, prepare_threshold=None)
+        return self._connection
+
+    def _passes(self, error: psycopg.Error) -> bool:
+        if error.sqlstate in _COMES_BACK:
+            return True
+        lost = self._connection is None or self._connection.closed
+        return lost and isinstance(error, self._psycopg.OperationalError)
+
+    def _named(self, error: psycopg.Error) -> BadInput:
+        """Returns what the server or the library says, in one line and without a password."""
+        said = " ".join(self.address.without_secrets(str(error)).split())
+        return BadInput(f"{self.address.shown}: {said}")
+
+
+def _prepare(connection: Connection, address: StoreAddress, errors: Any, *, make: bool) -> None:
+    schema = address.schema
+    try:
+        with connection.transaction():
+            found = _format(connection, schema)
+            if found is None and make:
+                found = _make(connection, schema)
+    except errors.InsufficientPrivilege:
+        user = connection.info.user
+        raise BadInput(
+            f"{address.shown}: {user} may not make or use the schema {schema} there; whoever owns the database lets "
+            f"them: CREATE SCHEMA {schema} AUTHORIZATION {user}, or name another with ?schema=NAME"
+        ) from None
+    if found is None:
+        raise BadInput(f"{address.shown}: there is no store; a run with --store makes one")
+    if found != str(FORMAT):
+        raise BadInput(
+            f"{address.shown}: a store in format {found}; this polyclinic keeps format {FORMAT}: name another schema "
+            "with ?schema=NAME, or use the version that made it"
+        )
+
+
+def _format(connection: Connection, schema: str) -> str | None:
+    """Returns the format in which the store is, None where there is none."""
+    there = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{schema}.store",)).fetchone()[0]
+    if not there:
+        return None
+    row = connection.execute(f"SELECT value FROM {schema}.store WHERE name = 'format'").fetchone()  # noqa: S608
+    return "?" if row is None else str(row[0])
+
+
+def _make(connection: Connection, schema: str) -> str:
+    # Of several that open a new store at once, one makes it.
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+    if (found := _format(connection, schema)) is not None:
+        return found
+    if not connection.execute("SELECT count(*) FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone()[0]:
+        connection.execute(f"CREATE SCHEMA {schema}")
+    for table in TABLES:
+        connection.execute(table.replace("{s}", schema))
+    connection.execute(f"INSERT INTO {schema}.store VALUES ('format', %s)", (str(FORMAT),))  # noqa: S608
+    return str(FORMAT)

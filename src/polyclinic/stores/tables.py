@@ -1,0 +1,25 @@
+"""The tables of a store.
+
+Texts that we read back are bytes or JSON: PostgreSQL's texts take no NUL. Those that stand beside them for people who
+look, as `plain` writes them, are not read back.
+"""
+
+from __future__ import annotations
+
+FORMAT = 1
+"""Number of the format; another is refused by name."""
+
+TABLES = (
+    "CREATE TABLE {s}.store (name text PRIMARY KEY, value text NOT NULL)",
+    # A journal's rows, known by a digest of run, episode, request and which of the equal requests it is.
+    "CREATE TABLE {s}.calls (id bytea PRIMARY KEY, run text NOT NULL, episode text NOT NULL, request bytea NOT NULL, "
+    "k integer NOT NULL, purpose text NOT NULL, reply bytea NOT NULL, stored timestamptz NOT NULL DEFAULT now())",
+    "CREATE TABLE {s}.messages (id bytea PRIMARY KEY, message bytea NOT NULL)",
+    "CREATE TABLE {s}.prompts (request bytea PRIMARY KEY, model text NOT NULL, role text NOT NULL, "
+    "messages bytea NOT NULL, answer text NOT NULL)",
+)
+
+
+def plain(text: str) -> str:
+    """Returns a text as PostgreSQL takes it."""
+    return text.replace("\x00", "␀").encode("utf-8", "backslashreplace").decode()

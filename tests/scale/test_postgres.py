@@ -1,0 +1,160 @@
+"""What several machines share, in a file and in a PostgreSQL server of the test's own: the same comes of both."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from polyclinic.testing.postgres import PASSWORD, PostgresProcess, postgres_programs
+from polyclinic.testing.process import EndpointProcess
+
+psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'polyclinic[postgres]'")
+pytestmark = pytest.mark.skipif(postgres_programs() is None, reason="no PostgreSQL: pip install pgserver, or Debian's")
+
+_COMMAND = [sys.executable, "-m", "polyclinic"]
+
+
+@pytest.fixture(scope="session")
+def server():
+    with PostgresProcess() as server:
+        yield server
+
+
+@pytest.fixture
+def base(server):
+    """A database of the test's own."""
+    name = f"t{time.monotonic_ns()}"
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return server.url_with(PASSWORD, database=name)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def kept(request, tmp_path):
+    """The options that keep answers in the one or the other."""
+    if request.param == "sqlite":
+        return ["--journal", tmp_path / "journal"]
+    return ["--store", request.getfixturevalue("base")]
+
+
+def rows(folder):
+    return [{**json.loads(line), "seconds": 0} for line in (folder / "items.jsonl").read_text().splitlines()]
+
+
+def exam(endpoint, *more):
+    return ["eval", "medqa", "--questions", "shipped", "--model", "direct/x", "--base-url", endpoint.url, *more]
+
+
+def requests(endpoint):
+    return endpoint.counters()["requests"]
+
+
+def test_a_second_command_asks_nothing_and_has_the_same(kept, run, tmp_path):
+    with EndpointProcess(seed=1) as endpoint:
+        run(*exam(endpoint, *kept, "--out", tmp_path / "first"))
+        asked = requests(endpoint)
+        run(*exam(endpoint, *kept, "--out", tmp_path / "second"))
+        assert requests(endpoint) == asked > 2
+    assert rows(tmp_path / "first") == rows(tmp_path / "second")
+
+
+def test_both_keep_the_same(base, run, tmp_path):
+    with EndpointProcess(seed=1) as endpoint:
+        run(*exam(endpoint, "--journal", tmp_path / "j", "--out", tmp_path / "file"))
+        run(*exam(endpoint, "--store", base, "--out", tmp_path / "store"))
+    assert rows(tmp_path / "file") == rows(tmp_path / "store")
+
+
+def test_after_a_kill_what_was_answered_is_not_asked_again(kept, run, tmp_path):
+    places = 2
+    more = [*kept, "--concurrency", str(places), "--method", "self_consistency"]
+    with EndpointProcess(seed=1, latency=0.05) as endpoint:
+        words = [*_COMMAND, *map(str, exam(endpoint, *more))]
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while requests(endpoint) < 15:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        before = requests(endpoint)
+        run(*exam(endpoint, *more, "--out", tmp_path / "resumed"))
+        again = requests(endpoint)
+    with EndpointProcess(seed=1) as endpoint:
+        run(*exam(endpoint, "--method", "self_consistency", "--out", tmp_path / "whole"))
+        whole = requests(endpoint)
+    assert before < whole
+    assert again - whole <= places
+    assert rows(tmp_path / "resumed") == rows(tmp_path / "whole")
+
+
+def test_two_commands_at_once_share_one_store(base, tmp_path):
+    with EndpointProcess(seed=1, latency=0.05) as endpoint:
+        more = ["--store", base, "--concurrency", "2", "--method", "self_consistency", "--out"]
+        both = [
+            subprocess.Popen([*_COMMAND, *map(str, exam(endpoint, *more, tmp_path / name))], stdout=subprocess.DEVNULL)
+            for name in ("one", "two")
+        ]
+        assert [process.wait(timeout=120) for process in both] == [0, 0]
+    assert [row["values"] for row in rows(tmp_path / "one")] == [row["values"] for row in rows(tmp_path / "two")]
+
+
+@pytest.mark.parametrize("how", ["fast", "immediate"])
+def test_a_server_that_goes_away_in_the_middle_loses_nothing(how, run, tmp_path):
+    with PostgresProcess(durable=True) as server, EndpointProcess(seed=1, latency=0.05) as endpoint:
+        more = ["--store", server.url, "--concurrency", "2", "--method", "self_consistency", "--out"]
+        words = [*_COMMAND, *map(str, exam(endpoint, *more, tmp_path / "came"))]
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+        while requests(endpoint) < 15:
+            time.sleep(0.02)
+        server.stop(how)
+        time.sleep(0.5)
+        server.start()
+        assert process.wait(timeout=120) == 0
+        asked = requests(endpoint)
+        run(*exam(endpoint, *more, tmp_path / "again"))
+        assert requests(endpoint) == asked
+    assert rows(tmp_path / "came") == rows(tmp_path / "again")
+
+
+def test_bad_input_is_one_line_without_the_password(server, base, run, monkeypatch):
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    with psycopg.connect(base, autocommit=True) as connection:
+        connection.execute("CREATE ROLE poor LOGIN PASSWORD 'pauper'")
+        connection.execute("CREATE SCHEMA later; CREATE TABLE later.store (name text, value text)")
+        connection.execute("INSERT INTO later.store VALUES ('format', '99')")
+    database = base.rpartition("/")[2]
+    for url, needed in {
+        server.url_with("wrong-one"): "authentication failed",
+        server.url_with(PASSWORD, database="nowhere"): 'database "nowhere" does not exist',
+        f"postgresql://u:wrong-one@127.0.0.1:1/{database}": "onnection refused",
+        "postgresql://u:wrong-one@127.0.0.1:port/d": "needs the address",
+        "mysql://u:wrong-one@host/d": "needs the address of a database",
+        server.url_with("pauper", user="poor", database=database): "may not make or use the schema polyclinic",
+        f"{base}?schema=later": "a store in format 99",
+    }.items():
+        came = run("eval", "medqa", "--questions", "shipped", "--model", "made-up", "--store", url, code=2)
+        line = came.stderr.strip()
+        assert needed in line and "\n" not in line, url
+        assert not [secret for secret in ("wrong-one", "pauper", PASSWORD) if secret in line], url
+
+
+def test_texts_that_postgresql_refuses(base, run, tmp_path):
+    questions = tmp_path / "q.jsonl"
+    one = {"question": "Is a \u0000 cough a symptom?", "options": {"A": "yes", "B": "no"}, "answer_idx": "A"}
+    questions.write_text(json.dumps({**one, "id": "a\u0000b"}) + "\n")
+    fields = "id=id,question=question,options=options,answer=answer_idx"
+    with EndpointProcess(seed=1) as endpoint:
+        for name in ("one", "two"):
+            run("eval", "exam", "--questions", questions, "--fields", fields, "--model", "direct/x", "--base-url",
+                endpoint.url, "--store", base, "--out", tmp_path / name)  # fmt: skip
+        assert requests(endpoint) == 1
+    assert rows(tmp_path / "one") == rows(tmp_path / "two")
+
+
+def test_no_password_is_kept(base, run, tmp_path):
+    run("eval", "medqa", "--questions", "shipped", "--model", "made-up", "--store", base, "--out", tmp_path / "out")
+    held = b"".join(path.read_bytes() for path in (tmp_path / "out").iterdir())
+    assert b"postgresql://127.0.0.1" in held
+    assert PASSWORD.encode() not in held and base.encode() not in held

@@ -1,0 +1,53 @@
+"""Addresses of stores, taken apart; no password is said again."""
+
+import pytest
+
+from polyclinic.errors import UserError
+from polyclinic.results.provenance import command_words, without_secrets
+from polyclinic.stores.address import is_store, read_address, shown, without_passwords
+
+SECRET = "p%2Fw"
+
+
+def test_addresses_and_what_is_shown_of_them():
+    for text, conninfo, schema, told in [
+        ("postgresql://h/d", "postgresql://h/d", "polyclinic", "postgresql://h/d"),
+        ("postgres://u:p%2Fw@h:5/d?schema=a_1", "postgres://u:p%2Fw@h:5/d", "a_1", "postgresql://h:5/d?schema=a_1"),
+        ("postgresql://u@h,h2/d?sslmode=require", "postgresql://u@h,h2/d?sslmode=require", "polyclinic",
+         "postgresql://h,h2/d"),
+        ("postgresql:///d?host=/tmp/x&password=p%2Fw", "postgresql:///d?host=%2Ftmp%2Fx&password=p%2Fw", "polyclinic",
+         "postgresql:///d"),
+    ]:  # fmt: skip
+        found = read_address(text)
+        assert found == (conninfo, schema, told), text
+        assert shown(text) == told
+        if "p%2Fw" in text:
+            assert found.without_secrets("said p/w and p%2Fw") == "said *** and ***"
+    assert is_store("postgresql://h/d") and not is_store("folder/postgresql") and not is_store(None)
+
+
+def test_what_is_none_is_refused_and_not_said_again(monkeypatch):
+    for text in (
+        "postgresql://u:p%2Fw@h/d?schema=Ä",
+        "mysql://u:p%2Fw@h/d",
+        "postgresql://u:p%2Fw#x@h/d",
+        "postgresql://u:p%2Fw/x@h/d",
+        "postgresql://u:p%2Fw?x@h/d",
+        "postgresql://u:12?p%2Fw@h/d",
+        "postgresql://h:p%2Fw/d",
+    ):
+        with pytest.raises(UserError) as told:
+            read_address(text)
+        assert SECRET not in str(told.value), text
+        assert SECRET not in shown(text)
+
+    monkeypatch.setenv("PGPASSWORD", "quite secret")
+    assert read_address("postgresql://h/d").without_secrets("quite secret") == "***"
+
+
+def test_no_password_gets_into_results_or_errors():
+    url = f"postgresql://u:{SECRET},x@h/d?schema=s"
+    clean = "postgresql://h/d?schema=s"
+    assert command_words(["eval", "--store", url, f"--store={url}"]) == ["eval", "--store", clean, f"--store={clean}"]
+    assert without_secrets({"store": url}) == {"store": clean}
+    assert without_passwords(f'Unknown option: "{url}"') == f'Unknown option: "postgresql://u:***@h/d?schema=s"'
