@@ -52,7 +52,8 @@ test-browser: $(DEV) $(BROWSER)
 # What needs a cluster or a server of databases beside it; each test is skipped by name where that is not installed.
 SCALE := .venv/.scale
 $(SCALE): pyproject.toml | $(DEV)
-	@$(BIN)/python .ci/install.py --editable '.[ray]' && touch $@ || echo "The tests on a cluster will be skipped." >&2
+	@$(BIN)/python .ci/install.py --editable '.[ray,postgres]' && touch $@ || echo "The tests on a cluster and with PostgreSQL will be skipped." >&2
+	@$(BIN)/python .ci/install.py pgserver || true  # else Debian's PostgreSQL, where it is
 
 test-scale: $(DEV) $(SCALE)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 0 -rs tests/scale

@@ -50,4 +50,4 @@ def test_no_password_gets_into_results_or_errors():
     clean = "postgresql://h/d?schema=s"
     assert command_words(["eval", "--store", url, f"--store={url}"]) == ["eval", "--store", clean, f"--store={clean}"]
     assert without_secrets({"store": url}) == {"store": clean}
-    assert without_passwords(f'Unknown option: "{url}"') == f'Unknown option: "postgresql://u:***@h/d?schema=s"'
+    assert without_passwords(f'Unknown option: "{url}"') == 'Unknown option: "postgresql://u:***@h/d?schema=s"'

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from polyclinic.errors import Broken, EndpointError
 from polyclinic.models import wire
 from polyclinic.models.direct import Direct
-from polyclinic.models.journal import Journal, Key, StoredReply
+from polyclinic.models.journal import Journal, StoredReply
+from polyclinic.models.journal_file import Key
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Usage
 from polyclinic.models.retry import Fault

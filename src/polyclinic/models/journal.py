@@ -25,8 +25,7 @@ import msgspec
 from polyclinic.errors import BadInput, CutOff, ModelError, Refused, UnreadableReply
 from polyclinic.models.answers import Completion, read
 from polyclinic.models.door import SENT
-from polyclinic.models.journal_file import JournalFile
-from polyclinic.models.journal_file import Key as Key
+from polyclinic.models.journal_file import JournalFile, Key
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Usage, Wrapper
 from polyclinic.models.prompts import KeptPrompts, PromptRow
 from polyclinic.models.schema import form_of

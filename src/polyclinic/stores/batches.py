@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Generic, TypeVar
 
-from polyclinic.stores.server import Server
+from polyclinic.stores.server import StoreServer
 
 Item = TypeVar("Item")
 Came = TypeVar("Came")
@@ -18,7 +18,7 @@ _Asked = tuple[Item, asyncio.AbstractEventLoop, asyncio.Future[Came]]
 _TOGETHER = 5_000  # at once, at most
 
 
-class Batches(Generic[Item, Came]):
+class StoreBatches(Generic[Item, Came]):
     """What is asked while the server works on one batch makes up the next.
 
     After a failure everybody gets that failure, so that nobody hangs.
@@ -29,7 +29,7 @@ class Batches(Generic[Item, Came]):
         name: of the thread.
     """
 
-    def __init__(self, server: Server, work: Callable[[Sequence[Item]], Sequence[Came]], *, name: str) -> None:
+    def __init__(self, server: StoreServer, work: Callable[[Sequence[Item]], Sequence[Came]], *, name: str) -> None:
         self._server, self._work = server, work
         self._items: queue.SimpleQueue[_Asked[Item, Came] | None] = queue.SimpleQueue()
         self._error: Exception | None = None

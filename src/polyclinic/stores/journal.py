@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from polyclinic.stores.address import StoreAddress
-from polyclinic.stores.batches import Batches
-from polyclinic.stores.server import Connection, Server
+from polyclinic.stores.batches import StoreBatches
+from polyclinic.stores.server import Connection, StoreServer
 from polyclinic.stores.tables import plain
 
 Row = tuple[str, tuple[Any, ...]]
@@ -39,12 +39,12 @@ class StoreJournal:
 
     goes_on = True
 
-    def __init__(self, reading: Server, writing: Server, run: str) -> None:
+    def __init__(self, reading: StoreServer, writing: StoreServer, run: str) -> None:
         self._run, self._server = run, writing
-        self._lookups: Batches[Sequence[bytes], dict[bytes, bytes]] = Batches(
+        self._lookups: StoreBatches[Sequence[bytes], dict[bytes, bytes]] = StoreBatches(
             reading, lambda wanted: _find(reading, wanted), name="polyclinic-store-reader"
         )
-        self._writes: Batches[Sequence[Row], bytes | None] = Batches(
+        self._writes: StoreBatches[Sequence[Row], bytes | None] = StoreBatches(
             writing, lambda rows: _write(writing, rows), name="polyclinic-store-writer"
         )
 
@@ -71,7 +71,7 @@ async def open_store_journal(address: StoreAddress, run: str) -> StoreJournal:
         BadInput: it cannot be reached or used.
         MissingExtra: what reaches it is not installed.
     """
-    reading, writing = Server(address), Server(address)
+    reading, writing = StoreServer(address), StoreServer(address)
     await asyncio.to_thread(writing.open, make=True)
     return StoreJournal(reading, writing, run)
 
@@ -90,14 +90,14 @@ def _as_stored(row: Row) -> Row:
     return table, tuple(plain(value) if isinstance(value, str) else value for value in values)
 
 
-def _find(server: Server, wanted: Sequence[Sequence[bytes]]) -> list[dict[bytes, bytes]]:
+def _find(server: StoreServer, wanted: Sequence[Sequence[bytes]]) -> list[dict[bytes, bytes]]:
     every = list({id for some in wanted for id in some})
     sql = server.statement(_FIND)
     found = dict(server.alone(lambda connection: connection.execute(sql, (every,), binary=True).fetchall()))
     return [{id: found[id] for id in some if id in found} for some in wanted]
 
 
-def _write(server: Server, batch: Sequence[Sequence[Row]]) -> list[bytes | None]:
+def _write(server: StoreServer, batch: Sequence[Sequence[Row]]) -> list[bytes | None]:
     by_table: dict[str, dict[bytes, tuple[Any, ...]]] = {table: {} for table in _INSERTS}
     for rows in batch:
         for table, values in rows:
@@ -107,7 +107,7 @@ def _write(server: Server, batch: Sequence[Sequence[Row]]) -> list[bytes | None]
 
 
 def _insert(
-    server: Server, connection: Connection, by_table: dict[str, dict[bytes, tuple[Any, ...]]]
+    server: StoreServer, connection: Connection, by_table: dict[str, dict[bytes, tuple[Any, ...]]]
 ) -> dict[bytes, bytes]:
     """Inserts rows; returns the answers that stood where one was to be put, and are other ones."""
     stood: dict[bytes, bytes] = {}

@@ -62,7 +62,7 @@ def library() -> Any:
     return psycopg
 
 
-class Server:
+class StoreServer:
     """One connection, used by one thread; connected when it is first needed, and again when it was lost."""
 
     def __init__(self, address: StoreAddress) -> None:

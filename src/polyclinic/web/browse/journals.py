@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.models.journal import Key, read_stored
+from polyclinic.models.journal import read_stored
+from polyclinic.models.journal_file import Key
 from polyclinic.models.prompts import AskedPrompt, read_prompts
 from polyclinic.sqlite_file import read_errors
 
