@@ -1,4 +1,4 @@
-# Nine words: demo, quick, test, test-browser, test-scale, check, bench, docs, frontend. Each makes the environment it needs in .venv first; a second call is quick.
+# Nine words: demo, quick, test, test-browser, test-cluster, check, bench, docs, frontend. Each makes the environment it needs in .venv first; a second call is quick.
 PYTHON ?= python3
 BIN := .venv/bin
 CORE := .venv/.core
@@ -6,7 +6,7 @@ DEV := .venv/.dev
 CACHE := $(CURDIR)/.venv/cache
 WEIGHTS := .venv/.weights
 
-.PHONY: demo quick test test-browser test-scale check bench docs frontend clean
+.PHONY: demo quick test test-browser test-cluster check bench docs frontend clean
 .DEFAULT_GOAL := demo
 
 .venv/.python:
@@ -50,12 +50,16 @@ test-browser: $(DEV) $(BROWSER)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 0 -rs tests/browser
 
 # What needs a cluster or a server of databases beside it; each test is skipped by name where that is not installed.
-SCALE := .venv/.scale
-$(SCALE): pyproject.toml | $(DEV)
-	@$(BIN)/python .ci/install.py --editable '.[ray,postgres]' && touch $@ || echo "The tests on a cluster and with PostgreSQL will be skipped." >&2
+RAY := .venv/.ray
+$(RAY): pyproject.toml | $(DEV)
+	@$(BIN)/python .ci/install.py --editable '.[ray]' && touch $@ || echo "The tests on a Ray cluster will be skipped." >&2
+
+POSTGRES := .venv/.postgres
+$(POSTGRES): pyproject.toml | $(DEV)
+	@$(BIN)/python .ci/install.py --editable '.[postgres]' && touch $@ || echo "The tests with PostgreSQL will be skipped." >&2
 	@$(BIN)/python .ci/install.py pgserver || true  # else Debian's PostgreSQL, where it is
 
-test-scale: $(DEV) $(SCALE)
+test-cluster: $(DEV) $(RAY) $(POSTGRES)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 0 -rs tests/scale
 
 check: $(DEV)

@@ -14,7 +14,6 @@ import contextlib
 import json
 import os
 import random
-import shutil
 import signal
 import socket
 import subprocess
@@ -27,6 +26,8 @@ from polyclinic.testing.process import EndpointProcess
 
 BAR = 1.15  # of the time of two local processes
 PARTS = 8
+AT_ONCE = 8
+ENVIRONMENT = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
 TOWN = ("--residents", "600", "--days", "3")
 EVERY = ("replicas", "parts", "kills")
 
@@ -44,26 +45,40 @@ def run(*given):
             {"replicas": _replicas, "parts": _parts, "kills": _kills}[what](scratch, options)
 
 
-@contextlib.contextmanager
-def _cluster(processors):
-    """Two raylets, each of so many processors; yields the address of the client's server."""
-    ray, head, client = Path(sys.executable).with_name("ray"), _free(), _free()
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": _environment()}
-    common = ("--num-cpus", str(processors), "--disable-usage-stats")
-    start = [str(ray), "start"]
-    first = [*start, "--head", "--port", str(head), "--ray-client-server-port", str(client), *common]
-    try:
-        subprocess.run([*first, "--include-dashboard=false"], check=True, **quiet)
-        subprocess.run([*start, "--address", f"127.0.0.1:{head}", *common], check=True, **quiet)
-        yield f"ray://127.0.0.1:{client}"
-    finally:
-        subprocess.run([str(ray), "stop", "--force"], check=False, **quiet)
+class Nodes:
+    """Two raylets of this machine: `address` is that of the client's server at the first, the head."""
+
+    def __init__(self, processors):
+        # For those that this starts; nobody is let in but with a token otherwise, which lies in the user's home.
+        os.environ |= ENVIRONMENT
+        from ray.cluster_utils import Cluster
+
+        client = _free()
+        common = {"num_cpus": processors, "include_dashboard": False}
+        self.address = f"ray://127.0.0.1:{client}"
+        self._all = Cluster(True, head_node_args={"ray_client_server_port": client, **common})
+        try:
+            self._second = self._all.add_node(**common)
+        except BaseException:
+            self._all.shutdown()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._all.shutdown()
+
+    def kill_second(self):
+        (raylet,) = self._second.all_processes["raylet"]
+        raylet.process.kill()
+        raylet.process.wait()
 
 
 def _replicas(folder, options):
     took = {}
-    with _cluster(1) as address:
-        for where in ("processes:2", address):
+    with Nodes(1) as nodes:
+        for where in ("processes:2", nodes.address):
             began = time.monotonic()
             name = where.partition(":")[0]
             _call("run", *TOWN, "--replicas", options.replicas, "--out", folder / name, "--on", where, "--json")
@@ -78,63 +93,83 @@ def _replicas(folder, options):
 
 
 def _parts(folder, options):
-    items = {}
-    with _cluster(PARTS // 2) as address, EndpointProcess(latency=0.05, seed=1) as endpoint:
-        asked = []
-        for name, more in {"one": (), "parts": ("--on", address)}.items():
-            before = endpoint.counters()["requests"]
-            _call(*_evaluation(endpoint, options.cases), "--out", folder / name, *more)
-            asked.append(endpoint.counters()["requests"] - before)
-            items[name] = _items(folder / name)
-    same = "the same item by item" if items["one"] == items["parts"] else "ITEMS DIFFER"
+    with Nodes(PARTS // 2) as nodes, EndpointProcess(latency=0.05, seed=1) as endpoint:
+        same, *asked = in_parts(folder, nodes.address, endpoint, _evaluation(endpoint, options.cases))
+    same = "the same item by item" if same else "ITEMS DIFFER"
     print(
         f"{options.cases} visits in {PARTS} parts: {same}; requests {asked[0]} in one, {asked[1]} in parts", flush=True
     )
 
 
+def in_parts(folder, where, endpoint, words):
+    """Gives a command once in one and once in parts; returns whether the items are the same, and requests of both."""
+    items, asked = [], []
+    for name, more in {"one": (), "parts": ("--on", where)}.items():
+        before = endpoint.counters()["requests"]
+        _call(*words, "--out", folder / name, *more)
+        asked.append(endpoint.counters()["requests"] - before)
+        items.append(_items(folder / name))
+    return items[0] == items[1], *asked
+
+
 def _kills(folder, options):
-    with _cluster(1) as address, EndpointProcess(latency=0.3, seed=1) as endpoint:
-        _call(*_evaluation(endpoint, options.cases), "--out", folder / "whole")
-        whole, needed = _items(folder / "whole"), endpoint.counters()["requests"]
-        for victim in ("part", "command", "node"):
-            before = endpoint.counters()["requests"]
-            kept, out = folder / f"{victim}.sqlite", folder / victim
-            words = (*_evaluation(endpoint, options.cases), "--journal", kept, "--out", out, "--on", address)
-            process = subprocess.Popen(
-                _words(*words), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_environment()
-            )
-            while endpoint.counters()["requests"] < before + needed // 3 and process.poll() is None:
-                time.sleep(0.05)
-            _kill(victim, process)
-            error = process.communicate()[1].decode()
-            if victim == "command":
-                _wait_until_gone()
-                shutil.rmtree(out, ignore_errors=True)
-                _call(*words)
-            elif process.returncode:
-                print(f"  {error.strip().splitlines()[-1]}")
-            more = endpoint.counters()["requests"] - before - needed
-            same = "the same items" if out.is_dir() and _items(out) == whole else "ITEMS DIFFER"
-            print(f"kill -9 of the {victim}: {same}; {needed} requests are needed, {more} were made again", flush=True)
+    with EndpointProcess(latency=0.3, seed=1) as endpoint:
+        words = _evaluation(endpoint, options.cases)
+        _call(*words, "--out", folder / "whole")
+        needed = endpoint.counters()["requests"]
+        with Nodes(1) as nodes:
+            for victim in ("part", "command", "node"):
+                began = time.monotonic()
+                same, again = killed(victim, folder, nodes, endpoint, words, needed)
+                print(
+                    f"kill -9 of the {victim}: {'the same items' if same else 'ITEMS DIFFER'}; of {needed} requests "
+                    f"{again} were made again, {AT_ONCE} at most in flight; {time.monotonic() - began:.0f} s",
+                    flush=True,
+                )
 
 
-def _kill(victim, process):
+def killed(victim, folder, nodes, endpoint, words, needed):
+    """Gives a command in parts, and kills the process of one, the second node, or the command, which is given again.
+
+    Returns:
+        Whether the items are those in `folder / "whole"`, and how many more requests were made than are needed.
+    """
+    before, out = endpoint.counters()["requests"], folder / victim
+    words = (*words, "--journal", folder / f"{victim}.sqlite", "--out", out, "--on", nodes.address)
+    with subprocess.Popen(
+        _words(*words), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_environment()
+    ) as process:
+        while endpoint.counters()["requests"] < before + needed // 3 and process.poll() is None:
+            time.sleep(0.05)
+        if process.poll() is not None:
+            sys.exit(f"it ended before its {victim} was killed: {process.stderr.read().decode()}")
+        if victim == "command":
+            process.kill()
+        elif victim == "node":
+            nodes.kill_second()
+        else:
+            os.kill(_one_part(endpoint), signal.SIGKILL)
+        error = process.communicate()[1].decode()
     if victim == "command":
-        process.kill()
-        return
-    pattern = {"part": "polyclinic.cluster.child", "node": "raylet/raylet"}[victim]
-    found = []
-    while not found and process.poll() is None:
-        found = subprocess.run(["pgrep", "-f", pattern], capture_output=True, text=True, check=False).stdout.split()
-    if not found:
-        print(f"  the command ended before its {victim} could be killed")
-        return
-    # The second raylet is the node that is not the head.
-    os.kill(int(found[-1] if victim == "node" else found[0]), signal.SIGKILL)
+        _call(*words)
+    elif process.returncode:
+        sys.exit(error)
+    return _items(out) == _items(folder / "whole"), endpoint.counters()["requests"] - before - needed
+
+
+def _one_part(endpoint):
+    """Returns the process of a part, known by whom it asks."""
+    import psutil
+
+    while True:
+        for one in psutil.process_iter(["cmdline"]):
+            words = one.info["cmdline"] or ()
+            if "polyclinic.cluster.child" in words and endpoint.url in words:
+                return one.pid
 
 
 def _evaluation(endpoint, cases):
-    models = ("--doctor", "direct/x", "--base-url", endpoint.url, "--concurrency", "8")
+    models = ("--doctor", "direct/x", "--base-url", endpoint.url, "--concurrency", AT_ONCE)
     return ("eval", "aie", "--cases", "shipped", "--limit", cases, *models)
 
 
@@ -145,13 +180,6 @@ def _items(folder):
 
 def _hash(folder):
     return json.loads((folder / "summary.json").read_text())["log_hash"]
-
-
-def _wait_until_gone():
-    """Waits until the parts of a command that was killed have ended, as they do by themselves."""
-    while subprocess.run(["pgrep", "-f", "polyclinic.cluster.child"], capture_output=True, check=False).returncode == 0:
-        time.sleep(0.2)
-    time.sleep(1)
 
 
 def _words(*words):
@@ -165,7 +193,7 @@ def _call(*words):
 
 
 def _environment():
-    return {**os.environ, "RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
+    return {**os.environ, **ENVIRONMENT}
 
 
 def _free():

@@ -1,14 +1,21 @@
 """`--on`: what comes of a command in parts is what comes of it in one; what cannot be divided is said in one line."""
 
+import contextlib
 import io
 import json
+import shutil
 import tarfile
+from contextlib import asynccontextmanager
 
 import pytest
 
+from polyclinic.cli import spreading
 from polyclinic.cli.evolve_folder import made_here
-from polyclinic.cli.spreading import _unpack, value_of, without
+from polyclinic.cli.spreading import _unpack, in_parts, value_of, without
+from polyclinic.cluster.jobs import JobEnded
 from polyclinic.cluster.worker import JobWorker
+from polyclinic.errors import PlayFailure
+from polyclinic.models.journal_parts import JournalRow
 from polyclinic.testing.process import EndpointProcess
 
 TOWN = ("run", "--residents", "30", "--days", "1", "--json")
@@ -76,6 +83,62 @@ def test_a_practice_that_came_home_names_the_files_of_this_machine(tmp_path):
     home = json.loads((tmp_path / "evolve.json").read_text())
     assert (home["train"], home["test"]) == ("train", "test")
     assert home["endpoint"] == {"model_file": str(tmp_path / "models")}
+
+
+class Left:
+    """A site at which nothing is left to do, and something to be taken."""
+
+    name, ships, workers = "left", False, 2
+
+    def __init__(self, rows):
+        self.rows, self.begun, self.forgotten = rows, [], []
+
+    async def begin(self, job, answered):
+        self.begun.append((job, list(answered)))
+        return self
+
+    async def news(self):
+        return [JobEnded(0)]
+
+    async def release(self):
+        pass
+
+    async def left(self, kept):
+        return dict.fromkeys(["part 1 of 3", "seed 0", "seed 1", "seed 9"], self.rows)
+
+    async def forget(self, kept):
+        self.forgotten.append(kept)
+
+
+def test_a_command_that_was_killed_goes_on_from_what_its_workers_were_answered(tmp_path, monkeypatch):
+    row = JournalRow("calls", ("run", "episode", b"request", 0, "turn", b"reply"))
+    sites = []
+
+    @asynccontextmanager
+    async def opened(_name):
+        yield sites[-1]
+
+    monkeypatch.setattr(spreading, "open_site", opened)
+    journal, out = tmp_path / "j.sqlite", tmp_path / "runs"
+    evaluation = ["eval", "exam", "--on", "processes:2", "--journal", str(journal)]
+    runs = ["run", "--replicas", "2", "--on", "processes:2", "--out", str(out)]
+
+    def given(words):
+        sites.append(Left([row]))
+        with contextlib.suppress(PlayFailure), in_parts(words):
+            pass
+        return {job.name: answered for job, answered in sites[-1].begun}
+
+    assert given(evaluation) == {"part 1 of 2": [], "part 2 of 2": []}  # nothing of one whose journal is gone
+    assert given(evaluation) == {"part 1 of 2": [row], "part 2 of 2": [row]}
+    assert given(runs) == {"seed 0": [], "seed 1": []}
+    shutil.rmtree(out / "seed-1")
+    assert given(runs) == {"seed 0": [row], "seed 1": []}
+    names = {job.kept for site in sites for job, _ in site.begun}
+    assert len(names) == 2
+    assert names == {kept for site in sites for kept in site.forgotten}
+    assert given(evaluation[:-2])["part 1 of 2"] == []
+    assert (sites[-1].begun[0][0].kept, sites[-1].forgotten) == ("", [])
 
 
 def test_what_cannot_be_divided_is_said(complaint, tmp_path):

@@ -21,7 +21,7 @@ class Planned:
 
     def __init__(self, workers, **plans):
         self.workers, self.plans, self.begun, self.stopped = workers, plans, Counter(), []
-        self.given = []
+        self.given, self.released = [], []
         self.now = self.most = 0
 
     async def begin(self, job, answered):
@@ -52,6 +52,9 @@ class Under:
         self.site.stopped.append(self.name)
         return [f"{self.name} at the stop"]
 
+    async def release(self):
+        self.site.released.append(self.name)
+
 
 class Kept:
     def __init__(self):
@@ -81,6 +84,17 @@ async def test_all_are_done_once_no_more_at_a_time_than_there_are_workers():
     assert sorted(told) == [(name, 1, 2) for name in names]
 
 
+async def test_a_worker_forgets_its_job_when_all_of_it_is_stored():
+    site, kept, seen = Planned(1, a=[[AnswersCame(["one"]), OVER]]), Kept(), []
+
+    def ended(job, end):
+        seen.append((kept.answered(job), list(site.released)))
+
+    await run(site, "a", kept, ended=ended)
+    assert seen == [(["one"], [])]
+    assert site.released == ["a"]
+
+
 async def test_who_is_lost_is_followed_by_another_who_gets_what_was_answered():
     lost = [AnswersCame(["one"]), WorkerLost("gone")]
     site = Planned(2, a=[lost, [AnswersCame(["two"]), JobEnded(-9)], [OVER]], b=[[OVER]])
@@ -88,6 +102,7 @@ async def test_who_is_lost_is_followed_by_another_who_gets_what_was_answered():
     ends = await run(site, "ab", kept)
     assert {name: end.code for name, end in ends.items()} == {"a": 0, "b": 0}
     assert [rows for name, rows in site.given if name == "a"] == [[], ["one"], ["one", "two"]]
+    assert Counter(site.released) == {"a": 3, "b": 1}
 
 
 async def test_a_job_that_ends_all_its_workers_is_given_up():

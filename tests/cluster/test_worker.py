@@ -6,9 +6,11 @@ import time
 
 import pytest
 
-from polyclinic.cluster import worker
+from polyclinic.cluster import left, worker
 from polyclinic.cluster.jobs import AnswersCame, ClusterJob, Here, JobEnded
+from polyclinic.cluster.left import left_answers
 from polyclinic.cluster.worker import JobWorker
+from polyclinic.errors import UserError
 from polyclinic.models.journal_parts import JournalPart, JournalRow
 
 ROW = JournalRow("calls", ("run", "episode", b"request", 0, "turn", b"reply"))
@@ -33,6 +35,7 @@ def begun(tmp_path, monkeypatch):
     yield begin
     for one in workers:
         one.stop()
+        one.release()
 
 
 def heard_of(one):
@@ -51,6 +54,27 @@ def test_answers_progress_and_the_end_are_heard_of(begun):
     assert [(news.done, news.total) for news in heard if hasattr(news, "total")] == [(2, 5)]
     assert (heard[-1].code, heard[-1].said) == (1, "no such case")
     assert one.news() == []
+
+
+def test_news_are_waited_for(begun):
+    one = begun("import time; time.sleep(600)")
+    assert one.news(0.01) == []
+    with JournalPart(one._here / "j") as part:
+        part.add([ROW])
+    assert one.news(60) == [AnswersCame([ROW])]
+
+
+def test_what_a_job_of_a_command_was_answered_stays_until_it_is_released(begun, tmp_path, monkeypatch):
+    monkeypatch.setattr(left, "cache_folder", lambda: tmp_path)
+    one = begun("import time; time.sleep(600)", [ROW], kept="command")
+    with pytest.raises(UserError):
+        left_answers("command", 0)  # the process is there
+    one._process.kill()
+    assert left_answers("command", 60) == {"n": [ROW]}
+    heard_of(one)
+    assert left_answers("command", 0) == {"n": [ROW]}
+    one.release()
+    assert left_answers("command", 0) == {}
 
 
 def test_a_process_that_nobody_asks_about_is_ended(begun, monkeypatch):

@@ -1,47 +1,69 @@
-"""Parts of a command on a Ray cluster. `make test-scale` installs what this needs."""
+"""Parts of a command on a Ray cluster of two nodes. `make test-cluster` installs what this needs."""
 
-import json
 import socket
 
 import pytest
+from bench.cluster import AT_ONCE, Nodes, in_parts, killed
 
 from polyclinic.cluster import ray_cluster
 from polyclinic.cluster.opening import open_site
-from polyclinic.cluster.worker import JobWorker
 from polyclinic.errors import UserError
 from polyclinic.testing.process import EndpointProcess
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'polyclinic[ray]'")
 
-
-@pytest.fixture(autouse=True)
-def _no_token(monkeypatch):
-    """Each test has a home of its own, and Ray reads a token there once."""
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-
-
-def rows(folder):
-    return [{**json.loads(line), "seconds": 0} for line in (folder / "items.jsonl").read_text().splitlines()]
+EVALUATIONS = {
+    "exam": ("eval", "exam", "--questions", "shipped", "--model"),
+    "aie": ("eval", "aie", "--cases", "shipped", "--limit", 6, "--doctor"),
+    "mvme": ("eval", "mvme", "--cases", "shipped", "--limit", 3, "--doctor"),
+}
 
 
-def test_an_evaluation_on_a_cluster_is_the_same_and_asks_as_often(run, tmp_path):
-    with EndpointProcess(seed=1) as endpoint:
-        asked = ["eval", "exam", "--questions", "shipped", "--model", "direct/x", "--base-url", endpoint.url]
-        came = []
-        for name, more in {"whole": [], "parts": ["--on", "ray:2"]}.items():
-            before = endpoint.counters()["requests"]
-            run(*asked, "--out", tmp_path / name, *more)
-            came.append((rows(tmp_path / name), endpoint.counters()["requests"] - before))
-        assert came[0] == came[1]
-        assert came[0][1] == len(came[0][0]) > 2
+@pytest.fixture(scope="module")
+def nodes():
+    with Nodes(1) as nodes:
+        yield nodes
 
 
-async def test_nodes_that_would_compute_something_else_are_refused(monkeypatch):
-    theirs = JobWorker().about()
-    monkeypatch.setattr(JobWorker, "about", lambda self: {**theirs, "polyclinic": "9.9"})
+@pytest.fixture(scope="module")
+def endpoint():
+    with EndpointProcess(latency=0.1, seed=1) as endpoint:
+        yield endpoint
+
+
+def asked(name, endpoint):
+    return (*EVALUATIONS[name], "direct/x", "--base-url", endpoint.url, "--concurrency", AT_ONCE)
+
+
+def test_evaluations_on_a_cluster_are_the_same_and_ask_as_often(nodes, endpoint, tmp_path):
+    wrong = {}
+    for name in EVALUATIONS:
+        (tmp_path / name).mkdir()
+        same, one, parts = in_parts(tmp_path / name, nodes.address, endpoint, asked(name, endpoint))
+        if not (same and one == parts > 2):
+            wrong[name] = same, one, parts
+    assert wrong == {}
+
+
+async def test_nodes_that_would_compute_something_else_are_refused(monkeypatch, nodes):
+    monkeypatch.setattr(ray_cluster, "about", lambda: {"polyclinic": "9.9"})
     with pytest.raises(UserError, match=r"polyclinic .* there, 9\.9 here; install the same on both"):
-        async with open_site("ray:1"):
+        async with open_site(nodes.address):
             pass
+
+
+def test_whoever_is_killed_costs_what_was_in_flight(nodes, endpoint, tmp_path):
+    """The node is the last: it is gone then."""
+    words = asked("aie", endpoint)
+    same, needed, _ = in_parts(tmp_path, "processes:1", endpoint, words)
+    assert same
+    (tmp_path / "one").rename(tmp_path / "whole")
+    wrong = {}
+    for victim in ("part", "command", "node"):
+        same, again = killed(victim, tmp_path, nodes, endpoint, words, needed)
+        if not same or again > AT_ONCE:
+            wrong[victim] = same, again
+    assert wrong == {}
 
 
 async def test_nobody_there_and_somebody_else_there_are_each_one_line(monkeypatch):

@@ -23,6 +23,7 @@ from polyclinic.cli.evolve_folder import ANSWERS, RESULTS, made_here
 from polyclinic.cli.evolve_options import SHUFFLED
 from polyclinic.cli.options import check_new
 from polyclinic.cluster.jobs import ClusterJob, Here, JobEnded, Site
+from polyclinic.cluster.left import name_of
 from polyclinic.cluster.opening import check_site, open_site
 from polyclinic.cluster.running import run_jobs
 from polyclinic.cluster.shipping import shipped
@@ -62,7 +63,14 @@ def _evaluation(words: Sequence[str], where: str, scratch: Path) -> Sequence[str
     journal = value_of(words, "--journal")
     kept = scratch / _JOURNAL if journal is None else Path(journal)
     own = without(words, "--journal", "--out", switches=("--json", "--csv"))
-    _ask_in_parts([*own, "--journal", Here(_JOURNAL)], where, kept, answers=_JOURNAL, quiet="--json" in words)
+    _ask_in_parts(
+        [*own, "--journal", Here(_JOURNAL)],
+        where,
+        kept,
+        answers=_JOURNAL,
+        quiet="--json" in words,
+        goes_on=journal is not None,
+    )
     return [*without(words, "--journal"), "--journal", str(kept)]
 
 
@@ -119,7 +127,9 @@ def _drawn(words: Sequence[str], own: Sequence[str], where: str, scratch: Path) 
     return [*words, "--parts", str(drawn)]
 
 
-def _ask_in_parts(own: Sequence[str | Here], where: str, kept: Path, *, answers: str, quiet: bool) -> None:
+def _ask_in_parts(
+    own: Sequence[str | Here], where: str, kept: Path, *, answers: str, quiet: bool, goes_on: bool = True
+) -> None:
     """Has the models of every part asked; the answers are kept in files beside `kept`, which is of all.
 
     Args:
@@ -128,6 +138,7 @@ def _ask_in_parts(own: Sequence[str | Here], where: str, kept: Path, *, answers:
         kept: the journal of all.
         answers: where a part keeps its own, in the folder of its job.
         quiet: without a progress bar.
+        goes_on: whether the journal is there when the command is given again.
     """
 
     async def ask() -> dict[str, JobEnded]:
@@ -137,22 +148,27 @@ def _ask_in_parts(own: Sequence[str | Here], where: str, kept: Path, *, answers:
             }
             tails = str(Path(answers).with_suffix(f".*-of-*{Path(answers).suffix}"))
             jobs = [
-                _job(name, site, own, ("--share", f"{share.number + 1}/{share.of}"), answers=answers, tails=tails)
+                _job(name, site, own, ("--share", f"{share.number + 1}/{share.of}"), answers=answers, tails=tails,
+                     kept=name_of(kept) if goes_on else "")
                 for name, share in shares.items()
-            ]
-            before = rows_of(parts_of(kept))
+            ]  # fmt: skip
+            there = parts_of(kept)
 
             def answered(job: ClusterJob) -> list[JournalRow]:
-                of_part = part_of(kept, shares[job.name])
-                return before + rows_of([of_part] if of_part.is_file() else [])
+                return rows_of({*parts_of(kept), part_of(kept, shares[job.name])})  # which is there from now on
+
+            def take(_name: str, rows: Sequence[JournalRow]) -> None:
+                if there:
+                    _keep(there[0], rows)
 
             def keep(job: ClusterJob, rows: Sequence[JournalRow]) -> None:
                 _keep(part_of(kept, shares[job.name]), rows)
 
             with progress_of_parts("asking", len(jobs), quiet=quiet) as advance:
                 return await run_jobs(
-                    site, jobs, answered=answered, keep=keep, advance=lambda job, *far: advance(job.name, *far)
-                )
+                    site, jobs, answered=answered, keep=keep, take=take,
+                    advance=lambda job, *far: advance(job.name, *far),
+                )  # fmt: skip
 
     for name, end in asyncio.run(ask()).items():
         if end.code:
@@ -192,6 +208,8 @@ def _replicas(words: Sequence[str], where: str, _: Path) -> Sequence[str]:
     folders = {f"seed {seed}": Path(out) / f"seed-{seed}" for seed in seeds}
 
     async def make() -> dict[str, JobEnded]:
+        if all(map(kind.is_over, folders.values())):
+            return {}
         async with open_site(where) as site:
             own = without(words, "--replicas", "--seed", "--out", switches=("--csv",))
             if kind.otherwise is not None and value_of(own, kind.otherwise[0]) is None:
@@ -199,18 +217,21 @@ def _replicas(words: Sequence[str], where: str, _: Path) -> Sequence[str]:
             answers = f"{_RUN}/{kind.answers}"
             jobs = [
                 _job(name, site, own, ("--seed", name.split()[1], "--out", Here(_RUN)),
-                     answers=answers, tails=answers, brings=_RUN)
+                     answers=answers, tails=answers, brings=_RUN, kept=name_of(Path(out)))
                 for name, folder in folders.items()
                 if not kind.is_over(folder)
             ]  # fmt: skip
 
             def answered(job: ClusterJob) -> list[JournalRow]:
-                there = folders[job.name] / kind.answers
-                return rows_of([there] if there.is_file() else [])
+                folders[job.name].mkdir(parents=True, exist_ok=True)
+                return rows_of([folders[job.name] / kind.answers])  # which is there from now on
 
             def keep(job: ClusterJob, rows: Sequence[JournalRow]) -> None:
-                folders[job.name].mkdir(parents=True, exist_ok=True)
                 _keep(folders[job.name] / kind.answers, rows)
+
+            def take(name: str, rows: Sequence[JournalRow]) -> None:
+                if any(job.name == name for job in jobs) and (folders[name] / kind.answers).is_file():
+                    _keep(folders[name] / kind.answers, rows)
 
             def ended(job: ClusterJob, end: JobEnded) -> None:
                 _unpack(end.brought, folders[job.name])
@@ -218,7 +239,7 @@ def _replicas(words: Sequence[str], where: str, _: Path) -> Sequence[str]:
                 advance(job.name, 1, 1)
 
             with progress_of_parts(kind.things, len(jobs), quiet="--json" in words) as advance:
-                return await run_jobs(site, jobs, answered=answered, keep=keep, ended=ended)
+                return await run_jobs(site, jobs, answered=answered, keep=keep, take=take, ended=ended)
 
     make_folder(Path(out))
     ends = asyncio.run(make())
@@ -262,13 +283,14 @@ def _job(
     answers: str,
     tails: str,
     brings: str = "",
+    kept: str = "",
 ) -> ClusterJob:
     said = [word for word in words if isinstance(word, str)]
     told = [shipped(word) if isinstance(word, str) else word for word in words] if site.ships else words
     keys = _keys(said) if site.ships else {}
     return ClusterJob(
         name=name, words=[*told, *own], folder=str(Path.cwd()), answers=answers, tails=tails, brings=brings,
-        environment=keys,
+        environment=keys, kept=kept,
     )  # fmt: skip
 
 

@@ -2,7 +2,8 @@
 
 A job is a command of polyclinic in a process of its own. It works in a folder of its own, which may be on another
 machine: the answers that its models gave come as they are stored there, and what it wrote comes at its end. A worker
-that dies loses the job, and not the answers: the next worker is given them.
+that dies loses the job, and not the answers: the next worker is given them. Nor does a command that dies: what its
+workers answered lies where they are, until it is given again.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ class ClusterJob:
         tails: which files in the job's folder hold what its models answer, as a pattern.
         brings: the folder in the job's folder that comes back at the end; "" for none.
         environment: variables for the process, such as keys; they are never printed.
+        kept: names the command that it is of, the same when that is given again; what was answered then lies where it
+            was, should whoever gave the job be gone (`Site.left`). "" where nobody would want it.
     """
 
     name: str
@@ -63,6 +66,7 @@ class ClusterJob:
     tails: str
     brings: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
+    kept: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,9 @@ class Working(Protocol):
     async def stop(self) -> Sequence[JournalRow]:
         """Ends the job, and returns the answers that were not heard of yet."""
 
+    async def release(self) -> None:
+        """Lets go of a job that has ended, been stopped or lost, when all that was heard of it is stored."""
+
 
 class Site(Protocol):
     """Where jobs run."""
@@ -128,6 +135,16 @@ class Site(Protocol):
         Raises:
             WorkerLost: there was one, and it is gone.
         """
+
+    async def left(self, kept: str) -> Mapping[str, Sequence[JournalRow]]:
+        """Returns what was answered for a command that was killed and is given again, by the name of the job.
+
+        Raises:
+            UserError: it is still under way.
+        """
+
+    async def forget(self, kept: str) -> None:
+        """Lets go of what was answered for a command."""
 
     async def close(self) -> None:
         """Lets go of the workers."""

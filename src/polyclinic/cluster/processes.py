@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Sequence
 
 from polyclinic.cluster.jobs import ClusterJob, News
-from polyclinic.cluster.worker import JobWorker
+from polyclinic.cluster.left import forget_left, left_answers
+from polyclinic.cluster.worker import LEASE, JobWorker
 from polyclinic.models.journal_parts import JournalRow
 
 _MOMENT = 0.1  # seconds between two looks
@@ -27,6 +28,14 @@ class LocalProcesses:
         await asyncio.to_thread(worker.begin, job, answered)
         return _InProcess(worker)
 
+    async def left(self, kept: str) -> dict[str, list[JournalRow]]:
+        """Looks on this machine."""
+        return await asyncio.to_thread(left_answers, kept, 2 * LEASE)
+
+    async def forget(self, kept: str) -> None:
+        """Removes it on this machine."""
+        await asyncio.to_thread(forget_left, kept)
+
     async def close(self) -> None:
         """Nothing is left: each process ends with its job."""
 
@@ -41,3 +50,6 @@ class _InProcess:
 
     async def stop(self) -> Sequence[JournalRow]:
         return await asyncio.to_thread(self._worker.stop)
+
+    async def release(self) -> None:
+        await asyncio.to_thread(self._worker.release)

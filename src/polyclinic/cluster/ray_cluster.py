@@ -13,7 +13,8 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from polyclinic.cluster.jobs import ClusterJob, JobEnded, News, WorkerLost
-from polyclinic.cluster.worker import JobWorker
+from polyclinic.cluster.left import forget_left, left_answers
+from polyclinic.cluster.worker import LEASE, JobWorker, about
 from polyclinic.errors import MissingExtra, UserError, in_short
 from polyclinic.models.journal_parts import JournalRow
 
@@ -25,7 +26,8 @@ SECONDS = 60.0
 """For the cluster to be there; Ray's own client waits for minutes on a head that is not."""
 
 _ANSWERS = 5.0  # seconds for the head's port to take a connection
-_MOMENT = 0.2  # seconds between two looks
+_WITHIN = 1.0  # seconds that a worker waits for news
+_TRIES = 3  # to be let in; the server that a head starts for each client may end as it begins
 
 
 class RayCluster:
@@ -34,8 +36,8 @@ class RayCluster:
     name = "ray"
     ships = True
 
-    def __init__(self, ray: Any, workers: int, left: threading.Event) -> None:
-        self._ray, self.workers, self._left = ray, workers, left
+    def __init__(self, ray: Any, address: str, left: threading.Event) -> None:
+        self._ray, self._address, self._left, self.workers = ray, address, left, 1
         self._idle: list[Any] = []
         self._waiting: list[asyncio.Future[Any]] = []
         self._remote = ray.remote(num_cpus=1, max_restarts=0)(JobWorker)
@@ -56,10 +58,10 @@ class RayCluster:
             _look(address)
         left = threading.Event()
         await _joined(ray, address, workers, left)
-        processors = int((await _told(ray.cluster_resources)).get("CPU", 1))
-        cluster = cls(ray, workers or max(1, processors), left)
+        cluster = cls(ray, address, left)
         try:
-            await cluster._check_nodes(address)
+            cluster.workers = workers or await cluster._processors()
+            await cluster._check_nodes()
         except BaseException:
             await cluster.close()
             raise
@@ -83,7 +85,7 @@ class RayCluster:
     async def _new_or_next(self) -> Any:
         """Returns a worker. Where nodes are gone, there may be no processor for a new one as long as others have it."""
         made = await _told(self._remote.remote)
-        ready = asyncio.ensure_future(self.result(made.about.remote()))
+        ready = asyncio.ensure_future(self.result(made.ready.remote()))
         turn: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
@@ -105,46 +107,90 @@ class RayCluster:
             WorkerLost: it is gone, or its node.
         """
         try:
-            return await _told(self._ray.get, reference)
+            return await asyncio.wrap_future(reference.future())
         except self._ray.exceptions.RayTaskError:
             raise
         except (self._ray.exceptions.RayError, ConnectionError) as error:
             raise WorkerLost(f"a worker of the cluster is gone ({in_short(error)[:200]})") from None
 
+    async def left(self, kept: str) -> dict[str, list[JournalRow]]:
+        """Asks every node that is there."""
+        found = dict[str, list[JournalRow]]()
+        for there in await self._on_nodes(left_answers, kept, 2 * LEASE):
+            for name, rows in there.items():
+                found.setdefault(name, []).extend(rows)
+        return found
+
+    async def forget(self, kept: str) -> None:
+        """Has it removed by every node that is there."""
+        await self._on_nodes(forget_left, kept, within=_ANSWERS)
+
     async def close(self) -> None:
         """Leaves the cluster; one that was made here ends."""
+        # Ray counts who refers to a worker, by names that the next cluster gives again.
+        self._idle.clear()
         await asyncio.to_thread(self._ray.shutdown)
         self._left.set()
 
-    async def _check_nodes(self, address: str) -> None:
-        """Refuses nodes that would not compute the same."""
-        ours = JobWorker().about()
-        for worker in [await _told(self._remote.remote)]:
+    async def _processors(self) -> int:
+        return max(1, int((await _told(self._ray.cluster_resources)).get("CPU", 1)))
+
+    async def _on_nodes(self, call: Callable[..., Any], *given: object, within: float = SECONDS) -> list[Any]:
+        """Has a function called on each node that has processors; what those answer that are not lost meanwhile."""
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: PLC0415 - see `connect`
+
+        task = self._ray.remote(num_cpus=0)(call)
+        nodes = [one["NodeID"] for one in await _told(self._ray.nodes) if one["Alive"] and one["Resources"].get("CPU")]
+
+        async def on(node: str) -> Any:
+            there = task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False))
             try:
-                theirs = await asyncio.wait_for(self.result(worker.about.remote()), SECONDS)
+                return await asyncio.wait_for(self.result(await _told(there.remote, *given)), within)
             except TimeoutError:
-                raise UserError(f"--on {address}: no node has a processor free within {SECONDS:g} s") from None
-            except self._ray.exceptions.RayTaskError as error:
-                raise UserError(f"--on {address}: {_cause(error)}; install the same polyclinic there") from None
-            self._idle.append(worker)
-            for what, version in ours.items():
-                if theirs.get(what) != version:
-                    there = theirs.get(what, "none")
-                    raise UserError(f"--on {address}: {what} {there} there, {version} here; install the same on both")
+                raise WorkerLost(f"node {node} of the cluster does not answer") from None
+
+        came = await asyncio.gather(*map(on, nodes), return_exceptions=True)
+        for one in came:
+            if isinstance(one, self._ray.exceptions.RayTaskError) and isinstance(one.cause, UserError):
+                raise UserError(f"--on {self._address}: {one.cause}")
+            if isinstance(one, BaseException) and not isinstance(one, WorkerLost):
+                raise one
+        return [one for one in came if not isinstance(one, WorkerLost)]
+
+    async def _check_nodes(self) -> None:
+        """Refuses nodes that would not compute the same, and a cluster that has no processor free.
+
+        Raises:
+            UserError: that is so.
+        """
+        ours, on = about(), f"--on {self._address}"
+        try:
+            first = asyncio.ensure_future(self._new_or_next())
+            for theirs in await self._on_nodes(about):
+                for what, version in ours.items():
+                    if theirs.get(what) != version:
+                        there = theirs.get(what, "none")
+                        raise UserError(f"{on}: {what} {there} there, {version} here; install the same on both")
+            self._idle.append(await asyncio.wait_for(first, SECONDS))
+        except TimeoutError:
+            raise UserError(f"{on}: no node has a processor free within {SECONDS:g} s") from None
+        except (self._ray.exceptions.RayTaskError, WorkerLost) as error:
+            raise UserError(f"{on}: {_cause(error)}; install the same polyclinic there") from None
+        finally:
+            first.cancel()
+            await asyncio.gather(first, return_exceptions=True)
 
 
 class _OnNode:
     def __init__(self, cluster: RayCluster, worker: Any) -> None:
-        self._cluster, self._worker = cluster, worker
+        self._cluster, self._worker, self._over = cluster, worker, False
 
     async def asked(self, method: Any, *given: object) -> Any:
         return await self._cluster.result(await _told(method.remote, *given))
 
     async def news(self) -> Sequence[News]:
-        await asyncio.sleep(_MOMENT)
-        heard: Sequence[News] = await self.asked(self._worker.news)
-        if heard and isinstance(heard[-1], JobEnded):
-            self._cluster.returned(self._worker)
+        heard: Sequence[News] = await self.asked(self._worker.news, _WITHIN)
+        self._over = bool(heard) and isinstance(heard[-1], JobEnded)
         return heard
 
     async def stop(self) -> Sequence[JournalRow]:
@@ -152,6 +198,12 @@ class _OnNode:
             rows: Sequence[JournalRow] = await self.asked(self._worker.stop)
             return rows
         return []
+
+    async def release(self) -> None:
+        with contextlib.suppress(WorkerLost):
+            await self.asked(self._worker.release)
+            if self._over:
+                self._cluster.returned(self._worker)
 
 
 def _look(address: str) -> None:
@@ -174,6 +226,8 @@ def _look(address: str) -> None:
 
 async def _joined(ray: Any, address: str, workers: int | None, left: threading.Event) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # A client that is gone keeps its processors for so long.
+    os.environ.setdefault("RAY_CLIENT_RECONNECT_GRACE_PERIOD", str(int(LEASE)))
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     given: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
     if address == LOCAL:
@@ -181,7 +235,15 @@ async def _joined(ray: Any, address: str, workers: int | None, left: threading.E
     else:
         given |= {"address": address}
     try:
-        await asyncio.wait_for(_apart(lambda: ray.init(**given), left), SECONDS)
+        async with asyncio.timeout(SECONDS):
+            for left_tries in reversed(range(_TRIES)):
+                try:
+                    await _apart(lambda: ray.init(**given), left)
+                    return
+                except ConnectionAbortedError:
+                    if not left_tries:
+                        raise
+                    await _told(ray.shutdown)
     except TimeoutError:
         raise UserError(
             f"--on {address}: something listens there, and it did not let us in within {SECONDS:g} s; is it the port "

@@ -24,6 +24,7 @@ async def run_jobs(
     *,
     answered: Callable[[ClusterJob], Sequence[JournalRow]],
     keep: Callable[[ClusterJob, Sequence[JournalRow]], None],
+    take: Callable[[str, Sequence[JournalRow]], None] = lambda _name, _rows: None,
     ended: Callable[[ClusterJob, JobEnded], None] = lambda _job, _ended: None,
     advance: Callable[[ClusterJob, int, int], None] = lambda _job, _done, _total: None,
 ) -> dict[str, JobEnded]:
@@ -34,11 +35,12 @@ async def run_jobs(
         jobs: with names of their own.
         answered: what a job's models have answered so far; the worker that begins it is given that.
         keep: called with answers as they come, before the job is given to anybody else.
+        take: called at first with what jobs were answered, each by its name, when the same command was killed.
         ended: called as each has ended.
         advance: called with how much of a job is done, of how much.
 
     Raises:
-        UserError: a command says that its input is wrong; the others are stopped.
+        UserError: a command says that its input is wrong, and the others are stopped; or the same is under way.
         WorkerLost: the workers of one job were lost again and again.
     """
     waiting, losses, results = deque(jobs), Counter[str](), dict[str, JobEnded]()
@@ -54,31 +56,31 @@ async def run_jobs(
                         case Advanced(done, total):
                             advance(job, done, total)
                         case JobEnded():
+                            _check(job, news)
+                            ended(job, news)
                             return news
         except asyncio.CancelledError:
             keep(job, await working.stop())
             raise
+        finally:
+            await working.release()
 
     async def work() -> None:
         while waiting:
             job = waiting.popleft()
             try:
-                end = await follow(job)
-                if end.code < 0 or end.code == _KILLED:
-                    raise WorkerLost(f"{job.name}: its process was killed")
+                results[job.name] = await follow(job)
             except WorkerLost as lost:
                 losses[job.name] += 1
                 if losses[job.name] >= MOST_LOSSES:
                     raise WorkerLost(f"{lost}; given up after {MOST_LOSSES} times") from None
                 waiting.append(job)
-                continue
-            if end.code == _WRONG_INPUT:
-                raise UserError(end.said)
-            if end.code == _STOPPED:
-                raise KeyboardInterrupt
-            results[job.name] = end
-            ended(job, end)
 
+    commands = sorted({job.kept for job in jobs} - {""})
+    for kept in commands:
+        for name, rows in (await site.left(kept)).items():
+            take(name, rows)
+        await site.forget(kept)
     lanes = [asyncio.create_task(work()) for _ in range(min(site.workers, len(jobs)))]
     try:
         await asyncio.gather(*lanes)
@@ -88,4 +90,15 @@ async def run_jobs(
         for lane in lanes:
             lane.cancel()
         await asyncio.gather(*lanes, return_exceptions=True)
+    for kept in commands:
+        await site.forget(kept)
     return results
+
+
+def _check(job: ClusterJob, end: JobEnded) -> None:
+    if end.code < 0 or end.code == _KILLED:
+        raise WorkerLost(f"{job.name}: its process was killed")
+    if end.code == _WRONG_INPUT:
+        raise UserError(end.said)
+    if end.code == _STOPPED:
+        raise KeyboardInterrupt

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import threading
 import time
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from polyclinic.cluster.jobs import Advanced, AnswersCame, ClusterJob, Here, JobEnded, News, Shipped
+from polyclinic.cluster.left import locked, make_kept_folder
 from polyclinic.models.journal_parts import JournalPart, JournalRow
 
+_MOMENT = 0.02  # seconds between two looks
 _GRACE = 6.0  # seconds in which a command that is stopped writes what it has
 _SAID = 4_000  # letters of what it says at its end
 
@@ -27,18 +30,25 @@ PROGRESS = "part"
 """The word before `DONE TOTAL` on a line of standard output that says how far a job is."""
 
 
+def about() -> dict[str, str]:
+    """Returns what has to be the same on all machines."""
+    return {"polyclinic": version("polyclinic"), "Python": f"{sys.version_info.major}.{sys.version_info.minor}"}
+
+
 class JobWorker:
     """Runs a job, one after another."""
 
-    def about(self) -> dict[str, str]:
-        """Returns what has to be the same on all machines."""
-        return {"polyclinic": version("polyclinic"), "Python": f"{sys.version_info.major}.{sys.version_info.minor}"}
+    def ready(self) -> bool:
+        """Tells that it is there."""
+        return True
 
     def begin(self, job: ClusterJob, answered: Sequence[JournalRow]) -> None:
         """Starts the process of a job."""
         self._job, self._parts, self._ended = job, dict[Path, JournalPart](), False
-        self._scratch = TemporaryDirectory(prefix="polyclinic-", ignore_cleanup_errors=True)
-        self._here = Path(self._scratch.name)
+        if job.kept:
+            self._here = make_kept_folder(job.kept, name=job.name, tails=job.tails)
+        else:
+            self._here = Path(tempfile.mkdtemp(prefix="polyclinic-"))
         if answered:
             path = self._here / job.answers
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,21 +57,29 @@ class JobWorker:
         words = [self._word(word, number) for number, word in enumerate(job.words)]
         self._errors = (self._here / "said").open("w+b")
         self._done: tuple[int, int] | None = None
-        self._process = subprocess.Popen(  # noqa: S603 - our own command line
-            [sys.executable, "-m", "polyclinic.cluster.child", *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            cwd=job.folder if Path(job.folder).is_dir() else self._here,
-            env={**os.environ, **job.environment},
-        )
+        with locked(self._here) as lock:
+            self._process = subprocess.Popen(  # noqa: S603 - our own command line
+                [sys.executable, "-m", "polyclinic.cluster.child", *words],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                cwd=job.folder if Path(job.folder).is_dir() else self._here,
+                env={**os.environ, **job.environment},
+                pass_fds=lock,
+            )
         self._reader = threading.Thread(target=self._read, args=(self._process,), daemon=True)
         self._reader.start()
         self._asked = time.monotonic()
         threading.Thread(target=self._end_unasked, args=(self._process,), daemon=True).start()
 
-    def news(self) -> list[News]:
-        """Returns what happened since the last call; nothing after the end."""
+    def news(self, within: float = 0.0) -> list[News]:
+        """Returns what happened since the last call; nothing after the end. Waits so many seconds for something."""
+        until = time.monotonic() + within
+        while not (heard := self._news()) and not self._ended and time.monotonic() < until:
+            time.sleep(_MOMENT)
+        return heard
+
+    def _news(self) -> list[News]:
         self._asked = time.monotonic()
         if self._ended:
             return []
@@ -92,6 +110,11 @@ class JobWorker:
         rows = self._new_rows()
         self._close()
         return rows
+
+    def release(self) -> None:
+        """Removes the folder of a job that is over, when all that was heard of it is stored."""
+        if self._ended:
+            shutil.rmtree(self._here, ignore_errors=True)
 
     def _word(self, word: str | Here | Shipped, number: int) -> str:
         if isinstance(word, Here):
@@ -149,4 +172,3 @@ class JobWorker:
         self._process.stdin.close()
         self._process.stdout.close()
         self._errors.close()
-        self._scratch.cleanup()
