@@ -28,6 +28,7 @@ from polyclinic.hospital.record.happenings import (
     ExaminationDone,
     FellIll,
     FollowedUp,
+    FollowUpFailed,
     FollowUpOutcome,
     GotWorse,
     Happening,
@@ -51,6 +52,7 @@ from polyclinic.hospital.record.happenings import (
     Worsened,
 )
 from polyclinic.hospital.simulation import simulate
+from polyclinic.hospital.town.forecast import NoCourse
 
 HOUR = 3600
 
@@ -105,6 +107,21 @@ async def test_the_same_history_for_every_order_in_which_answers_come(small):
 
 async def test_a_clock_that_applies_answers_as_they_come_is_found_out(small):
     assert len(await hashes(small, Hasty, 4)) > 1
+
+
+async def test_how_an_illness_goes_on_is_asked_for_those_alone_who_are_followed_up(small):
+    asked = []
+
+    async def forecast(case, number, treatment):
+        asked.append((case.id, number, treatment.treated))
+        await asyncio.sleep(0)
+        return NoCourse(error="Refused", problem="no")
+
+    for options in ({}, {"visits": 20}):
+        asked.clear()
+        _, log = await live(small, small.Compute(), forecast=forecast, **options)
+        failed = sum(isinstance(happening.what, FollowUpFailed) for happening in log)
+        assert len(asked) == failed > 0, options
 
 
 async def test_another_seed_is_another_history(small):

@@ -299,6 +299,9 @@ class _Life:
         today = self.clock.now // DAY
         due = follow_up_due(course, self.clock.now, hour, self.hospital.illness.follow_up_days)
         if self.forecast is not None:
+            if not of_visit or due >= self.end:
+                # The run may be over before that: who is asked now would be asked or not as the answers come.
+                yield self.clock.before(due)
             said = yield self.clock.launch(self.forecast(case, number, treatment), due=due)
             if isinstance(said, IllnessCourse):
                 course = said
