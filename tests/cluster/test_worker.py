@@ -64,6 +64,18 @@ def test_news_are_waited_for(begun):
     assert one.news(60) == [AnswersCame([ROW])]
 
 
+def test_a_long_file_is_looked_at_more_seldom_and_at_the_end(begun, monkeypatch):
+    one = begun("import time; time.sleep(600)")
+    monkeypatch.setattr(worker, "_TIMES", 1e9)
+    monkeypatch.setattr(worker, "_LONGEST", 600)
+    assert one.news() == []
+    with JournalPart(one._here / "j") as part:
+        part.add([ROW])
+    assert one.news() == []
+    one._process.kill()
+    assert heard_of(one)[0] == AnswersCame([ROW])
+
+
 def test_what_a_job_of_a_command_was_answered_stays_until_it_is_released(begun, tmp_path, monkeypatch):
     monkeypatch.setattr(left, "cache_folder", lambda: tmp_path)
     one = begun("import time; time.sleep(600)", [ROW], kept="command")

@@ -36,6 +36,7 @@ from polyclinic.hospital.record.forking import fork as begin_fork
 from polyclinic.hospital.record.happenings import DAY
 from polyclinic.hospital.record.memories import bring, open_brought
 from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.hospital.record.run_file import CALLS
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.running import document_of
 from polyclinic.hospital.running import run as run_hospital
@@ -43,10 +44,12 @@ from polyclinic.hospital.simulation import LOOKAHEAD
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.memory.published import version_of
-from polyclinic.models.session import ModelOptions, read_price
+from polyclinic.models.journal_parts import servers_of
+from polyclinic.models.session import ModelOptions, parts_of, read_price
 from polyclinic.players.minds import HUMAN, model_of
 from polyclinic.players.patient_trust import trust_in
 from polyclinic.terminal.screen import console, note, plain, print_json
+from polyclinic.terminal.usage import show_by_server
 
 _STAFF = "rules, scripted:FILE, a model, or FILE.py:NAME."
 
@@ -305,6 +308,9 @@ def _show(documents: list[dict[str, Any]], replicas: ReplicaOptions, *, kept_in:
         show_run(console(), document)
     else:
         show_replicas(console(), document)
+    if kept_in is not None and not json:
+        folders = [kept_in / f"seed-{one['seed']}" for one in documents] if replicas.several else [kept_in]
+        show_by_server(console(), servers_of(part for folder in folders for part in parts_of(folder / CALLS)))
 
 
 def _worth_reading(configuration: Configuration) -> bool:

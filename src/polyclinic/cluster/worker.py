@@ -20,6 +20,7 @@ from polyclinic.cluster.left import locked, make_kept_folder
 from polyclinic.models.journal_parts import JournalPart, JournalRow
 
 _MOMENT = 0.02  # seconds between two looks
+_TIMES, _LONGEST = 10, 5.0  # how much longer than a look at the answers the pause after it is; seconds at most
 _GRACE = 6.0  # seconds in which a command that is stopped writes what it has
 _SAID = 4_000  # letters of what it says at its end
 
@@ -55,7 +56,7 @@ class JobWorker:
             with JournalPart(path) as part:
                 part.add(answered)
         words = [self._word(word, number) for number, word in enumerate(job.words)]
-        self._errors = (self._here / "said").open("w+b")
+        self._errors, self._next_look = (self._here / "said").open("w+b"), 0.0
         self._done: tuple[int, int] | None = None
         with locked(self._here) as lock:
             self._process = subprocess.Popen(  # noqa: S603 - our own command line
@@ -87,7 +88,7 @@ class JobWorker:
         if code is not None:
             self._reader.join(_GRACE)
         heard: list[News] = []
-        if rows := self._new_rows():
+        if (code is not None or time.monotonic() >= self._next_look) and (rows := self._new_rows()):
             heard.append(AnswersCame(rows))
         if self._done is not None:
             heard.append(Advanced(*self._done))
@@ -143,11 +144,14 @@ class JobWorker:
                     self._done = int(done), int(total)
 
     def _new_rows(self) -> list[JournalRow]:
-        rows = []
+        began, rows = time.monotonic(), []
         for path in self._here.glob(self._job.tails):
             if path not in self._parts:
                 self._parts[path] = JournalPart(path)
             rows += self._parts[path].new()
+        now = time.monotonic()
+        # All rows are read to find those that are new: of a long file that takes a while.
+        self._next_look = now + min(_LONGEST, _TIMES * (now - began))
         return rows
 
     def _said(self) -> str:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from polyclinic.models.journal_file import open_journal
+from polyclinic.errors import BadInput
+from polyclinic.models.journal import read_stored
+from polyclinic.models.journal_file import Key, open_journal
+from polyclinic.models.ledger import Line
 from polyclinic.models.prompts import TABLES
 from polyclinic.sqlite_file import read_errors, transaction
 
 _KEYS = {"messages": 1, "prompts": 1, "calls": 4}
 """By table, how many of a row's values it is known by; what was asked comes before what was answered."""
 
+_WITH_SERVER = "SELECT episode, request, k, reply FROM calls WHERE instr(reply, CAST('\"server\":' AS BLOB)) > 0"
 _THERE = "SELECT name FROM sqlite_master WHERE type = 'table'"
 
 
@@ -85,3 +90,22 @@ def rows_of(paths: Iterable[Path]) -> list[JournalRow]:
             for row in part.new():
                 rows.setdefault(row.key, row)
     return list(rows.values())
+
+
+def servers_of(paths: Iterable[Path]) -> dict[tuple[str, str], Line]:
+    """Returns what each of several servers answered, out of the files of journals, as a ledger has it.
+
+    Raises:
+        BadInput: a file is no journal, or damaged.
+    """
+    found: dict[tuple[str, str], Line] = {}
+    for path in paths:
+        with closing(open_journal(path)) as file, read_errors(path):
+            for *key, stored in file.execute(_WITH_SERVER):
+                try:
+                    reply = read_stored(Key(*key), stored)
+                except ValueError as error:
+                    raise BadInput(f"an answer is damaged ({error})", path=path) from None
+                if reply.server:
+                    found.setdefault(("", reply.server), Line()).add(Line(1, 0, reply.attempts, reply.usage))
+    return found

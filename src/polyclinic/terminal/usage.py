@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rich.console import Console
 from rich.text import Text
 
@@ -25,12 +27,18 @@ def show_usage(screen: Console, ledger: Ledger, *, purposes: bool = True) -> Non
     for names, line in [*lines.items(), (("all", ""), ledger.total)]:
         used.add_row(*map(Text, names[: len(by)]), f"{line.calls:,}", f"{line.failures:,}", *_used(line))
     screen.print(used)
-    if ledger.servers:
-        first = ("model", "server") if len({model for model, _ in ledger.servers}) > 1 else ("server",)
-        by_server = table("\nby server", (*first, "calls", *counted[3:]), left=len(first))
-        for names, line in sorted(ledger.servers.items()):
-            by_server.add_row(*map(Text, names[-len(first) :]), f"{line.calls:,}", *_used(line)[1:])
-        screen.print(by_server)
+    show_by_server(screen, ledger.servers)
+
+
+def show_by_server(screen: Console, servers: Mapping[tuple[str, str], Line]) -> None:
+    """Prints what each server of a model answered, by model and server; nothing where there is none."""
+    if not servers:
+        return
+    first = ("model", "server") if len({model for model, _ in servers}) > 1 else ("server",)
+    by_server = table("\nby server", (*first, "calls", "tokens in", "cached", "tokens out", "cost"), left=len(first))
+    for names, line in sorted(servers.items()):
+        by_server.add_row(*map(Text, names[-len(first) :]), f"{line.calls:,}", *_used(line)[1:])
+    screen.print(by_server)
 
 
 def _used(line: Line) -> tuple[str, ...]:
