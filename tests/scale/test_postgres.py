@@ -4,10 +4,13 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
+from polyclinic.stores.address import read_address
+from polyclinic.stores.server import StoreServer
 from polyclinic.testing.postgres import PASSWORD, PostgresProcess, postgres_programs
 from polyclinic.testing.process import EndpointProcess
 
@@ -158,3 +161,71 @@ def test_no_password_is_kept(base, run, tmp_path):
     held = b"".join(path.read_bytes() for path in (tmp_path / "out").iterdir())
     assert b"postgresql://127.0.0.1" in held
     assert PASSWORD.encode() not in held and base.encode() not in held
+
+
+def test_results_are_read_from_a_store_as_from_a_folder(base, run, tmp_path):
+    out, fetched = tmp_path / "of", tmp_path / "fetched"
+    out.mkdir()
+    with EndpointProcess(seed=1) as endpoint:
+        for number, method in enumerate(("zero_shot", "self_consistency"), 1):
+            run(*exam(endpoint, "--method", method, "--store", base, "--out", out / str(number)))
+    for words in (["join"], ["export", "--what", "items"], ["export", "--what", "calls"], ["compare"]):
+        told = run("results", *words, out).stdout
+        for number in (1, 2):
+            told = told.replace(f"{out}/{number}", f"#{number}")
+        assert run("results", *words, base).stdout == told, words
+    listed = json.loads(run("results", "list", base, "--json").stdout)
+    assert [one["folder"] for one in listed] == ["#1", "#2"]
+    assert json.loads(run("results", "show", f"{base}#2", "--json").stdout)["record"]["kind"] == "eval medqa"
+    run("results", "export", f"{base}#1", "--what", "folder", "--out", fetched)
+    was, came = ({path.name: path.read_bytes() for path in (where / "1").iterdir()} for where in (out, fetched))
+    assert was == came
+    with psycopg.connect(base) as connection:
+        (n,) = connection.execute("SELECT count(*) FROM polyclinic.items WHERE item->>'item' <> ''").fetchone()
+    assert n == sum(one["items"] for one in listed)
+    refused = {"#9": "no results #9; there are, the last ones: #1, #2", "#x": "are named by their numbers"}
+    for where, said in refused.items():
+        assert said in run("results", "list", f"{base}{where}", code=2).stderr
+    assert "holds 2 runs; name one of them" in run("results", "show", base, code=2).stderr
+
+
+def test_what_was_stopped_gives_way_to_the_whole(base, run):
+    with EndpointProcess(seed=1) as endpoint:
+        more = ["--method", "self_consistency", "--store", base]
+        run(*exam(endpoint, *more, "--max-tokens", "1500", "--concurrency", "1"), code=1)
+        (part,) = json.loads(run("results", "list", base, "--json").stdout)
+        assert part["stopped"]
+        run(*exam(endpoint, *more))
+        (whole,) = json.loads(run("results", "list", base, "--json").stdout)
+    assert not whole["stopped"] and whole["items"] >= part["items"]
+
+
+def test_parts_of_a_command_share_a_store(base, run, tmp_path):
+    with EndpointProcess(seed=1) as endpoint:
+        run(*exam(endpoint, "--out", tmp_path / "whole"))
+        asked = requests(endpoint)
+        run(*exam(endpoint, "--store", base, "--on", "processes:2", "--out", tmp_path / "parts"))
+        assert requests(endpoint) == 2 * asked
+    assert rows(tmp_path / "whole") == rows(tmp_path / "parts")
+
+
+def test_of_many_that_make_a_store_one_makes_it(base):
+    address, errors = read_address(base), []
+
+    def open_store():
+        server = StoreServer(address)
+        try:
+            together.wait()
+            server.open(make=True)
+        except Exception as error:
+            errors.append(error)
+        finally:
+            server.close()
+
+    together = threading.Barrier(8)
+    threads = [threading.Thread(target=open_store) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []

@@ -20,6 +20,7 @@ from polyclinic.cli.memory_knowledge import say_other_knowledge
 from polyclinic.cli.options import CaseOptions, RunOptions
 from polyclinic.cli.parts import end_of_part
 from polyclinic.cli.stopping import is_stopped
+from polyclinic.cli.storing import keep_results, results_folder
 from polyclinic.cli.trust import note_trust
 from polyclinic.errors import BudgetSpent, PlayFailure, RunStopped, StoppedByHand, UserError
 from polyclinic.files import make_empty_folder
@@ -205,25 +206,27 @@ def finish(
     output = output.with_trust(note_trust(trust if held else None)).with_case_shares(case_shares())
     if servers := server_sums(ledger):
         output = replace(output, document={**output.document, "servers": msgspec.to_builtins(servers)})
-    if run.out is not None:
-        output.write(run.out)
-        write_results(
-            run.out,
-            output.rows,
-            output.measures,
-            seed=run.seed,
-            models=run.models,
-            ledger=ledger,
-            stopped="" if stopped is None else str(stopped),
-            files=[*output.files, output.document_file],
-        )
-    if run.json:
-        print_json(output.document)
-    else:
-        output.show(console())
-        show_usage(console(sys.stderr), ledger, purposes=purposes)
-        if run.out is not None and output.written:
-            note(output.written.format(run.out))
+    with results_folder(run.out, run.store) as folder:
+        if folder is not None:
+            output.write(folder)
+            write_results(
+                folder,
+                output.rows,
+                output.measures,
+                seed=run.seed,
+                models=run.models,
+                ledger=ledger,
+                stopped="" if stopped is None else str(stopped),
+                files=[*output.files, output.document_file],
+            )
+        if run.json:
+            print_json(output.document)
+        else:
+            output.show(console())
+            show_usage(console(sys.stderr), ledger, purposes=purposes)
+            if run.out is not None and output.written:
+                note(output.written.format(run.out))
+        keep_results(run.store, folder)
     if stopped is not None:
         raise goes_on(stopped, run, what)
     if output.failed * 100 > run.max_failures * output.n:

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from polyclinic.cli.options import FILE, BootstrapSeed, Json, Several
 from polyclinic.errors import UserError
+from polyclinic.files import make_empty_folder
 from polyclinic.hospital.record.run_file import is_run
 from polyclinic.results.comparing import ResultsComparison, compare_results
 from polyclinic.results.export import TableLayout, as_text, write_table
@@ -22,14 +23,20 @@ from polyclinic.results.folder import RunRecord
 from polyclinic.results.joining import JoinedTable, call_rows, flat_rows, item_rows, join
 from polyclinic.results.reading import RunResults, read_results
 from polyclinic.statistics.uncertainty import Estimate
+from polyclinic.stores.address import is_store
+from polyclinic.stores.address import shown as store_shown
 from polyclinic.terminal.screen import console, plain, print_json
 from polyclinic.terminal.tables import NOTHING, difference_cells, interval, number, table
 
 _SEVERAL = 10  # measures beyond which intervals are left to --json and export
 
 Folders = Annotated[
-    Path,
-    Parameter(metavar="DIR...", help="Folders that --out made, or folders of such folders."),
+    str,
+    Parameter(
+        metavar="DIR...",
+        help="Folders that --out made, or folders of such folders; or a store of --store, by its address: all that is "
+        "in it, or with #17 behind one of them.",
+    ),
 ]
 Measures = Annotated[
     list[str] | None,
@@ -57,7 +64,7 @@ def list_results(*folders: Folders, json: Json = False) -> None:
 def _listed(one: RunResults) -> dict[str, Any]:
     costs = [call.cost for call in one.record.calls if call.cost is not None]
     return {
-        "folder": str(one.folder),
+        "folder": one.called,
         "kind": one.record.kind,
         "sets": list(dict.fromkeys(row.set for row in one.rows)),
         "models": list(dict.fromkeys(row.model for row in one.rows)),
@@ -70,12 +77,17 @@ def _listed(one: RunResults) -> dict[str, Any]:
 
 
 def show(
-    folder: Annotated[Path, Parameter(metavar="DIR", help="A folder that --out made.")], /, *, json: Json = False
+    folder: Annotated[str, Parameter(metavar="DIR", help="A folder that --out made, or a store's address with #17.")],
+    /,
+    *,
+    json: Json = False,
 ) -> None:
     """Prints what a run was, and what came of it."""
     (one, *more) = read_results(folder)
     if more:
-        raise UserError(f"{folder} holds {1 + len(more)} runs; name one of them, such as {one.folder}")
+        where = store_shown(folder.partition("#")[0]) if is_store(folder) else folder
+        one_of = f"{where}{one.name}" if one.name else one.folder
+        raise UserError(f"{where} holds {1 + len(more)} runs; name one of them, such as {one_of}")
     joined = join([one])
     if json:
         print_json({"record": one.record, "table": flat_rows(joined)})
@@ -189,10 +201,10 @@ def compare(
     json: Json = False,
 ) -> None:
     """Prints paired differences; of two runs of the hospital with one seed, patient by patient and day by day."""
-    if len(folders) == 2 and any(map(is_run, folders)) and not measure and baseline is None:
+    if len(folders) == 2 and any(is_run(Path(folder)) for folder in folders) and not measure and baseline is None:
         from polyclinic.cli.results_of_hospital import compare_hospital  # noqa: PLC0415 - for those who have runs of it
 
-        compare_hospital(*folders, json=json)
+        compare_hospital(*map(Path, folders), json=json)
         return
     compared = compare_results(read_results(*folders), measures=measure or (), baseline=baseline, seed=seed)
     if json:
@@ -223,13 +235,19 @@ def export(
     *folders: Folders,
     to: Annotated[TableLayout, Parameter(help="The layout.")] = TableLayout.CSV,
     what: Annotated[
-        Literal["table", "items", "calls", "comparison"],
-        Parameter(help="The joined table, every item, every call to a model, or paired differences."),
+        Literal["table", "items", "calls", "comparison", "folder"],
+        Parameter(
+            help="The joined table, every item, every call to a model, paired differences; or folder: results of a "
+            "store as --out would have written them, into the folder --out."
+        ),
     ] = "table",
     measure: Measures = None,
     out: Annotated[Path | None, FILE, Parameter(help="Where to write; by default it is printed.")] = None,
 ) -> None:
     """Writes the table for other tools."""
+    if what == "folder":
+        _fetch(folders, out)
+        return
     results = read_results(*folders)
     rows: Sequence[dict[str, Any]] = [*_rows(results, what, measure or ())]
     if what == "calls" and not rows:
@@ -239,6 +257,18 @@ def export(
         return
     write_table(out, rows, to)
     console().print(plain(f"{len(rows)} rows: {out}"))
+
+
+def _fetch(stores: Sequence[str], out: Path | None) -> None:
+    """Writes what is in stores into a folder each."""
+    from polyclinic.stores.results import StoredFolders, fetch_folders  # noqa: PLC0415 - for those who share a store
+
+    if out is None or not all(map(is_store, stores)):
+        raise UserError("--what folder takes results out of stores, by their addresses, and needs --out DIR")
+    wanted = [StoredFolders.read(one) for one in stores]
+    make_empty_folder(out)
+    came = [folder for one in wanted for _, folder in fetch_folders(one, out)]
+    console().print(plain(f"{len(came)} folders: {out}"))
 
 
 def _rows(results: Sequence[RunResults], what: str, measures: Sequence[str]) -> Iterable[dict[str, Any]]:

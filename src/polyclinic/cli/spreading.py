@@ -63,6 +63,9 @@ def _evaluation(words: Sequence[str], where: str, scratch: Path) -> Sequence[str
     journal = value_of(words, "--journal")
     kept = scratch / _JOURNAL if journal is None else Path(journal)
     own = without(words, "--journal", "--out", switches=("--json", "--csv"))
+    if journal is None and value_of(words, "--store") is not None:  # which every part writes to itself
+        _ask_in_parts(own, where, kept, answers=_JOURNAL, quiet="--json" in words, goes_on=False)
+        return words
     _ask_in_parts(
         [*own, "--journal", Here(_JOURNAL)],
         where,
@@ -341,4 +344,5 @@ def _keys(words: Sequence[str]) -> dict[str, str]:
     if file is not None:
         said = read_model_file(Path(file))
         named |= {one.api_key_env for one in (*said.models.values(), *said.roles.values())}
+    named |= {"PGPASSWORD"} if value_of(words, "--store") is not None else set()
     return {name: key for name, key in os.environ.items() if name.endswith("_API_KEY") or name in named}

@@ -79,7 +79,7 @@ def join(results: Sequence[RunResults], *, measures: Sequence[str] = ()) -> Join
     order = {name: place for place, name in enumerate(dict.fromkeys(row.set for row in rows))}
     rows.sort(key=lambda row: order[row.set])
     notes = [f"{twice} items stand in several folders; the last was taken"] if twice else []
-    notes += [f"{one.folder} was stopped early, {one.record.stopped}" for one in results if one.record.stopped]
+    notes += [f"{one.called} was stopped early, {one.record.stopped}" for one in results if one.record.stopped]
     return JoinedTable(rows=tuple(rows), measures=tuple(wanted), notes=(*notes, *_other_data(results)))
 
 
@@ -217,7 +217,7 @@ def call_rows(results: Iterable[RunResults]) -> Iterator[dict[str, Any]]:
     """Yields every call to a model as a plain row, with its folder."""
     for one in results:
         for call in read_calls(one.folder):
-            yield {"folder": str(one.folder), **msgspec.structs.asdict(call)}
+            yield {"folder": one.called, **msgspec.structs.asdict(call)}
 
 
 def item_rows(results: Iterable[RunResults]) -> Iterator[dict[str, Any]]:
@@ -225,4 +225,4 @@ def item_rows(results: Iterable[RunResults]) -> Iterator[dict[str, Any]]:
     for one in results:
         for row in one.rows:
             flat = {name: getattr(row, name) for name in row.__struct_fields__ if name != "values"}
-            yield {"folder": str(one.folder), **flat, **row.values}
+            yield {"folder": one.called, **flat, **row.values}

@@ -154,7 +154,7 @@ def _record(one: RunResults) -> str:
         "models": "; ".join(f"{name} as {', '.join(roles)}" for name, roles in asked.items()),
     }
     told = "".join(f"<dt>{name}</dt><dd>{shown(fact)}</dd>" for name, fact in facts.items() if fact)
-    return f"<details><summary>{shown(str(one.folder))}</summary><dl>{told}</dl></details>"
+    return f"<details><summary>{shown(one.called)}</summary><dl>{told}</dl></details>"
 
 
 def _items(results: Iterable[RunResults]) -> Iterator[str]:

@@ -2,24 +2,46 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
+import hashlib
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import no_folder
-from polyclinic.results.folder import RECORD, ItemMeasure, ItemRow, RunRecord, decoded, read_items, read_record
+from polyclinic.results.folder import (
+    CALLS,
+    ITEMS,
+    RECORD,
+    ItemMeasure,
+    ItemRow,
+    RunRecord,
+    decoded,
+    read_items,
+    read_record,
+)
+from polyclinic.seals import SUMS
+from polyclinic.stores.address import is_store
 
 _SUMMARY = "summary.json"
 _DEEPEST = 3  # folders below the one that is named
 
 
 class RunResults(NamedTuple):
-    """One folder: what was run, and its items."""
+    """One folder: what was run, and its items; `name` is what it is called where it stands in a store, `#17`."""
 
     folder: Path
     record: RunRecord
     rows: Sequence[ItemRow]
+    name: str = ""
+
+    @property
+    def called(self) -> str:
+        """What it is called where it is named: its folder, or its number in a store."""
+        return self.name or str(self.folder)
 
     @property
     def measures(self) -> list[str]:
@@ -30,15 +52,43 @@ class RunResults(NamedTuple):
 
 
 def read_results(*paths: Path | str) -> list[RunResults]:
-    """Reads the results in folders, and in those below a folder that has none itself.
+    """Reads the results in folders, in those below a folder that has none itself, and in stores.
+
+    A store is named by its address, `postgresql://HOST/DATABASE`, which means all that is in it, or with `#17` behind.
 
     Raises:
         BadInput: there are none, or they cannot be read.
     """
     if not paths:
         raise UserError("name one or more folders of results, such as --out of a run made")
-    folders = [folder for path in paths for folder in _found(Path(path))]
-    return [_read(folder) for folder in dict.fromkeys(folders)]
+    found: dict[Path, RunResults] = {}
+    for path in paths:
+        if isinstance(path, str) and is_store(path):
+            found |= {one.folder: one for one in _stored(path)}
+        else:
+            found |= {folder: _read(folder) for folder in _found(Path(path)) if folder not in found}
+    return list(found.values())
+
+
+def _stored(text: str) -> Iterator[RunResults]:
+    from polyclinic.stores.results import StoredFolders, fetch_folders  # noqa: PLC0415 - for those who share a store
+
+    wanted = StoredFolders.read(text)
+    scratch = _scratch() / hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    scratch.mkdir(exist_ok=True)
+    for number, folder in fetch_folders(wanted, scratch, (RECORD, ITEMS, CALLS, SUMS)):
+        try:
+            yield _read(folder)._replace(name=f"#{number}")
+        except BadInput as problem:
+            raise BadInput(f"{wanted.address.shown}#{number}: {problem.problem}") from None
+
+
+@functools.cache
+def _scratch() -> Path:
+    """Returns a folder that lasts as long as this process."""
+    folder = tempfile.TemporaryDirectory(prefix="polyclinic-", ignore_cleanup_errors=True)
+    atexit.register(folder.cleanup)
+    return Path(folder.name)
 
 
 def _found(path: Path) -> Iterator[Path]:

@@ -186,8 +186,12 @@ def _prepare(connection: Connection, address: StoreAddress, errors: Any, *, make
 
 def _format(connection: Connection, schema: str) -> str | None:
     """Returns the format in which the store is, None where there is none."""
-    there = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{schema}.store",)).fetchone()[0]
-    if not there:
+    # Asked of the catalogue itself: what to_regclass says may be older than the lock.
+    there = (
+        "SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace "
+        "WHERE relname = 'store' AND nspname = %s"
+    )
+    if not connection.execute(there, (schema,)).fetchone()[0]:
         return None
     row = connection.execute(f"SELECT value FROM {schema}.store WHERE name = 'format'").fetchone()  # noqa: S608
     return "?" if row is None else str(row[0])

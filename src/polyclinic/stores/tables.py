@@ -17,6 +17,14 @@ TABLES = (
     "CREATE TABLE {s}.messages (id bytea PRIMARY KEY, message bytea NOT NULL)",
     "CREATE TABLE {s}.prompts (request bytea PRIMARY KEY, model text NOT NULL, role text NOT NULL, "
     "messages bytea NOT NULL, answer text NOT NULL)",
+    # Folders of results, as they were written.
+    "CREATE TABLE {s}.results (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind text NOT NULL, "
+    "made_of bytea NOT NULL, stopped boolean NOT NULL, kept timestamptz NOT NULL DEFAULT now())",
+    "CREATE TABLE {s}.files (result bigint NOT NULL REFERENCES {s}.results ON DELETE CASCADE, name text NOT NULL, "
+    "content bytea NOT NULL, PRIMARY KEY (result, name))",
+    "CREATE VIEW {s}.items AS SELECT result, n, line::json AS item FROM {s}.files, "
+    "unnest(string_to_array(rtrim(convert_from(content, 'UTF8'), chr(10)), chr(10))) WITH ORDINALITY "
+    "AS lines (line, n) WHERE name = 'items.jsonl'",
 )
 
 
