@@ -93,7 +93,7 @@ class Left:
     def __init__(self, rows):
         self.rows, self.begun, self.forgotten = rows, [], []
 
-    async def begin(self, job, answered):
+    async def begin(self, job, answered, *, of):
         self.begun.append((job, list(answered)))
         return self
 

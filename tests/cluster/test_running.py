@@ -21,10 +21,11 @@ class Planned:
 
     def __init__(self, workers, **plans):
         self.workers, self.plans, self.begun, self.stopped = workers, plans, Counter(), []
-        self.given, self.released = [], []
+        self.given, self.released, self.divided = [], [], []
         self.now = self.most = 0
 
-    async def begin(self, job, answered):
+    async def begin(self, job, answered, *, of):
+        self.divided.append((job.name, of))
         self.begun[job.name] += 1
         self.given.append((job.name, list(answered)))
         plan = self.plans[job.name]
@@ -47,6 +48,9 @@ class Under:
         if isinstance(one, WorkerLost):
             raise one
         return [one]
+
+    async def divide(self, of):
+        self.site.divided.append((self.name, of))
 
     async def stop(self):
         self.site.stopped.append(self.name)
@@ -93,6 +97,13 @@ async def test_a_worker_forgets_its_job_when_all_of_it_is_stored():
     await run(site, "a", kept, ended=ended)
     assert seen == [(["one"], [])]
     assert site.released == ["a"]
+
+
+async def test_what_endpoints_take_is_divided_among_those_that_are_at_work():
+    few, many = [OVER], [Advanced(n, 20) for n in range(20)]
+    site = Planned(2, a=[few], b=[[*many, OVER]], c=[few])
+    await run(site, "abc", Kept())
+    assert site.divided == [("a", 2), ("b", 2), ("c", 2), ("b", 1)]
 
 
 async def test_who_is_lost_is_followed_by_another_who_gets_what_was_answered():

@@ -1,17 +1,19 @@
 """A worker: its process is heard of, and does not outlive whoever wants it."""
 
+import io
 import subprocess
 import sys
 import time
 
 import pytest
 
-from polyclinic.cluster import left, worker
+from polyclinic.cluster import child, left, worker
 from polyclinic.cluster.jobs import AnswersCame, ClusterJob, Here, JobEnded
 from polyclinic.cluster.left import left_answers
 from polyclinic.cluster.worker import JobWorker
 from polyclinic.errors import UserError
 from polyclinic.models.journal_parts import JournalPart, JournalRow
+from polyclinic.models.pace import Division
 
 ROW = JournalRow("calls", ("run", "episode", b"request", 0, "turn", b"reply"))
 
@@ -23,7 +25,7 @@ def begun(tmp_path, monkeypatch):
 
     def begin(code, answered=(), **job):
         def plain(words, **options):
-            return popen([sys.executable, "-c", code, *words[3:]], **options)
+            return popen([sys.executable, "-c", code, *words[4:]], **options)
 
         monkeypatch.setattr(subprocess, "Popen", plain)
         one = JobWorker()
@@ -54,6 +56,21 @@ def test_answers_progress_and_the_end_are_heard_of(begun):
     assert [(news.done, news.total) for news in heard if hasattr(news, "total")] == [(2, 5)]
     assert (heard[-1].code, heard[-1].said) == (1, "no such case")
     assert one.news() == []
+
+
+def test_it_is_told_among_how_many_what_endpoints_take_is_divided(begun):
+    one = begun("import sys; print('part', int(sys.stdin.readline()), 9, flush=True)")
+    one.divide(3)
+    assert [(news.done, news.total) for news in heard_of(one) if hasattr(news, "total")] == [(3, 9)]
+    one.divide(2)  # nobody is there any more
+
+
+def test_a_process_divides_as_it_is_told_and_ends_with_whoever_tells_it(monkeypatch):
+    division, over = Division(4), []
+    monkeypatch.setattr(sys, "__stdin__", io.StringIO("3\n2\n"))
+    monkeypatch.setattr(child.os, "_exit", over.append)
+    child._until_gone(division)
+    assert (division.of, over) == (2, [137])
 
 
 def test_news_are_waited_for(begun):
@@ -99,12 +116,10 @@ def test_a_process_that_nobody_asks_about_is_ended(begun, monkeypatch):
     assert heard[-1].code < 0
 
 
-def test_the_child_ends_with_whoever_started_it():
-    words = [sys.executable, "-m", "polyclinic.cluster.child", "demo", "--help"]
+def test_the_child_runs_the_command_line():
+    words = [sys.executable, "-m", "polyclinic.cluster.child", "1", "demo", "--help"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert b"polyclinic demo" in child.stdout.read()  # it runs the command line
-    gone = "from polyclinic.cluster import child; child._until_gone()"
-    assert subprocess.run([sys.executable, "-c", gone], stdin=subprocess.DEVNULL, check=False).returncode == 137
 
 
 def test_rows_come_once_and_the_first_stays(tmp_path):

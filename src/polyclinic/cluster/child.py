@@ -1,6 +1,7 @@
 """The process of a job: polyclinic's command line, which ends when whoever started it is gone.
 
-`python -m polyclinic.cluster.child WORD...`; standard input is the line to the one who started it.
+`python -m polyclinic.cluster.child OF WORD...`; what endpoints take a minute is divided among OF processes. Standard
+input is the line to the one who started it, who says there, one a line, among how many it is divided from then on.
 """
 
 from __future__ import annotations
@@ -10,16 +11,20 @@ import runpy
 import sys
 import threading
 
+from polyclinic.models.pace import DIVISION, Division
+
 _ORPHANED = 137
 
 
-def _until_gone() -> None:
-    while sys.__stdin__ is not None and os.read(sys.__stdin__.fileno(), 1):
-        pass
+def _until_gone(division: Division) -> None:
+    while sys.__stdin__ is not None and (line := sys.__stdin__.readline()):
+        division.of = int(line)
     os._exit(_ORPHANED)
 
 
 if __name__ == "__main__":
-    threading.Thread(target=_until_gone, daemon=True).start()
+    divided = Division(int(sys.argv.pop(1)))
+    DIVISION.set(divided)
+    threading.Thread(target=_until_gone, args=(divided,), daemon=True).start()
     sys.argv[0] = "polyclinic"
     runpy.run_module("polyclinic", run_name="__main__")

@@ -112,6 +112,9 @@ class Working(Protocol):
             WorkerLost: whoever had the job is gone.
         """
 
+    async def divide(self, of: int) -> None:
+        """Tells the job among how many what endpoints take a minute is divided from now on."""
+
     async def stop(self) -> Sequence[JournalRow]:
         """Ends the job, and returns the answers that were not heard of yet."""
 
@@ -129,8 +132,8 @@ class Site(Protocol):
     ships: bool
     """Whether the files that a job names may not be there."""
 
-    async def begin(self, job: ClusterJob, answered: Sequence[JournalRow]) -> Working:
-        """Has a job begun by a worker that is free, with what was answered before.
+    async def begin(self, job: ClusterJob, answered: Sequence[JournalRow], *, of: int) -> Working:
+        """Has a job begun by a worker that is free, with what was answered before, as one of so many at once.
 
         Raises:
             WorkerLost: there was one, and it is gone.

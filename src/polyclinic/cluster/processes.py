@@ -22,10 +22,10 @@ class LocalProcesses:
     def __init__(self, workers: int) -> None:
         self.workers = workers
 
-    async def begin(self, job: ClusterJob, answered: Sequence[JournalRow]) -> _InProcess:
+    async def begin(self, job: ClusterJob, answered: Sequence[JournalRow], *, of: int) -> _InProcess:
         """Starts a process."""
         worker = JobWorker()
-        await asyncio.to_thread(worker.begin, job, answered)
+        await asyncio.to_thread(worker.begin, job, answered, of)
         return _InProcess(worker)
 
     async def left(self, kept: str) -> dict[str, list[JournalRow]]:
@@ -47,6 +47,9 @@ class _InProcess:
     async def news(self) -> Sequence[News]:
         await asyncio.sleep(_MOMENT)
         return await asyncio.to_thread(self._worker.news)
+
+    async def divide(self, of: int) -> None:
+        await asyncio.to_thread(self._worker.divide, of)
 
     async def stop(self) -> Sequence[JournalRow]:
         return await asyncio.to_thread(self._worker.stop)

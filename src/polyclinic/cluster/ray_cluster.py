@@ -67,11 +67,11 @@ class RayCluster:
             raise
         return cluster
 
-    async def begin(self, job: ClusterJob, answered: Sequence[JournalRow]) -> _OnNode:
+    async def begin(self, job: ClusterJob, answered: Sequence[JournalRow], *, of: int) -> _OnNode:
         """Has a job begun by a worker: an idle one, a new one, or the next whose job ends, whichever is first."""
         worker = self._idle.pop() if self._idle else await self._new_or_next()
         working = _OnNode(self, worker)
-        await working.asked(worker.begin, job, answered)
+        await working.asked(worker.begin, job, answered, of)
         return working
 
     def returned(self, worker: Any) -> None:
@@ -192,6 +192,10 @@ class _OnNode:
         heard: Sequence[News] = await self.asked(self._worker.news, _WITHIN)
         self._over = bool(heard) and isinstance(heard[-1], JobEnded)
         return heard
+
+    async def divide(self, of: int) -> None:
+        with contextlib.suppress(WorkerLost):  # the news will say so
+            await self.asked(self._worker.divide, of)
 
     async def stop(self) -> Sequence[JournalRow]:
         with contextlib.suppress(WorkerLost):

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 
-from polyclinic.cluster.jobs import Advanced, AnswersCame, ClusterJob, JobEnded, Site, WorkerLost
+from polyclinic.cluster.jobs import Advanced, AnswersCame, ClusterJob, JobEnded, Site, WorkerLost, Working
 from polyclinic.errors import UserError
 from polyclinic.models.journal_parts import JournalRow
 
@@ -44,9 +44,11 @@ async def run_jobs(
         WorkerLost: the workers of one job were lost again and again.
     """
     waiting, losses, results = deque(jobs), Counter[str](), dict[str, JobEnded]()
+    at_work = _AtWork(min(site.workers, len(jobs)))
 
     async def follow(job: ClusterJob) -> JobEnded:
-        working = await site.begin(job, answered(job))
+        working = await site.begin(job, answered(job), of=at_work.lanes)
+        at_work.now.add(working)
         try:
             while True:
                 for news in await working.news():
@@ -63,6 +65,7 @@ async def run_jobs(
             keep(job, await working.stop())
             raise
         finally:
+            at_work.now.discard(working)
             await working.release()
 
     async def work() -> None:
@@ -75,13 +78,14 @@ async def run_jobs(
                 if losses[job.name] >= MOST_LOSSES:
                     raise WorkerLost(f"{lost}; given up after {MOST_LOSSES} times") from None
                 waiting.append(job)
+        await at_work.one_less()
 
     commands = sorted({job.kept for job in jobs} - {""})
     for kept in commands:
         for name, rows in (await site.left(kept)).items():
             take(name, rows)
         await site.forget(kept)
-    lanes = [asyncio.create_task(work()) for _ in range(min(site.workers, len(jobs)))]
+    lanes = [asyncio.create_task(work()) for _ in range(at_work.lanes)]
     try:
         await asyncio.gather(*lanes)
         while waiting:  # given back by one when the others had ended
@@ -93,6 +97,20 @@ async def run_jobs(
     for kept in commands:
         await site.forget(kept)
     return results
+
+
+class _AtWork:
+    """The jobs that are under way, in so many lanes: among those everything that endpoints take is divided."""
+
+    def __init__(self, lanes: int) -> None:
+        self.lanes = max(1, lanes)
+        self.now: set[Working] = set()
+
+    async def one_less(self) -> None:
+        """Gives what one lane had, for which there is nothing left, to the others."""
+        self.lanes = max(1, self.lanes - 1)
+        for working in tuple(self.now):
+            await working.divide(self.lanes)
 
 
 def _check(job: ClusterJob, end: JobEnded) -> None:

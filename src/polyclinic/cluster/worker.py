@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import shutil
@@ -43,8 +44,8 @@ class JobWorker:
         """Tells that it is there."""
         return True
 
-    def begin(self, job: ClusterJob, answered: Sequence[JournalRow]) -> None:
-        """Starts the process of a job."""
+    def begin(self, job: ClusterJob, answered: Sequence[JournalRow], of: int = 1) -> None:
+        """Starts the process of a job, one of so many that are at work at once."""
         self._job, self._parts, self._ended = job, dict[Path, JournalPart](), False
         if job.kept:
             self._here = make_kept_folder(job.kept, name=job.name, tails=job.tails)
@@ -60,7 +61,7 @@ class JobWorker:
         self._done: tuple[int, int] | None = None
         with locked(self._here) as lock:
             self._process = subprocess.Popen(  # noqa: S603 - our own command line
-                [sys.executable, "-m", "polyclinic.cluster.child", *words],
+                [sys.executable, "-m", "polyclinic.cluster.child", str(of), *words],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
@@ -97,6 +98,13 @@ class JobWorker:
             heard.append(JobEnded(code, self._said(), self._brought() if code >= 0 else b""))
             self._close()
         return heard
+
+    def divide(self, of: int) -> None:
+        """Says how many processes are at work at once from now on."""
+        if not self._ended and self._process.stdin is not None:
+            with contextlib.suppress(OSError):  # it has ended, and the news will say so
+                self._process.stdin.write(f"{of}\n".encode())
+                self._process.stdin.flush()
 
     def stop(self) -> list[JournalRow]:
         """Ends the process, gently first; returns the answers that were not heard of yet."""
@@ -173,6 +181,7 @@ class JobWorker:
         for part in self._parts.values():
             part.__exit__()
         assert self._process.stdin is not None and self._process.stdout is not None  # noqa: S101
-        self._process.stdin.close()
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
         self._process.stdout.close()
         self._errors.close()
