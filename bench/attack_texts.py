@@ -111,6 +111,7 @@ def texts(seed: int, n: int) -> list[Tried]:
                     ("cases", "show", path, "--truth"),
                     ("cases", "check", path),
                     ("consult", "--case", path, "--doctor", "rules", "--out", out),
+                    ("replay", out),
                 ):
                     _, printed, errors = call(*words)
                     if found := _CONTROL.search(printed + errors):
@@ -130,7 +131,11 @@ def _hostile(rng: random.Random) -> Case:
     history = History(symptoms=(text(), "cough"), present=text() + ". Cough.", past=text(), family=text())
     findings = (Finding(examination=text() or "x", item=text(), value=text()),)
     record = Record(presentation=presentation, history=history, findings=findings)
-    return Case(id=f"c{text()[:60]}", record=record, truth=Truth(diagnoses=(Diagnosis(name=text()),)))
+    return Case(
+        id=f"c{text()[:60]}",
+        record=record,
+        truth=Truth(diagnoses=(Diagnosis(name=text(), icd10=text()),), treatment=(text(),), rationale=(text(),)),
+    )
 
 
 def endpoints(seed: int, n: int) -> list[Tried]:

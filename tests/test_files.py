@@ -126,3 +126,15 @@ def test_no_database_is_written_over(tmp_path):
     assert run.read_bytes() == before
     with pytest.raises(BadInput, match="named for two things"):
         files.check_writable(tmp_path / "x", nor=tmp_path / "x")
+
+
+def test_toml_that_cannot_be_read_is_one_line(tmp_path):
+    path = tmp_path / "a.toml"
+    for text, said in (
+        ("a = 1\nb = \n", "a.toml, line 2: not TOML: Invalid value"),
+        ("a=" + "[" * 20_000 + "]" * 20_000, "a.toml: not TOML that can be read: it is nested too deeply"),
+        ("a=" + "9" * 5_000, "a.toml: not TOML that can be read: Exceeds the limit"),
+    ):
+        path.write_text(text)
+        with pytest.raises(BadInput, match=said):
+            files.read_toml(path)

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -206,6 +206,27 @@ def decode(raw: bytes, *, path: Path, line: int | None = None) -> str:
 
 def _no_utf8(error: UnicodeDecodeError, raw: bytes) -> str:
     return f"not UTF-8 (byte {error.start + 1} of the line is 0x{raw[error.start]:02x}); save it as UTF-8"
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Reads a TOML file.
+
+    Raises:
+        BadInput: as `check_file`; or it is none, with the line.
+    """
+    import tomllib  # noqa: PLC0415 - whoever names no such file does without its reader
+
+    check_file(path)
+    try:
+        return tomllib.loads(decode(path.read_bytes(), path=path))
+    except tomllib.TOMLDecodeError as error:
+        at = re.search(r" \(at line (\d+), column \d+\)$", str(error))
+        told = str(error)[: at.start()] if at else str(error).partition(" (at ")[0]
+        raise BadInput(f"not TOML: {told}", path=path, line=int(at[1]) if at else None) from None
+    except RecursionError:
+        raise BadInput("not TOML that can be read: it is nested too deeply", path=path) from None
+    except ValueError as error:
+        raise BadInput(f"not TOML that can be read: {str(error).partition(';')[0]}", path=path) from None
 
 
 def check_writable(path: Path, *, unlike: Path | None = None, nor: Path | None = None) -> None:

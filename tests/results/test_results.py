@@ -15,6 +15,7 @@ from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord, write_rec
 from polyclinic.results.joining import flat_rows, item_rows, join
 from polyclinic.results.provenance import address, command_words, without_secrets
 from polyclinic.results.reading import read_results
+from polyclinic.results.transcripts import transcript
 from polyclinic.statistics.uncertainty import estimate, paired_difference, share_estimate
 
 
@@ -203,3 +204,25 @@ def test_intervals_of_a_figure_hold_together():
     assert wider[0] < low and wider[1] > high
     assert simultaneous(share_estimate([0.0] * 12), 1, share=True)[1] == pytest.approx(24.2, abs=0.1)
     assert simultaneous(estimate([1.0, 2.0, 3.0]), 3, share=False)[1] > 3
+
+
+def test_what_was_said_is_read_in_the_folder_alone(tmp_path):
+    folder = tmp_path / "sent"
+    (folder / "below").mkdir(parents=True)
+    line = '{"outcome": {"trace": [{"purpose": "answer", "text": "secret"}]}}\n'
+    for path in (tmp_path / "outside.jsonl", folder / "below" / "inside.jsonl"):
+        path.write_text(line)
+    (folder / "link.jsonl").symlink_to(tmp_path / "outside.jsonl")
+    (folder / "deep.jsonl").write_text('{"a":' * 50_000 + "1" + "}" * 50_000)
+    assert transcript(folder, "below/inside.jsonl:1")[0].text == "secret"
+    absolute = f"{tmp_path}/outside.jsonl:1"
+    for at in ("../outside.jsonl:1", absolute, "link.jsonl:1", "a\0b:1", "/dev/zero:1", "below:1", "deep.jsonl:1"):
+        assert transcript(folder, at) == [], at
+
+
+def test_what_is_nested_too_deeply_is_named(tmp_path):
+    folder = written(tmp_path / "a", rows("m1", 4))
+    (folder / "SHA256SUMS").unlink()
+    (folder / "results.json").write_text('{"a":' * 50_000 + "1" + "}" * 50_000)
+    with pytest.raises(BadInput, match=r"results\.json: the JSON is nested too deeply"):
+        read_results(folder)

@@ -4,6 +4,8 @@ import io
 
 from tests.tables import each_row
 
+from polyclinic.cases.report import Diagnosis
+from polyclinic.cli.show import diagnosis_text
 from polyclinic.models.ledger import Ledger, Line
 from polyclinic.models.model import Usage
 from polyclinic.terminal.screen import console, plain, tables_as_csv
@@ -113,3 +115,8 @@ def test_tables_are_csv_where_that_is_wanted(capsys):
     out, err = capsys.readouterr()
     assert out == '# [b]one\nname,n\n\'=a,1\n"b, c",2\n\nx\n1\n'
     assert "a word beside" in err
+
+
+def test_a_code_of_others_is_a_text():
+    said = diagnosis_text(Diagnosis(name="flu\x1b[31m", icd10="\x1b]0;title\x07J10\u202e", probability=0.5)).plain
+    assert said.split() == ["flu", "[31m", "]0;title", "J10", "50", "%"]

@@ -33,6 +33,8 @@ _MARKUP = re.compile(
 )
 """Styles that other packages write into their errors for a terminal of their own."""
 
+_MUCH = "there is not enough memory for so much; ask for less"
+_DEEP = "what was read is nested too deeply"
 _NO_OUTPUT = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF))
 
 
@@ -78,8 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         end_soon()
         _fail("interrupted", INTERRUPTED)
-    except MemoryError:
-        _fail("there is not enough memory for so much; ask for less", 1)
+    except (MemoryError, RecursionError) as error:
+        _fail(_DEEP if isinstance(error, RecursionError) else _MUCH, 1)
     except BrokenPipeError:
         # Whoever read our output has stopped reading (`| head`): nothing is wrong, and nothing is left to say.
         _say_no_more()

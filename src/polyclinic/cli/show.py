@@ -162,7 +162,7 @@ def diagnoses_text(report: Report, *, most: int | None = None) -> Text:
 def diagnosis_text(diagnosis: Diagnosis) -> Text:
     """Returns a diagnosis with its code and probability."""
     percent = f" {100 * diagnosis.probability:.0f} %" if diagnosis.probability is not None else ""
-    return Text.assemble(plain(diagnosis.name), (f" {diagnosis.icd10 or ''}", "dim"), (percent, "dim"))
+    return Text.assemble(plain(diagnosis.name), (f" {plain(diagnosis.icd10 or '')}", "dim"), (percent, "dim"))
 
 
 def show_visits(console: Console, visits: Sequence[Visit | TeamVisit], knowledge: Knowledge) -> None:

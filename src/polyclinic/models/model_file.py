@@ -24,7 +24,7 @@ from typing import Annotated, Any, Literal, NoReturn, get_args
 import msgspec
 
 from polyclinic.errors import BadInput, UserError
-from polyclinic.files import check_file, decode, split_place
+from polyclinic.files import decode, read_toml, split_place
 from polyclinic.models.secrets import check_address, check_variable
 
 PlayedBy = Literal["doctor", "patient", "examiner", "director", "nurse", "pharmacist", "judge"]
@@ -126,17 +126,8 @@ def read_model_file(path: Path) -> ModelFile:
     Raises:
         BadInput: it cannot be read, or says what is none; with the line.
     """
-    # Whoever names no file does without its reader.
-    import tomllib  # noqa: PLC0415
-
-    check_file(path)
+    data = read_toml(path)
     text = decode(path.read_bytes(), path=path)
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        at = re.search(r" \(at line (\d+), column \d+\)$", str(error))
-        told = str(error)[: at.start()] if at else str(error).partition(" (at ")[0]
-        raise BadInput(f"not TOML: {told}", path=path, line=int(at[1]) if at else None) from None
     for part in ("models", "roles"):
         for name, entry in (data.get(part) or {}).items() if isinstance(data.get(part), dict) else ():
             _check(path, text, (part, name), entry)

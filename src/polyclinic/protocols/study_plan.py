@@ -27,7 +27,7 @@ from typing import Annotated, Any
 import msgspec
 
 from polyclinic.errors import BadInput, meant
-from polyclinic.files import check_file, decode, split_place
+from polyclinic.files import read_toml, split_place
 
 SHIPPED_PLANS = Path(__file__).parent / "plans"
 """The plans of the papers."""
@@ -114,13 +114,8 @@ def read_plan(path: Path) -> StudyPlan:
     Raises:
         BadInput: it cannot be read, or is none; says what is wrong.
     """
-    import tomllib  # noqa: PLC0415 - who runs no study does without it
-
-    check_file(path)
     try:
-        written = msgspec.convert(tomllib.loads(decode(path.read_bytes(), path=path)), _WrittenPlan)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"not TOML: {error}", path=path) from None
+        written = msgspec.convert(read_toml(path), _WrittenPlan)
     except msgspec.ValidationError as error:
         problem, field = split_place(str(error))
         raise BadInput(f"no plan of a study: {problem}", path=path, field=field) from None

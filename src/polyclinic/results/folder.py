@@ -213,6 +213,8 @@ def decoded(path: Path, kind: type[T], what: str) -> T:
         raise BadInput(f"not {what}: {problem}", path=path, field=field) from None
     except msgspec.DecodeError as error:
         raise BadInput(f"not JSON ({error})", path=path) from None
+    except RecursionError:
+        raise BadInput("the JSON is nested too deeply", path=path) from None
 
 
 def traces_in(folder: Path) -> list[Path]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+
+from polyclinic.files import MAX_FILE_BYTES
 
 _FILES = 32  # whose lines are held
 _TEXT = 4_000  # letters of one thing that was said
@@ -23,7 +26,7 @@ class TranscriptLine(NamedTuple):
 def transcript(folder: Path, at: str) -> list[TranscriptLine]:
     """Returns what was said of the item that stands `at` FILE:LINE; nothing where that is no longer there."""
     name, _, line = at.rpartition(":")
-    lines = _lines(folder / name) if name else ()
+    lines = _lines(folder / name) if _is_within(folder, name) else ()
     if not line.isdecimal() or not 1 <= int(line) <= len(lines):
         return []
     try:
@@ -31,8 +34,19 @@ def transcript(folder: Path, at: str) -> list[TranscriptLine]:
         if "outcome" in first:
             return [*_of_method(first)]
         return [*_of_visit([first, *_until_next(lines[int(line) :])])]
-    except (msgspec.DecodeError, TypeError):
+    except (msgspec.DecodeError, TypeError, RecursionError):
         return []
+
+
+def _is_within(folder: Path, name: str) -> bool:
+    """Whether a name is that of a file in the folder, and not too large; who sent the folder may have written any."""
+    try:
+        path = (folder / name).resolve()
+        found = path.stat()
+    except (OSError, ValueError):
+        return False
+    inside = path.is_relative_to(folder.resolve())
+    return bool(name) and inside and stat.S_ISREG(found.st_mode) and found.st_size <= MAX_FILE_BYTES
 
 
 @lru_cache(maxsize=_FILES)

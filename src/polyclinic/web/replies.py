@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from polyclinic.errors import BadInput, PolyclinicError, UserError
@@ -81,7 +81,7 @@ async def body(request: Request, type: type[T], *, most: int = MOST_BODY) -> T:
                 gathered += piece
                 if len(gathered) > most:
                     raise RequestRefused(f"at most {most:,} bytes are taken", 413)
-    except TimeoutError:
+    except (TimeoutError, ClientDisconnect):
         raise RequestRefused("the request did not come to its end", 408) from None
     try:
         return msgspec.json.decode(bytes(gathered), type=type)

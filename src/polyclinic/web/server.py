@@ -9,10 +9,11 @@ import uvicorn
 
 from polyclinic.errors import UserError
 from polyclinic.web.application import application
+from polyclinic.web.connections import BoundedConnection
 from polyclinic.web.serving import Serving
 
-_CONNECTIONS = 1_024
 _REQUEST = 16_384  # bytes of a request's head
+_AT_ONCE = 32  # connections that are taken before the first of them is looked at
 _FAREWELL = 1  # seconds that open streams are given at the end
 
 
@@ -58,11 +59,11 @@ def serve(serving: Serving, taken: socket.socket) -> None:
         log_level="warning",
         access_log=False,
         server_header=False,
-        http="h11",
+        http=BoundedConnection,
         ws="none",
         loop="asyncio",
-        limit_concurrency=_CONNECTIONS,
         h11_max_incomplete_event_size=_REQUEST,
         timeout_graceful_shutdown=_FAREWELL,
+        backlog=_AT_ONCE,
     )
     uvicorn.Server(settings).run(sockets=[taken])

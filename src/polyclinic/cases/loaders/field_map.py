@@ -31,7 +31,7 @@ from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
-from polyclinic.files import check_file, decode, record_as
+from polyclinic.files import check_file, read_toml, record_as
 from polyclinic.language.language import Language, language_of
 from polyclinic.yaml_files import read_yaml
 
@@ -90,7 +90,7 @@ def loader_of(path: Path) -> Callable[[dict[str, Any], int], Case]:
 @lru_cache(maxsize=8)
 def _loader(path: Path, _changed: int) -> Callable[[dict[str, Any], int], Case]:
     try:
-        fields = record_as(_read_toml(path), CaseFields) if path.suffix == ".toml" else read_yaml(path, CaseFields)
+        fields = record_as(read_toml(path), CaseFields) if path.suffix == ".toml" else read_yaml(path, CaseFields)
     except BadInput as error:
         there = ", ".join(CaseFields.__struct_fields__)
         problem = f"{error.problem}; a field map has {there}"
@@ -99,15 +99,6 @@ def _loader(path: Path, _changed: int) -> Callable[[dict[str, Any], int], Case]:
         there = ", ".join(History.__struct_fields__)
         raise BadInput(f"the history has no {sorted(other)[0]!r}; it has {there}", path=path, field="$.history")
     return lambda record, order: _load(record, order, fields)
-
-
-def _read_toml(path: Path) -> object:
-    import tomllib  # noqa: PLC0415 - who has no such map does without it
-
-    try:
-        return tomllib.loads(decode(path.read_bytes(), path=path))
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"not TOML ({error})", path=path) from None
 
 
 def _load(record: dict[str, Any], order: int, fields: CaseFields) -> Case:
