@@ -60,7 +60,7 @@ def test_a_budget_ends_the_run_cleanly_and_the_run_goes_on(run, endpoint, tmp_pa
     done = len(json.loads(stopped.stdout)) if stopped.stdout else 0
     assert done < 48
     assert f"{done} of 48 visits are done" in stopped.stderr
-    assert "--max-tokens allows 3,000" in stopped.stderr
+    assert "--max-tokens allows: 3,000" in stopped.stderr
     before = endpoint.counters()["requests"]
     assert len(json.loads(run(*command).stdout)) == 48
     again = endpoint.counters()["requests"] - before

@@ -236,8 +236,9 @@ def test_figures_are_shares_and_lie_in_their_intervals(sides):
     summary = score_names([pair(i, *s) for i, s in enumerate(sides)], by_name)
     for estimate in (*(summary.metrics[n] for n in METRICS if "number" not in n), *summary.per_case.values()):
         if estimate.mean is not None:
-            assert 0 <= estimate.low <= estimate.mean + 1e-9
-            assert estimate.mean - 1e-9 <= estimate.high <= 100 + 1e-9
+            low, high = (estimate.mean, estimate.mean) if estimate.low is None else (estimate.low, estimate.high)
+            assert 0 <= low <= estimate.mean + 1e-9
+            assert estimate.mean - 1e-9 <= high <= 100 + 1e-9
     for prefix in ("", "category_"):
         p, r, f = (summary.metrics[f"{prefix}{name}"].mean for name in ("precision", "recall", "f1"))
         if p is not None and r is not None:

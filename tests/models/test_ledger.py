@@ -100,13 +100,26 @@ async def test_what_is_spent_beyond_a_limit_was_in_flight(opened):
 async def test_an_endpoint_that_does_not_say_what_it_used_cannot_be_held_to_a_limit():
     class Silent(Door):
         name, limit = "silent", Limit(2)
+        says = "yes"
 
         async def complete(self, said, form, options):
-            return Completion("yes")
+            usage = Price(1, 1).of(Usage())  # a price makes no tokens known
+            return Completion(self.says, usage=usage)
 
+    for limits, name in (({"max_tokens": 100}, "tokens"), ({"max_cost": 1.0}, "cost")):
+        for Silent.says in ("nonsense", "yes"):
+            ledger = Ledger(**limits)
+            with pytest.raises(UserError, match=f"--max-{name} cannot be kept: silent does not say"):
+                await ledger.meter(Silent()).ask("x", answer=("yes", "no"))
     assert (await Ledger().meter(Silent()).ask("x")).text == "yes"
-    with pytest.raises(UserError, match="--max-tokens cannot be kept: silent does not say"):
-        await Ledger(max_tokens=100).meter(Silent()).ask("x")
+
+
+async def test_towards_a_limit_less_is_let_in(opened):
+    async with Endpoint(answers=["a b"], latency=0.01) as endpoint, opened(endpoint.url, concurrency=16) as model:
+        ledger = Ledger(max_tokens=100)
+        metered = ledger.meter(model)
+        await asyncio.gather(*(metered.ask(f"x {n}") for n in range(100)), return_exceptions=True)
+        assert endpoint.requests == 25 and ledger.total.usage.tokens == 100  # each takes 4, and not 16 more
 
 
 def test_counts_below_nothing_lift_no_limit():

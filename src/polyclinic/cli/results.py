@@ -26,7 +26,7 @@ from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.stores.address import is_store
 from polyclinic.stores.address import shown as store_shown
 from polyclinic.terminal.screen import console, plain, print_json
-from polyclinic.terminal.tables import NOTHING, difference_cells, interval, number, table
+from polyclinic.terminal.tables import NOTHING, difference_cells, interval, number, table, tokens
 
 _SEVERAL = 10  # measures beyond which intervals are left to --json and export
 
@@ -143,7 +143,8 @@ def show_joined(screen: Console, joined: JoinedTable) -> None:
     for note in joined.notes:
         screen.print(plain(note), style="yellow", soft_wrap=True)
     screen.print(
-        "intervals of 95 %, over cases: Wilson's of shares, of other numbers by bootstrap; calls, tokens, s: an item",
+        "intervals of 95 %, over cases: Wilson's of shares, of other numbers by bootstrap from 6 cases on; "
+        "calls, tokens, s: an item",
         style="dim",
     )
 
@@ -156,13 +157,14 @@ def _by_measure(joined: JoinedTable) -> Table:
         means = [row.measures.get(name) for row in joined.rows]
         shown.add_row(
             plain(name),
-            *(NOTHING if one is None else f"{_mean(one)} [{interval(one)}]" if one.n else _mean(one) for one in means),
+            *(_mean(one) if one is None or one.low is None else f"{_mean(one)} [{interval(one)}]" for one in means),
         )
     shown.add_section()
     for name in ("n", "failed"):
         shown.add_row(name, *(NOTHING if row.published else str(getattr(row, name)) for row in joined.rows))
-    for name in ("calls", "tokens", "seconds"):
+    for name in ("calls", "seconds"):
         shown.add_row(name, *(NOTHING if row.published else f"{getattr(row, name):,.1f}" for row in joined.rows))
+    shown.add_row("tokens", *(NOTHING if row.published else tokens(row.tokens, row.calls) for row in joined.rows))
     return shown
 
 
@@ -178,7 +180,7 @@ def _by_entrant(joined: JoinedTable) -> Table:
         for name in joined.measures:
             one = row.measures.get(name)
             cells += [_mean(one), *([NOTHING if one is None else interval(one)] if few else [])]
-        counts = [str(row.n), str(row.failed), f"{row.calls:.1f}", f"{row.tokens:,.0f}"]
+        counts = [str(row.n), str(row.failed), f"{row.calls:.1f}", tokens(row.tokens, row.calls)]
         counts += [*([number(row.cost, ".5f")] if money else []), f"{row.seconds:.2f}"]
         counts = [NOTHING for _ in counts] if row.published else counts
         who = (Text(plain(one)) for one in (row.set, row.model, row.method))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import inspect
 import time
@@ -49,9 +50,11 @@ def spending() -> Iterator[None]:
 class Ledger:
     """Sums what the models of a run cost, and ends the run when a limit is reached.
 
-    What is in flight when a limit is reached is still paid for, so a sum can pass its limit by that much. A limit is
-    for what is asked now: answers from a journal stand in the sums as they did when they were asked for, and are free.
-    Tokens count in and out together, cost in the currency of the prices.
+    What is in flight when a limit is reached is still paid for, so a sum can pass its limit by that much. Towards the
+    limit less is let in: no more than is left if each question takes as much as the dearest so far. Once the first
+    answers have come a sum so passes its limit by little more than one of them. A limit is for what is asked now:
+    answers from a journal stand in the sums as they did when they were asked for, and are free. Tokens count in and out
+    together, cost in the currency of the prices.
 
     Attributes:
         lines: sums by role and purpose.
@@ -72,6 +75,9 @@ class Ledger:
         self.servers: dict[tuple[str, str], Line] = {}
         self._waiting: dict[Limit, Limit] = {}
         self._closed = False
+        self._asking = 0
+        self._dearest_tokens, self._dearest_cost = 0, 0.0
+        self._ended = asyncio.Event()
 
     def meter(self, model: Model, role: str = "", *, item: str = "") -> Metered:
         """Returns the model, with what it costs written down under the role; `item` is what it is asked for."""
@@ -82,12 +88,17 @@ class Ledger:
         """Raises `BudgetSpent` where no further question may be asked."""
         if self._closed:
             raise BudgetSpent("the run has cost what it may cost")
-        usage = self.asked.usage
-        spent = usage.tokens_in + usage.tokens_out
-        if self.max_tokens is not None and spent >= self.max_tokens:
-            raise BudgetSpent(f"{spent:,} tokens are used, and --max-tokens allows {self.max_tokens:,}")
-        if self.max_cost is not None and (usage.cost or 0.0) >= self.max_cost:
-            raise BudgetSpent(f"{usage.cost or 0.0:.4f} is spent, and --max-cost allows {self.max_cost:g}")
+        if self.max_tokens is not None and self.asked.usage.tokens >= self.max_tokens:
+            raise BudgetSpent(f"the models have used the tokens that --max-tokens allows: {self.max_tokens:,}")
+        if self.max_cost is not None and (self.asked.usage.cost or 0.0) >= self.max_cost:
+            raise BudgetSpent(f"the models have cost what --max-cost allows: {self.max_cost:g}")
+
+    def _reaches(self) -> bool:
+        """Whether what is under way may use up what is left."""
+        usage, asking = self.asked.usage, self._asking
+        tokens = self.max_tokens is not None and usage.tokens + asking * self._dearest_tokens >= self.max_tokens
+        cost = self.max_cost is not None and (usage.cost or 0.0) + asking * self._dearest_cost >= self.max_cost
+        return asking > 0 and (tokens or cost)
 
     def close(self) -> None:
         """Lets no further question be asked, as where a budget that others share is spent."""
@@ -108,9 +119,16 @@ class Ledger:
         line.now = limit.places
         async with line:
             self.check()
+            while self._reaches():
+                self._ended.clear()
+                await self._ended.wait()
+                self.check()
+            self._asking += 1
             try:
                 yield
             finally:
+                self._asking -= 1
+                self._ended.set()
                 line.now = limit.places
 
     def add(
@@ -128,6 +146,9 @@ class Ledger:
         sums = [self.lines.setdefault((role, purpose), Line()), self.total]
         for line in sums if replayed else (*sums, self.asked):
             line.add(question)
+        if usage is not None and not replayed:
+            self._dearest_tokens = max(self._dearest_tokens, usage.tokens)
+            self._dearest_cost = max(self._dearest_cost, usage.cost or 0.0)
         if self.max_cost is not None and usage is not None and usage.tokens_out and usage.cost is None:
             raise UserError("--max-cost needs to know what tokens cost: give a price, or use --max-tokens")
 
@@ -163,13 +184,22 @@ class Metered(Wrapper):
             self._ledger.add(self._role, purpose, usage, attempts=failure.attempts, failed=True, replayed=replayed)
             seconds, error = time.monotonic() - began, type(failure).__name__
             self._keep(purpose, usage or Usage(), seconds, failure.attempts, error=error, replayed=replayed)
+            if isinstance(failure, ModelError) and not replayed:
+                self._check_told(usage or Usage())
             raise
         finally:
             if inspect.iscoroutine(asking):
                 asking.close()
-        if self._ledger.max_tokens is not None and self.limit is not None and reply.usage == Usage():
-            raise UserError(f"--max-tokens cannot be kept: {self.name} does not say how many tokens it used")
+        self._check_told(reply.usage)
         return reply
+
+    def _check_told(self, usage: Usage) -> None:
+        """Refuses an answer of an endpoint that does not say what a limit is held against."""
+        if self.limit is None or usage.tokens:
+            return
+        limits = (("tokens", self._ledger.max_tokens), ("cost", None if usage.cost else self._ledger.max_cost))
+        if name := next((name for name, most in limits if most is not None), ""):
+            raise UserError(f"--max-{name} cannot be kept: {self.name} does not say how many tokens it used")
 
     def _keep(
         self, purpose: str, usage: Usage, seconds: float, attempts: int, *, error: str = "", replayed: bool

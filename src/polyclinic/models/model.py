@@ -65,6 +65,11 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     reasoning: int = 0
     cost: float | None = None
 
+    @property
+    def tokens(self) -> int:
+        """In and out together; 0 where the server does not say."""
+        return self.tokens_in + self.tokens_out
+
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             tokens_in=self.tokens_in + other.tokens_in,
@@ -86,7 +91,9 @@ class Price(msgspec.Struct, frozen=True):
         return ",".join(str(price) for price in msgspec.structs.astuple(self) if price is not None)
 
     def of(self, usage: Usage) -> Usage:
-        """Returns the usage with its cost."""
+        """Returns the usage with its cost; as it is where nobody says how many tokens there were."""
+        if not usage.tokens:
+            return usage
         cached = self.tokens_in if self.cached is None else self.cached
         money = (usage.tokens_in - usage.cached) * self.tokens_in + usage.cached * cached
         return msgspec.structs.replace(usage, cost=(money + usage.tokens_out * self.tokens_out) / 1e6)

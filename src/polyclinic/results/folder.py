@@ -45,6 +45,7 @@ class ItemRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         item: the question, case or patient.
         values: by measure; what was not measured, or failed, is missing.
+        weights: by measure, how much the item counts in its mean, as turns do in that of their length; else 1.
         set: the data set.
         model: who answered: a model, or a mind by its name.
         method: how, where there are several ways.
@@ -55,6 +56,7 @@ class ItemRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     item: str
     values: dict[str, float]
+    weights: dict[str, float] = {}
     set: str = ""
     model: str = ""
     method: str = ""

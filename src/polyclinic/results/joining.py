@@ -11,7 +11,7 @@ from polyclinic.errors import UserError, meant
 from polyclinic.frames import Tabular
 from polyclinic.results.folder import ItemRow, read_calls
 from polyclinic.results.reading import RunResults
-from polyclinic.statistics.uncertainty import Estimate, estimate, share_estimate
+from polyclinic.statistics.uncertainty import Estimate, estimate, ratio, share_estimate
 
 _RESAMPLES = 2_000  # of a table of many numbers
 
@@ -98,8 +98,10 @@ def gathered(results: Iterable[RunResults]) -> tuple[dict[JoinedEntrant, Items],
             apart = before is not None and not before.values.keys() & row.values.keys()
             twice += before is not None and not apart
             # What two benchmarks measured on one case stands together.
-            both = {**before.values, **row.values} if before is not None and apart else row.values
-            items[row.item, row.seed] = msgspec.structs.replace(row, values=both)
+            if before is not None and apart:
+                both, weights = {**before.values, **row.values}, {**before.weights, **row.weights}
+                row = msgspec.structs.replace(row, values=both, weights=weights)  # noqa: PLW2901
+            items[row.item, row.seed] = row
     return found, twice
 
 
@@ -126,6 +128,10 @@ def measured(rows: Sequence[ItemRow], name: str) -> Estimate:
     clusters: list[Hashable] | None = None if len(set(cases)) == len(cases) else [*cases]
     if is_share(values):
         return share_estimate(values, clusters=clusters)
+    weights = [row.weights.get(name, 1.0) for row in having]
+    if any(weight != 1 for weight in weights):
+        parts = [value * weight for value, weight in zip(values, weights, strict=True)]
+        return ratio(parts, weights, clusters=clusters, resamples=_RESAMPLES)
     return estimate(values, clusters=clusters, resamples=_RESAMPLES)
 
 
@@ -224,5 +230,6 @@ def item_rows(results: Iterable[RunResults]) -> Iterator[dict[str, Any]]:
     """Yields every item as a plain row, with its folder; a measure's value under its name."""
     for one in results:
         for row in one.rows:
-            flat = {name: getattr(row, name) for name in row.__struct_fields__ if name != "values"}
-            yield {"folder": one.called, **flat, **row.values}
+            flat = {name: getattr(row, name) for name in row.__struct_fields__ if name not in ("values", "weights")}
+            weights = {f"{name}_weight": weight for name, weight in row.weights.items()}
+            yield {"folder": one.called, **flat, **row.values, **weights}

@@ -13,6 +13,7 @@ from polyclinic.results.reading import RunResults
 from polyclinic.results.transcripts import transcript
 from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.terminal.html import page_table, shown, whole_page
+from polyclinic.terminal.tables import tokens
 
 _DRAWN = 12  # measures of a set that are drawn
 _SAID = 2_000_000  # letters of what was said that the page holds; of further items it says where it lies
@@ -104,7 +105,7 @@ def _average(means: Mapping[str, float], sets: Sequence[str]) -> str:
 
 
 def _costs(row: JoinedRow) -> list[str]:
-    counts = [str(row.n), str(row.failed), f"{row.calls:.1f}", f"{row.tokens:,.0f}"]
+    counts = [str(row.n), str(row.failed), f"{row.calls:.1f}", tokens(row.tokens, row.calls)]
     return [*counts, _number(row.cost, ".5f"), _number(row.seconds)]
 
 

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 FEW = 20
 """Cases below which all is exact."""
 
+LEAST = 6
+"""Cases below which no two-sided p is as low as 0.05, and there is no interval of 95 %."""
+
 EXACT = FEW - 1
 """Cases that differ up to which all ways to give signs are gone through; of more, ways are drawn."""
 

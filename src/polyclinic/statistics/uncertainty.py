@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from polyclinic.statistics.permutation import FEW, exact_interval, sign_flip
+from polyclinic.statistics.permutation import FEW, LEAST, exact_interval, sign_flip
 
 RESAMPLES = 10_000
 
@@ -31,7 +31,9 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         mean: None where nothing was measured.
-        stderr: its standard error, from the variance with n - 1; None below two clusters.
+        stderr: its standard error, from the variance with n - 1; None below two clusters, and where all are equal: that
+            is no sign of being sure.
+        low: the lower end of the interval; None below 6 clusters, where there is none of 95 %, and where all are equal.
     """
 
     mean: float | None
@@ -46,10 +48,12 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         mean: of the differences, case by case; None where they share no case.
-        low: the lower end of the 95 % interval; below 20 cases exact, and None below 6, where there is none.
+        low: the lower end of the 95 % interval; below 20 cases exact, and None below 6, where there is none, and where
+            all cases differ alike, which is no sign of being sure.
         p: two-sided, for no difference; None below two cases.
         detectable: the smallest difference that so many cases, as unlike one another as these, show in four of five
-            such comparisons (power 0.8, two-sided 0.05); None where the cases do not say.
+            such comparisons (power 0.8, two-sided 0.05); None where the cases do not say, and below 6, which can show
+            none.
     """
 
     mean: float | None
@@ -88,9 +92,12 @@ def ratio(
     mean = float(above.sum()) / whole
     count = len(above)
     stderr = None
-    if count > 1:
-        residuals = above - mean * below
+    residuals = above - mean * below
+    # Rounding leaves a hair where all values are equal.
+    if count > 1 and np.abs(residuals).max() > 1e-12 * max(1.0, float(np.abs(above).max())):
         stderr = math.sqrt(count / (count - 1) * float(residuals @ residuals)) / whole
+    if stderr is None or count < LEAST:
+        return Estimate(mean=mean, stderr=stderr, low=None, high=None, n=n)
     low, high = _interval(above, below, resamples, seed)
     # Rounding may put an end a hair beyond the mean where all values are equal.
     return Estimate(mean=mean, stderr=stderr, low=min(low, mean), high=max(high, mean), n=n)
@@ -183,12 +190,12 @@ def paired_difference(
     sums = _by_cluster(differences, clusters)
     measured = estimate(differences, clusters=clusters, resamples=resamples, seed=seed)
     low, high = measured.low, measured.high
-    if len(sums) < FEW:
+    if measured.stderr is not None and len(sums) < FEW:
         each = len(differences) / max(len(sums), 1)
         ends = exact_interval((sums / each).tolist())
         low, high = ends if ends is not None else (None, None)
     p = sign_flip(sums.tolist(), flips=resamples, seed=seed)
-    detectable = DETECTABLE * measured.stderr if measured.stderr else None
+    detectable = DETECTABLE * measured.stderr if measured.stderr and len(sums) >= LEAST else None
     return Difference(mean=measured.mean, low=low, high=high, p=p, n=len(differences), detectable=detectable)
 
 
@@ -201,7 +208,7 @@ def share_difference(first: Sequence[bool], second: Sequence[bool], *, seed: int
     if found.n == 0:
         return found
     found = msgspec.structs.replace(found, p=mcnemar(first, second))
-    if found.detectable is None and found.mean == 0:
+    if found.detectable is None and found.mean == 0 and found.n >= LEAST:
         apart = wilson(0, found.n)[1]
         detectable = DETECTABLE * math.sqrt(100 * apart / found.n)
         found = msgspec.structs.replace(found, low=-apart, high=apart, detectable=detectable)

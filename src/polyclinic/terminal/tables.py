@@ -136,6 +136,11 @@ def p_value(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.4f}" if value >= 0.0001 else "< 0.0001"
 
 
+def tokens(value: float, calls: float) -> str:
+    """Returns how many tokens calls took; a dash where no endpoint said how many."""
+    return NOTHING if calls and not value else f"{value:,.0f}"
+
+
 def number(value: float | None, form: str = ".2f", unit: str = "") -> str:
     """Returns a number, or a dash where there is none."""
     return NOTHING if value is None else f"{value:{form}}{unit}"

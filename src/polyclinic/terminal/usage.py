@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from polyclinic.models.ledger import Ledger, Line
-from polyclinic.terminal.tables import table
+from polyclinic.terminal.tables import NOTHING, table
 
 
 def show_usage(screen: Console, ledger: Ledger, *, purposes: bool = True) -> None:
@@ -43,5 +43,7 @@ def show_by_server(screen: Console, servers: Mapping[tuple[str, str], Line]) -> 
 
 def _used(line: Line) -> tuple[str, ...]:
     use = line.usage
-    counts = (line.attempts, use.tokens_in, use.cached, use.tokens_out)
-    return (*(f"{count:,}" for count in counts), "" if use.cost is None else f"{use.cost:.4f}")
+    counts = (use.tokens_in, use.cached, use.tokens_out)
+    # Some endpoints do not say how many there were.
+    tokens = [f"{count:,}" if use.tokens or line.calls == line.failures else NOTHING for count in counts]
+    return (f"{line.attempts:,}", *tokens, "" if use.cost is None else f"{use.cost:.4f}")

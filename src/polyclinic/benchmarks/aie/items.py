@@ -18,13 +18,21 @@ def aie_rows(doctor: DoctorResult, file: str, *, seed: int) -> Iterator[ItemRow]
         str(score.id): {name: value for name, value in score.values.items() if name in named}
         for score in doctor.summary.scores
     }
+    # The paper's mean length is that of all turns.
+    turns = {str(score.id): len(score.lengths) for score in doctor.summary.scores}
     at = trace_places(file, doctor.visits)
     for visit in doctor.visits:
         values = dict(scores.get(visit.case, {}))
         if visit.case in doctor.chosen:
             values[MCQE] = 100.0 * doctor.chosen[visit.case]
         yield ItemRow(
-            item=visit.case, values=values, model=doctor.name, seed=seed, end=str(visit.end), at=at[visit.case]
+            item=visit.case,
+            values=values,
+            weights={"AVG_LEN": float(turns[visit.case])} if "AVG_LEN" in values else {},
+            model=doctor.name,
+            seed=seed,
+            end=str(visit.end),
+            at=at[visit.case],
         )
 
 

@@ -20,7 +20,7 @@ from polyclinic.metrics.dialogue import Unscorable, from_trace
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import choose_from
 from polyclinic.players.roles.doctor import Doctor
-from polyclinic.statistics.uncertainty import Estimate, estimate
+from polyclinic.statistics.uncertainty import Estimate, estimate, share_estimate
 from polyclinic.visits.staging import Staging
 from polyclinic.visits.visit import Visit
 
@@ -96,7 +96,7 @@ def truncated(cuts: Sequence[CutVisit], seed: int) -> dict[int, ByLength]:
         coverage = [one.coverage[min(n, len(one.coverage) - 1)] for one in cuts]
         right = [one.right[min(n, len(one.right) - 1)] for one in cuts] if asked else []
         found[n + 1] = ByLength(
-            diagnosis=estimate([100.0 * one for one in right if one is not None], seed=seed),
+            diagnosis=share_estimate([100.0 * one for one in right if one is not None]),
             coverage=estimate(coverage, seed=seed),
         )
     return found

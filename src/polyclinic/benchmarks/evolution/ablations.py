@@ -34,15 +34,15 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         over: the part.
-        difference: in points, with the ends of its 95 % bootstrap interval.
+        difference: in points, with the ends of its 95 % interval; None where there is none (see `Difference`).
         p: McNemar's, exact.
     """
 
     task: ClinicalTask
     over: str
     difference: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     p: float
 
 
@@ -122,8 +122,8 @@ def _gains(treated: Mapping[str, _Treated]) -> list[Gain]:
                 continue
             part = _flags(treated[over], task)
             apart = paired_difference([100.0 * one for one in whole], [100.0 * one for one in part])
-            ends = (apart.mean or 0.0, apart.low or 0.0, apart.high or 0.0)
-            mean, low, high = (round(end, 4) for end in ends)
+            low, high = (None if end is None else round(end, 4) for end in (apart.low, apart.high))
+            mean = round(apart.mean or 0.0, 4)
             gains.append(Gain(task=task, over=over, difference=mean, low=low, high=high, p=mcnemar(whole, part)))
     return gains
 

@@ -117,7 +117,8 @@ class Evolution(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
 def gain_cells(gain: Gain) -> tuple[str, str, str]:
     """Returns a gain as three cells: points, `low to high`, p."""
-    return f"{gain.difference:+.1f}", f"{gain.low:+.1f} to {gain.high:+.1f}", p_value(gain.p)
+    ends = NOTHING if gain.low is None else f"{gain.low:+.1f} to {gain.high:+.1f}"
+    return f"{gain.difference:+.1f}", ends, p_value(gain.p)
 
 
 def _ablation_tables(ablations: Ablations) -> list[Table]:

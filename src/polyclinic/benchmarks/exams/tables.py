@@ -14,7 +14,16 @@ from polyclinic.benchmarks.benchmark import Output
 from polyclinic.benchmarks.exams.evaluation import Against, Answered, MethodResult
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import DETECTABLE, difference_cells, few_line, interval, mean_and_error, number, table
+from polyclinic.terminal.tables import (
+    DETECTABLE,
+    difference_cells,
+    few_line,
+    interval,
+    mean_and_error,
+    number,
+    table,
+    tokens,
+)
 
 MEASURES = (ItemMeasure(name="right"),)
 
@@ -115,7 +124,7 @@ def show_exam(screen: Console, title: str, results: Sequence[MethodResult], agai
         cells = [mean_and_error(one.accuracy, ".1f"), interval(one.accuracy, ".1f"), number(one.readable.mean, ".1f")]
         cells += [str(count) for count in (one.accuracy.n, one.unreadable, one.failed)]
         cells += [str(len(one.broken))] if broken else []
-        cells += [f"{cost.calls:.1f}", f"{cost.round_trips:.1f}", f"{cost.tokens_in + cost.tokens_out:,.0f}"]
+        cells += [f"{cost.calls:.1f}", f"{cost.round_trips:.1f}", tokens(cost.tokens_in + cost.tokens_out, cost.calls)]
         cells += [number(cost.money, ".5f")] if money else []
         shown.add_row(Text(plain(one.name)), *cells, f"{cost.seconds:.2f}")
     screen.print(shown)

@@ -30,7 +30,7 @@ from polyclinic.judges.rounds import JUDGING, VERSION, RoundAnswer, SaidInRound
 from polyclinic.knowledge.names import Names
 from polyclinic.models.model import Model
 from polyclinic.players.minds import Minds
-from polyclinic.statistics.uncertainty import Estimate, estimate
+from polyclinic.statistics.uncertainty import Estimate, estimate, share_estimate
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.visit import Visit, see
 
@@ -213,7 +213,7 @@ def _row(doctor: str, plays: Sequence[ReliabilityPlay], *, judged: bool, seed: i
 
     def yes(values: Sequence[str]) -> Estimate | None:
         shares = [100.0 * (value == "yes") for value in values]
-        return estimate(shares, clusters=clusters, seed=seed) if judged else None
+        return share_estimate(shares, clusters=clusters) if judged else None
 
     return Reliability(
         doctor=doctor,
@@ -225,7 +225,7 @@ def _row(doctor: str, plays: Sequence[ReliabilityPlay], *, judged: bool, seed: i
         tests_per_visit=estimate([float(tests_by_case[play.item.id]) for play in counted], seed=seed),
         relevance=yes([verdict.relevant for _, verdict in verdicts]),
         consistency=yes([verdict.consistent for _, verdict in verdicts]),
-        accuracy=estimate([100.0 * one.reached for one in ordered], clusters=[one.case for one in ordered], seed=seed),
+        accuracy=share_estimate([100.0 * one.reached for one in ordered], clusters=[one.case for one in ordered]),
         ordered=len(ordered),
         false=sum(one.reached and not one.named for one in rounds),
         unreadable=unreadable,

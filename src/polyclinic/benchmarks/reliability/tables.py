@@ -76,7 +76,8 @@ def _show_doctors(screen: Console, result: ReliabilityResult) -> None:
 def _cell(value: Estimate | None) -> str:
     if value is None or value.mean is None:
         return NOTHING
-    return f"{value.mean:.1f} [{value.low:.1f}, {value.high:.1f}] ({value.n})"
+    ends = "" if value.low is None else f" [{value.low:.1f}, {value.high:.1f}]"
+    return f"{value.mean:.1f}{ends} ({value.n})"
 
 
 def _show_attacks(screen: Console, attacks: Sequence[Attacked], cases: int) -> None:
