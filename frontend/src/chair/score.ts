@@ -25,7 +25,15 @@ const t = texts({
   so: ["The record", "病历"],
   grades: ["The report, aspect by aspect", "报告逐项评分"],
   gradedBy: ["Graded A to D by {0}.", "由{0}评为A至D。"],
-  byRules: ["rules, which compare words: a single grade is rough", "规则评分（比较文字，单项评分较粗）"],
+  byRules: ["rules", "规则"],
+  rulesSee: [
+    "Rules compare what is named: “fever” counts for a fever above 39 degrees. They do not know every word for a symptom, cannot tell whether reasons hold together, and do not see how you spoke: a single grade is rough, and a teacher or a model may grade otherwise.",
+    "规则只比较写出的内容：记录为39度以上高热时，写“发热”也算。规则不认识症状的所有说法，看不出理由是否成立，也看不出您怎样与病人交谈：单项评分较粗，老师或模型的评分可能不同。",
+  ],
+  talkSees: [
+    "Made of what the simulated patient took each question for. A short question (“fever?”) counts as specific as a whole sentence; how clear or kind it was is not measured.",
+    "依据模拟病人对每个提问的理解计算。简短的提问（“发烧？”）与完整的句子同样算作具体；是否清楚、是否亲切不在计算之内。",
+  ],
   aspect: ["Aspect", "项目"],
   why: ["Why", "原因"],
   treatment: ["Treatment, point by point", "治疗逐项"],
@@ -83,9 +91,9 @@ export function scorePage(seen: SittingView, scored: Scored, more: { trace: stri
     more.comment ? h("section", { class: "card comment", "aria-label": t("comment") }, h("h2", {}, t("comment")), h("p", {}, quoted(more.comment))) : h("span"),
     h("div", { class: "cards score" }, total(scored), parts(own), soIt(truth)),
     h("section", { class: "card" }, h("h2", {}, t("beside")), sideBySide(scored)),
-    h("section", { class: "card" }, h("h2", {}, t("grades")), h("p", { class: "soft small" }, t("gradedBy", own.judge === "rules" ? t("byRules") : plain(own.judge))), grades(own, beside), treatment(own)),
+    h("section", { class: "card" }, h("h2", {}, t("grades")), h("p", { class: "soft small" }, t("gradedBy", own.judge === "rules" ? t("byRules") : plain(own.judge)), own.judge === "rules" ? ` ${t("rulesSee")}` : ""), grades(own, beside), treatment(own)),
     h("div", { class: "cards two" }, examinations(own), danger(own)),
-    h("section", { class: "card" }, h("h2", {}, t("talk")), metrics(own, beside), beliefs(own) ?? h("span"), development(seen.differential)),
+    h("section", { class: "card" }, h("h2", {}, t("talk")), h("p", { class: "soft small" }, t("talkSees")), metrics(own, beside), beliefs(own) ?? h("span"), development(seen.differential)),
     h("details", { class: "card" }, h("summary", {}, t("transcript")), still(t("transcript"), more.lines), more.trace ? h("p", {}, h("a", { href: more.trace, download: "visit.trace.jsonl" }, t("trace"))) : null),
   ];
 }

@@ -29,7 +29,8 @@ const FIRST = 500; // lines of the first page after a seek
 const PAGE = 2_000;
 const LOW = 3_000; // lines ahead below which more are fetched
 const HIGH = 12_000; // lines ahead above which a stream is left, until they are used up
-const LATER = 150; // milliseconds after a seek until it is asked who is ill at home
+const LATER = 400; // milliseconds after a seek until it is asked who is ill at home
+const REST = 600; // milliseconds after a seek until lines are fetched, where the clock stands: whoever seeks goes on seeking
 const AGAIN = 1_000; // milliseconds until a server that does not answer is asked again
 
 /** The lines of a run, from any time on. */
@@ -47,6 +48,8 @@ export class Feed {
   private stream: EventSource | null = null;
   private done = false; // whether all lines there were have been fetched
   private turn = 0; // of seeking: what was asked for before it is thrown away
+  private asks = new AbortController(); // of this turn
+  private sought = -Infinity;
 
   constructor(
     readonly about: About,
@@ -59,10 +62,12 @@ export class Feed {
 
   /** Returns the state at a time, and goes on from there. */
   async seek(t: number): Promise<World> {
-    const turn = ++this.turn;
+    const turn = this.begin();
     const at = Math.max(0, Math.floor(t));
-    const { world, over, stopped } = await get<{ world: SentWorld; over: boolean; stopped: boolean }>("api/town/state", { run: this.about.id, t: at });
+    const { world, over, stopped } = await this.state(at, turn);
     if (turn !== this.turn) throw new DOMException("sought elsewhere", "AbortError");
+    this.sought = performance.now();
+    this.problem("");
     this.leave();
     this.over = over;
     this.stopped = stopped;
@@ -76,11 +81,32 @@ export class Feed {
     return made;
   }
 
+  /** Asks for the state at a time, as often as it takes: a server that is gone may come back. */
+  private async state(at: number, turn: number): Promise<{ world: SentWorld; over: boolean; stopped: boolean }> {
+    for (;;) {
+      try {
+        return await get("api/town/state", { run: this.about.id, t: at }, this.asks.signal);
+      } catch (error) {
+        if (!(error instanceof ServerError) || error.status || turn !== this.turn) throw error;
+        this.problem(error.message);
+        await new Promise((done) => setTimeout(done, AGAIN));
+        if (turn !== this.turn) throw new DOMException("sought elsewhere", "AbortError");
+      }
+    }
+  }
+
+  /** Begins a turn: nothing that was asked for before stands in the way of what is asked for now. */
+  private begin(): number {
+    this.asks.abort();
+    this.asks = new AbortController();
+    return ++this.turn;
+  }
+
   /** Asks who was ill, by name. */
   private async meet(world: World, at: number, turn: number): Promise<void> {
     if (turn !== this.turn) return;
     try {
-      const ill = await get<Record<string, Ill>>("api/town/ill", { run: this.about.id, t: at });
+      const ill = await get<Record<string, Ill>>("api/town/ill", { run: this.about.id, t: at }, this.asks.signal);
       if (turn === this.turn) world.meet(ill);
     } catch {
       // Those have no name on the map, and the page says already that the server is gone.
@@ -103,7 +129,8 @@ export class Feed {
   }
 
   /** Sees to it that there is enough ahead. */
-  fill(): void {
+  fill(playing: boolean): void {
+    if (!playing && performance.now() - this.sought < REST) return;
     if (this.taken > 4_000) {
       this.ahead = this.ahead.slice(this.taken);
       this.taken = 0;
@@ -117,7 +144,7 @@ export class Feed {
   }
 
   close(): void {
-    this.turn++;
+    this.begin();
     this.leave();
   }
 
@@ -131,7 +158,11 @@ export class Feed {
     this.asking = true;
     const turn = this.turn;
     try {
-      const { rows } = await get<{ rows: Happening[] }>("api/town/happenings", { run: this.about.id, begin: this.next, n: this.ahead.length ? PAGE : FIRST });
+      const { rows } = await get<{ rows: Happening[] }>(
+        "api/town/happenings",
+        { run: this.about.id, begin: this.next, n: this.ahead.length ? PAGE : FIRST },
+        this.asks.signal,
+      );
       if (turn !== this.turn) return;
       this.problem("");
       this.add(rows);

@@ -52,9 +52,9 @@ export class ShownRun {
   }
 
   /** Goes on towards a time, as far as is known and as there is time for; returns the time that was reached. */
-  step(t: number): number {
+  step(t: number, playing: boolean): number {
     if (this.seeking) return this.world.t;
-    this.feed.fill();
+    this.feed.fill(playing);
     const goal = Math.max(this.world.t, Math.min(t, this.feed.known()));
     const until = performance.now() + BUDGET;
     for (let n = 0; ; n++) {

@@ -7,9 +7,11 @@ from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Diagnosis
 from polyclinic.judges.director_by_rules import RulesJudge
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.metrics.grades import Aspect
 from polyclinic.web.chair.naming import is_named, link_by_code, verdict_by_code
 from polyclinic.web.chair.prescribing import by_name, due_points
+from polyclinic.web.chair.symptoms import by_symptom
 
 DUE = (
     "salbutamol inhalation, 200 micrograms by spacer every four hours (opens the airways at once)",
@@ -70,3 +72,24 @@ async def test_a_short_report_is_graded_by_what_it_names():
     # What says nothing of doses and reasons stays as it is.
     plain = msgspec.structs.replace(case.truth, treatment=("rest, fluids and watching",))
     assert by_name(msgspec.structs.replace(case, truth=plain), knowledge).truth.treatment == plain.treatment
+
+
+def test_a_symptom_may_be_named_less_particularly_than_the_record_has_it():
+    knowledge = read_knowledge()
+    wrong = []
+    for language, recorded, reported, wanted in (
+        ("en", ("a fever above 39 degrees", "throat pain"), ("fever", "cough"), ("fever", "throat pain")),
+        ("zh", ("高热", "咽痛"), ("发烧",), ("发热", "咽痛")),
+        ("en", ("a fever above 39 degrees",), ("high fever",), ("a fever above 39 degrees",)),
+        ("en", ("a fever above 39 degrees",), ("no fever",), ("a fever above 39 degrees",)),
+        ("en", ("a fever",), ("high fever",), ("a fever",)),
+    ):
+        case = next(iter(read_cases("shipped" if language == "en" else "shipped-zh")))
+        history = msgspec.structs.replace(case.record.history, symptoms=recorded)
+        case = msgspec.structs.replace(case, record=msgspec.structs.replace(case.record, history=history))
+        report = Report(symptoms=reported, examinations=(), diagnoses=(), rationale=(), treatment=())
+        lexicon = Lexicon(knowledge.symptoms.values(), language)
+        found = by_symptom(case, report, knowledge.symptoms, lexicon).record.history.symptoms
+        if found != wanted:
+            wrong.append((recorded, reported, found))
+    assert not wrong

@@ -31,6 +31,7 @@ from polyclinic.visits.visit import Visit
 from polyclinic.web.chair.naming import is_named, link_by_code, verdict_by_code
 from polyclinic.web.chair.points import Points, points
 from polyclinic.web.chair.prescribing import DuePoint, by_name, due_points
+from polyclinic.web.chair.symptoms import by_symptom
 from polyclinic.web.chair.view import NotedDifferential
 
 
@@ -182,9 +183,11 @@ class Scorer:
         )
 
     async def _by_rules(self, case: Case, report: Report) -> Judgement:
-        """Grades by rules, which go by what is named: whether doses stand there too is told, and not graded."""
+        """Grades by rules, which go by what is named: neither doses nor how particularly a symptom is named."""
         rules = RulesJudge(self._knowledge, link=link_by_code(case.truth, self._knowledge))
-        return await rules.grade(by_name(case, self._knowledge), report)
+        lexicon = self._lexicons[case.presentation.language]
+        asked = by_symptom(by_name(case, self._knowledge), report, self._knowledge.symptoms, lexicon)
+        return await rules.grade(asked, report)
 
     async def _aie(self, case: Case, visit: Visit, minds: Minds) -> tuple[dict[str, float], tuple[str, ...]]:
         """Returns AIE's metrics, and why some of them are missing."""
