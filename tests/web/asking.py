@@ -16,8 +16,10 @@ class Answer:
         return json.loads(self.body)
 
 
-async def asked(application, path: str, *, method: str = "GET", body: bytes = b"", **headers: str) -> Answer:
-    """Returns an answer; `content_type="..."` is the header `content-type`."""
+async def asked(
+    application, path: str, *, method: str = "GET", body: bytes = b"", leaves: bool = False, **headers: str
+) -> Answer:
+    """Returns an answer; `content_type="..."` is the header `content-type`. Who `leaves` does so within the body."""
     path, _, query = path.partition("?")
     told = {**HEADERS, **{name.replace("_", "-"): value for name, value in headers.items()}}
     scope = {
@@ -34,12 +36,14 @@ async def asked(application, path: str, *, method: str = "GET", body: bytes = b"
         "client": ("127.0.0.1", 1),
         "server": ("127.0.0.1", 8765),
     }
-    coming = [{"type": "http.request", "body": body, "more_body": False}]
+    coming = [{"type": "http.request", "body": body, "more_body": leaves}]
     came: list[dict] = []
 
     async def receive():
         if coming:
             return coming.pop()
+        if leaves:
+            return {"type": "http.disconnect"}
         await asyncio.Event().wait()
 
     async def send(message):

@@ -1,10 +1,13 @@
 """`polyclinic serve` and `run --live`, with wrong input."""
 
+import io
+import logging
 import socket
+from threading import Event
 
 import pytest
 
-from polyclinic.web.server import address, bound
+from polyclinic.web.server import address, bound, tell_later
 
 
 def test_a_port_in_use_is_said_at_once(complaint, runs):
@@ -33,3 +36,22 @@ def test_an_address_can_be_opened():
         assert address(taken, "127.0.0.1", page="town") == f"http://127.0.0.1:{port}/town"
         assert address(taken, "0.0.0.0", token="a b").endswith(f":{port}/?token=a%20b")
         assert address(taken, "::1") == f"http://[::1]:{port}/"
+
+
+def test_a_terminal_that_stands_still_keeps_the_server_from_nothing():
+    class Still(io.StringIO):
+        goes_on = Event()
+
+        def write(self, text):
+            self.goes_on.wait(60)
+            return super().write(text)
+
+    end = tell_later(terminal := Still())
+    log = logging.getLogger("uvicorn.error")
+    for n in range(1_500):  # more than can wait
+        log.error("line %d", n)
+    Still.goes_on.set()
+    log.error("the last")
+    end()
+    assert "ERROR: line 0\nERROR: line 1\n" in terminal.getvalue()
+    assert logging.getLogger("uvicorn").handlers == []

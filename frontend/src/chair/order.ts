@@ -42,7 +42,8 @@ export function orderBox(base: string, language: string, send: (names: string[])
     input.setAttribute("aria-expanded", found.length ? "true" : "false");
     if (at >= 0) input.setAttribute("aria-activedescendant", `order-${at}`);
     else input.removeAttribute("aria-activedescendant");
-    list.children[at]?.scrollIntoView({ block: "nearest" });
+    // The list of what is found may be below the edge of the page.
+    (list.children[at] ?? list).scrollIntoView({ block: "nearest" });
   };
   const look = async (): Promise<void> => {
     const words = input.value.trim();

@@ -18,7 +18,8 @@ const t = texts({
   chance: ["How sure of diagnosis {0}, percent", "诊断{0}的把握（%）"],
   other: ["Considered {0}", "考虑过{0}"],
   add: ["Another one", "再加一个"],
-  abnormal: ["Add what is out of range", "加入异常结果"],
+  take: ["Add the results: what is out of range, and what has no range", "加入结果：异常值及无参考范围的结果"],
+  inRange: ["nothing out of range", "未见异常值"],
   handIn: ["Hand in the report", "提交报告"],
   sure: ["There is no diagnosis in it. Press again to hand it in so.", "报告中没有诊断。再按一次即如此提交。"],
   final: ["What is handed in cannot be taken back.", "提交后不能撤回。"],
@@ -41,7 +42,7 @@ export function reportForm(seen: SittingView, send: (report: Report) => Promise<
     area.value = draft[part];
     return [part, area];
   })) as Record<(typeof PARTS)[number], HTMLTextAreaElement>;
-  const found = abnormal(seen.results);
+  const found = worthTelling(seen.results);
   return h(
     "form",
     { class: "card report", onsubmit: async (event) => {
@@ -61,7 +62,7 @@ export function reportForm(seen: SittingView, send: (report: Report) => Promise<
           draft.examinations = [...lines, ...found.filter((one) => !lines.includes(one))].join("\n");
           areas.examinations.value = draft.examinations;
           changed();
-        } }, t("abnormal")) : null),
+        } }, t("take")) : null),
       areas[part],
     ]),
     warning,
@@ -117,12 +118,16 @@ function made(draft: Draft): Report {
   return { diagnoses: named(draft.diagnoses), differential: named(draft.considered), symptoms: lines(draft.symptoms), examinations: lines(draft.examinations), rationale: lines(draft.rationale), treatment: lines(draft.treatment) };
 }
 
-function abnormal(results: ShownResult[]): string[] {
-  const found: string[] = [];
+/** Returns a line for each examination: what is out of range, and what is told in words. */
+function worthTelling(results: ShownResult[]): string[] {
+  const told = new Map<string, string[]>();
   for (const one of results) {
     const last = one.values[one.values.length - 1];
-    if (last && (last.side === "low" || last.side === "high")) found.push(`${one.examination}: ${one.item} ${last.value} ${one.unit}`.trim());
+    if (!last) continue;
+    const lines = told.get(one.examination) ?? [];
+    told.set(one.examination, lines);
+    if (last.side === "low" || last.side === "high" || last.number === null) lines.push(`${one.item} ${last.value} ${one.unit}`.trim());
   }
-  return found;
+  return [...told].map(([examination, lines]) => `${plain(examination)}: ${plain(lines.join("; ") || t("inRange"))}`);
 }
 

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import gc
+import logging
+import queue
 import socket
 import sys
+from collections.abc import Callable
+from contextlib import suppress
+from logging.handlers import QueueHandler
+from threading import Thread
+from typing import TextIO
 from urllib.parse import quote
 
 import uvicorn
@@ -17,6 +24,7 @@ from polyclinic.web.serving import Serving
 _REQUEST = 16_384  # bytes of a request's head
 _AT_ONCE = 32  # connections that are taken before the first of them is looked at
 _FAREWELL = 1  # seconds that open streams are given at the end
+_UNTOLD = 1_000  # lines of the log that wait for a terminal; more are dropped
 _TURN = (
     0.001  # seconds after which a thread that computes lets another go on, so that a quick answer is not kept waiting
 )
@@ -57,10 +65,53 @@ def address(taken: socket.socket, host: str, *, token: str = "", page: str = "")
     return f"http://{name}:{taken.getsockname()[1]}/{page}{f'?token={quote(token)}' if token else ''}"
 
 
+class _Patient(QueueHandler):
+    """Hands lines of the log to a thread that writes them.
+
+    A terminal that stands still, or a pipe that nobody reads, keeps whoever writes to it waiting: that must not be the
+    server, which would answer nobody until then.
+    """
+
+    def enqueue(self, record: logging.LogRecord) -> None:
+        """Drops a line where too many wait."""
+        with suppress(queue.Full):
+            self.queue.put_nowait(record)
+
+
+def tell_later(stream: TextIO | None = None) -> Callable[[], None]:
+    """Has the server's log written by a thread of its own, to stderr unless another stream is given.
+
+    Returns:
+        What ends that, and gives the last lines a moment.
+    """
+    log = logging.getLogger("uvicorn")
+    lines: queue.Queue[logging.LogRecord | None] = queue.Queue(_UNTOLD)
+    writing = logging.StreamHandler(stream)
+    writing.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    patient = _Patient(lines)
+
+    def write() -> None:
+        while (line := lines.get()) is not None:
+            writing.handle(line)
+
+    def end() -> None:
+        log.removeHandler(patient)
+        with suppress(queue.Full):
+            lines.put_nowait(None)
+        thread.join(_FAREWELL)
+
+    thread = Thread(target=write, daemon=True)
+    thread.start()
+    log.addHandler(patient)
+    log.propagate = False
+    return end
+
+
 def serve(serving: Serving, taken: socket.socket) -> None:
     """Serves until Ctrl-C."""
     settings = uvicorn.Config(
         application(serving),
+        log_config=None,
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -71,7 +122,11 @@ def serve(serving: Serving, taken: socket.socket) -> None:
         timeout_graceful_shutdown=_FAREWELL,
         backlog=_AT_ONCE,
     )
+    end = tell_later()
     sys.setswitchinterval(_TURN)
     # What is there by now stays: looked through again and again, it would cost whoever seeks just then 40 ms.
     gc.freeze()
-    uvicorn.Server(settings).run(sockets=[taken])
+    try:
+        uvicorn.Server(settings).run(sockets=[taken])
+    finally:
+        end()

@@ -3,6 +3,7 @@
 import json
 from urllib.parse import quote
 
+from tests.web.asking import asked
 from tests.web.chair.conftest import Client
 
 from polyclinic.cases.leaks import find_leaks, truth_terms
@@ -180,3 +181,10 @@ async def test_a_folder_that_cannot_be_written_to_loses_nothing_and_is_not_told(
     monkeypatch.undo()
     assert (await client.get(client.at)).document == seen
     assert (await client.move("say", text="Do you have a cough?")).document["turns_left"] == 9
+
+
+async def test_who_leaves_in_the_middle_of_a_request_is_no_mistake_of_the_server(client):
+    answer = await asked(
+        client.app, "/api/chair/visits", method="POST", body=b"{", leaves=True, content_type="application/json"
+    )
+    assert answer.status == 400 and "broke off" in answer.document["error"]
