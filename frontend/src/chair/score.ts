@@ -160,7 +160,7 @@ function grades(own: PlayScore, beside: PlayScore[]): HTMLElement {
       h("th", { scope: "row" }, w(one.aspect as "symptoms")),
       h("td", {}, grade(one.grade)),
       ...beside.map((other) => h("td", {}, grade(other.aspects.find((their) => their.aspect === one.aspect)?.grade ?? null))),
-      h("td", { class: "small" }, quoted(one.analysis)))))));
+      h("td", { class: "small why" }, quoted(one.analysis)))))));
 }
 
 function treatment(own: PlayScore): HTMLElement {

@@ -43,7 +43,7 @@ const t = texts({
   kappa: ["Cohen's κ", "Cohen κ"],
   alpha: ["Krippendorff's α", "Krippendorff α"],
   undecided: ["still undecided", "仍未定"],
-  disputed: ["{0}: two people differ on {1} items", "{0}：有{1}项意见不一"],
+  disputed: ["{0}: items on which two people differ: {1}", "{0}：有{1}项意见不一"],
   download: ["Download the verdicts", "下载评判结果"],
   use: ["Scorers read them: polyclinic verdicts agreement FILE; eval aie, mvme, tor and reliability with --verdicts FILE.", "评分程序可读取：polyclinic verdicts agreement FILE；eval aie、mvme、tor、reliability 用 --verdicts FILE。"],
   figures: ["What it comes to so far", "目前结果"],

@@ -65,7 +65,7 @@ def address(taken: socket.socket, host: str, *, token: str = "", page: str = "")
     return f"http://{name}:{taken.getsockname()[1]}/{page}{f'?token={quote(token)}' if token else ''}"
 
 
-class _Patient(QueueHandler):
+class _LogQueue(QueueHandler):
     """Hands lines of the log to a thread that writes them.
 
     A terminal that stands still, or a pipe that nobody reads, keeps whoever writes to it waiting: that must not be the
@@ -88,21 +88,21 @@ def tell_later(stream: TextIO | None = None) -> Callable[[], None]:
     lines: queue.Queue[logging.LogRecord | None] = queue.Queue(_UNTOLD)
     writing = logging.StreamHandler(stream)
     writing.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
-    patient = _Patient(lines)
+    handing_on = _LogQueue(lines)
 
     def write() -> None:
         while (line := lines.get()) is not None:
             writing.handle(line)
 
     def end() -> None:
-        log.removeHandler(patient)
+        log.removeHandler(handing_on)
         with suppress(queue.Full):
             lines.put_nowait(None)
         thread.join(_FAREWELL)
 
     thread = Thread(target=write, daemon=True)
     thread.start()
-    log.addHandler(patient)
+    log.addHandler(handing_on)
     log.propagate = False
     return end
 
