@@ -81,11 +81,8 @@ async def body(request: Request, type: type[T], *, most: int = MOST_BODY) -> T:
                 gathered += piece
                 if len(gathered) > most:
                     raise RequestRefused(f"at most {most:,} bytes are taken", 413)
-    except (TimeoutError, ClientDisconnect):
+    except (TimeoutError, ClientDisconnect):  # that somebody left is nothing that went wrong here
         raise RequestRefused("the request did not come to its end", 408) from None
-    except ClientDisconnect:
-        # Nobody reads this any more. That somebody left is nothing that went wrong here.
-        raise RequestRefused("the request broke off") from None
     try:
         return msgspec.json.decode(bytes(gathered), type=type)
     except (msgspec.DecodeError, RecursionError) as error:

@@ -25,9 +25,7 @@ _REQUEST = 16_384  # bytes of a request's head
 _AT_ONCE = 32  # connections that are taken before the first of them is looked at
 _FAREWELL = 1  # seconds that open streams are given at the end
 _UNTOLD = 1_000  # lines of the log that wait for a terminal; more are dropped
-_TURN = (
-    0.001  # seconds after which a thread that computes lets another go on, so that a quick answer is not kept waiting
-)
+_TURN = 0.001  # seconds after which a thread that computes lets another go on: a quick answer is not kept waiting
 
 
 def bound(host: str, port: int) -> socket.socket:

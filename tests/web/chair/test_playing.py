@@ -187,4 +187,4 @@ async def test_who_leaves_in_the_middle_of_a_request_is_no_mistake_of_the_server
     answer = await asked(
         client.app, "/api/chair/visits", method="POST", body=b"{", leaves=True, content_type="application/json"
     )
-    assert answer.status == 400 and "broke off" in answer.document["error"]
+    assert answer.status == 408 and "did not come" in answer.document["error"]
