@@ -6,10 +6,16 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 
+import numpy as np
 import pytest
 
+from polyclinic.errors import BadInput
+from polyclinic.memory.entries import AskedTask, ClinicalTask, MedicalRecord
+from polyclinic.memory.memory import About, New, Note, entries_of, open_memory
 from polyclinic.stores.address import read_address
+from polyclinic.stores.memory import point
 from polyclinic.stores.server import StoreServer
 from polyclinic.testing.postgres import PASSWORD, PostgresProcess, postgres_programs
 from polyclinic.testing.process import EndpointProcess
@@ -229,3 +235,67 @@ def test_of_many_that_make_a_store_one_makes_it(base):
     for thread in threads:
         thread.join()
     assert errors == []
+
+
+def entries(run, folder, out):
+    run("memory", "export", folder, "--out", out)
+    return out.read_text()
+
+
+def test_a_memory_in_a_store_is_that_of_a_file(server, base, run, tmp_path):
+    run = partial(run, env={"PGPASSWORD": PASSWORD})
+    url = server.url_with("", database=base.rpartition("/")[2])
+    files = train, test = tmp_path / "train.jsonl", tmp_path / "test.jsonl"
+    for seed, (file, n) in enumerate(zip(files, (48, 16), strict=True)):
+        run("cases", "generate", "--diseases", "respiratory", "--n", n, "--seed", seed, "--out", file)
+    practice = ["evolve", "--train", train, "--test", test, "--test-every", "24"]
+    shown = {}
+    for name, more in {"file": [], "store": ["--store", url]}.items():
+        shown[name] = json.loads(run(*practice, "--out", tmp_path / name, "--json", *more).stdout)
+        shown[name].pop("wall_seconds", None)
+    assert shown["file"] == shown["store"]
+    for at in ("@24", ""):
+        in_file, in_store = (
+            entries(run, f"{tmp_path / name}{at}", tmp_path / f"{name}{at}.out") for name in ("file", "store")
+        )
+        assert in_file == in_store != "", at
+    again = json.loads(run("evolve", "--resume", tmp_path / "store", "--json").stdout)
+    assert again["curve"] == shown["store"]["curve"]
+    run("memory", "link", f"{url}#store", "--out", tmp_path / "elsewhere")
+    assert entries(run, tmp_path / "elsewhere", tmp_path / "linked") == in_file
+    (tmp_path / "x").mkdir()
+    refused = run(*practice, "--out", tmp_path / "x" / "store", "--store", url, code=2).stderr
+    assert "there is a memory 'store' already" in refused
+    refused = run("memory", "link", f"{url}#none", "--out", tmp_path / "n", code=2).stderr
+    assert "no memory 'none'; there are: store" in refused
+
+
+def test_a_memory_goes_on_after_a_kill_and_has_one_writer(base, run, tmp_path):
+    about, other = (About(embedder=name, dimensions=2, knowledge="k") for name in "ef")
+    point(tmp_path, base, "m")
+
+    def new(number):
+        asked = AskedTask(case=f"c{number}", number=number, query="q", options=("a",))
+        return New(ClinicalTask.DIAGNOSIS, MedicalRecord(asked=asked, answer="a\x00"), np.array([0.6, 0.8], "<f4"))
+
+    with open_memory(tmp_path, about) as memory:
+        memory.commit([new(1), new(2)], [Note(2, "tested", b"1")])
+        with open_memory(tmp_path, about) as beside:
+            beside.commit([new(3)])
+        with pytest.raises(BadInput, match="another process writes to this memory"):
+            memory.commit([new(4)], [Note(4, "tested", b"2")])
+    with open_memory(tmp_path) as memory:
+        assert [entry.asked.number for _, entry in entries_of(memory)] == [1, 2, 3]
+        assert memory.notes() == [Note(2, "tested", b"1")]
+        # What a commit left behind whose end was not heard of is not left twice.
+        memory._kept._n = 2
+        memory.commit([new(3)])
+        memory.commit([new(4)])
+    with open_memory(tmp_path) as memory:
+        assert [entry.asked.number for _, entry in entries_of(memory)] == [1, 2, 3, 4]
+    with psycopg.connect(base, autocommit=True) as connection:
+        connection.execute("UPDATE polyclinic.entries SET vector = vector || vector WHERE n = 1")
+    with pytest.raises(BadInput, match="damaged"), open_memory(tmp_path):
+        pass
+    with pytest.raises(BadInput, match="embedder"), open_memory(tmp_path, other):
+        pass

@@ -108,6 +108,7 @@ COMMANDS = {
     "memory export": "memory:export Write all that a doctor remembers, with where it came from.",
     "memory import": "memory_import:import_ Make a memory of what was exported.",
     "memory merge": "memory:merge Make one memory of several.",
+    "memory link": "memory_link:link Make a folder for a memory that is in a store, which this machine then uses too.",
     "memory rebuild": "memory:rebuild Make a memory's vectors anew with another embedder.",
     "names compare": "names:compare Compare names of diseases: is the one the other, a kind of it, or another disease?",
     "protocols list": "protocols:list_protocols List the papers whose experiments are stated as data.",

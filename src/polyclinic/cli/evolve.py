@@ -25,18 +25,20 @@ from polyclinic.cli.evolve_options import PRACTICE, SHUFFLED, PracticeConfigurat
 from polyclinic.cli.evolve_resuming import asked_as_before, go_on
 from polyclinic.cli.evolve_view import live_curve
 from polyclinic.cli.options import DIR, MODELS, POSITIVE, Json, Models, Strict
+from polyclinic.cli.storing import keep_results
 from polyclinic.errors import BudgetSpent, EndpointError, UserError
 from polyclinic.files import make_folder, write_json, write_text
 from polyclinic.memory.embedding import asked_for, dimensions_of, memory_embedder
 from polyclinic.memory.entries import ClinicalTask
 from polyclinic.memory.learner import Learner
-from polyclinic.memory.memory import About, open_memory
+from polyclinic.memory.memory import About, is_stored, open_memory
 from polyclinic.memory.recall import RecallDoctor
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import Session, open_session
 from polyclinic.players.minds import model_of
 from polyclinic.results.folder import ItemMeasure
+from polyclinic.stores.memory import address_of, check_there, password_of, place_of, point
 from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.usage import show_usage
 
@@ -65,18 +67,33 @@ async def evolve(
     strict: Strict = False,
     json: Json = False,
     models: Models = MODELS,
+    store: Annotated[
+        str | None,
+        Parameter(
+            metavar="URL",
+            help="Keep memory, answers and results in a PostgreSQL database that several machines share; the folder "
+            "then says where.",
+        ),
+    ] = None,
 ) -> None:
     """Lets a doctor practise, and prints how it gets better."""
+    if replicas > 1 and store is not None:
+        raise UserError("--store keeps one practice; leave --replicas out, and give each a folder and a seed")
     if replicas > 1:
         await _several(options, replicas, out, resume, ablations, models, strict=strict, json=json)
         return
     if on is not None:
         raise UserError(f"--on {on} holds several practices at once; say how many with --replicas N, 2 or more")
     out, resume = (None if one is None else scratch(one) for one in (out, resume))
+    _check_store(store, out, resume, dry_run=models.dry_run)
     folder, configuration, patients = begin_or_take_up(options, out, resume, ablations, models, strict=strict)
+    if store is not None and resume is None and not models.dry_run:
+        point(folder, store, folder.resolve().name)
     if resume is not None:
         models = asked_as_before(models, configuration.endpoint, folder)
     came, ledger = await _practise(folder, configuration, patients, ablations, models, json=json)
+    if is_stored(folder):
+        keep_results(address_of(folder), folder)
     if json:
         print_json(came.document())
         return
@@ -84,6 +101,22 @@ async def evolve(
         console().print(one)
     show_usage(console(sys.stderr), ledger)
     note(f"memory, results and {PAGE}: {folder}. Next: polyclinic memory show {folder}")
+
+
+def _check_store(store: str | None, out: Path | None, resume: Path | None, *, dry_run: bool) -> None:
+    """Checks, before anything is written, that a practice can be kept in a store, or goes on in its own.
+
+    Raises:
+        UserError: it cannot.
+    """
+    if store is None or dry_run:
+        return
+    if resume is None and out is not None:
+        check_there(store, out.resolve().name, there=False)
+    elif resume is not None and is_stored(resume):
+        password_of(resume, store)
+    elif resume is not None:
+        raise UserError(f"{resume} was begun without --store; leave it out")
 
 
 async def _several(
@@ -143,13 +176,14 @@ async def _practise(
     train, test = patients
     ablations = ablations or configuration.ablations
     began, cap = time.monotonic(), cap_of(test)
+    stored = is_stored(folder)
+    journal = address_of(folder) if stored else folder / ANSWERS
+    run = f"evolve {place_of(folder).memory}" if stored else "evolve"
     async with AsyncExitStack() as stack:
         name = model_of(configuration.doctor)
         asked = [*([] if name is None else [name]), *asked_for(configuration.embedder)]
         session = await stack.enter_async_context(
-            open_session(
-                asked, models, journal=folder / ANSWERS if asked else None, run="evolve", seed=configuration.seed
-            )
+            open_session(asked, models, journal=journal if asked else None, run=run, seed=configuration.seed)
         )
         embedder = memory_embedder(configuration.embedder, session)
         about = About(

@@ -16,7 +16,16 @@ from polyclinic.files import json_lines, make_empty_folder, write_text
 from polyclinic.hospital.record.memories import memories_of
 from polyclinic.memory.embedding import asked_for, check_memory_embedder, dimensions_of, memory_embedder
 from polyclinic.memory.entries import ClinicalTask, Entry, MedicalRecord
-from polyclinic.memory.memory import FILE, About, DoctorMemory, New, difference, entries_of, open_memory, snapshot_of
+from polyclinic.memory.memory import (
+    About,
+    DoctorMemory,
+    New,
+    difference,
+    entries_of,
+    has_memory,
+    open_memory,
+    snapshot_of,
+)
 from polyclinic.memory.merging import merged
 from polyclinic.memory.reading import PassageRead, ReadingAbout, has_read, open_reading
 from polyclinic.memory.studying import StudyRecord
@@ -47,7 +56,7 @@ def show(
         show_several(folder, several, json=json)
         return
     read = _read(folder)
-    if read and task is None and not (snapshot_of(folder)[0] / FILE).is_file():
+    if read and task is None and not has_memory(snapshot_of(folder)[0]):
         _show_read(read, last, json=json)
         return
     with open_memory(folder) as memory:
@@ -78,7 +87,7 @@ def export(
     """Writes all that is remembered, with where it came from."""
     check_new(out, force=force)
     read, lines = _read(folder), []
-    if not read or (snapshot_of(folder)[0] / FILE).is_file():
+    if not read or has_memory(snapshot_of(folder)[0]):
         with open_memory(folder) as memory:
             lines += [_plain(task, entry) for task, entry in entries_of(memory)]
     lines += [{"kind": "reading", **msgspec.to_builtins(record)} for record in read]
@@ -103,7 +112,7 @@ def merge(
     about = None
     read = _all_read(folders)
     for folder in folders:
-        if read is not None and not (snapshot_of(folder)[0] / FILE).is_file():
+        if read is not None and not has_memory(snapshot_of(folder)[0]):
             continue  # of documents alone
         with open_memory(folder) as memory:
             if about is not None and (problem := difference(memory.about, about)):

@@ -11,7 +11,7 @@ from polyclinic.errors import BadInput
 from polyclinic.hospital.record.memories import BROUGHT
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.memory.entries import ClinicalTask
-from polyclinic.memory.memory import FILE, open_memory
+from polyclinic.memory.memory import has_memory, open_memory
 from polyclinic.memory.reading import has_read, open_reading
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import table
@@ -41,7 +41,7 @@ def show_several(run: Path, folders: Sequence[Path], *, json: bool) -> None:
 def _counted(folder: Path) -> dict[str, Any]:
     tasks = {task.value: {"records": 0, "experience": 0} for task in _TASKS}
     patients = questions = 0
-    if (folder / FILE).is_file():
+    if has_memory(folder):
         with open_memory(folder) as memory:
             for task in _TASKS:
                 records, experience = memory.records[task].entries, memory.experience[task].entries

@@ -18,7 +18,7 @@ from polyclinic.cli.evaluation import finish
 from polyclinic.cli.exam_memory import open_exam_memory
 from polyclinic.cli.following import Protocol
 from polyclinic.errors import UserError
-from polyclinic.memory.memory import FILE, open_memory, snapshot_of
+from polyclinic.memory.memory import has_memory, open_memory, snapshot_of
 from polyclinic.memory.options import FORGETFUL
 from polyclinic.models.session import Session
 from polyclinic.terminal.tables import counted
@@ -77,7 +77,7 @@ async def medagent_zero(
 def _seen(folder: Path) -> int:
     """Returns how many patients the memory is of; 0 of one that was only read."""
     where, _ = snapshot_of(folder)
-    if not (where / FILE).is_file():
+    if not has_memory(where):
         return 0
     with open_memory(folder) as memory:
         return max((note.patients for note in memory.notes()), default=0)

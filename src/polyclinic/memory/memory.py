@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, Self
 
 import msgspec
 import numpy as np
@@ -29,6 +29,8 @@ APPLICATION = 0x706F6C6D
 
 FORMAT = 1
 FILE = "memory.sqlite"
+POINTER = "memory.store"
+"""Says in a folder in which store its memory is."""
 
 ENOUGH = 3
 """So much experience there must be before any is used; the paper's k."""
@@ -87,17 +89,36 @@ class NearMemories(NamedTuple):
     experience: Near
 
 
+class KeptMemory(Protocol):
+    """Where the rows of a memory are: in a file, or in a database that several machines share.
+
+    Attributes:
+        path: of the file, or of that which says where the database is.
+    """
+
+    path: Path
+
+    def entries(self) -> Iterable[tuple[str, str, bytes, bytes]]:
+        """Returns kind, task, entry and vector of all that is remembered, in the order in which it came."""
+
+    def notes(self) -> Iterable[tuple[int, str, bytes]]:
+        """Returns after how many patients, what, and what came, of each note."""
+
+    def commit(self, rows: Sequence[tuple[str, str, bytes, bytes]], notes: Sequence[tuple[int, str, bytes]]) -> None:
+        """Remembers all of it, or nothing; a BadInput where it cannot."""
+
+
 class DoctorMemory:
     """What is remembered; made by `open_memory`, or in this process alone with no file.
 
     Args:
         about: what it is made with.
-        file: where it is kept; None for nowhere.
+        kept: where its rows are; None for nowhere.
         until: only what came of the first so many patients of a practice; it then takes nothing new. None for all.
     """
 
-    def __init__(self, about: About, file: sqlite3.Connection | None = None, *, until: int | None = None) -> None:
-        self.about, self._file, self._until = about, file, until
+    def __init__(self, about: About, kept: KeptMemory | None = None, *, until: int | None = None) -> None:
+        self.about, self._kept, self._until = about, kept, until
         self.records: dict[ClinicalTask, MemoryLibrary[MedicalRecord]] = {
             t: MemoryLibrary(about.dimensions) for t in ClinicalTask
         }
@@ -131,20 +152,18 @@ class DoctorMemory:
         """
         if self._until is not None:
             was = f"is read as it was after {self._until:,} patients, and takes nothing new; name it without @"
-            raise BadInput(was, path=None if self._file is None else _path(self._file))
-        if self._file is not None:
+            raise BadInput(was, path=None if self._kept is None else self._kept.path)
+        if self._kept is not None:
             rows = [(_kind(one.entry), one.task.value, _encode(one.entry), _bytes(one.vector)) for one in new]
-            with _named(self._file), transaction(self._file):
-                self._file.executemany("INSERT INTO entries (kind, task, entry, vector) VALUES (?, ?, ?, ?)", rows)
-                self._file.executemany("INSERT INTO practice VALUES (?, ?, ?)", notes)
+            self._kept.commit(rows, notes)
         for one in new:
             self._add(one.task, one.entry, one.vector)
 
     def notes(self) -> list[Note]:
         """Returns how far the practice had come at each commit, and what was noted then."""
-        if self._file is None:
+        if self._kept is None:
             return []
-        notes = (Note(*row) for row in self._file.execute("SELECT * FROM practice ORDER BY patients, what"))
+        notes = (Note(*row) for row in self._kept.notes())
         return [note for note in notes if self._until is None or note.patients <= self._until]
 
     def _add(self, task: ClinicalTask, entry: Entry, vector: Vectors) -> None:
@@ -153,16 +172,17 @@ class DoctorMemory:
         else:
             self.experience[task].add(entry, vector)
 
-    def _read(self, file: sqlite3.Connection) -> None:
+    def _read(self, kept: KeptMemory) -> Self:
         decoders = {kind: msgspec.msgpack.Decoder(type_) for kind, type_ in _KINDS.items()}
-        seen = file.execute("SELECT max(patients) FROM practice").fetchone()[0] or 0
-        for kind, task, blob, vector in file.execute("SELECT kind, task, entry, vector FROM entries ORDER BY n"):
+        seen = max((patients for patients, _, _ in kept.notes()), default=0)
+        for kind, task, blob, vector in kept.entries():
             entry = decoders[kind].decode(blob)
             seen = max(seen, entry.asked.number)
             if self._until is None or entry.asked.number <= self._until:
                 self._add(ClinicalTask(task), entry, np.frombuffer(vector, dtype="<f4"))
         if self._until is not None and self._until > seen:
-            raise BadInput(f"has seen {seen:,} patients, not {self._until:,}; @0 to @{seen} is there", path=_path(file))
+            raise BadInput(f"has seen {seen:,} patients, not {self._until:,}; @0 to @{seen} is there", path=kept.path)
+        return self
 
 
 def _kind(entry: Entry) -> str:
@@ -173,16 +193,25 @@ def _bytes(vector: Vectors) -> bytes:
     return vector.astype("<f4").tobytes()
 
 
-@contextmanager
-def _named(file: sqlite3.Connection) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise BadInput(f"the memory cannot be written: {error}", path=_path(file)) from None
+class _MemoryFile:
+    """The rows of a memory in its file; see `KeptMemory`."""
 
+    def __init__(self, file: sqlite3.Connection, path: Path) -> None:
+        self._file, self.path = file, path
 
-def _path(file: sqlite3.Connection) -> Path:
-    return Path(file.execute("PRAGMA database_list").fetchone()[2])
+    def entries(self) -> Iterable[tuple[str, str, bytes, bytes]]:
+        return self._file.execute("SELECT kind, task, entry, vector FROM entries ORDER BY n")
+
+    def notes(self) -> Iterable[tuple[int, str, bytes]]:
+        return self._file.execute("SELECT * FROM practice ORDER BY patients, what")
+
+    def commit(self, rows: Sequence[tuple[str, str, bytes, bytes]], notes: Sequence[tuple[int, str, bytes]]) -> None:
+        try:
+            with transaction(self._file):
+                self._file.executemany("INSERT INTO entries (kind, task, entry, vector) VALUES (?, ?, ?, ?)", rows)
+                self._file.executemany("INSERT INTO practice VALUES (?, ?, ?)", notes)
+        except sqlite3.Error as error:
+            raise BadInput(f"the memory cannot be written: {error}", path=self.path) from None
 
 
 def snapshot_of(folder: Path) -> tuple[Path, int | None]:
@@ -199,7 +228,8 @@ def open_memory(folder: Path, about: About | None = None) -> Iterator[DoctorMemo
     """Opens the memory of a folder, and makes it where there is none and it is said what with.
 
     Args:
-        folder: holds `memory.sqlite`; `FOLDER@2000` is read as it was after 2,000 patients, and takes nothing new.
+        folder: holds `memory.sqlite`, or `memory.store`, which says in which store it is; `FOLDER@2000` is
+            read as it was after 2,000 patients, and takes nothing new.
         about: what it must be made with; None takes it as it is.
 
     Raises:
@@ -208,10 +238,14 @@ def open_memory(folder: Path, about: About | None = None) -> Iterator[DoctorMemo
     """
     folder, until = snapshot_of(folder)
 
+    if is_stored(folder):
+        with _stored(folder, None if until is not None else about, about) as (kept, found):
+            yield DoctorMemory(found, kept, until=until)._read(kept)
+        return
+
     def read(file: sqlite3.Connection, found: About) -> DoctorMemory:
-        memory = DoctorMemory(found, file, until=until)
-        memory._read(file)
-        return memory
+        kept = _MemoryFile(file, folder / FILE)
+        return DoctorMemory(found, kept, until=until)._read(kept)
 
     with open_kept(folder, _KIND, about, read, must_exist=about is None or until is not None) as memory:
         yield memory
@@ -219,8 +253,37 @@ def open_memory(folder: Path, about: About | None = None) -> Iterator[DoctorMemo
 
 def about_memory(folder: Path) -> About:
     """Returns what the memory of a folder was made with; `BadInput` where there is none."""
-    with open_kept(snapshot_of(folder)[0], _KIND, None, lambda _, found: found, must_exist=True, rows=False) as about:
+    folder, _ = snapshot_of(folder)
+    if is_stored(folder):
+        with _stored(folder, None, None) as (_, about):
+            return about
+    with open_kept(folder, _KIND, None, lambda _, found: found, must_exist=True, rows=False) as about:
         return about
+
+
+def has_memory(folder: Path) -> bool:
+    """Whether a folder holds a memory, or says in which store it is."""
+    return (folder / FILE).is_file() or is_stored(folder)
+
+
+def is_stored(folder: Path) -> bool:
+    """Whether a folder says that its memory is in a store."""
+    return (folder / POINTER).is_file()
+
+
+@contextmanager
+def _stored(folder: Path, made: About | None, wanted: About | None) -> Iterator[tuple[KeptMemory, About]]:
+    """Opens the memory of a store to which a folder points, and makes it where it is said what with."""
+    from polyclinic.stores.memory import open_store_memory  # noqa: PLC0415 - for those who share a store
+
+    with open_store_memory(folder, None if made is None else msgspec.json.encode(made)) as (kept, about):
+        try:
+            found = msgspec.json.decode(about, type=About)
+        except msgspec.MsgspecError as error:
+            raise BadInput(f"cannot be read as a memory of a doctor: {error}", path=kept.path) from None
+        if wanted is not None and (problem := difference(found, wanted)):
+            raise BadInput(problem, path=kept.path)
+        yield kept, found
 
 
 def difference(found: About, wanted: About) -> str:

@@ -13,7 +13,7 @@ from polyclinic.errors import BadInput
 from polyclinic.language.language import Language
 from polyclinic.memory.cases_in_mind import CaseMemory
 from polyclinic.memory.embedding import asked_for, memory_embedder
-from polyclinic.memory.memory import FILE, DoctorMemory, open_memory, snapshot_of
+from polyclinic.memory.memory import DoctorMemory, has_memory, open_memory, snapshot_of
 from polyclinic.memory.options import MemoryOptions
 from polyclinic.memory.published import version_of
 from polyclinic.memory.reading import ReadingLibrary, has_read, open_reading
@@ -102,7 +102,7 @@ def _opened(named: Path) -> Iterator[OpenedMemory]:
         folder, until = snapshot_of(named)
         reads = has_read(folder)
         memory = None
-        if not reads or until is not None or (folder / FILE).is_file():
+        if not reads or until is not None or has_memory(folder):
             memory = stack.enter_context(open_memory(named))
         reading = stack.enter_context(open_reading(folder)) if reads else None
         yield OpenedMemory(named, memory, reading)

@@ -40,6 +40,17 @@ class StoreAddress(NamedTuple):
     schema: str
     shown: str
 
+    @property
+    def kept(self) -> str:
+        """The address with the user and without passwords, as it may be kept in a file of ours."""
+        address, _, query = self.conninfo.partition("?")
+        scheme, _, rest = address.partition("://")
+        user, at, place = rest.rpartition("@")
+        said = [(name, value) for name, value in parse_qsl(query) if name not in _SECRETS]
+        said += [("schema", self.schema)] if self.schema != SCHEMA else []
+        told = f"{scheme}://{user.partition(':')[0]}{at}{place}"
+        return f"{told}?{urlencode(said)}" if said else told
+
     def without_secrets(self, text: str) -> str:
         """Returns what a server or a library said, without the passwords that may stand in it."""
         _, _, query = self.conninfo.partition("?")

@@ -17,6 +17,13 @@ TABLES = (
     "CREATE TABLE {s}.messages (id bytea PRIMARY KEY, message bytea NOT NULL)",
     "CREATE TABLE {s}.prompts (request bytea PRIMARY KEY, model text NOT NULL, role text NOT NULL, "
     "messages bytea NOT NULL, answer text NOT NULL)",
+    # Memories of doctors; `n` counts from 0 in each.
+    "CREATE TABLE {s}.memories (name text PRIMARY KEY, about bytea NOT NULL, begun timestamptz NOT NULL DEFAULT now())",
+    "CREATE TABLE {s}.entries (memory text NOT NULL REFERENCES {s}.memories ON DELETE CASCADE, n integer NOT NULL, "
+    "kind text NOT NULL, task text NOT NULL, entry bytea NOT NULL, vector bytea NOT NULL, seal bytea NOT NULL, "
+    "PRIMARY KEY (memory, n))",
+    "CREATE TABLE {s}.practice (memory text NOT NULL REFERENCES {s}.memories ON DELETE CASCADE, "
+    "patients integer NOT NULL, what text NOT NULL, came bytea NOT NULL, PRIMARY KEY (memory, patients, what))",
     # Folders of results, as they were written.
     "CREATE TABLE {s}.results (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind text NOT NULL, "
     "made_of bytea NOT NULL, stopped boolean NOT NULL, kept timestamptz NOT NULL DEFAULT now())",

@@ -21,7 +21,7 @@ from polyclinic.hospital.record.run_file import CannotResume
 from polyclinic.language.language import Language
 from polyclinic.memory.case_words import CaseWordsEmbedder
 from polyclinic.memory.entries import ClinicalTask
-from polyclinic.memory.memory import FILE, About, DoctorMemory, New, Note, open_memory, snapshot_of
+from polyclinic.memory.memory import FILE, About, DoctorMemory, New, Note, has_memory, open_memory, snapshot_of
 from polyclinic.memory.published import Publication, version_of
 from polyclinic.memory.reading import FILE as READING
 from polyclinic.memory.reading import PassageRead, ReadingAbout, ReadingLibrary, open_reading
@@ -99,7 +99,7 @@ def open_brought(folder: Path, about: About, language: Language | None = None) -
             than the town, where that is given.
     """
     there, _ = snapshot_of(folder)
-    if not (there / FILE).is_file() and (several := memories_of(there)):
+    if not has_memory(there) and (several := memories_of(there)):
         names = ", ".join(str(one) for one in several[:3])
         more = ", ..." if len(several) > 3 else ""
         raise BadInput(f"holds the memories of {len(several)}; name one ({names}{more}), or merge them", path=there)
