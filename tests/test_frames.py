@@ -88,7 +88,7 @@ def test_which_library_makes_the_frame(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     assert to_frame(rows)[0] == "polars"
     monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(MissingExtra, match="pip install pandas"):
+    with pytest.raises(MissingExtra, match=r"pip install 'polyclinic\[frames\]'"):
         to_frame(rows)
     with pytest.raises(MissingExtra, match="pip install polars"):
         to_frame(rows, "polars")

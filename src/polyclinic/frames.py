@@ -106,7 +106,8 @@ def to_frame(rows: Iterable[Mapping[str, Any]], library: Library | None = None) 
             continue
         return module.DataFrame({column: [row.get(column) for row in given] for column in columns})
     wanted = library or "pandas"
-    raise MissingExtra(f"{wanted} makes the data frame, and it is not installed: pip install {wanted}")
+    package = "'polyclinic[frames]'" if wanted == "pandas" else wanted
+    raise MissingExtra(f"{wanted} makes the data frame, and it is not installed: pip install {package}")
 
 
 def html_table(caption: str, rows: Sequence[Mapping[str, Any]]) -> str:

@@ -162,9 +162,12 @@ def test_every_kind_of_run_leaves_one_kind_of_folder(run, lived, tmp_path):
         ("eval aie", ["shipped"], ["rules"]),
     ]
     hospital = json.loads((lived / "results.json").read_text("utf-8"))
-    assert (hospital["seed"], hospital["measures"][0]["name"]) == (5, "right diagnosis, %")
+    assert (hospital["seed"], hospital["measures"][0]["name"]) == (5, "right diagnosis, first visit, %")
+    shown = run("results", "show", lived).stdout
+    assert "seed 5, " in shown and "warm_up 0" in shown and "in the folder's results.json also hospital.name" in shown
+    assert len(shown) < 6000
     rows = {row["set"]: row for row in json.loads(run("results", "join", lived, tmp_path / "aie", "--json").stdout)}
-    assert rows["shipped"]["DIAGNOSIS"] == 100 and rows["hospital"]["right diagnosis, %"] is not None
+    assert rows["shipped"]["DIAGNOSIS"] == 100 and rows["hospital"]["right diagnosis, first visit, %"] is not None
     items = [json.loads(line) for line in (tmp_path / "aie" / "items.jsonl").read_text("utf-8").splitlines()]
     traces = (tmp_path / "aie" / "rules.jsonl").read_text("utf-8").splitlines()
     for item in items:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -28,6 +28,7 @@ from polyclinic.stores.address import shown as store_shown
 from polyclinic.terminal.screen import console, plain, print_json
 from polyclinic.terminal.tables import NOTHING, difference_cells, interval, number, table, tokens
 
+_LONGEST = 80  # letters of a value that is shown
 _SEVERAL = 10  # measures beyond which intervals are left to --json and export
 
 Folders = Annotated[
@@ -99,7 +100,6 @@ def show(
 
 def show_record(screen: Console, record: RunRecord) -> None:
     """Prints what a run was."""
-    set_by = {name: value for name, value in record.configuration.items() if value not in (None, False, "", [])}
     versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
     asked: dict[str, list[str]] = {}
     for one in record.models:
@@ -110,7 +110,7 @@ def show_record(screen: Console, record: RunRecord) -> None:
         "run": " ".join(["polyclinic", *record.command]) if record.command else record.kind,
         "finished": record.finished,
         "versions": versions,
-        "options": ", ".join(f"{name} {_short(value)}" for name, value in set_by.items()),
+        "options": _options(record.configuration),
         "data": "; ".join(f"{one.file} (SHA-256 {one.sha256[:12]}…)" for one in record.data),
         "cases": "; ".join(map(str, record.cases)),
         "models": "; ".join(f"{name} as {', '.join(roles)}" for name, roles in asked.items()),
@@ -119,6 +119,19 @@ def show_record(screen: Console, record: RunRecord) -> None:
         if text:
             screen.print(Text.assemble((f"{name}: ", "bold"), plain(text)), soft_wrap=True)
     screen.print()
+
+
+def _options(configuration: Mapping[str, object]) -> str:
+    """Returns what was set in one line; of what holds much, such as a hospital file, that it is there."""
+    told, left = list[str](), list[str]()
+    for name, value in configuration.items():
+        inner = value if isinstance(value, Mapping) else {}
+        for at, one in {name: value, **{f"{name}.{key}": one for key, one in inner.items()}}.items():
+            if one is None or one is False or one in ("", [], {}) or (inner and at == name):
+                continue
+            short = not isinstance(one, Mapping) and len(_short(one)) <= _LONGEST
+            (told if short else left).append(f"{at} {_short(one)}" if short else at)
+    return ", ".join(told) + (f"; in the folder's results.json also {', '.join(left)}" if left else "")
 
 
 def _short(value: object) -> str:

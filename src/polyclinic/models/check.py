@@ -20,6 +20,7 @@ EXTRAS = {
     "local": ("xllamacpp",),
     "web": ("starlette", "uvicorn"),
     "report": ("matplotlib",),
+    "frames": ("pandas",),
     "parquet": ("pyarrow",),
     "fhir": ("fhir_core",),  # which fhir.resources needs, and whose name leads to no other package
     "ray": ("ray",),

@@ -364,6 +364,8 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
         return lambda *_: ScriptedMind(script, name=player)
     if (thing := doors.find(player, "minds")) is not None:
         return _own(maker_of(thing, player), player)
+    if (model := model_of(player)) is not None and (saps is not None or kind not in _SAPS):
+        raise UnknownMind(f"{model!r} is not open; open it: models={{{model!r}: open_model({model!r})}}")
     names = {
         "rules": True,
         "scripted:FILE": role is not Role.EXAMINER,
@@ -371,11 +373,11 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
         HUMAN: role is Role.NURSE or role in _AT_THE_DESK,
     }
     names |= dict.fromkeys(("saps:MODEL", "saps-parallel:MODEL"), role is Role.PATIENT)
-    allowed = ", ".join(name for name, plays in names.items() if plays)
-    own = ", ".join(("FILE.py:NAME", *doors.offered("minds")))
-    near = meant(player, [*(name for name, plays in names.items() if plays), *doors.offered("minds")])
-    told = f"allowed: {allowed}, or a model: {_MODELS}; or one of your own: {own}"
-    raise UnknownMind(f"no mind {player!r} can play the {role}{near}; {told}")
+    fit, offered = [name for name, plays in names.items() if plays], doors.offered("minds")
+    allowed, own = ", ".join(fit), ", ".join(("FILE.py:NAME", *offered))
+    near = meant(player, [*fit, *offered])
+    allowed += f", or a model: {_MODELS}; or one of your own: {own}"
+    raise UnknownMind(f"no mind {player!r} can play the {role}{near}; allowed: {allowed}")
 
 
 def _own(make: Callable[[int], Answer], name: str) -> _Maker:

@@ -65,12 +65,12 @@ def test_two_doctors_see_the_same_patients_onset_by_onset(first, always_right):
 def test_differences_are_of_the_second_less_the_first_with_holm_over_the_measures(first, always_right):
     compared = compare_runs(first, always_right)
     measures = {(one.by, one.name): one for one in compared.measures}
-    right = measures["patients", "right diagnosis, %"]
+    right = measures["patients", "right diagnosis, first visit, %"]
     assert right.second == 100.0 > right.first
     assert right.difference.mean == pytest.approx(right.second - right.first)
     assert 0 < right.difference.low < right.difference.mean < right.difference.high
     assert right.difference.p <= right.p_holm < 0.05
-    door = measures["patients", "sent to the right department, %"]
+    door = measures["patients", "sent to the right department, first visit, %"]
     assert (door.difference.mean, door.p_holm) == (0.0, 1.0)
     tested = [one for one in compared.measures if one.by == "patients"]
     assert right.p_holm >= right.difference.p * (len(tested) - 2)
@@ -79,7 +79,7 @@ def test_differences_are_of_the_second_less_the_first_with_holm_over_the_measure
     assert {one.by for one in compared.measures} == {"patients", "days"}
     # The other way round every difference has the other sign.
     turned = {(one.by, one.name): one for one in compare_runs(always_right, first).measures}
-    assert turned["patients", "right diagnosis, %"].difference.mean == -right.difference.mean
+    assert turned["patients", "right diagnosis, first visit, %"].difference.mean == -right.difference.mean
 
 
 @pytest.mark.slow
@@ -94,7 +94,10 @@ def test_runs_of_several_seeds_are_paired_seed_by_seed(first, always_right, kept
     alone = compare_runs(first, always_right)
     assert compared.onsets > alone.onsets
     runs = {one.name: one for one in compared.measures if one.by == "runs"}
-    assert (runs["right diagnosis, %"].difference.n, runs["right diagnosis, %"].difference.p) == (2, 1.0)
+    assert (
+        runs["right diagnosis, first visit, %"].difference.n,
+        runs["right diagnosis, first visit, %"].difference.p,
+    ) == (2, 1.0)
     (tmp_path / "b" / "seed-12").unlink()
     with pytest.raises(UserError, match="different seeds; only one has seed-12"):
         compare_runs(tmp_path / "a", tmp_path / "b")

@@ -124,11 +124,11 @@ OF_PATIENTS: dict[str, Callable[[Sequence[Attendance]], float | None]] = {
     "minutes in the hospital, first visit": lambda all: (
         None if all[0].left is None or all[0].admitted else (all[0].left - all[0].arrived) / 60
     ),
-    "sent to the right department, %": lambda all: _percent(all[0].right_department),
-    "judged as urgent as it was, %": lambda all: _is(all[0].acuity, all[0].right_acuity),
-    "a right examination, %": lambda all: _percent(all[0].right_examination),
-    "right diagnosis, %": lambda all: _percent(all[0].right_diagnosis),
-    "right plan, %": lambda all: _percent(all[0].right_treatment),
+    "sent to the right department, first visit, %": lambda all: _percent(all[0].right_department),
+    "judged as urgent as it was, first visit, %": lambda all: _is(all[0].acuity, all[0].right_acuity),
+    "a right examination, first visit, %": lambda all: _percent(all[0].right_examination),
+    "right diagnosis, first visit, %": lambda all: _percent(all[0].right_diagnosis),
+    "right plan, first visit, %": lambda all: _percent(all[0].right_treatment),
     "left before treatment, %": lambda all: _percent(any(one.ended == LEFT for one in all)),
     "a visit failed, %": lambda all: _percent(any(one.ended == FAILED for one in all)),
     "admitted, %": lambda all: _percent(any(one.admitted for one in all)),

@@ -9,7 +9,7 @@ from polyclinic.hospital.record.happenings import DAY
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.results.folder import ItemMeasure, ItemRow
 
-_CHIEF = "right diagnosis, %"
+_CHIEF = "right diagnosis, first visit, %"
 _LESS_IS_BETTER = ("minutes", "left", "failed", "worse", "died", "visits")
 
 MEASURES = [
