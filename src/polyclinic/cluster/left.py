@@ -32,7 +32,7 @@ _MOMENT = 0.05  # seconds between two looks
 _OLD = 14 * 86_400.0  # seconds after which nobody gives the command again
 
 
-class _Told(msgspec.Struct):
+class _LeftJob(msgspec.Struct):
     """What stands in the file `job`."""
 
     name: str
@@ -51,7 +51,7 @@ def make_kept_folder(kept: str, *, name: str, tails: str) -> Path:
     parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.utime(parent)
     folder = Path(tempfile.mkdtemp(dir=parent))
-    (folder / _JOB).write_bytes(msgspec.json.encode(_Told(name, tails)))
+    (folder / _JOB).write_bytes(msgspec.json.encode(_LeftJob(name, tails)))
     return folder
 
 
@@ -77,7 +77,7 @@ def left_answers(kept: str, within: float) -> dict[str, list[JournalRow]]:
     until, found = time.monotonic() + within, dict[str, list[JournalRow]]()
     for folder in _folder(kept).glob("*/"):
         try:
-            told = msgspec.json.decode((folder / _JOB).read_bytes(), type=_Told)
+            told = msgspec.json.decode((folder / _JOB).read_bytes(), type=_LeftJob)
         except (OSError, msgspec.MsgspecError):
             continue  # it had not begun
         while not _is_free(folder):
