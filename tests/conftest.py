@@ -117,9 +117,13 @@ def shared_data() -> Path:
     return folder
 
 
+_CACHE = Path(__file__).parents[1] / ".pytest_cache" / "kept"
+
+
 def _environment(home: Path | None, more: dict[str, str] | None) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
-    return {**kept, "HOME": str(home or "/nowhere"), "LANG": "C.UTF-8", **(more or {})}
+    cache = {"XDG_CACHE_HOME": str(_CACHE)}  # of words that take a second to read; no weights are there
+    return {**kept, **cache, "HOME": str(home or "/nowhere"), "LANG": "C.UTF-8", **(more or {})}
 
 
 def _checked(done: subprocess.CompletedProcess, code: int) -> subprocess.CompletedProcess:

@@ -28,6 +28,12 @@ def of_package() -> dict[str, str]:
     }
 
 
+def of_parts(*names: str) -> str:
+    """Returns the fingerprint of files of the package, and of all files of its folders, named from its root."""
+    paths = [_PACKAGE / name for name in names]
+    return _of(sorted(one for path in paths for one in (path.glob("*.*") if path.is_dir() else (path,))))
+
+
 def of_file(path: Path) -> str:
     """Returns the fingerprint of a file.
 

@@ -1,6 +1,7 @@
 """The command line as a user meets it: with what it prints and how it ends."""
 
 import json
+import runpy
 import signal
 import subprocess
 import sys
@@ -33,7 +34,7 @@ def test_help_says_what_this_is_not_for(run):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [("--help",), ("consult", "--case", "shipped#p1-00001")])
+@pytest.mark.parametrize("words", [("--help",), ("cases", "list", "shipped")])
 def test_a_reader_that_has_read_enough_is_nothing_wrong(words):
     command = [sys.executable, "-m", "polyclinic", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -303,23 +304,25 @@ def test_the_schema_describes_the_shipped_cases(run):
     schema = json.loads(run("cases", "schema").stdout)
     assert schema == json.loads(msgspec.json.encode(case_schema()))
     jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
     for line in SHIPPED["shipped-zh"].read_text("utf-8").splitlines():
-        jsonschema.validate(json.loads(line), schema)
+        validator.validate(json.loads(line))
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**CASE, "record": {"presentation": {"complaint": 3}}}, schema)
+        validator.validate({**CASE, "record": {"presentation": {"complaint": 3}}})
 
 
 @pytest.mark.slow
 def test_the_demo_ends_with_what_to_try_next(run, monkeypatch):
     monkeypatch.setattr("polyclinic.cli.demo.DAYS", 3)
+    monkeypatch.setattr("polyclinic.cli.demo.RESIDENTS", 60)
     shown = run("demo").stdout
-    for word in ("A town of 200", "came to the hospital", "right diagnosis", "minutes until called", "serve town"):
+    for word in ("A town of 60", "came to the hospital", "right diagnosis", "minutes until called", "serve town"):
         assert word in shown
 
 
 @pytest.mark.slow
-def test_the_made_documentation_is_up_to_date():
-    root = Path(__file__).parents[2]
-    command = [sys.executable, root / "docs" / "make.py", "--check"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+def test_the_made_documentation_is_up_to_date(monkeypatch):
+    make = Path(__file__).parents[2] / "docs" / "make.py"
+    monkeypatch.setattr(sys, "argv", [str(make), "--check"])
+    monkeypatch.syspath_prepend(make.parent)
+    runpy.run_path(str(make), run_name="__main__")  # which ends with what is stale

@@ -207,17 +207,16 @@ def test_a_model_learns_and_nothing_is_asked_twice(run, serving, files, tmp_path
 @pytest.mark.slow
 def test_a_practice_that_was_killed_goes_on_to_the_same_end(run, files, evolved, tmp_path):
     words = [sys.executable, "-m", "polyclinic", "evolve", *map(str, files), "--batch", "20", "--test-every", "60"]
-    for n, later in enumerate((0, 0.4)):
-        folder = tmp_path / str(n)
-        started = subprocess.Popen([*words, "--out", str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while not (folder / "evolve.json").exists() and started.poll() is None:
-            time.sleep(0.01)
-        time.sleep(later)
-        started.send_signal(signal.SIGKILL)
-        started.wait()
-        document = json.loads(run("evolve", "--resume", folder, "--json").stdout)
-        expected = dict(evolved[1])
-        assert document | {"wall_seconds": 0} == expected | {"wall_seconds": 0}
+    folder = tmp_path / "0"
+    started = subprocess.Popen([*words, "--out", str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (folder / "evolve.json").exists() and started.poll() is None:
+        time.sleep(0.01)
+    time.sleep(0.2)
+    started.send_signal(signal.SIGKILL)
+    started.wait()
+    document = json.loads(run("evolve", "--resume", folder, "--json").stdout)
+    expected = dict(evolved[1])
+    assert document | {"wall_seconds": 0} == expected | {"wall_seconds": 0}
 
 
 @pytest.mark.slow

@@ -19,22 +19,22 @@ def endpoint(serving):
 
 
 @pytest.mark.slow
-def test_a_dozen_cases_offline(run, tmp_path):
+def test_half_a_dozen_cases_offline(run, tmp_path):
     file = tmp_path / "cases.jsonl"
-    run("cases", "generate", "--n", "12", "--seed", "9", "--out", file)
+    run("cases", "generate", "--n", "6", "--seed", "9", "--out", file)
     command = ("eval", "mvme", "--cases", file, "--doctor", "rules", "--doctors", "rules", "rules")
     document = json.loads(run(*command, "--json", "--out", tmp_path / "out").stdout)
     assert [one["setting"] for one in document["doctors"]] == ["interaction", "collaboration"]
     for one in document["doctors"]:
         assert set(one["metrics"]) == ASPECTS
-        assert {one["metrics"][aspect]["n"] for aspect in ASPECTS} == {12}
-        assert one["icd"]["en"]["n"] == 12
+        assert {one["metrics"][aspect]["n"] for aspect in ASPECTS} == {6}
+        assert one["icd"]["en"]["n"] == 6
         # Its knowledge is that of the cases; what it only thought of is no diagnosis.
         assert one["icd"]["en"]["metrics"]["recall"]["mean"] > 80
         assert one["icd"]["en"]["metrics"]["precision"]["mean"] > 80
         assert (one["failed"], one["no_report"]) == ({}, 0)
         assert sum(one["reasons"]["counts"].values()) == one["grades"]["diagnosis"]["D"]
-    assert document["doctors"][1]["rounds"]["discussions"] == 12
+    assert document["doctors"][1]["rounds"]["discussions"] == 6
     assert json.loads((tmp_path / "out" / "summary.json").read_text()) == document
     # What was written can be scored again, and comes to the same.
     again = json.loads(run("score", "icd", tmp_path / "out" / "rules.jsonl", "--json").stdout)
@@ -42,7 +42,7 @@ def test_a_dozen_cases_offline(run, tmp_path):
     team = json.loads(run("score", "icd", tmp_path / "out" / "rules-rules.jsonl", "--json").stdout)
     assert team["metrics"]["f1"]["mean"] == document["doctors"][1]["icd"]["en"]["metrics"]["f1"]["mean"]
     lines = (tmp_path / "out" / "judgements.jsonl").read_text().splitlines()
-    assert len(lines) == 24
+    assert len(lines) == 12
 
 
 @pytest.mark.slow

@@ -210,7 +210,7 @@ def test_the_ceiling_of_all_departments_is_neither_trivial_nor_impossible(knowle
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_the_rules_doctor_of_all_departments_comes_close(knowledge, ceiling, language):
-    cases = drawn(knowledge, language)
+    cases = drawn(knowledge, language)[: len(knowledge.diseases)]
     minds = Minds(knowledge=knowledge, seed=2)
     visits = [await see(case, minds) for case in cases]
     right = [v for v in visits if verdict(v.report, v.truth, knowledge) is Verdict.RIGHT]
@@ -254,7 +254,7 @@ def test_who_knows_more_diseases_meets_less_that_is_unknown(knowledge):
 
 @pytest.mark.slow
 def test_the_ceiling_is_printed_by_department(run):
-    shown = run("cases", "check", "--ceiling", "--diseases", "all", "--n", 47).stdout
+    shown = run("cases", "check", "--ceiling", "--diseases", "all", "--n", 16).stdout
     assert "by department" in shown
     assert "gastroenterology" in shown
     assert "by disease" in shown

@@ -338,11 +338,12 @@ def test_the_plain_way():
 def test_a_thousand_names_are_linked_in_two_seconds(english):
     entries = english_entries()
     draw = random.Random(5)
-    names = [" ".join(w for w in draw.choice(entries).title.split() if draw.random() > 0.2) for _ in range(1000)]
+    names = [" ".join(w for w in draw.choice(entries).title.split() if draw.random() > 0.2) for _ in range(400)]
     begun = time.process_time()
     links = Titles(entries).link_all(names)
-    assert time.process_time() - begun < 4  # two seconds where nothing else runs, which `python -m bench icd` shows
-    assert sum(any(link.code for link in links[name]) for name in names) > 950
+    # Twice what a thousand in two seconds is, which `python -m bench icd` shows where nothing else runs.
+    assert time.process_time() - begun < 1.6
+    assert sum(any(link.code for link in links[name]) for name in names) > 380
 
 
 @pytest.fixture(scope="module")

@@ -274,19 +274,19 @@ async def test_spent_credit_is_not_waited_for(opened):
 
 
 @pytest.mark.slow
-async def test_two_thousand_asks_with_ten_percent_of_faults(opened, echo):
+async def test_a_thousand_asks_with_ten_percent_of_faults(opened, echo):
     """Each ends with the right answer or a named failure; none is lost, none is doubled, none is made up."""
     kind, answer = echo
     async with (
         Endpoint(answers=answer, faults=0.1, latency=0.001, seed=1) as endpoint,
         opened(endpoint.url, concurrency=64, attempts=3) as model,
     ):
-        asked = [model.ask(f"number {n}", answer=kind) for n in range(2000)]
+        asked = [model.ask(f"number {n}", answer=kind) for n in range(1000)]
         results = await asyncio.gather(*asked, return_exceptions=True)
         failures = Counter(type(r).__name__ for r in results if isinstance(r, Exception))
         assert all(r.value == kind(n, f"w{n}") for n, r in enumerate(results) if not isinstance(r, Exception))
         assert all(isinstance(r, ModelError | EndpointError) for r in results if isinstance(r, Exception))
-        assert 0 < sum(failures.values()) < 100, failures
+        assert 0 < sum(failures.values()) < 50, failures
         # Every request that the server saw belongs to an ask that knows of it.
         assert endpoint.requests == sum(r.attempts for r in results)
         assert set(endpoint.met) == set(ENDPOINT_FAULTS + MODEL_FAULTS) - SLOW

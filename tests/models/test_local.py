@@ -159,10 +159,10 @@ def test_every_part_of_an_answer_has_a_greatest_length():
 
 
 class Finding(msgspec.Struct):
-    symptom: Annotated[str, Meta(max_length=40)]
+    symptom: Annotated[str, Meta(max_length=20)]
     urgent: bool
     place: Literal["home", "practice", "hospital"]
-    causes: Annotated[list[Annotated[str, Meta(max_length=30)]], Meta(max_length=3)]
+    causes: Annotated[list[Annotated[str, Meta(max_length=20)]], Meta(max_length=2)]
     age: int | None = None
 
 
@@ -177,7 +177,7 @@ def local():
 
 
 @pytest.mark.slow
-async def test_eight_of_eight_bounded_answers_are_valid(local):
+async def test_every_bounded_answer_is_valid(local):
     async with local(repairs=0) as model:
         ticks, asking = 0, True
 
@@ -194,12 +194,12 @@ async def test_eight_of_eight_bounded_answers_are_valid(local):
                 answer=Finding,
                 seed=n,
             )
-            for n in range(8)
+            for n in range(4)
         ]
         replies = await asyncio.gather(*asked)
         asking, seconds = False, time.monotonic() - began
         await ticking
-    assert len(replies) == 8
+    assert len(replies) == 4
     assert all(isinstance(reply.value, Finding) for reply in replies)
     assert len({reply.text for reply in replies}) > 1
     # The event loop had its turns all the while.
@@ -218,6 +218,6 @@ async def test_choices_cut_off_answers_and_questions_that_are_too_long(local):
             await model.ask("Tell a long story.", max_tokens=5)
         with pytest.raises(Rejected, match="context size"):
             await model.ask("word " * 9000)
-        one = await model.ask("Name a fruit.", seed=3, max_tokens=200, temperature=0)
+        one = await model.ask("Name a fruit.", seed=3, max_tokens=100, temperature=0)
         assert one.text
         assert one.usage.tokens_out > 0

@@ -461,8 +461,8 @@ def test_any_text_is_read_or_unreadable(text, asked):
 def test_a_long_reply_is_read_in_bearable_time(piece):
     began = time.process_time()
     with contextlib.suppress(UnreadableReply):
-        read_answer(piece * (100_000 // len(piece)), DRUGS)
-    assert time.process_time() - began < 10
+        read_answer(piece * (40_000 // len(piece)), DRUGS)
+    assert time.process_time() - began < 2
 
 
 def test_a_format_is_shown_as_it_is_written():

@@ -16,11 +16,12 @@ from typing import NamedTuple
 from rapidfuzz.distance import OSA
 
 from polyclinic.cases.naming import DiseaseNaming
+from polyclinic.knowledge.disease_names.kept_words import vocabulary
 from polyclinic.knowledge.disease_names.meaning import CANCER
 from polyclinic.knowledge.disease_names.relation import Relation, reader
 from polyclinic.knowledge.disease_names.segments import placed
 from polyclinic.knowledge.disease_names.spelling import units
-from polyclinic.knowledge.disease_names.vocabulary import DISEASE, Kind, vocabulary
+from polyclinic.knowledge.disease_names.vocabulary import DISEASE, Kind
 from polyclinic.knowledge.entries import Symptom
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.disguises import Undisguised, undisguised

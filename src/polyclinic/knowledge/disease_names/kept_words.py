@@ -1,0 +1,71 @@
+"""The words of names and what was learnt from them, kept in the user's cache folder for the next process.
+
+To read them anew takes about a second, which every command with a patient would wait. They are kept under a fingerprint
+of the files and the code that they come from: what was changed since is read anew. So is what cannot be read, and where
+nothing can be written, nothing is kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from pathlib import Path
+
+import msgspec
+
+from polyclinic.errors import BadInput
+from polyclinic.files import cache_folder, whole
+from polyclinic.fingerprints import of_parts
+from polyclinic.knowledge.disease_names.vocabulary import KeptVocabulary, NameVocabulary, NameWord, unfolded
+
+_MADE_OF = ("knowledge/disease_names", "language/language.py", "yaml_files.py")
+
+Definition = tuple[frozenset[str], str]
+"""What a disease is by its parts, and which it is."""
+
+
+class Learnt(msgspec.Struct, frozen=True, array_like=True):
+    """What the names of diseases say of one another; see `NameReader`."""
+
+    parents: dict[str, frozenset[str]]
+    usual: dict[str, frozenset[str]]
+    definitions: dict[str, list[Definition]]
+    entered: list[tuple[tuple[str, ...], NameWord]]
+
+
+class _Kept(msgspec.Struct, frozen=True, array_like=True):
+    words: KeptVocabulary
+    learnt: Learnt
+
+
+@functools.cache
+def vocabulary() -> NameVocabulary:
+    """Returns the words, read once."""
+    kept = _kept()
+    return NameVocabulary() if kept is None else unfolded(kept.words)
+
+
+def learnt() -> Learnt | None:
+    """Returns what was learnt from `vocabulary`, or None where that was not kept."""
+    kept = _kept()
+    return None if kept is None else kept.learnt
+
+
+def keep(words: KeptVocabulary, learnt: Learnt) -> None:
+    """Keeps them for the next process, where that can be."""
+    with contextlib.suppress(BadInput, OSError, RuntimeError):
+        _place().parent.mkdir(parents=True, exist_ok=True)
+        with whole(_place()) as temporary:
+            temporary.write_bytes(msgspec.msgpack.encode(_Kept(words, learnt)))
+
+
+@functools.cache
+def _kept() -> _Kept | None:
+    try:
+        return msgspec.msgpack.decode(_place().read_bytes(), type=_Kept)
+    except (OSError, RuntimeError, msgspec.DecodeError):  # a user without a home is a RuntimeError
+        return None
+
+
+def _place() -> Path:
+    return cache_folder() / f"names-{of_parts(*_MADE_OF)}"
