@@ -12,6 +12,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
+import msgspec
+
 from polyclinic.errors import RateLimited, Unreachable
 from polyclinic.models.direct import Direct
 from polyclinic.models.limits import Limit
@@ -56,14 +58,22 @@ class SimulatedServer:
         latency: seconds that it works at a request.
         slots: requests that it works at at once; those beyond wait for one. None for any number.
         capacity: requests at once; 429 for those beyond. None for any number.
+        answers: from the body of a request to what is said.
 
     Attributes:
         alive: whether it can be reached.
         answered: how often it did.
     """
 
-    def __init__(self, *, latency: float, slots: int | None = None, capacity: int | None = None) -> None:
-        self.latency, self.capacity = latency, capacity
+    def __init__(
+        self,
+        *,
+        latency: float,
+        slots: int | None = None,
+        capacity: int | None = None,
+        answers: Callable[[dict[str, Any]], Any] = lambda _: "It is better.",
+    ) -> None:
+        self.latency, self.capacity, self._answers = latency, capacity, answers
         self.alive, self.answered, self.inside = True, 0, 0
         self._slots = contextlib.nullcontext() if slots is None else asyncio.Semaphore(slots)
         self._server: ModelServer | None = None
@@ -102,7 +112,7 @@ class SimulatedServer:
             return Fault(Unreachable, "the connection broke")
         self.answered += 1
         self._server.limit.went_well()
-        return read(completion(body, "It is better."))
+        return read(completion(body, self._answers(msgspec.json.decode(msgspec.json.encode(body)))))
 
 
 class Conversed(NamedTuple):
@@ -152,6 +162,22 @@ async def converse(
 
     servers = await asyncio.gather(*(hold(number) for number in range(conversations)))
     return Conversed(list(servers), now() - began, killed)
+
+
+def latencies_of(
+    ask: Callable[[Direct], Coroutine[Any, Any, T]], answers: Callable[[dict[str, Any]], Any]
+) -> tuple[T, float, int]:
+    """Asks a simulated server; returns what came, for how many answers in a row it was waited, and how many came."""
+
+    async def held() -> tuple[T, float, int]:
+        server, now = SimulatedServer(latency=1.0, answers=answers), asyncio.get_running_loop().time
+        async with Direct("test", base_url="http://127.0.0.1:1/v1", report=lambda _: None) as model:
+            server.stands_for(model.servers[0])
+            began = now()
+            came = await ask(model)
+            return came, now() - began, server.answered
+
+    return run_virtually(held())
 
 
 def simulate(

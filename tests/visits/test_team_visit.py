@@ -1,11 +1,12 @@
 """Visits of several doctors: each sees the patient alone, then they discuss; nothing leaks; traces come back."""
 
 import asyncio
+import functools
 import json
-import time
 
 import numpy as np
 import pytest
+from bench.virtual_time import latencies_of
 from tests.tables import each_row
 
 from polyclinic.cases.leaks import find_leaks
@@ -34,14 +35,12 @@ from polyclinic.events import (
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.models.direct import Direct
 from polyclinic.models.journal import Journal
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.rules.belief import Belief
 from polyclinic.players.rules.sayings import doctor_sayings
-from polyclinic.testing.endpoint import Endpoint
 from polyclinic.visits.revisit import revisit_all
 from polyclinic.visits.team import confer
 from polyclinic.visits.visit import see
@@ -414,8 +413,9 @@ async def test_a_journal_tells_doctors_of_one_mind_apart(tmp_path, case, knowled
     assert model.asked == 2 * 3 * 5
 
 
-@pytest.mark.slow
-async def test_what_does_not_depend_is_asked_at_once(case, knowledge):
+def test_what_does_not_depend_is_asked_at_once(case, knowledge):
+    """In virtual time, so that nothing depends on ours."""
+
     def answer(body):
         schema = body["response_format"]["json_schema"]["schema"]["properties"]
         if "conclude" in schema:
@@ -424,19 +424,19 @@ async def test_what_does_not_depend_is_asked_at_once(case, knowledge):
             return {"points": ["?"]}
         return {part: [] for part in schema}
 
-    latency, rounds = 0.2, 2
-    async with Endpoint(answers=answer, latency=latency) as endpoint, Direct("x", base_url=endpoint.url) as model:
+    rounds = 2
+
+    async def held(model, order):
         roles = {"doctor": "direct/x", "director": "direct/x"}
         minds = Minds(**roles, knowledge=knowledge, seed=1, models={"direct/x": model})
-        await confer(case, [minds], max_rounds=rounds)  # what takes long the first time
-        # Speak, report, merge, revise, dispute; a round of doctors and director each; conclude.
-        for order, in_a_row in ((Order.PARALLEL, 5 + rounds * 2 + 1), (Order.SEQUENTIAL, 5 + rounds * 4 + 1)):
-            began, before = time.perf_counter(), endpoint.requests
-            visit = await confer(case, [minds] * 3, max_rounds=rounds, order=order)
-            wall = time.perf_counter() - began
-            assert visit.end is End.ROUND_LIMIT
-            assert endpoint.requests - before == 3 * 2 + 1 + 3 + 1 + rounds * 4 + 1
-            assert in_a_row * latency <= wall < in_a_row * latency * 1.35, (order, wall)
+        return await confer(case, [minds] * 3, max_rounds=rounds, order=order)
+
+    # Speak, report, merge, revise, dispute; a round of doctors and director each; conclude.
+    for order, expected in ((Order.PARALLEL, 5 + rounds * 2 + 1), (Order.SEQUENTIAL, 5 + rounds * 4 + 1)):
+        visit, in_a_row, answers = latencies_of(functools.partial(held, order=order), answer)
+        assert visit.end is End.ROUND_LIMIT
+        assert answers == 3 * 2 + 1 + 3 + 1 + rounds * 4 + 1
+        assert in_a_row == pytest.approx(expected), order
 
 
 # The command line

@@ -24,7 +24,7 @@ Definition = tuple[frozenset[str], str]
 """What a disease is by its parts, and which it is."""
 
 
-class Learnt(msgspec.Struct, frozen=True, array_like=True):
+class LearntNames(msgspec.Struct, frozen=True, array_like=True):
     """What the names of diseases say of one another; see `NameReader`."""
 
     parents: dict[str, frozenset[str]]
@@ -33,9 +33,9 @@ class Learnt(msgspec.Struct, frozen=True, array_like=True):
     entered: list[tuple[tuple[str, ...], NameWord]]
 
 
-class _Kept(msgspec.Struct, frozen=True, array_like=True):
+class _KeptNames(msgspec.Struct, frozen=True, array_like=True):
     words: KeptVocabulary
-    learnt: Learnt
+    learnt: LearntNames
 
 
 @functools.cache
@@ -45,24 +45,24 @@ def vocabulary() -> NameVocabulary:
     return NameVocabulary() if kept is None else unfolded(kept.words)
 
 
-def learnt() -> Learnt | None:
+def learnt() -> LearntNames | None:
     """Returns what was learnt from `vocabulary`, or None where that was not kept."""
     kept = _kept()
     return None if kept is None else kept.learnt
 
 
-def keep(words: KeptVocabulary, learnt: Learnt) -> None:
+def keep(words: KeptVocabulary, learnt: LearntNames) -> None:
     """Keeps them for the next process, where that can be."""
     with contextlib.suppress(BadInput, OSError, RuntimeError):
         _place().parent.mkdir(parents=True, exist_ok=True)
         with whole(_place()) as temporary:
-            temporary.write_bytes(msgspec.msgpack.encode(_Kept(words, learnt)))
+            temporary.write_bytes(msgspec.msgpack.encode(_KeptNames(words, learnt)))
 
 
 @functools.cache
-def _kept() -> _Kept | None:
+def _kept() -> _KeptNames | None:
     try:
-        return msgspec.msgpack.decode(_place().read_bytes(), type=_Kept)
+        return msgspec.msgpack.decode(_place().read_bytes(), type=_KeptNames)
     except (OSError, RuntimeError, msgspec.DecodeError):  # a user without a home is a RuntimeError
         return None
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from polyclinic.knowledge.disease_names import kept_words
 from polyclinic.knowledge.disease_names.alternatives import one_line
-from polyclinic.knowledge.disease_names.kept_words import Definition, Learnt, vocabulary
+from polyclinic.knowledge.disease_names.kept_words import Definition, LearntNames, vocabulary
 from polyclinic.knowledge.disease_names.meaning import BESIDE, METASTASIS, NameMeaning, read
 from polyclinic.knowledge.disease_names.relations import TURNED, ReadName, Relation
 from polyclinic.knowledge.disease_names.several import DiseaseListReader
@@ -41,7 +41,7 @@ _SPOKEN = 6  # letters of a single word that may be a compound; shorter ones are
 class NameReader:
     """Reads names and compares them; made once, see `reader`."""
 
-    def __init__(self, words: NameVocabulary, learnt: Learnt | None = None) -> None:
+    def __init__(self, words: NameVocabulary, learnt: LearntNames | None = None) -> None:
         self._words = words
         self._entered: list[tuple[tuple[str, ...], NameWord]] = []
         self.kinds = words.kinds
@@ -100,9 +100,9 @@ class NameReader:
         self._entered.append((row, word))
 
     @property
-    def learnt(self) -> Learnt:
+    def learnt(self) -> LearntNames:
         """What was read out of the names of diseases."""
-        return Learnt(self._parents, self._usual, self._definitions, self._entered)
+        return LearntNames(self._parents, self._usual, self._definitions, self._entered)
 
     def _define(self, atom: str, name: str) -> None:
         """Takes a name apart: whoever says its parts, in whatever order, means the disease."""
