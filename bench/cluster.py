@@ -55,8 +55,9 @@ class Nodes:
 
         client = _free()
         common = {"num_cpus": processors, "include_dashboard": False}
+        soon = {"health_check_period_ms": 500, "health_check_timeout_ms": 2000, "health_check_failure_threshold": 4}
         self.address = f"ray://127.0.0.1:{client}"
-        self._all = Cluster(True, head_node_args={"ray_client_server_port": client, **common})
+        self._all = Cluster(True, head_node_args={"ray_client_server_port": client, "_system_config": soon, **common})
         try:
             self._second = self._all.add_node(**common)
         except BaseException:

@@ -1,22 +1,17 @@
 """Parts of a command on a Ray cluster of two nodes. `make test-cluster` installs what this needs."""
 
+import json
 import socket
 
 import pytest
 from bench.cluster import AT_ONCE, Nodes, in_parts, killed
 
-from polyclinic.cluster import ray_cluster
+from polyclinic.cluster import ray_cluster, worker
 from polyclinic.cluster.opening import open_site
 from polyclinic.errors import UserError
 from polyclinic.testing.process import EndpointProcess
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'polyclinic[ray]'")
-
-EVALUATIONS = {
-    "exam": ("eval", "exam", "--questions", "shipped", "--model"),
-    "aie": ("eval", "aie", "--cases", "shipped", "--limit", 6, "--doctor"),
-    "mvme": ("eval", "mvme", "--cases", "shipped", "--limit", 3, "--doctor"),
-}
 
 
 @pytest.fixture(scope="module")
@@ -31,30 +26,41 @@ def endpoint():
         yield endpoint
 
 
-def asked(name, endpoint):
-    return (*EVALUATIONS[name], "direct/x", "--base-url", endpoint.url, "--concurrency", AT_ONCE)
+@pytest.fixture(scope="module")
+def evaluations(endpoint, tmp_path_factory):
+    questions = tmp_path_factory.mktemp("questions") / "medqa.jsonl"
+    options = {letter: f"finding {letter}" for letter in "ABCD"}
+    lines = [json.dumps({"question": f"{n}?", "options": options, "answer_idx": "A"}) + "\n" for n in range(9)]
+    questions.write_text("".join(lines), "utf-8")
+    asked = {
+        "medqa": ("medqa", "--questions", questions, "--method", "self_consistency", "--model"),
+        "aie": ("aie", "--cases", "shipped", "--limit", 6, "--doctor"),
+        "mvme": ("mvme", "--cases", "shipped", "--limit", 3, "--doctor"),
+    }
+    models = ("direct/x", "--base-url", endpoint.url, "--concurrency", AT_ONCE)
+    return {name: ("eval", *words, *models) for name, words in asked.items()}
 
 
-def test_evaluations_on_a_cluster_are_the_same_and_ask_as_often(nodes, endpoint, tmp_path):
+def test_evaluations_in_parts_are_the_same_and_ask_as_often(nodes, endpoint, evaluations, tmp_path):
     wrong = {}
-    for name in EVALUATIONS:
+    for name, words in evaluations.items():
         (tmp_path / name).mkdir()
-        same, one, parts = in_parts(tmp_path / name, nodes.address, endpoint, asked(name, endpoint))
+        same, one, parts = in_parts(tmp_path / name, nodes.address, endpoint, words)
         if not (same and one == parts > 2):
             wrong[name] = same, one, parts
     assert wrong == {}
 
 
 async def test_nodes_that_would_compute_something_else_are_refused(monkeypatch, nodes):
-    monkeypatch.setattr(ray_cluster, "about", lambda: {"polyclinic": "9.9"})
+    monkeypatch.setattr(worker, "version", lambda _: "9.9")  # here, and not in the processes of a node
     with pytest.raises(UserError, match=r"polyclinic .* there, 9\.9 here; install the same on both"):
         async with open_site(nodes.address):
             pass
 
 
-def test_whoever_is_killed_costs_what_was_in_flight(nodes, endpoint, tmp_path):
+def test_whoever_is_killed_costs_what_was_in_flight(nodes, endpoint, evaluations, tmp_path):
     """The node is the last: it is gone then."""
-    words = asked("aie", endpoint)
+    words = evaluations["aie"]
     same, needed, _ = in_parts(tmp_path, "processes:1", endpoint, words)
     assert same
     (tmp_path / "one").rename(tmp_path / "whole")
