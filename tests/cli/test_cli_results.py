@@ -224,7 +224,8 @@ def test_every_call_is_a_row(run, complaint, folder):
         (method, model) for method in ("zero_shot", "chain_of_thought") for model in ("direct/good", "direct/bad")
     }
     assert all(one["tokens_in"] and one["cost"] and one["requests"] == 1 and not one["error"] for one in calls)
-    assert {one["item"].startswith(one["role"]) for one in calls} == {True}
+    items = json.loads(run("results", "export", folder, "--what", "items", "--to", "json").stdout)
+    assert {(one["player"], one["item"]) for one in calls} == {(one["method"], one["item"]) for one in items}
     bare = folder.parent.with_name("bare")
     bare.mkdir()
     for name in ("results.json", "items.jsonl"):
@@ -236,3 +237,18 @@ def test_a_file_is_no_folder(complaint, medqa, tmp_path):
     for command in (("report",), ("results", "list"), ("results", "join"), ("run", "--resume")):
         assert "this is a file, and no folder" in complaint(*command, medqa)
         assert "no such folder" in complaint(*command, tmp_path / "none")
+
+
+def test_what_a_visit_took_stands_with_it(run, serving, tmp_path):
+    with serving() as endpoint:
+        visits = ("eval", "aie", "--cases", "shipped", "--limit", 1, "--max-turns", 2, "--doctor", "rules", "direct/a")
+        run(*visits, "--base-url", endpoint.url, "--out", tmp_path / "aie")
+    by_rules, of_model = lines(tmp_path / "aie" / "items.jsonl")
+    calls = lines(tmp_path / "aie" / "calls.jsonl")
+    assert "calls" not in by_rules and of_model["calls"] == len(calls) > 1
+    assert of_model["tokens"] == sum(call["tokens_in"] + call["tokens_out"] for call in calls)
+    assert {(call["player"], call["item"]) for call in calls} == {("direct/a", of_model["item"])}
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]

@@ -29,7 +29,7 @@ _KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF87a": "gif"
 _NETWORK = ("http", "https")
 
 
-class Picture(msgspec.Struct, frozen=True, kw_only=True):
+class SeenPicture(msgspec.Struct, frozen=True, kw_only=True):
     """A picture as a model is sent it.
 
     Attributes:
@@ -51,9 +51,9 @@ class CasePictures:
 
     def __init__(self, folder: Path, *, addresses: bool = False) -> None:
         self._folder, self._addresses = folder, addresses
-        self._read: dict[str, Picture] = {}
+        self._read: dict[str, SeenPicture] = {}
 
-    def of(self, urls: Sequence[str]) -> tuple[Picture, ...]:
+    def of(self, urls: Sequence[str]) -> tuple[SeenPicture, ...]:
         """Returns the pictures of a case that can be shown, by where its attachments lie.
 
         Raises:
@@ -63,7 +63,7 @@ class CasePictures:
             raise BadInput(f"a case of {len(urls)} pictures; at most {MOST_PICTURES} are shown")
         return tuple(self._picture(url) for url in urls if self._addresses or not is_address(url))
 
-    def _picture(self, url: str) -> Picture:
+    def _picture(self, url: str) -> SeenPicture:
         if url not in self._read:
             self._read[url] = _of_network(url) if is_address(url) else _here(url, self._folder)
         return self._read[url]
@@ -74,14 +74,14 @@ def is_address(url: str) -> bool:
     return url.partition(":")[0].lower() in _NETWORK
 
 
-def _of_network(url: str) -> Picture:
+def _of_network(url: str) -> SeenPicture:
     # What stands behind the path may be a key.
     parts = urlsplit(url)
     name = urlunsplit((parts.scheme, parts.hostname or "", parts.path, "", ""))
-    return Picture(url=url, shown=ShownPicture(name=name))
+    return SeenPicture(url=url, shown=ShownPicture(name=name))
 
 
-def _here(url: str, folder: Path) -> Picture:
+def _here(url: str, folder: Path) -> SeenPicture:
     if url.startswith("data:"):
         return _checked(_decoded(url), "a data: URL", None)
     path = (folder / url).resolve()
@@ -107,7 +107,7 @@ def _decoded(url: str) -> bytes:
         raise BadInput(f"a picture as a data: URL is no base64 ({error})") from None
 
 
-def _checked(data: bytes, name: str, path: Path | None) -> Picture:
+def _checked(data: bytes, name: str, path: Path | None) -> SeenPicture:
     if len(data) > MOST_BYTES:
         raise BadInput(_too_large(len(data)), path=path)
     kind = next((kind for sign, kind in _KINDS.items() if data.startswith(sign)), "")
@@ -116,7 +116,7 @@ def _checked(data: bytes, name: str, path: Path | None) -> Picture:
     if not kind:
         raise BadInput("no picture that models take, by its first bytes; PNG, JPEG, GIF and WebP are", path=path)
     shown = ShownPicture(name=name, sha256=hashlib.sha256(data).hexdigest())
-    return Picture(url=f"data:image/{kind};base64,{base64.b64encode(data).decode()}", shown=shown)
+    return SeenPicture(url=f"data:image/{kind};base64,{base64.b64encode(data).decode()}", shown=shown)
 
 
 def _too_large(size: int) -> str:

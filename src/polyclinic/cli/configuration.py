@@ -13,6 +13,7 @@ import msgspec
 from polyclinic.cases.shipped import SHIPPED, shipped_path
 from polyclinic.cli.case_files import case_shares
 from polyclinic.cli.command_words import WORDS
+from polyclinic.models.kept_calls import KeptCall
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import ModelOptions
 from polyclinic.protocols.study_plan import PublishedValue
@@ -130,6 +131,27 @@ def _each_once(things: Iterable[T]) -> list[T]:
     return found
 
 
+def _with_calls(rows: Sequence[ItemRow], ledger: Ledger) -> Sequence[ItemRow]:
+    """Returns the rows with what the calls for each item came to, where they do not say so themselves."""
+    if ledger.calls is None or not ledger.calls.n or any(row.calls for row in rows):
+        return rows
+    made: dict[tuple[str, str], list[KeptCall]] = {}
+    for call in ledger.calls:
+        made.setdefault((call.player, call.item), []).append(call)
+    return [_summed(row, made.get((row.model, row.item), ())) for row in rows]
+
+
+def _summed(row: ItemRow, calls: Sequence[KeptCall]) -> ItemRow:
+    costs = [call.cost for call in calls if call.cost is not None]
+    return msgspec.structs.replace(
+        row,
+        calls=len(calls),
+        tokens=sum(call.tokens_in + call.tokens_out for call in calls),
+        cost=sum(costs) if costs else None,
+        seconds=round(sum(call.seconds for call in calls), 3),
+    )
+
+
 def write_results(
     folder: Path,
     rows: Sequence[ItemRow],
@@ -148,7 +170,7 @@ def write_results(
     """
     this = configured()
     stem = _stem(str(this.options.get("cases") or ""))
-    rows = [row if row.set else msgspec.structs.replace(row, set=stem) for row in rows]
+    rows = [row if row.set else msgspec.structs.replace(row, set=stem) for row in _with_calls(rows, ledger)]
     asked = asked_models(
         ledger,
         models.said,

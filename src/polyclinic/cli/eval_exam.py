@@ -274,7 +274,7 @@ def models_of(session: Session, name: str, answer_tokens: int | None) -> Episode
 
     def models(label: str) -> Callable[[str], Model]:
         def model_for(question: str) -> Model:
-            model = session.metered(name, role=label, episode=f"{label} {question}")
+            model = session.metered(name, role=label, episode=f"{label} {question}", item=question, player=label)
             return model if answer_tokens is None else Bounded(model, answer_tokens)
 
         return model_for

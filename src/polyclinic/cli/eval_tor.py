@@ -351,7 +351,7 @@ def _models(session: Session, options: RecordOptions, name: str) -> Callable[[st
 
     def models(label: str) -> ModelFor:
         def model_for(case: str) -> Model:
-            model = session.metered(name, role=label, episode=f"{label} {case}")
+            model = session.metered(name, role=label, episode=f"{label} {case}", item=case, player=label)
             return model if options.answer_tokens is None else Bounded(model, options.answer_tokens)
 
         return model_for

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -19,7 +20,8 @@ class KeptCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         role: who asked; purpose: what for.
-        item: the question, case or visit that it was asked for, with what else tells its answers apart.
+        item: the question or case that it was asked for, as in the items of the run; else what tells its answers apart.
+        player: to whom the item was put: the method, or the doctor or the team who saw the case.
         cost: in the currency of the prices; None where there are none.
         seconds: until it was answered, waiting included.
         requests: that were made for it.
@@ -31,6 +33,7 @@ class KeptCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str
     purpose: str = ""
     item: str = ""
+    player: str = ""
     tokens_in: int = 0
     cached: int = 0
     tokens_out: int = 0
@@ -54,6 +57,14 @@ class KeptCalls:
         """Keeps a call."""
         self._file.write(self._encode(call) + b"\n")
         self.n += 1
+
+    def __iter__(self) -> Iterator[KeptCall]:
+        self._file.seek(0)
+        try:
+            for line in self._file:
+                yield msgspec.json.decode(line, type=KeptCall)
+        finally:
+            self._file.seek(0, 2)
 
     def write(self, path: Path) -> None:
         """Writes them as lines of JSON.

@@ -79,10 +79,10 @@ class Ledger:
         self._dearest_tokens, self._dearest_cost = 0, 0.0
         self._ended = asyncio.Event()
 
-    def meter(self, model: Model, role: str = "", *, item: str = "") -> Metered:
-        """Returns the model, with what it costs written down under the role; `item` is what it is asked for."""
+    def meter(self, model: Model, role: str = "", *, item: str = "", player: str = "") -> Metered:
+        """Returns the model, with what it costs written down under the role; `item` and `player` as in `KeptCall`."""
         self.asked_of.add((role, model.name))
-        return Metered(model, self, role, item)
+        return Metered(model, self, role, item, player)
 
     def check(self) -> None:
         """Raises `BudgetSpent` where no further question may be asked."""
@@ -160,9 +160,9 @@ class Ledger:
 class Metered(Wrapper):
     """A model whose usage goes to a ledger. Made by `Ledger.meter`."""
 
-    def __init__(self, model: Model, ledger: Ledger, role: str, item: str = "") -> None:
+    def __init__(self, model: Model, ledger: Ledger, role: str, item: str = "", player: str = "") -> None:
         super().__init__(model)
-        self._ledger, self._role, self._item = ledger, role, item
+        self._ledger, self._role, self._item, self._player = ledger, role, item, player
 
     async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
         """Asks the model behind, and writes down what that cost; nothing is asked where a limit is reached."""
@@ -211,6 +211,7 @@ class Metered(Wrapper):
                     model=self.name,
                     purpose=purpose,
                     item=self._item,
+                    player=self._player,
                     tokens_in=usage.tokens_in,
                     cached=usage.cached,
                     tokens_out=usage.tokens_out,

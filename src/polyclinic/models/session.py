@@ -156,10 +156,12 @@ class Session(NamedTuple):
     journal: Journal | None
     ledger: Ledger
 
-    def metered(self, name: str, *, role: str, episode: str, persistent: bool = False) -> Model:
+    def metered(
+        self, name: str, *, role: str, episode: str, persistent: bool = False, item: str = "", player: str = ""
+    ) -> Model:
         """Returns a model as a role asks it, its answers kept for the episode, and its cost under the role.
 
-        Where it is `persistent`, an answer that broke is asked for anew.
+        Where it is `persistent`, an answer that broke is asked for anew. `item` and `player` are as in `KeptCall`.
         """
         model = self.models.of(name, role)
         if persistent:
@@ -169,7 +171,7 @@ class Session(NamedTuple):
             model = Belonging(model, f"{role} {episode}")
         if self.journal is not None:
             model = self.journal.wrap(model, episode=episode, role=role)
-        return self.ledger.meter(self.models.asked(model, name, role), role, item=episode)
+        return self.ledger.meter(self.models.asked(model, name, role), role, item=item or episode, player=player)
 
 
 @asynccontextmanager

@@ -282,7 +282,7 @@ class Minds:
             model = self._journal.wrap(model, episode=part.episode, role=part.role)
         model = self._models.asked(model, name, part.role)
         for ledger in self.ledgers:
-            model = ledger.meter(model, part.role)
+            model = ledger.meter(model, part.role, item=part.case, player=part.seat.team or self.names[Role.DOCTOR])
         return model if self._shared is None else self._shared.of(model)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polyclinic.cases.pictures import CasePictures, Picture
+from polyclinic.cases.pictures import CasePictures, SeenPicture
 from polyclinic.players.human.doctor import HumanDoctor
 from polyclinic.players.language_model.mind import ModelMind
 from polyclinic.players.own_mind import OwnMind
@@ -12,7 +12,7 @@ from polyclinic.players.player import Mind
 from polyclinic.players.roles.doctor import Doctor
 
 
-def shown_to(doctor: Mind[Doctor], pictures: CasePictures | None, urls: Sequence[str]) -> tuple[Picture, ...]:
+def shown_to(doctor: Mind[Doctor], pictures: CasePictures | None, urls: Sequence[str]) -> tuple[SeenPicture, ...]:
     """Returns those of a case's pictures that a doctor's mind is shown, by where they lie.
 
     Raises:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from polyclinic.cases.pictures import Picture
+from polyclinic.cases.pictures import SeenPicture
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, read_out
 from polyclinic.events import Role, Said, State
@@ -260,7 +260,7 @@ def joined(messages: list[Message]) -> list[Message]:
     return merged
 
 
-def with_pictures(messages: list[Message], pictures: Sequence[Picture], prompts: Prompts) -> list[Message]:
+def with_pictures(messages: list[Message], pictures: Sequence[SeenPicture], prompts: Prompts) -> list[Message]:
     """Returns the messages with pictures at the end of the first that the user says: what does not change is first."""
     first = next(number for number, (role, _) in enumerate(messages) if role == "user")
     told = f"{messages[first][1]}\n\n{prompts('doctor_pictures')}"

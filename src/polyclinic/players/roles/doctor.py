@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from polyclinic.cases.patient_record import PatientRecord
-from polyclinic.cases.pictures import Picture
+from polyclinic.cases.pictures import SeenPicture
 from polyclinic.cases.presentation import Presentation, Setting, ShownPassage
 from polyclinic.cases.record import History, Record, read_out
 from polyclinic.events import Examined, Role, Said
@@ -94,7 +94,7 @@ class Doctor(PlayedRole):
     ai_hospital: bool = False
     concludes: bool = True
     thinks: bool = False
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[SeenPicture, ...] = ()
 
     async def act(self, ask: Ask[T]) -> T:
         """Looks up what fits what is known so far, and answers; see `Player.act`."""
