@@ -180,8 +180,8 @@ def test_a_server_that_dies_is_told_and_the_page_goes_on_when_it_is_back(opened,
     assert "does not answer" in page.get_by_role("alert").inner_text()
     opened.complaints[:] = [one for one in opened.complaints if "ERR_CONNECTION_REFUSED" not in one]
     pages_of("serve", str(runs / "one"), "--port", first.port)
-    page.get_by_role("button", name="An hour on").click()
-    until(page, "Number(document.body.dataset.seq) > 0 && document.querySelector('.notice').hidden")
+    # What was sought when nobody answered is shown then.
+    until(page, "town.state().t === 33600 && document.querySelector('.notice').hidden")
     assert differences(page, first, "one") == set()
     opened.complaints[:] = [one for one in opened.complaints if "ERR_CONNECTION_REFUSED" not in one]
 

@@ -10,7 +10,7 @@ import { at, facts, neighbours, number, ofAll, table, way } from "./parts";
 import type { Child, Step } from "./parts";
 import { load, search } from "./source";
 import { searchField } from "./overview";
-import { episode, visit } from "./visit";
+import { episode, role, visit } from "./visit";
 import type { About, Call, Hit, ItemDocument, Messages, RecordDocument, Recorded, RecordLine } from "./types";
 
 const t = texts({
@@ -150,7 +150,7 @@ export async function drawFound(main: HTMLElement, question: string, isOpen: () 
     if (!isOpen()) return;
     hits = [...hits, ...told.hits];
     list.append(...told.hits.map((hit) => h("li", {}, h("a", { href: at(`record/${hit.id}/${hit.file}/${hit.line}/${hit.seq}`) }, plain(hit.id)),
-      h("span", { class: "soft small" }, ` ${plain(hit.who)} `), h("p", {}, quoted(hit.text)))));
+      h("span", { class: "soft small" }, ` ${role(hit.who)} `), h("p", {}, quoted(hit.text)))));
     put(count, t("hits", figure(hits.length), figure(told.looked), figure(told.total)));
     more.hidden = told.next === null;
     more.onclick = () => void on(told.next ?? 0);

@@ -64,7 +64,8 @@ const ROLES = new Set(["doctor", "patient", "examiner", "nurse", "pharmacist", "
 type State = Parameters<typeof states>[0];
 const stateName = (state: string): string => (STATES.has(state) ? states(state as State) : plain(state));
 const stateClass = (state: string): string => `state s-${STATES.has(state) ? state.toLowerCase() : "d"}`;
-const role = (who: string): string => (ROLES.has(who) ? t(who as "doctor") : plain(who));
+/** Returns who says something, in words: a role, or the report. */
+export const role = (who: string): string => (ROLES.has(who) ? t(who as "doctor") : who === "reported" ? t("report") : plain(who));
 
 export function visit(events: VisitEvent[], before = ""): Child[] {
   const name = (seq: number, n?: number): string => `e${before}-${seq}${n === undefined ? "" : `-${n}`}`;

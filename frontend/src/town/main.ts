@@ -38,6 +38,7 @@ async function choose(): Promise<string[]> {
     good.length
       ? h("ul", {}, ...good.map((run) => h("li", {}, h("a", { href: `./town?run=${encodeURIComponent(run.id)}` }, plain(run.name)))))
       : h("p", {}, t("none"), " ", h("code", {}, "polyclinic run --days 1 --out town")),
+    good.length < runs.length ? h("ul", { class: "soft" }, ...runs.filter((run) => run.problem).map((run) => h("li", {}, t("unshown", plain(run.name), plain(run.problem))))) : null,
   );
   return [];
 }

@@ -7,6 +7,7 @@ export const t = texts({
   choose: ["Choose a run", "选择一次运行"],
   opening: ["Opening …", "正在打开……"],
   none: ["There is no run here.", "这里没有运行。"],
+  unshown: ["{0} cannot be shown: {1}", "{0}无法显示：{1}"],
   play: ["Play", "播放"],
   pause: ["Pause", "暂停"],
   speed: ["Speed", "速度"],
