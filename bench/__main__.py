@@ -24,6 +24,7 @@ PARTS = (
     "watching",
     "options",
     "cluster",
+    "store",
 )
 
 

@@ -46,7 +46,7 @@ KeptNote = tuple[int, str, bytes]
 """After how many patients, what, and what came."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class MemoryPlace(msgspec.Struct, frozen=True):
     """Where a memory is: the store's address without a password, and the memory's name in it."""
 
     store: str
@@ -124,7 +124,7 @@ def point(folder: Path, store: str, memory: str) -> None:
     Raises:
         BadInput: the folder cannot be written to.
     """
-    place = Place(read_address(store).kept, plain(memory))
+    place = MemoryPlace(read_address(store).kept, plain(memory))
     _GIVEN.set({**(_GIVEN.get() or {}), place.store: store})
     write_text(folder / POINTER, msgspec.json.encode(place).decode() + "\n")
 
@@ -167,14 +167,14 @@ def address_of(folder: Path) -> str:
     return (_GIVEN.get() or {}).get(place.store, place.store)
 
 
-def place_of(folder: Path) -> Place:
+def place_of(folder: Path) -> MemoryPlace:
     """Returns where the memory of a folder is.
 
     Raises:
         BadInput: the file that says so cannot be read.
     """
     try:
-        return msgspec.json.decode((folder / POINTER).read_bytes(), type=Place)
+        return msgspec.json.decode((folder / POINTER).read_bytes(), type=MemoryPlace)
     except (OSError, msgspec.MsgspecError) as error:
         raise BadInput(f"does not say where a memory is ({error})", path=folder / POINTER) from None
 

@@ -1,0 +1,121 @@
+"""Journals in a file of SQLite and in PostgreSQL, beside one another: what an answer costs to keep and to find again.
+
+The server is one of our own on this machine, and waits for its disk as one does that is meant to last. Without
+PostgreSQL or psycopg, SQLite stands alone.
+
+With pgvector on the server, the nearest entries of a memory by it (exact, without an index) beside those by our search.
+
+    python -m bench store [--rows 100000] [--at-once 256] [--entries 20000]
+"""
+
+import argparse
+import asyncio
+import hashlib
+import importlib.util
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from polyclinic.memory.library import MemoryLibrary
+from polyclinic.models.journal import Journal
+from polyclinic.models.model import Reply, Usage
+from polyclinic.testing.postgres import PostgresProcess, postgres_programs
+
+_DIMENSIONS, _QUERIES, _K = 512, 100, 10
+TEXT = "The history speaks for a viral infection of the upper airways; no sign of pneumonia is there. " * 8
+
+
+class Instant:
+    """A model that answers at once."""
+
+    name = "instant"
+    limit = None
+    addresses = ()
+
+    async def ask(self, messages, **_):
+        return Reply(TEXT + messages[-24:], TEXT, Usage(600, 150), 0.4)
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+async def _ask(where, rows, at_once):
+    """Asks all questions; returns seconds, and CPU seconds of this process."""
+    began, cpu = time.perf_counter(), _cpu()
+    async with Journal(where, run="bench") as journal:
+        numbers = iter(range(rows))
+
+        async def worker():
+            for number in numbers:
+                model = journal.wrap(Instant(), episode=f"case-{number}")
+                await model.ask(f"{TEXT} {hashlib.sha256(str(number).encode()).hexdigest()}")
+                journal.forget(f"case-{number}")
+
+        await asyncio.gather(*(worker() for _ in range(at_once)))
+        assert journal.answered + journal.stored == rows
+    return time.perf_counter() - began, _cpu() - cpu
+
+
+def _measure(name, where, rows, at_once):
+    for what in ("kept", "found again"):
+        seconds, cpu = asyncio.run(_ask(where, rows, at_once))
+        print(f"{name:10} {what:12} {rows:8,}  {rows / seconds:9,.0f} a second  {1e6 * cpu / rows:7.1f} us of CPU each")
+
+
+def _nearest(server, n):
+    """Prints what pgvector finds beside what our search finds, of vectors of counts, as those of cases are."""
+    import psycopg
+
+    draw = np.random.default_rng(1)
+    library = MemoryLibrary(_DIMENSIONS)
+    counts = draw.binomial(1, 0.04, (n + _QUERIES, _DIMENSIONS)).astype(np.float32)
+    vectors = counts / np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1)
+    for place, vector in enumerate(vectors[:n]):
+        library.add(place, vector)
+    queries = vectors[n:]
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        if not connection.execute("SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'").fetchone()[0]:
+            print("pgvector: not on this server")
+            return
+        connection.execute(f"CREATE EXTENSION vector; CREATE TABLE v (n int, v vector({_DIMENSIONS}))")
+        with connection.cursor().copy("COPY v FROM STDIN") as copy:
+            for place, vector in enumerate(vectors[:n]):
+                copy.write_row((place, str(vector.tolist())))
+        ours = library.nearest(queries, _K)
+        began = time.perf_counter()
+        for query in queries:
+            library.nearest(query[None, :], _K)
+        here = time.perf_counter() - began
+        began = time.perf_counter()
+        theirs = [
+            [row[0] for row in connection.execute("SELECT n FROM v ORDER BY v <=> %s::vector, n LIMIT %s",
+                                                  (str(query.tolist()), _K))]
+            for query in queries
+        ]  # fmt: skip
+        there = time.perf_counter() - began
+    order = sum(found != near.places.tolist() for found, near in zip(theirs, ours, strict=True))
+    members = sum(set(found) != set(near.places.tolist()) for found, near in zip(theirs, ours, strict=True))
+    print(f"nearest {_K} of {n:,} entries, {_QUERIES} queries: ours {1e3 * here / _QUERIES:.2f} ms a query,", end=" ")
+    print(f"pgvector {1e3 * there / _QUERIES:.2f} ms, with another order in {order}, other entries in {members}")
+
+
+def run(*options):
+    parser = argparse.ArgumentParser(prog="python -m bench store")
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--at-once", type=int, default=256)
+    parser.add_argument("--entries", type=int, default=20_000)
+    given = parser.parse_args(options)
+    print(f"answers of {len(TEXT) + 24} characters with their questions, {given.at_once} at once")
+    with tempfile.TemporaryDirectory() as folder:
+        _measure("SQLite", Path(folder) / "journal", given.rows, given.at_once)
+    if postgres_programs() is None or importlib.util.find_spec("psycopg") is None:
+        print("PostgreSQL: not installed; pip install 'polyclinic[postgres]' pgserver")
+        return
+    with PostgresProcess(durable=True) as server:
+        _measure("PostgreSQL", server.url, given.rows, given.at_once)
+        _nearest(server, given.entries)
