@@ -1,6 +1,8 @@
 """Every way a file can be wrong has one clear line, and nothing is half-written."""
 
+import os
 import sqlite3
+import stat
 
 import msgspec
 import pytest
@@ -138,3 +140,14 @@ def test_toml_that_cannot_be_read_is_one_line(tmp_path):
         path.write_text(text)
         with pytest.raises(BadInput, match=said):
             files.read_toml(path)
+
+
+def test_a_device_or_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    files.write_text(pipe, "all of it")
+    assert os.read(reader, 99) == b"all of it"
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert [one.name for one in tmp_path.iterdir()] == ["pipe"]

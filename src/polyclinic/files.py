@@ -250,6 +250,8 @@ def check_writable(path: Path, *, unlike: Path | None = None, nor: Path | None =
 
 
 def _is_database(path: Path) -> bool:
+    if not path.is_file():
+        return False
     try:
         with path.open("rb") as file:
             return file.read(len(_DATABASE)) == _DATABASE
@@ -303,10 +305,15 @@ def whole(path: Path) -> Iterator[Path]:
     check_writable(path)
     temporary = None
     try:
-        number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        special = path.exists() and not path.is_file()
+        number, name = tempfile.mkstemp(dir=None if special else path.parent, prefix=f".{path.name}.")
         os.close(number)
         temporary = Path(name)
         yield temporary
+        if special:  # a device or a pipe is written to, and never replaced
+            with temporary.open("rb") as written, path.open("wb") as device:
+                shutil.copyfileobj(written, device)
+            return
         # A temporary file is private to its maker; what takes its place gets the rights that any new file gets.
         umask = os.umask(0)
         os.umask(umask)

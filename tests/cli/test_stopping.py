@@ -69,3 +69,12 @@ def test_ctrl_c_before_and_behind_the_command_is_no_traceback(monkeypatch):
         assert ended == [INTERRUPTED, 1]
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_a_letter_that_the_encoding_of_the_output_lacks_is_no_traceback(monkeypatch):
+    raw = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(raw, encoding="ascii"))
+    with pytest.raises(SystemExit) as ended:
+        main(["cases", "list", "shipped-zh"])
+    assert ended.value.code == 0
+    assert rb"\u4e0a" in raw.getvalue()

@@ -11,6 +11,7 @@ from aiohttp import web
 from polyclinic.cli import main
 from polyclinic.errors import BadInput, PolyclinicError
 from polyclinic.models.journal import Journal
+from polyclinic.models.secrets import check_address, check_no_key
 from polyclinic.models.session import ModelOptions
 from polyclinic.testing.endpoint import Endpoint
 from polyclinic.testing.faults import ENDPOINT_FAULTS, MODEL_FAULTS
@@ -31,6 +32,22 @@ def shown(error, caplog):
         chain.append(repr(error))
         error = error.__cause__ or error.__context__
     return "\n".join(chain) + caplog.text
+
+
+def test_a_key_where_none_belongs_is_refused_and_not_said_again():
+    for place in (f"http://h/{KEY}/v1", f"http://h/v1/{KEY}", f"direct/{KEY}", {"a": [{"b": f"Bearer {KEY}"}]}):
+        check = check_address if str(place).startswith("http") else lambda said: check_no_key(said, "what is said")
+        with pytest.raises(BadInput, match="holds what looks like a key") as refused:
+            check(place)
+        assert KEY not in str(refused.value)
+    for name in (
+        "direct/qwen3-8b-instruct-2507",
+        "direct/sk-llama",
+        "openai/gpt-4o-2024-08-06",
+        {"on": True},
+    ):
+        check_no_key(name, "the name of a model")
+    check_address("https://h/accounts/0123456789abcdef0123456789abcdef/v1")
 
 
 @pytest.mark.parametrize("fault", sorted(set(ENDPOINT_FAULTS + MODEL_FAULTS) - {"hang", "429-after", "429-date"}))

@@ -126,6 +126,10 @@ def test_counts_below_nothing_lift_no_limit():
     usage = {"prompt_tokens": -5, "completion_tokens": 3, "cost": -1.0}
     body = {"choices": [{"message": {"content": "x"}}], "usage": usage}
     assert completion(json.dumps(body).encode()).usage == Usage(tokens_in=0, tokens_out=3, cost=0.0)
+    usage = {"prompt_tokens": 10, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 10**9}}
+    read = completion(json.dumps(body | {"usage": usage}).encode()).usage
+    assert read == Usage(tokens_in=10, cached=10, tokens_out=3)
+    assert Price(1, 1, 0.5).of(read).cost == 8e-6
 
 
 async def test_any_door_can_be_metered():
@@ -139,7 +143,7 @@ def test_a_price_is_read_as_it_is_written(price):
     assert read_price(str(price)) == price
 
 
-@pytest.mark.parametrize("text", ["", "0.15", "a,b", "1,2,3,4"])
+@pytest.mark.parametrize("text", ["", "0.15", "a,b", "1,2,3,4", "nan,1", "inf,1", "1e308,1e308", "1,1,-5"])
 def test_what_is_no_price_is_named(text):
     with pytest.raises(UserError, match="in and out"):
         read_price(text)

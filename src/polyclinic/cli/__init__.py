@@ -7,6 +7,7 @@ Results go to stdout (with `--json` as one document), everything else to stderr.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import re
 import sys
@@ -53,8 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     collect_seldom()
     came = sys.argv[1:] if arguments is None else arguments
     words = [_HOME.sub(lambda _: str(Path("~").expanduser()), word) for word in came]
-    if sys.stdout is None:  # closed by whoever started it
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    _prepare_output()
     code: object = 0
     try:
         if _is_group(words):
@@ -91,6 +91,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _say_no_more()
         _fail(f"the output cannot be written ({error.strerror})", 1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _prepare_output() -> None:
+    if sys.stdout is None:  # closed by whoever started it
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):  # a letter that their encoding lacks is written by its number
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _run(words: Sequence[str], help_on: Screen) -> object:

@@ -177,11 +177,9 @@ class _Life:
             if self._over():
                 return
             for onset in self.town.onsets(day):
-                if onset.resident in self.dead:
-                    continue
                 if onset.resident in self.onsets:
                     self.onsets[onset.resident].append(onset)
-                else:
+                elif onset.resident not in self.dead:
                     self.onsets[onset.resident] = deque([onset])
                     self.clock.start(self._resident(onset.resident))
 
@@ -331,8 +329,7 @@ class _Life:
         if of_visit:
             self.open -= 1
             if self._over() and not self.open and not self.house.inside:
-                # Recovery may take a year, and nothing else happens any more.
-                self.clock.stop()
+                self.clock.stop()  # recovery may take a year, and nothing else happens any more
 
     def _die(self, resident: int) -> None:
         self.registry.followed_up(self.town.name(resident), "died", self.clock.now // DAY)

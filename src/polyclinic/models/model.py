@@ -80,12 +80,20 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
 
+DEAREST = 1_000_000_000
+"""No million tokens cost more."""
+
+
 class Price(msgspec.Struct, frozen=True):
     """What a million tokens cost. Without a price of their own, cached tokens cost as much as others."""
 
     tokens_in: float
     tokens_out: float
     cached: float | None = None
+
+    def __post_init__(self) -> None:
+        if not all(0 <= price <= DEAREST for price in (self.tokens_in, self.tokens_out, self.cached or 0)):
+            raise ValueError(f"a price is a number from 0 to {DEAREST:,}")
 
     def __str__(self) -> str:
         return ",".join(str(price) for price in msgspec.structs.astuple(self) if price is not None)

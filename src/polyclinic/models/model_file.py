@@ -25,7 +25,8 @@ import msgspec
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import decode, read_toml, split_place
-from polyclinic.models.secrets import check_address, check_variable
+from polyclinic.models.model import DEAREST
+from polyclinic.models.secrets import check_address, check_no_key, check_variable
 
 PlayedBy = Literal["doctor", "patient", "examiner", "director", "nurse", "pharmacist", "judge"]
 """The roles that a file may speak of."""
@@ -34,6 +35,9 @@ Effort = Literal["none", "minimal", "low", "medium", "high"]
 
 ROLES: tuple[str, ...] = get_args(PlayedBy)
 
+_Price = (
+    Annotated[list[Annotated[float, msgspec.Meta(ge=0, le=DEAREST)]], msgspec.Meta(min_length=2, max_length=3)] | None
+)
 _Positive = Annotated[float, msgspec.Meta(gt=0)]
 _HEADER = re.compile(r"\s*\[+([^\]]+)\]+")
 _KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
@@ -66,8 +70,8 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     effort: Effort | None = None
     timeout: _Positive | None = None
     extra_body: dict[str, Any] | None = None
-    price: Annotated[list[float], msgspec.Meta(min_length=2, max_length=3)] | None = None
-    batch_price: Annotated[list[float], msgspec.Meta(min_length=2, max_length=3)] | None = None
+    price: _Price = None
+    batch_price: _Price = None
     concurrency: Annotated[int, msgspec.Meta(ge=1)] | None = None
     requests_per_minute: _Positive | None = None
     tokens_per_minute: _Positive | None = None
@@ -152,6 +156,7 @@ def _check(path: Path, text: str, place: tuple[str, ...], entry: object) -> None
     try:
         for url in asking.base_urls:
             check_address(url)
+        check_no_key((place, asking.extra_body), "what is said of a model")
         if asking.api_key_env is not None:
             check_variable(asking.api_key_env)
     except UserError as error:

@@ -41,7 +41,7 @@ class Scripted(Door):
         check_file(path)
         try:
             script = msgspec.json.decode(decode(path.read_bytes(), path=path), type=list[Any] | dict[str, Any])
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise BadInput(f"a script is a JSON list or object ({error})", path=path) from None
         return cls(script, name=f"scripted/{path.name}", repairs=repairs)
 

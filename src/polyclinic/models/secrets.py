@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
 from urllib.parse import parse_qsl, urlsplit
 
 from polyclinic.errors import BadInput
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _NAMES_A_KEY = re.compile(r"key|token|secret|sig(?:nature)?$|password|passwd|pwd|auth|credential|code$", re.IGNORECASE)
+_KEYS = re.compile(
+    r"(?<![A-Za-z0-9])(?:sk-|sk_|pk-|rk_|gsk_|hf_|xai-|ghp_|gho_|github_pat_|glpat-|AKIA|AIza|ya29\.)"
+    r"(?=[A-Za-z0-9_.-]*\d)[A-Za-z0-9_.-]{16,}"
+)
+"""As providers begin their keys."""
 _LONG = 16  # characters from which on letters and digits mixed are a key, and no name
 
 
@@ -25,6 +31,7 @@ def check_address(url: str) -> None:
         query = parse_qsl(parts.query, keep_blank_values=True)
     except ValueError:
         return  # who connects says what is wrong with it
+    check_no_key(parts.path, "the address of an endpoint")
     if held:
         raise BadInput("the address of an endpoint holds a user name or password; keys come from the environment only")
     for name, value in query:
@@ -34,6 +41,23 @@ def check_address(url: str) -> None:
                 f"the address of an endpoint holds what may be a key ({shown}=...); keys come from the environment "
                 "only: put it into a variable, and name that with --api-key-env"
             )
+
+
+def check_no_key(said: object, where: str) -> None:
+    """Refuses a text, or anything made of texts, in which a key stands, and does not say it again.
+
+    Raises:
+        BadInput: one does.
+    """
+    if isinstance(said, Mapping):
+        said = [*said, *said.values()]
+    if isinstance(said, str):
+        if _KEYS.search(said):
+            problem = f"{where} holds what looks like a key; keys come from the environment only"
+            raise BadInput(f"{problem}: put it into a variable, and name that with --api-key-env")
+    elif isinstance(said, Sequence):
+        for one in said:
+            check_no_key(one, where)
 
 
 def check_variable(name: str) -> None:

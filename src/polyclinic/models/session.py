@@ -26,7 +26,7 @@ from polyclinic.models.opened import Belonging, Nowhere, OpenModels, Replicas, a
 from polyclinic.models.pace import Paces
 from polyclinic.models.persistent import Persistent
 from polyclinic.models.rehearsal import DryRunOver, Rehearsed, Rehearsing
-from polyclinic.models.secrets import check_address, check_variable
+from polyclinic.models.secrets import check_address, check_no_key, check_variable
 from polyclinic.stores.address import is_store
 
 MOST_AT_ONCE = 1024
@@ -299,8 +299,9 @@ def check_addresses(names: Sequence[str], options: Address) -> None:
     """Refuses an address that would reach nobody: Inspect's models are asked where their provider says.
 
     Raises:
-        UserError: --base-url is given, and all models are Inspect's.
+        UserError: --base-url is given, and all models are Inspect's; or a key stands in a name.
     """
+    check_no_key(names, "the name of a model")
     inspects = [name for name in names if door_named(name) == "inspect"]
     if options.base_url is not None and inspects and len(inspects) == len(names):
         raise UserError(

@@ -172,7 +172,8 @@ def _usage(said: _TokenCounts | None) -> Usage:
     cached = (said.prompt_tokens_details or _NO_DETAILS).cached_tokens
     reasoning = (said.completion_tokens_details or _NO_DETAILS).reasoning_tokens
     cost = None if said.cost is None or not math.isfinite(said.cost) else max(0.0, said.cost)
-    return Usage(_count(said.prompt_tokens), _count(cached), _count(said.completion_tokens), _count(reasoning), cost)
+    prompt = _count(said.prompt_tokens)
+    return Usage(prompt, min(_count(cached), prompt), _count(said.completion_tokens), _count(reasoning), cost)
 
 
 def _count(said: int | None) -> int:

@@ -66,5 +66,5 @@ def read_script(path: Path) -> Script:
         return msgspec.json.decode(decode(path.read_bytes(), path=path), type=list[Any] | dict[str, list[Any]])
     except msgspec.ValidationError:
         raise BadInput(problem, path=path) from None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise BadInput(f"{problem}; this is not JSON: {error}", path=path) from None
