@@ -99,6 +99,23 @@ async def test_the_last_line_can_be_taken_back(case, knowledge):
     assert "caugh" not in visit.trace.lines() and "Have you a cough?" in visit.trace.lines()
 
 
+async def test_hints_stay_paid_and_what_is_taken_back_is_told(case, knowledge, tmp_path):
+    shown, session = [], tmp_path / "s.jsonl"
+    typed = ["Have you a caugh?", "/hint", "/hint", "/undo", "Have you a cough?", "/help", "/done", *REPORT]
+    desk = desk_with(typed, shown, session=session)
+    minds = Minds(doctor="human", knowledge=knowledge, seed=0, desk=desk)
+    with pytest.raises(LineTakenBack):
+        await see(case, minds)
+    assert desk.take_back() == "Have you a caugh?"
+    desk.rewind()
+    await see(case, minds)
+    assert {"Hints used: 2\n", "Lines taken back: 1\n"} < set(shown)
+    assert any(line.startswith("/done  ") for line in shown)
+    assert all(len(line) <= 81 for line in shown if line.startswith("/"))
+    again = Desk(None, shown.append, session=session)
+    assert again.taken_back(next(iter(again._again))) == 1  # also when it is taken up later
+
+
 async def test_nobody_answers_for_a_person_who_has_gone(case, knowledge):
     with pytest.raises(PersonLeft, match="after 1 line"):
         await held(case, knowledge, ["Do you have a cough?"], [])

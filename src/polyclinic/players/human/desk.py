@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
+from rich.text import Text
 
 from polyclinic.errors import PersonLeft, PolyclinicError
 from polyclinic.players.human.kept import Kept
-from polyclinic.terminal.screen import plain
+from polyclinic.terminal.screen import console, plain
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.typed import TypedLines
 
@@ -33,11 +34,18 @@ class LineTakenBack(PolyclinicError):
     """Who plays takes back the last line; whoever holds the visit holds it once more without."""
 
 
-class TypedLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A line that was typed, and the seat (a role in a visit) at which it was."""
+class TypedLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A line that was typed, and the seat (a role in a visit) at which it was.
+
+    Attributes:
+        stays: it is paid for, and is not taken back: a hint.
+        taken_back: how many lines before it were.
+    """
 
     seat: str
     line: str
+    stays: bool = False
+    taken_back: int = 0
 
 
 class Desk:
@@ -61,6 +69,7 @@ class Desk:
         self._free = asyncio.Lock()
         self._seated, self._since, self._keeps = "", 0.0, _PATIENCE
         self._read_lines = 0
+        self._taken_back = Counter[str]()
         self.rewind()
 
     def rewind(self) -> None:
@@ -71,9 +80,16 @@ class Desk:
         self._seated = ""
 
     def take_back(self) -> str:
-        """Forgets the last line that was typed, and returns it; "" where there is none."""
-        taken = self._typed.take_back()
-        return "" if taken is None else taken.line
+        """Forgets the last line that was typed and does not stay, and returns it; "" where there is none."""
+        taken = self._typed.take_back(lambda typed: typed.stays)
+        if taken is None:
+            return ""
+        self._taken_back[taken.seat] += 1 + taken.taken_back
+        return taken.line
+
+    def taken_back(self, seat: str) -> int:
+        """Returns how many lines of a seat were taken back."""
+        return self._taken_back[seat] + sum(typed.taken_back for typed in self._typed.all if typed.seat == seat)
 
     def show(self, text: str) -> None:
         """Shows a line; nothing of it is more than text."""
@@ -124,9 +140,10 @@ class Desk:
         self._read_lines += 1
         return line.strip()
 
-    def keep(self, seat: str, line: str) -> None:
+    def keep(self, seat: str, line: str, *, stays: bool = False) -> None:
         """Keeps a line that was an answer; one that is played again is kept already."""
-        self._typed.keep(TypedLine(seat, line))
+        self._typed.keep(TypedLine(seat, line, stays, self._taken_back[seat]))
+        del self._taken_back[seat]
 
     def is_playing_again(self, seat: str) -> bool:
         """Whether the next line of a seat is one that was typed before."""
@@ -134,5 +151,8 @@ class Desk:
 
 
 def _on_stderr(text: str) -> None:
+    if text.endswith("\n") and sys.stderr.isatty():
+        console(sys.stderr).print(Text(text[:-1]))  # parted between words
+        return
     sys.stderr.write(text)
     sys.stderr.flush()

@@ -62,6 +62,8 @@ class HumanDoctor:
                     self._report = await self._form(say)
                     if self._hints:
                         self._desk.show(say["hints"].format(count=self._hints))
+                    if taken_back := self._desk.taken_back(self._seat):
+                        self._desk.show(say["taken back"].format(count=taken_back))
                     return self._report
                 case Purpose.CHOOSE | Purpose.PLAN if ask.question is not None:
                     return Choice(await self._option(ask.question, say, none=ask.purpose is Purpose.CHOOSE))
@@ -107,7 +109,7 @@ class HumanDoctor:
         if command in ("leave", say["leave"]):
             raise PersonLeft("left; with --session FILE the same command goes on from there")
         if not again:
-            self._desk.keep(self._seat, line)
+            self._desk.keep(self._seat, line, stays=command in ("hint", say["hint"]))
         return rest.strip(), command
 
     async def _turn(self, role: Doctor, say: dict[str, str]) -> DoctorTurn:
@@ -123,7 +125,8 @@ class HumanDoctor:
             elif command in ("hint", say["hint"]):
                 await self._hint(role, say)
             elif command:
-                self._say(say["help"])
+                for told in say["help"].splitlines():
+                    self._say(told)
             elif line:
                 return DoctorTurn(line)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -37,12 +38,13 @@ class Kept(Generic[T]):
         self._write([*self.all, one])
         self.all.append(one)
 
-    def take_back(self) -> T | None:
-        """Forgets the last one, and returns it; None where there is none."""
-        if not self.all:
+    def take_back(self, stays: Callable[[T], bool] = lambda _: False) -> T | None:
+        """Forgets the last one that does not stay, and returns it; None where there is none."""
+        last = next((at for at in reversed(range(len(self.all))) if not stays(self.all[at])), None)
+        if last is None:
             return None
-        self._write(self.all[:-1])
-        return self.all.pop()
+        self._write([*self.all[:last], *self.all[last + 1 :]])
+        return self.all.pop(last)
 
     def _write(self, all_of_them: list[T]) -> None:
         if self._path is not None:
