@@ -92,9 +92,11 @@ def test_another_seed_or_lookahead_is_another_run(run, whole):
 
 
 @pytest.mark.slow
-def test_a_finished_run_says_the_same_again(run, tmp_path):
+def test_a_finished_run_says_the_same_again(run, complaint, tmp_path):
     first = run(*RUN, "--out", tmp_path / "kept", "--json").stdout
     assert run("run", "--resume", tmp_path / "kept", "--json").stdout == first
+    other = complaint("run", "--resume", tmp_path / "kept", "--doctor", "recall")
+    assert "--doctor recall: the run in" in other and "has rules" in other
     assert json.loads((tmp_path / "kept" / "summary.json").read_text())["log_hash"] == json.loads(first)["log_hash"]
 
 

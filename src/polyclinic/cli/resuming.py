@@ -70,15 +70,14 @@ def taken_up(store: Store, minds: Mapping[str, str], models: ModelOptions, *, fo
         began = msgspec.convert(store.configuration, Configuration, strict=False)
     except msgspec.ValidationError as error:
         raise UserError(f"{store.folder}: its configuration cannot be read by this version: {error}") from None
-    setup = _plain(models)
-    given = {name: value for name, value in {**minds, **setup}.items() if is_given(_option(name))}
+    given = _given(minds, models)
     if not fork:
         now = made_of(began)
-        _refuse_others(store, began, given)
+        _refuse_others(store.folder, store.configuration, given)
         if changed := others(began.made_of, now):
             was = f"; it was polyclinic {began.made_of['polyclinic']}" if "polyclinic" in changed else ""
             raise UserError(
-                f"{store.folder} was begun with another {' and another '.join(changed)}{was}; {_fork(store)}"
+                f"{store.folder} was begun with another {' and another '.join(changed)}{was}; {_fork(store.folder)}"
             )
     of_run = {name: value for name, value in given.items() if name in _NATURE}
     of_setup = {name: value for name, value in given.items() if name not in _NATURE}
@@ -99,15 +98,24 @@ def _plain(models: ModelOptions) -> dict[str, Any]:
     return values
 
 
-def _refuse_others(store: Store, began: Configuration, given: Mapping[str, Any]) -> None:
+def check_as_begun(run: RecordedRun, minds: Mapping[str, str], models: ModelOptions) -> None:
+    """Refuses to show a run that is over as what another would have been; a UserError names what is given."""
+    _refuse_others(run.folder, run.configuration, _given(minds, models))
+
+
+def _given(minds: Mapping[str, str], models: ModelOptions) -> dict[str, Any]:
+    return {name: value for name, value in {**minds, **_plain(models)}.items() if is_given(_option(name))}
+
+
+def _refuse_others(folder: Path, began: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     for name in (*_MINDS, *_NATURE, *_ENDPOINT):
         if name not in given:
             continue
-        own = getattr(began if name in _NATURE else began.setup, name)
+        own = (began if name in _NATURE else began.get("setup", {})).get(name)
         if own != given[name]:
             has = f"has {own}" if own not in (None, "") else "has none"
             raise UserError(
-                f"{_option(name)} {given[name]}: the run in {store.folder} {has}; leave it out, or {_fork(store)}"
+                f"{_option(name)} {given[name]}: the run in {folder} {has}; leave it out, or {_fork(folder)}"
             )
 
 
@@ -115,8 +123,8 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _fork(store: Store) -> str:
-    return f"go on from here in a new run: --resume {shlex.quote(str(store.folder))} --fork --out NEW"
+def _fork(folder: Path) -> str:
+    return f"go on from here in a new run: --resume {shlex.quote(str(folder))} --fork --out NEW"
 
 
 def check_fork(fork: bool, out: Path | None, resume: Path | None) -> None:

@@ -18,7 +18,7 @@ from polyclinic.cli.following import Protocol
 from polyclinic.cli.live import PORT, Live, Port, stay, watch, where_kept
 from polyclinic.cli.replicas import ReplicaOptions, replicated
 from polyclinic.cli.results_of_run import tell_where, write_run_results
-from polyclinic.cli.resuming import WHO_PLAYS, check_fork, finished, go_on, made_of, taken_up
+from polyclinic.cli.resuming import WHO_PLAYS, check_as_begun, check_fork, finished, go_on, made_of, taken_up
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_replicas, show_run
 from polyclinic.cli.trust import note_trust
@@ -341,6 +341,7 @@ def _go_on(
     """Takes up a run that has not ended, or returns what one said that has; that may lie where nothing is written."""
     with RecordedRun(folder) as kept:
         if kept.summary is not None:
+            check_as_begun(kept, minds, models)
             return kept.summary, ""
     with Store.open(folder) as store:
         return _hold(taken_up(store, minds, models), store, workers, quiet)
