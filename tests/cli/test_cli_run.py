@@ -142,6 +142,21 @@ def test_stopped_by_hand_it_says_how_to_go_on(run, tmp_path, serving):
 
 
 @pytest.mark.slow
+def test_every_call_of_a_run_stands_in_its_folder(run, tmp_path, serving):
+    with serving() as endpoint:
+        few = ("run", "--residents", 30, "--days", 1, "--seed", 4)
+        out = ("--out", tmp_path / "run", "--json")
+        document = json.loads(run(*few, "--nurse", "direct/n", "--base-url", endpoint.url, *out).stdout)
+        asked = endpoint.requests
+    calls = [json.loads(line) for line in (tmp_path / "run" / "calls.jsonl").read_text("utf-8").splitlines()]
+    assert len(calls) == document["calls"] > 0 and len(calls) == asked
+    assert {(call["role"], call["model"]) for call in calls} == {("nurse", "direct/n")}
+    assert sum(call["tokens_in"] + call["tokens_out"] for call in calls) == document["tokens"]
+    record = json.loads((tmp_path / "run" / "results.json").read_bytes())
+    assert sum(one["calls"] for one in record["calls"]) == len(calls)
+
+
+@pytest.mark.slow
 def test_with_faults_every_visit_is_accounted_for(run, serving):
     with serving(latency=0.001, faults=0.05) as endpoint:
         done = run(

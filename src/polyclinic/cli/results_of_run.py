@@ -12,12 +12,17 @@ from polyclinic.cli.configuration import configured
 from polyclinic.hospital.record.items import MEASURES, run_rows
 from polyclinic.hospital.record.memories import memories_of
 from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.hospital.record.run_file import CALLS as ANSWERS
 from polyclinic.hospital.record.run_file import RUN
+from polyclinic.models.journal_parts import calls_of
+from polyclinic.models.kept_calls import KeptCalls
+from polyclinic.models.ledger import Ledger
+from polyclinic.models.model import Usage
 from polyclinic.models.model_file import NOTHING_SAID, read_model_file
-from polyclinic.models.session import Address
+from polyclinic.models.session import Address, parts_of
 from polyclinic.players.minds import model_of
-from polyclinic.results.folder import AskedModel, CallSum, RunRecord, write_record
-from polyclinic.results.provenance import address, command_words, data_files, now, versions, without_secrets
+from polyclinic.results.folder import CALLS, AskedModel, CallSum, RunRecord, write_record
+from polyclinic.results.provenance import address, call_sums, command_words, data_files, now, versions, without_secrets
 from polyclinic.terminal.screen import note
 
 
@@ -43,6 +48,7 @@ def _write(folder: Path, run: RecordedRun) -> None:
     this, begun, summary = configured(), run.configuration, run.summary or {}
     setup = begun.get("setup", {})
     seed, doctor = begun.get("seed", 0), setup.get("doctor", "rules")
+    ledger = _ledger(folder)
     record = RunRecord(
         kind="run",
         command=command_words(this.words),
@@ -53,10 +59,24 @@ def _write(folder: Path, run: RecordedRun) -> None:
         data=data_files(this.files),
         models=_models(setup),
         measures=MEASURES,
-        calls=[CallSum(role="all", purpose="", calls=summary.get("calls", 0), cost=summary.get("cost"))],
+        calls=call_sums(ledger)
+        or [CallSum(role="all", purpose="", calls=summary.get("calls", 0), cost=summary.get("cost"))],
     )
     rows = run_rows(run, seed=seed, doctor=doctor, warm_up=begun.get("warm_up", 0))
     write_record(folder, record, rows)
+
+
+def _ledger(folder: Path) -> Ledger:
+    """Returns what every call came to whose answer the run keeps, by whichever process; writes them to the folder."""
+    ledger, kept = Ledger(), KeptCalls()
+    answers = folder / ANSWERS
+    for call in calls_of(parts_of(answers)):
+        kept.add(call)
+        usage = Usage(call.tokens_in, call.cached, call.tokens_out, cost=call.cost)
+        ledger.add(call.role, call.purpose, usage, attempts=call.requests, failed=bool(call.error))
+    if kept.n:
+        kept.write(folder / CALLS)
+    return ledger
 
 
 def _models(setup: Mapping[str, Any]) -> list[AskedModel]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 from polyclinic.errors import BadInput
 from polyclinic.models.journal import read_stored
 from polyclinic.models.journal_file import Key, open_journal
+from polyclinic.models.kept_calls import KeptCall
 from polyclinic.models.ledger import Line
 from polyclinic.models.prompts import TABLES
 from polyclinic.sqlite_file import read_errors, transaction
@@ -18,6 +19,12 @@ _KEYS = {"messages": 1, "prompts": 1, "calls": 4}
 """By table, how many of a row's values it is known by; what was asked comes before what was answered."""
 
 _WITH_SERVER = "SELECT episode, request, k, reply FROM calls WHERE instr(reply, CAST('\"server\":' AS BLOB)) > 0"
+_CALL = "SELECT calls.episode, calls.request, calls.k, purpose, reply"
+_UNASKED = f"{_CALL}, '', '' FROM calls ORDER BY episode"
+_ASKED = (
+    f"{_CALL}, ifnull(model, ''), ifnull(role, '') FROM calls LEFT JOIN prompts ON prompts.request = calls.request "
+    "ORDER BY episode"
+)
 _THERE = "SELECT name FROM sqlite_master WHERE type = 'table'"
 
 
@@ -109,3 +116,34 @@ def servers_of(paths: Iterable[Path]) -> dict[tuple[str, str], Line]:
                 if reply.server:
                     found.setdefault(("", reply.server), Line()).add(Line(1, 0, reply.attempts, reply.usage))
     return found
+
+
+def calls_of(paths: Iterable[Path]) -> Iterator[KeptCall]:
+    """Yields every call whose answer stands in the files of journals, as the folder of a run keeps it.
+
+    Who asked which model stands beside the answers where what was asked is kept; else both are "".
+
+    Raises:
+        BadInput: a file is no journal, or damaged.
+    """
+    for path in paths:
+        with closing(open_journal(path)) as file, read_errors(path):
+            there = {name for (name,) in file.execute(_THERE)}
+            for *key, purpose, stored, model, role in file.execute(_ASKED if "prompts" in there else _UNASKED):
+                try:
+                    reply = read_stored(Key(*key), stored)
+                except ValueError as error:
+                    raise BadInput(f"an answer is damaged ({error})", path=path) from None
+                yield KeptCall(
+                    role=role,
+                    model=model,
+                    purpose=purpose,
+                    item=key[0],
+                    tokens_in=reply.usage.tokens_in,
+                    cached=reply.usage.cached,
+                    tokens_out=reply.usage.tokens_out,
+                    cost=reply.usage.cost,
+                    seconds=round(reply.seconds, 3),
+                    requests=reply.attempts,
+                    error=reply.failure,
+                )
