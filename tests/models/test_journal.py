@@ -310,3 +310,21 @@ async def test_a_journal_of_another_format_or_with_damage_is_refused_by_name(tmp
     with pytest.raises(BadInput, match="a journal in format 1"):
         async with Journal(tmp_path / "j"):
             pass
+
+
+async def test_where_two_are_answered_at_once_the_first_holds(tmp_path):
+    async with Journal(tmp_path / "theirs") as theirs, Journal(tmp_path / "ours") as ours:
+        kept = []
+
+        async def keep(rows):
+            kept.append(rows[-1][1][-1])
+
+        theirs._keeper.put = keep
+        await theirs.wrap(Scripted(["first"]), episode="e").ask("x")
+
+        async def stood(rows):
+            return kept[0]
+
+        ours._keeper.put = stood
+        reply = await ours.wrap(Scripted(["second"]), episode="e").ask("x")
+        assert (reply.text, reply.value, reply.replayed) == ("first", "first", False)
