@@ -20,6 +20,8 @@ PARTS = {
     "readers": ("attack_files", "readers", 2_000),
     "leaks": ("attack_texts", "leaks", 200),
     "canaries": ("attack_leaks", "canaries", 12),
+    "secrets": ("attack_outputs", "secrets", 1_000),
+    "pipes": ("attack_outputs", "pipes", 1_000),
     "texts": ("attack_texts", "texts", 60),
     "endpoints": ("attack_texts", "endpoints", 60),
     "bombs": ("attack_texts", "bombs", 12),

@@ -109,7 +109,7 @@ def canaries(seed: int, n: int) -> list[Tried]:
     with tempfile.TemporaryDirectory() as folder, _marked():
         places = _written(Path(folder), seed, str(tries))
         for number, (name, words) in enumerate(tries):
-            with _served() as endpoint:
+            with served() as endpoint:
                 given = [word.format(**places, out=f"{folder}/out-{number}") for word in words]
                 code, _, errors = call(*name.split(), *given, "--base-url", endpoint.url, "--json")
                 asked = [body for body in endpoint.bodies if body["model"] not in _TOLD]
@@ -174,15 +174,15 @@ def _marked() -> Iterator[None]:
 
 
 @contextmanager
-def _served() -> Iterator[Endpoint]:
+def served(endpoint: Endpoint | None = None) -> Iterator[Endpoint]:
     """Serves an endpoint that keeps all that it is asked, in a thread of its own."""
     ready, held = threading.Event(), []
 
     async def serve() -> None:
-        async with Endpoint() as endpoint:
-            endpoint.keep = 1_000_000
+        async with endpoint or Endpoint() as serving:
+            serving.keep = 1_000_000
             stop = asyncio.Event()
-            held.extend((endpoint, asyncio.get_running_loop(), stop))
+            held.extend((serving, asyncio.get_running_loop(), stop))
             ready.set()
             await stop.wait()
 

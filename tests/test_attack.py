@@ -4,6 +4,7 @@ import pytest
 from bench.attack import PARTS, SEED, attack
 from bench.attack_files import corrupted
 from bench.attack_leaks import ASKED, NO_CASE, asking, canaries
+from bench.attack_outputs import commands, pipes, secrets
 from bench.attack_texts import planted
 
 MISSED = 6
@@ -32,7 +33,17 @@ def test_names_of_the_diagnosis_are_withheld_or_named_as_doubtful():
 
 def test_every_part_is_there():
     wanted = {"corruption", "stores", "readers", "leaks", "canaries", "texts", "endpoints", "bombs", "signals", "races"}
-    assert wanted | {"kills"} == set(PARTS)
+    assert wanted | {"kills", "secrets", "pipes"} == set(PARTS)
+
+
+def test_a_key_is_in_no_output_of_a_command(monkeypatch):
+    every = commands()
+    assert {("serve",), ("study", "run"), ("eval", "medqa"), ("cases", "list")} <= set(every)
+    asked = {words: app for words, app in every.items() if words == ("check",)}
+    monkeypatch.setattr("bench.attack_outputs.commands", lambda: asked)
+    for tries in (secrets, pipes):
+        (tried,) = tries(SEED, 1)
+        assert (tried.n >= 4, tried.failed) == (True, ()), tries
 
 
 @pytest.mark.slow

@@ -3,13 +3,15 @@
 import asyncio
 import errno
 import io
+import logging
 import os
 import signal
+from types import SimpleNamespace
 
 import pytest
 
 from polyclinic import __main__ as start
-from polyclinic.cli import main
+from polyclinic.cli import main, stopping
 from polyclinic.cli.stopping import INTERRUPTED, is_over, stoppable
 
 
@@ -78,3 +80,17 @@ def test_a_letter_that_the_encoding_of_the_output_lacks_is_no_traceback(monkeypa
         main(["cases", "list", "shipped-zh"])
     assert ended.value.code == 0
     assert rb"\u4e0a" in raw.getvalue()
+
+
+def test_of_a_task_that_a_stop_breaks_off_asyncio_says_nothing(monkeypatch, caplog):
+    started = []
+    monkeypatch.setattr(stopping, "_alone", True)
+    monkeypatch.setattr("threading.Timer", lambda seconds, then: started.append(seconds) or SimpleNamespace(start=int))
+    said = logging.getLogger("asyncio")
+    level = said.level
+    try:
+        stopping._watch()
+        said.error("Task exception was never retrieved")
+    finally:
+        said.setLevel(level)
+    assert (caplog.records, started) == ([], [stopping._PATIENCE, stopping.SECONDS])

@@ -59,3 +59,20 @@ def test_a_disguise_is_read_and_leads_back(text, read):
     found = undisguised(text)
     assert found.text == read
     assert found.original(text, 0, len(read)) == text
+
+
+def test_names_that_are_parted_or_run_together_are_read():
+    for said in (
+        "pulmonary em-\nbolism",
+        "pulmonary em- bolism",
+        "pulmonary\u200bembolism",
+        "pulmonaryembolism",
+        "PulmonaryEmbolism",
+        "p-u-l-m-o-n-a-r-y e-m-b-o-l-i-s-m",
+        "pulmönary embolïsm",
+    ):
+        found = named_in(f"They said {said} today.", ["Pulmonary Embolism"])
+        assert said in [one.text for one in found if one.is_sure], said
+    for said, name in (("P.E", "Pulmonary Embolism"), ("T.B", "Tuberculosis"), ("M.S", "Multiple Sclerosis")):
+        assert [one.text for one in named_in(f"Was it {said}. I am tired.", [name])] == [said]
+    assert not named_in("Pain pre- and postoperative, at 3 p.m. A cough - dry, e.g. at night.", ["Pulmonary Embolism"])

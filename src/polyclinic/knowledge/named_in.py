@@ -24,14 +24,17 @@ from polyclinic.knowledge.disease_names.spelling import units
 from polyclinic.knowledge.disease_names.vocabulary import DISEASE, Kind
 from polyclinic.knowledge.entries import Symptom
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.language.disguises import Undisguised, undisguised
+from polyclinic.language.disguises import Undisguised, readings
 from polyclinic.language.folding import ABBREVIATION, Folded, fold_term
 from polyclinic.language.language import CHINESE
 
 _TOKEN = re.compile(rf"[A-Za-z0-9]+|[{CHINESE}]")
-_SPELT = re.compile(r"\b(?:[A-Za-z][. ·-]\s?){2,6}[A-Za-z]\b")
+_SPELT = re.compile(
+    r"\b(?:(?:[A-Za-z][.·-]){2,24}[A-Za-z]\b|(?:[A-Za-z][.·-]?\s){2,24}[A-Za-z]\b|[A-Z]\.\s?[A-Z]\b(?=\.))"
+)
 _JOINS = re.compile(r"(?:\s+|\s?[-/’'·(]\s?|['’]s\s+)?")
 _LONGEST = 7  # words of a name
+_LEAST_TOGETHER = 8  # letters of words that are read as a name though nothing parts them
 _HEADS: frozenset[Kind] = frozenset(("disease", "process", "event", "cause", "place"))
 _AMONG: frozenset[Kind] = frozenset(("nothing", "link", "doubt", "denied"))
 _LEAST_MISSPELT = 6
@@ -44,10 +47,10 @@ _SIGNS = frozenset(("jaundice", "rash", "oedema", "bleeding", "pain", "mass", "d
 
 def named_in(text: str, names: Iterable[str]) -> tuple[DiseaseNaming, ...]:
     """Returns what names one of these diseases in a text, each naming once, the shortest words that do."""
-    read = undisguised(text)
+    read = readings(text)
     found: dict[str, DiseaseNaming] = {}
     for name in dict.fromkeys(names):
-        for naming in _found(read, text, name):
+        for naming in (naming for one in read for naming in _found(one, text, name)):
             before = found.get(naming.text)
             if before is None or (naming.is_sure and not before.is_sure):
                 found[naming.text] = naming
@@ -78,6 +81,18 @@ def _word_for_word(text: str, name: str) -> Iterator[tuple[int, int]]:
     for match in found.finditer(text):
         if Folded(text[max(0, match.start() - 1) : match.end() + 1]).find(term) >= 0:
             yield match.span()
+    letters = [one for one in term if not one.isspace()]
+    if term.isascii() and len(letters) < len(term) and len(letters) >= _LEAST_TOGETHER:
+        for match in _together("".join(letters)).finditer(text):
+            yield match.span()
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _together(letters: str) -> re.Pattern[str]:
+    """Finds the letters of a name of several words without blanks, or each parted from the next in the same way."""
+    joined, parted = re.escape(letters), "-".join(re.escape(one) for one in letters)
+    blanks = parted.replace("-", "[- ]")
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{joined}|{blanks})(?![A-Za-z0-9])", re.IGNORECASE)
 
 
 class _PhraseWord(NamedTuple):

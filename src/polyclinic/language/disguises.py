@@ -1,12 +1,14 @@
 """A text as it is meant to be read, with where each of its characters came from.
 
 What nobody sees (soft hyphens, joiners of no width) is left out; wide and compatible characters, traditional Chinese
-ones, and Cyrillic and Greek letters that look like Latin ones, are what they look like or stand for.
+ones, Latin letters with marks, and Cyrillic and Greek letters that look like Latin ones, are what they look like or
+stand for. A word that a line's end parts, and words that nothing seen parts, may be read in more than one way.
 """
 
 from __future__ import annotations
 
 import functools
+import re
 import unicodedata
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +16,10 @@ from typing import NamedTuple
 _LOOK_ALIKE = str.maketrans("АВЕЅІЈКМНОРСТУХаеѕіјорсухΑΒΕΖΗΙΚΜΝΟΡΤΥΧοıɡ", "ABESIJKMHOPCTYXaesijopcyxABEZHIKMNOPTYXoig")
 _UNSEEN = frozenset(("Cf", "Mn", "Me", "Cc"))
 _BLANKS = "\t\n\r"
+_LATIN = 0x250  # code points below are Latin ones, with their marks
+_PARTED = re.compile(r"(?<=[A-Za-z])-\s+(?=[a-z])")
+_NO_WIDTH = re.compile("[\u200b\u2060\ufeff]")
+_RUN_TOGETHER = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 
 
 class Undisguised(NamedTuple):
@@ -40,12 +46,40 @@ def undisguised(text: str) -> Undisguised:
     characters: list[str] = []
     places: list[int] = []
     for place, character in enumerate(text):
-        for one in unicodedata.normalize("NFKC", character):
+        for one in unicodedata.normalize("NFKD" if ord(character) < _LATIN else "NFKC", character):
             if unicodedata.category(one) in _UNSEEN and one not in _BLANKS:
                 continue
             characters.append(simplified.get(one, one))
             places.append(place)
     return Undisguised("".join(characters).translate(_LOOK_ALIKE), (*places, len(text)))
+
+
+def readings(text: str) -> list[Undisguised]:
+    """Returns the ways in which a text may be read: as it stands, with parted words joined, with joined ones parted."""
+    found = [undisguised(text)]
+    if _PARTED.search(text):
+        found.append(_cut(found[0], _PARTED))
+    if _NO_WIDTH.search(text):
+        found.append(undisguised(_NO_WIDTH.sub(" ", text)))
+    if _RUN_TOGETHER.search(text):
+        found.append(_blanks_at(found[0], _RUN_TOGETHER))
+    return found
+
+
+def _cut(read: Undisguised, what: re.Pattern[str]) -> Undisguised:
+    """Returns what is read without what a pattern finds."""
+    gone = {place for match in what.finditer(read.text) for place in range(*match.span())}
+    kept = [place for place in range(len(read.text)) if place not in gone]
+    places = (*(read.places[place] for place in kept), read.places[-1])
+    return Undisguised("".join(read.text[place] for place in kept), places)
+
+
+def _blanks_at(read: Undisguised, what: re.Pattern[str]) -> Undisguised:
+    """Returns what is read with a blank wherever a pattern finds a place for one."""
+    here = {match.start() for match in what.finditer(read.text)}
+    pieces = [(f" {one}" if at in here else one, read.places[at]) for at, one in enumerate(read.text)]
+    places = [place for said, place in pieces for _ in said]
+    return Undisguised("".join(said for said, _ in pieces), (*places, read.places[-1]))
 
 
 @functools.cache
