@@ -244,10 +244,7 @@ def read_items(folder: Path) -> Sequence[ItemRow]:
     Raises:
         BadInput: a line is none.
     """
-    path = folder / ITEMS
-    if not path.exists() or not path.stat().st_size:
-        return []
-    return [row for _, row in read_records(path, ItemRow, "an item of a run")]
+    return _rows(folder / ITEMS, ItemRow, "an item of a run")
 
 
 def read_calls(folder: Path) -> Sequence[KeptCall]:
@@ -256,7 +253,10 @@ def read_calls(folder: Path) -> Sequence[KeptCall]:
     Raises:
         BadInput: a line is none.
     """
-    path = folder / CALLS
+    return _rows(folder / CALLS, KeptCall, "a call of a run")
+
+
+def _rows(path: Path, kind: type[T], what: str) -> list[T]:
     if not path.exists() or not path.stat().st_size:
         return []
-    return [call for _, call in read_records(path, KeptCall, "a call of a run")]
+    return [row for _, row in read_records(path, kind, what)]

@@ -157,9 +157,12 @@ def _show_stability(screen: Console, results: Sequence[MethodResult]) -> None:
 def _show_subjects(screen: Console, results: Sequence[MethodResult]) -> None:
     shown = table("right % by subject", ("subject", "n", *(one.name for one in results)))
     for subject in dict.fromkeys(subject for one in results for subject in one.by_subject):
-        first = next(one.by_subject[subject] for one in results if subject in one.by_subject)
-        cells = (mean_and_error(one.by_subject[subject], ".1f") for one in results)
-        shown.add_row(Text(plain(subject or "(none)")), str(first.n), *cells)
+        those = [one.by_subject[subject] for one in results if subject in one.by_subject]
+        counts = sorted({one.n for one in those})
+        # What failed of one method another may have answered.
+        n = str(counts[0]) if len(counts) == 1 else f"{counts[0]}-{counts[-1]}"
+        cells = (mean_and_error(one.by_subject[subject], ".1f") if subject in one.by_subject else "" for one in results)
+        shown.add_row(Text(plain(subject or "(none)")), n, *cells)
     if shown.row_count:
         screen.print(shown, "")
 

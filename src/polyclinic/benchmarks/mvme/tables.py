@@ -28,7 +28,8 @@ _SURE = 0.05
 def _grade(graded: AspectMean) -> str:
     """Returns a mean with the bracket that the paper prints, half the bootstrap interval, and its standard error."""
     bracket = "" if graded.bracket is None else f" ({graded.bracket:.3f})"
-    return NOTHING if graded.mean is None else f"{graded.mean:.3f}{bracket} ± {number(graded.stderr, '.3f')}"
+    error = "" if graded.stderr is None else f" ± {graded.stderr:.3f}"
+    return NOTHING if graded.mean is None else f"{graded.mean:.3f}{bracket}{error}"
 
 
 def mvme_output(

@@ -95,13 +95,14 @@ class Charts:
                     ("waiting", ORANGE, "///", [hour.waiting for hour in hours]),
                     ("with staff", BLUE, "", [hour.served for hour in hours]),
                     ("on the way inside", SKY, "\\\\\\", [hour.other for hour in hours]),
+                    ("in a bed", GREEN, "..", [hour.lying for hour in hours]),
                 ],
             )
             most = [hour.most or math.nan for hour in hours]
             axes.plot(x, most, "_", color="black", markersize=11, label="most on any day")
             axes.set(xlabel="hour of the day", ylabel="people, mean over days", xticks=range(0, 24, 2))
             axes.grid(axis="x", visible=False)
-            _legend(axes, columns=4)
+            _legend(axes, columns=5)
         return self._svg
 
     def waits(self, waits: Mapping[str, Waits]) -> str:
