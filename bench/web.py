@@ -179,9 +179,10 @@ def in_browser(server: Server, folder: Path) -> None:
         took = []
         for place in range(SEEKS):
             t = end * (place * 7 % SEEKS) // SEEKS + 1
-            page.evaluate(f"location.hash = '#t={t}'")
-            while not page.evaluate(f"Math.abs(town.state().t - {t}) < 1"):
+            page.evaluate(f"delete document.body.dataset.seek; location.hash = '#t={t}'")
+            while not page.evaluate("document.body.dataset.seek"):
                 page.wait_for_timeout(10)
+            assert page.evaluate(f"Math.abs(town.state().t - {t}) < 1")
             took.append(int(page.locator("body").get_attribute("data-seek")))
         took.sort()
         print(f"{SEEKS} seeks: median {statistics.median(took):.0f} ms, longest {took[-1]} ms (allowed: {SEEK} ms)")
