@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.tables import each_row
 
-from polyclinic.models.rehearsal import Rehearsed, Rehearsing
+from polyclinic.models.rehearsal import MadeUp, Rehearsed, Rehearsing
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +72,10 @@ async def test_what_is_made_up_has_the_form_that_is_wanted():
     assert (await model.ask("Which?", answer=("one", "two"))).value in ("one", "two")
     reply = await model.ask([("user", "什么" * 50)])
     assert reply.usage.tokens_in == 100
+
+
+async def test_of_the_options_that_are_shown_one_is_made_up():
+    model = MadeUp(seed=1)
+    asked = [("system", "You answer."), ("user", "Options:\nyes. yes\nno. no\nmaybe. maybe")]
+    said = {(await model.ask(asked)).text for _ in range(20)}
+    assert said == {"Answer: yes", "Answer: no", "Answer: maybe"}

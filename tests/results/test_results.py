@@ -68,6 +68,18 @@ def test_a_row_that_is_not_what_was_written_is_no_result(tmp_path):
     assert len(read_results(folder)[0].rows) == 10
 
 
+def test_figures_of_a_set_that_nobody_was_put_to_are_named(tmp_path):
+    folder = tmp_path / "a"
+    folder.mkdir()
+    value = PublishedValue(model="GPT-4", method="", measure="right", set="PubMedQA", value=74.0)
+    write_record(
+        folder, RunRecord(kind="study run", measures=[ItemMeasure(name="right")], published=[value]), rows("m", 3)
+    )
+    assert join(read_results(folder)).notes == (
+        "the paper's figures of PubMedQA are left out: no run here is of that set",
+    )
+
+
 def test_an_item_counts_in_a_mean_as_much_as_it_says(tmp_path):
     """A mean over turns is the same figure in the run's own table and in every joined one."""
     items = [

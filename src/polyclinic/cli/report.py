@@ -22,6 +22,7 @@ from polyclinic.results.joining import flat_rows, join
 from polyclinic.results.page import page as page_of_results
 from polyclinic.results.reading import read_results
 from polyclinic.terminal.screen import console, print_json
+from polyclinic.terminal.tables import counted
 
 
 def report(
@@ -108,4 +109,5 @@ def _of_hospital(run: Path, out: Path | None, export: LogLayout | None, *, json:
         if wanted:
             console(sys.stderr).print(f"report: {path}")
     else:
-        console().print(f"{found.summary.arrived} visits over {len(found.series.days)} days: {path}")
+        days = counted(len(found.series.days), "day")
+        console().print(f"{counted(found.summary.arrived, 'visit')} over {days}: {path}")

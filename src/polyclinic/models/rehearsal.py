@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import math
 import random
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Unpack
@@ -40,6 +41,7 @@ _IMAGE = 1_000  # tokens, about
 _LETTERS = 4  # of a token, in English; a Chinese character is about one token
 _QUIET = 25  # turns of the event loop in which nobody asks anything: then all wait for an answer
 _LETTER = "ABCD"
+_OPTION = re.compile(r"^([A-Z]|[a-z]{2,8})\. ", re.MULTILINE)
 _PILOT_PAUSE = 0.001  # seconds between two looks at whether the pilot's answers are there
 _TRUE = 0.2  # of what would be true every other time
 
@@ -156,7 +158,7 @@ class Rehearsing:
             self._prompted.append((_tokens(messages), reply.usage.tokens_in))
         await self._wave()
         said = self._said[key]
-        text = self._rng.choice(said).text if said else _made_up(form, self._rng)
+        text = self._rng.choice(said).text if said else _made_up(form, self._rng, messages)
         value = read(Completion(text), wanted, form)
         return Reply(text, value, Usage(tokens_in=self._of_prompt(messages), tokens_out=self._of_answer(key)))
 
@@ -239,8 +241,8 @@ class MadeUp(Door):
 
     async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
         """Makes an answer up; see `Door.complete`."""
-        del said, options
-        return Completion(_made_up(form, self._rng))
+        del options
+        return Completion(_made_up(form, self._rng, said))
 
 
 class Rehearsed:
@@ -279,9 +281,12 @@ def _of_text(text: str) -> float:
     return wide + (len(text) - wide) / _LETTERS
 
 
-def _made_up(form: Form | None, rng: random.Random) -> str:
+def _made_up(form: Form | None, rng: random.Random, messages: Messages) -> str:
     if form is None:
-        return f"Answer: {rng.choice(_LETTER)}"
+        texts = [messages] if isinstance(messages, str) else [text for _, text in messages if isinstance(text, str)]
+        # Of the options that are shown, a line each: some data sets have others than letters.
+        shown = next((keys for text in reversed(texts) if len(keys := _OPTION.findall(text)) > 1), _LETTER)
+        return f"Answer: {rng.choice(shown)}"
     return msgspec.json.encode(_seldom(instance(form.schema, rng), rng)).decode()
 
 

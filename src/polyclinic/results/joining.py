@@ -80,7 +80,9 @@ def join(results: Sequence[RunResults], *, measures: Sequence[str] = ()) -> Join
     rows.sort(key=lambda row: order[row.set])
     notes = [f"{twice} items stand in several folders; the last was taken"] if twice else []
     notes += [f"{one.called} was stopped early, {one.record.stopped}" for one in results if one.record.stopped]
-    return JoinedTable(rows=tuple(rows), measures=tuple(wanted), notes=(*notes, *_other_data(results)))
+    return JoinedTable(
+        rows=tuple(rows), measures=tuple(wanted), notes=(*notes, *_other_data(results), *_not_beside(results))
+    )
 
 
 Items = dict[tuple[str, int], ItemRow]
@@ -187,6 +189,14 @@ def _published(results: Sequence[RunResults], wanted: Sequence[str]) -> list[Joi
         )
         for entrant, measures in found.items()
     ]
+
+
+def _not_beside(results: Sequence[RunResults]) -> list[str]:
+    """Says which figures of a paper stand beside nothing, as no run is of their set."""
+    sets = {row.set for one in results for row in one.rows}
+    printed = dict.fromkeys(value.set for one in results for value in one.record.published)
+    missing = [name for name in printed if name not in sets]
+    return [f"the paper's figures of {', '.join(missing)} are left out: no run here is of that set"] if missing else []
 
 
 def _other_data(results: Sequence[RunResults]) -> list[str]:
