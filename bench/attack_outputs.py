@@ -22,7 +22,7 @@ from polyclinic.testing.endpoint import Endpoint
 KEY = "sk-canary-5up3r53cr3t0123456789"
 """Stands where a key is looked for, and where none belongs; it must stand nowhere else."""
 
-_SECONDS = 30  # that a command may take, as one that serves takes for ever
+_SECONDS = 5  # that a command may take, as one that serves takes for ever
 _VALUES = {
     "--case": "shipped#p1-00001",
     "--cases": "shipped",
