@@ -27,7 +27,7 @@ from polyclinic.models.model_file import read_model_file
 from polyclinic.models.scripted import Scripted
 
 _QUESTIONS = 40
-_SECONDS = re.compile(r"[\d.]+ s\b|\"seconds\": [\d.]+")
+_SECONDS = re.compile(r"[\d.]+ s\b|\"(?:wall_)?seconds\": *[\d.e-]+")
 
 
 def call(*words: object) -> tuple[int, str, str]:

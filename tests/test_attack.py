@@ -36,6 +36,7 @@ def test_every_part_is_there():
     assert wanted | {"kills", "secrets", "pipes"} == set(PARTS)
 
 
+@pytest.mark.slow
 def test_every_command_is_found():
     assert {("serve",), ("study", "run"), ("eval", "medqa"), ("cases", "list")} <= set(commands())
 
