@@ -115,7 +115,20 @@ def test_results_are_rows():
 
 
 def test_no_cell_of_a_table_is_a_formula():
-    for text in ("=HYPERLINK(1)", "+cmd", "@SUM(A1)", "-2+3", "\t=1", "\r=1"):
+    for text in (
+        "=HYPERLINK(1)",
+        "+cmd",
+        "@SUM(A1)",
+        "-2+3",
+        "\t=1",
+        "\r=1",
+        "\n=1",
+        " =1",
+        "＝1+1",
+        "＋1",
+        "－1+2",
+        "＠x",
+    ):
         assert cell(text) == f"'{text}" and cell_text(cell(text)) == text
-    for value in ("-2", "+3.5e3", "a=b", "", "'quoted'", "'=", 3, -4.5, None):
+    for value in ("-2", " -2", "+3.5e3", "a=b", "", "'quoted'", "'=", 3, -4.5, None):
         assert cell(value) == value

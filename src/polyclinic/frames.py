@@ -20,13 +20,14 @@ _LETTERS = 80  # of a text in a line
 _CELL = 2000  # letters of a text in a table
 
 
-_FORMULA = re.compile(r"[=+\-@\t\r]")
+# Spreadsheets of East Asia read the signs of full width as the others, and some pass over blanks before them.
+_FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
 _NUMBER = re.compile(r"[+-]?[\d.]+(?:e[+-]?\d+)?", re.IGNORECASE)
 
 
 def cell(value: Any) -> Any:
     """Returns what may stand in a cell of a CSV file: a text that a spreadsheet would run gets a `'` before it."""
-    runs = isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value)
+    runs = isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value.strip())
     return f"'{value}" if runs else value
 
 

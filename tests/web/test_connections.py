@@ -1,21 +1,42 @@
 """No more connections than there are places for, and none that is held without asking anything."""
 
 import asyncio
+import errno
 import logging
+import resource
 from contextlib import suppress
 
 import pytest
 from starlette.applications import Starlette
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 from uvicorn import Config
 from uvicorn.server import ServerState
 
 from polyclinic.web import connections
-from polyclinic.web.connections import BoundedConnection, places
+from polyclinic.web.connections import BoundedConnection, FilesRunOut, allow_files, places
 
 ASK = b"GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n"
-APP = Starlette(routes=[Route("/", lambda _: PlainTextResponse("well"))])
+STREAM = ASK.replace(b"/", b"/stream", 1)
+BODY = b"POST /body HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\n{"
+
+
+async def _events():
+    yield b": \n\n"
+    await asyncio.Event().wait()
+
+
+async def _body(request):
+    return PlainTextResponse(await request.body())
+
+
+APP = Starlette(
+    routes=[
+        Route("/", lambda _: PlainTextResponse("well")),
+        Route("/stream", lambda _: StreamingResponse(_events())),
+        Route("/body", _body, methods=["POST"]),
+    ]
+)
 
 
 @pytest.fixture
@@ -55,17 +76,66 @@ async def test_who_asks_nothing_is_not_waited_for(port, monkeypatch):
         writer.close()
 
 
-async def test_one_address_has_half_of_the_places(port, monkeypatch):
+async def streaming(port):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(STREAM)
+    assert (await asyncio.wait_for(reader.readuntil(b": \n\n\r\n"), 5)).startswith(b"HTTP/1.1 200")
+    return reader, writer
+
+
+async def test_half_requests_keep_nobody_out(port, monkeypatch):
     monkeypatch.setattr(connections, "MOST", 6)
-    held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
-    await asyncio.sleep(0)
-    assert await asked(port, ASK) == b""
-    held.pop()[1].close()
+    streams = [await streaming(port) for _ in range(2)]
+    half = []
+    for n in range(12):
+        half.append(await asyncio.open_connection("127.0.0.1", port))
+        half[-1][1].write(BODY if n % 2 else b"GET / HTTP/1.1\r\nX")
+        assert await asked(port, ASK) == b"HTTP/1.1 200"
+    for reader, _ in half[:6]:  # whoever asked nothing for longest had to go
+        with suppress(ConnectionError):
+            assert await asyncio.wait_for(reader.read(), 5) == b""
+    # Whoever is being answered has not; where all are, it is the newcomer who goes.
+    streams += [await streaming(port) for _ in range(4)]
+    assert await asked(port, ASK) == b"" and not any(reader.at_eof() for reader, _ in streams)
+    streams[0][1].transport.abort()
     for _ in range(50):
         await asyncio.sleep(0)
     assert await asked(port, ASK) == b"HTTP/1.1 200"
-    for _, writer in held:
-        writer.close()
-        with suppress(ConnectionError):
-            await writer.wait_closed()
-    assert 2 <= places() <= 6
+    for _, writer in half + streams:
+        writer.transport.abort()
+
+
+async def test_one_address_elsewhere_has_half_of_the_places(port, monkeypatch):
+    monkeypatch.setattr(connections, "MOST", 6)
+    monkeypatch.setattr(connections, "_is_here", lambda _: False)
+    streams = [await streaming(port) for _ in range(3)]
+    assert await asked(port, ASK) == b""
+    for _, writer in streams:
+        writer.transport.abort()
+    here = {"127.0.0.1": True, "::1": True, "::ffff:127.0.0.1": True, "10.0.0.1": False, "fe80::1": False}
+    monkeypatch.undo()
+    assert {one: connections._is_here(one) for one in here} == here
+
+
+def test_places_need_files(monkeypatch):
+    held = {"now": (256, 20_000)}
+    monkeypatch.setattr(resource, "getrlimit", lambda _: held["now"])
+    monkeypatch.setattr(resource, "setrlimit", lambda _, told: held.update(now=told))
+    assert places() == 128
+    allow_files()
+    assert held["now"] == (2_048, 20_000) and places() == 1_024
+    held["now"] = (256, 512)
+    allow_files()
+    assert held["now"] == (512, 512) and places() == 256
+
+
+async def test_that_files_have_run_out_is_a_line_a_minute(monkeypatch):
+    tell, told, lines = FilesRunOut(), [], []
+    monkeypatch.setattr(connections._log, "warning", lambda line, *parts: lines.append(line % parts))
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(loop, "default_exception_handler", told.append)
+    for _ in range(100):
+        tell(loop, {"message": "socket.accept()", "exception": OSError(errno.EMFILE, "Too many open files")})
+    assert lines == ["connections wait: Too many open files (`ulimit -n` says how many files may be open)"]
+    tell(loop, {"message": "another"})
+    assert told == [{"message": "another"}]

@@ -44,7 +44,7 @@ def as_text(rows: Rows, layout: TableLayout) -> str:
         case TableLayout.CSV:
             out = io.StringIO()
             writer = csv.writer(out, lineterminator="\n")
-            writer.writerow(columns)
+            writer.writerow(map(cell, columns))
             writer.writerows([[cell("" if row.get(c) is None else row[c]) for c in columns] for row in rows])
             return out.getvalue()
         case TableLayout.MARKDOWN:

@@ -95,7 +95,7 @@ def _csv(table: Any) -> str:
     if table.title is not None:
         out.write(f"# {text(table.title)}\n")
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(text(column.header) for column in table.columns)
+    writer.writerow(cell(text(column.header)) for column in table.columns)
     writer.writerows(
         [cell(text(one)) for one in row] for row in zip(*(one.cells for one in table.columns), strict=True)
     )

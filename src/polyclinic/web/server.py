@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import queue
@@ -18,7 +19,7 @@ import uvicorn
 
 from polyclinic.errors import UserError
 from polyclinic.web.application import application
-from polyclinic.web.connections import BoundedConnection
+from polyclinic.web.connections import BoundedConnection, FilesRunOut, allow_files
 from polyclinic.web.serving import Serving
 
 _REQUEST = 16_384  # bytes of a request's head
@@ -105,8 +106,23 @@ def tell_later(stream: TextIO | None = None) -> Callable[[], None]:
     return end
 
 
+class _PageServer(uvicorn.Server):
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(FilesRunOut())
+        await super().startup(sockets=sockets)
+
+
 def serve(serving: Serving, taken: socket.socket) -> None:
     """Serves until Ctrl-C."""
+    end = tell_later()
+    allow_files()
+    try:
+        _PageServer(_settings(serving)).run(sockets=[taken])
+    finally:
+        end()
+
+
+def _settings(serving: Serving) -> uvicorn.Config:
     settings = uvicorn.Config(
         application(serving),
         log_config=None,
@@ -120,11 +136,7 @@ def serve(serving: Serving, taken: socket.socket) -> None:
         timeout_graceful_shutdown=_FAREWELL,
         backlog=_AT_ONCE,
     )
-    end = tell_later()
     sys.setswitchinterval(_TURN)
     # What is there by now stays: looked through again and again, it would cost whoever seeks just then 40 ms.
     gc.freeze()
-    try:
-        uvicorn.Server(settings).run(sockets=[taken])
-    finally:
-        end()
+    return settings

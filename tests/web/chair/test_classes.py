@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 
 from tests.web.asking import asked
 
@@ -130,3 +131,49 @@ async def test_students_need_their_link_alone_and_everybody_else_the_token(tmp_p
     assert await status(f"by-link/{kept['students'][0]['key']}") == 200
     assert await status("by-link/guessed") == 404
     await serving.end()
+
+
+async def test_what_is_damaged_takes_only_itself_away(client, restarted, folder):
+    kept, other = await made(client), await made(client, title="＝1+1", students=["＠x"])
+    ann, one = f"by-link/{kept['students'][0]['key']}", f"classes/{kept['id']}"
+    for n in (1, 2):
+        client.at, client.moves = f"{ann}/visits/{n}", 0
+        await client.post(client.at, {})
+        await client.hand_in()
+    visits = (await client.get(one)).document["class"]["students"][0]["visits"]
+    score = folder / "visits" / f"{visits['1']}.score.json"
+    for damage in ('{"a":' * 50_000 + "1" + "}" * 50_000, "{", None):
+        score.unlink()
+        os.mkfifo(score) if damage is None else score.write_text(damage)
+        for path in (f"{ann}/visits/1/score", f"{one}/visits/1?student=Ann"):
+            answer = await client.get(path)
+            assert answer.status == 422 and answer.document["error"].startswith(score.name), answer.document
+        rows = (await client.get(one)).document["rows"]
+        assert [row["state"] for row in rows] == ["damaged", "done", "new", "new"]
+        table = list(csv.DictReader(io.StringIO((await client.get(f"{one}/results.csv")).body.decode("utf-8-sig"))))
+        assert [row["points"] != "" for row in table] == [False, True, False, False]
+        assert [case["state"] for case in (await client.get(ann)).document["cases"]] == ["damaged", "done"]
+
+    # No pipe is waited for, nor a device read without end, in whatever's place they stand.
+    begun = await client.begin()
+    pipe, device = folder / "visits" / f"{visits['1']}.jsonl", folder / "visits" / f"{visits['2']}.jsonl"
+    for path in (pipe, device, folder / "visits" / f"{visits['1']}.trace.jsonl"):
+        path.unlink()
+    os.mkfifo(pipe)
+    os.mkfifo(folder / "visits" / f"{visits['1']}.trace.jsonl")
+    device.symlink_to("/dev/zero")
+    (folder / "visits" / f"{'a' * 22}.jsonl").symlink_to("nowhere")
+    damaged = folder / "classes" / f"{kept['id']}.json"
+    damaged.unlink()
+    os.mkfifo(damaged)
+    again = restarted()
+    assert [visit["id"] for visit in (await again.get("visits")).document["visits"]] == [begun["id"]]
+    for path in (pipe, device):
+        answer = await again.get(f"visits/{path.stem}")
+        assert answer.status == 422 and "no regular file" in answer.document["error"]
+    listed = (await again.get("classes")).document
+    assert [found["id"] for found in listed["classes"]] == [other["id"]]
+    assert listed["damaged"] == [f"{damaged.name}: this is no regular file; move it away"]
+    assert (await again.get(one)).status == 422
+    table = (await again.get(f"classes/{other['id']}/results.csv")).body.decode("utf-8-sig")
+    assert "\n'＠x," in table

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from polyclinic.files import json_lines, read_records, write_text
+from polyclinic.files import check_regular, json_lines, read_records, write_text
+
+_MOST_BYTES = 128 * 2**20
 
 T = TypeVar("T")
 
@@ -26,6 +28,7 @@ class Kept(Generic[T]):
         self._path = path
         self.all: list[T] = []
         if path is not None and path.exists():
+            check_regular(path, most=_MOST_BYTES)
             self.all = [one for _, one in read_records(path, kind, what)]
 
     @property

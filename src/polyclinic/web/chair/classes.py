@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
-from polyclinic.errors import UserError
+from polyclinic.errors import BadInput, UserError
 from polyclinic.files import make_folder, read_records, write_text
 from polyclinic.verdicts.verdict import table_text
 from polyclinic.visits.consultation import MAX_TURNS
@@ -21,6 +22,7 @@ from polyclinic.web.chair.catalogue import CaseAt, NoSuchCase
 from polyclinic.web.chair.played_visits import PlayedVisits
 from polyclinic.web.chair.scoring import Scored
 from polyclinic.web.chair.sitting import PlayedCase, Sitting
+from polyclinic.web.kept_files import read_all
 
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
 
@@ -66,7 +68,7 @@ class StudentsCase(msgspec.Struct, frozen=True, kw_only=True):
     """How a student stands with a case of the class; the points where they may be seen."""
 
     number: int
-    state: str  # "new", "begun", "done"
+    state: str  # "new", "begun", "done"; "damaged" where the score cannot be read
     points: int | None = None
     comment: str = ""
 
@@ -114,23 +116,22 @@ class NoSuchClass(UserError):
 
 
 class Classes:
-    """The classes of a practice.
-
-    Raises:
-        BadInput: a class's file cannot be read.
-    """
+    """The classes of a practice; one whose file cannot be read is left out, and named."""
 
     def __init__(self, practice: PlayedVisits) -> None:
         self._practice, self._folder = practice, practice.folder / "classes"
-        self._classes: dict[str, KeptClass] = {}
-        for path in sorted(self._folder.glob("*.json")):
-            (_, kept), *_ = read_records(path, KeptClass, "a class")
-            self._classes[kept.id] = kept
+        there, damaged = read_all(self._folder.glob("*.json"), _read)
+        self._classes = {kept.id: kept for kept in there}
+        self._damaged = {path.stem: error for path, error in damaged.items()}
         self._by_key = {student.key: (kept, student) for kept in self._classes.values() for student in kept.students}
 
     def all(self) -> list[KeptClass]:
         """Returns all classes, the latest first."""
         return sorted(self._classes.values(), key=lambda kept: -kept.made)
+
+    def damaged(self) -> list[BadInput]:
+        """Returns what is wrong with files of classes that cannot be read."""
+        return list(self._damaged.values())
 
     def make(self, new: NewClass) -> KeptClass:
         """Makes a class, with a key for each student.
@@ -163,8 +164,11 @@ class Classes:
 
         Raises:
             NoSuchClass: there is none of that id.
+            BadInput: its file cannot be read.
         """
         if id not in self._classes:
+            if error := self._damaged.get(id):
+                raise BadInput(error.problem, path=error.path, line=error.line, field=error.field)
             raise NoSuchClass("there is no such class here")
         return self._classes[id]
 
@@ -221,11 +225,11 @@ class Classes:
         seen = self.shows_scores(kept)
         cases = []
         for number in range(1, len(kept.set.cases) + 1):
-            scored = self._score(student, number)
+            scored, state = self._score(student, number)
             cases.append(
                 StudentsCase(
                     number=number,
-                    state="done" if scored else "begun" if number in student.visits else "new",
+                    state=state,
                     points=scored.own.points.total if scored and seen else None,
                     comment=student.comments.get(number, "") if seen else "",
                 )
@@ -285,13 +289,12 @@ class Classes:
 
     def _of_student(self, kept: KeptClass, student: Student) -> Iterator[ClassRow]:
         for number, at in enumerate(kept.set.cases, start=1):
-            scored = self._score(student, number)
-            begun = number in student.visits
+            scored, state = self._score(student, number)
             row = ClassRow(
                 student=student.name,
                 case=number,
                 case_id=self._case_id(at),
-                state="done" if scored else "begun" if begun else "new",
+                state=state,
                 comment=student.comments.get(number, ""),
             )
             yield row if scored is None else msgspec.structs.replace(row, **_figures(scored))
@@ -302,14 +305,26 @@ class Classes:
         except NoSuchCase:  # the server was begun without that file of cases
             return f"{at.set} {at.key}"
 
-    def _score(self, student: Student, number: int) -> Scored | None:
+    def _score(self, student: Student, number: int) -> tuple[Scored | None, str]:
+        """Returns what a visit was worth, and how it stands; a damaged score takes no other away."""
         id = student.visits.get(number)
-        return None if id is None else self._practice.stored_score(id)
+        if id is None:
+            return None, "new"
+        try:
+            scored = self._practice.stored_score(id)
+        except BadInput:
+            return None, "damaged"
+        return scored, "done" if scored else "begun"
 
     def _write(self, kept: KeptClass) -> None:
         make_folder(self._practice.folder)
         make_folder(self._folder)
         write_text(self._folder / f"{kept.id}.json", msgspec.json.encode(kept).decode() + "\n")
+
+
+def _read(path: Path) -> KeptClass:
+    (_, kept), *_ = read_records(path, KeptClass, "a class")
+    return kept
 
 
 def _figures(scored: Scored) -> dict[str, object]:

@@ -38,7 +38,7 @@ def nursing(practice: PlayedVisits, knowledge: Knowledge) -> list[BaseRoute]:
     def shift(request: Request) -> NurseShift:
         id = request.path_params["id"]
         path = folder / f"{id}.jsonl"
-        if not _ID.fullmatch(id) or not path.is_file():
+        if not _ID.fullmatch(id) or not path.exists():
             raise NoSuchVisit("there is no such shift here")
         return NurseShift(path, practice.catalogue, knowledge)
 

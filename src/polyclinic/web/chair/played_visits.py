@@ -18,8 +18,8 @@ from pathlib import Path
 import msgspec
 
 from polyclinic.cases.record import Record, read_out
-from polyclinic.errors import UserError
-from polyclinic.files import json_lines, make_folder, write_text
+from polyclinic.errors import BadInput, UserError
+from polyclinic.files import check_regular, json_lines, make_folder, write_text
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.models.shared import SharedAnswers
 from polyclinic.players.minds import order_names_of
@@ -39,6 +39,7 @@ _AT_ONCE = 200
 _LOOKED = 500
 """Visits that are looked through for a list, the latest first."""
 
+_MOST_BYTES = 16 * 2**20  # of a score
 _ID = re.compile(r"[\w-]{22}")
 _score = msgspec.json.Decoder(Scored)
 
@@ -100,7 +101,7 @@ class PlayedVisits:
         if id in self._sittings:
             self._sittings[id] = self._sittings.pop(id)
             return self._sittings[id]
-        if not _ID.fullmatch(id) or not self._path(id).is_file():
+        if not _ID.fullmatch(id) or not self._path(id).exists():
             raise NoSuchVisit("there is no such visit here")
         self._sittings[id] = Sitting(
             self._path(id), self.catalogue.case, self.staff.minds, answers=self._answers[id], clock=self.clock
@@ -110,15 +111,16 @@ class PlayedVisits:
     def of_nobodys_class(self, most: int) -> list[tuple[Sitting, Scored | None]]:
         """Returns the latest visits that no student plays, each with its score where it is over.
 
-        What cannot be read, or whose case is not offered any more, is left out.
+        What cannot be read, or whose case is not offered any more, is left out; a score that cannot be read, alone.
         """
-        files = [path for path in (self.folder / "visits").glob("*.jsonl") if _ID.fullmatch(path.stem)]
+        found_files = (self.folder / "visits").glob("*.jsonl")
+        files = [path for path in found_files if _ID.fullmatch(path.stem) and path.is_file()]
         found: list[tuple[Sitting, Scored | None]] = []
         for path in sorted(files, key=lambda path: -path.stat().st_mtime)[:_LOOKED]:
             with suppress(UserError):
                 sitting = Sitting(path, self.catalogue.case, self.staff.minds)
                 if not sitting.played.student:
-                    found.append((sitting, self.stored_score(path.stem)))
+                    found.append((sitting, self._readable_score(path.stem)))
             if len(found) == most:
                 break
         return found
@@ -135,10 +137,29 @@ class PlayedVisits:
         await self.staff.close()
 
     def stored_score(self, id: str) -> Scored | None:
-        """Returns the score of a visit that was scored before; None of any other."""
+        """Returns the score of a visit that was scored before; None of any other.
+
+        Raises:
+            BadInput: its file cannot be read.
+        """
         file = self._path(id, ".score.json")
-        with suppress(msgspec.DecodeError):  # one of another version is made again
-            return _score.decode(file.read_bytes()) if file.is_file() else None
+        if not file.exists():
+            return None
+        check_regular(file, most=_MOST_BYTES)
+        try:
+            return _score.decode(file.read_bytes())
+        except msgspec.ValidationError:  # one of another version is made again
+            return None
+        except (msgspec.DecodeError, RecursionError):
+            raise BadInput(
+                "this score is damaged; move the file away, and the visit is scored again", path=file
+            ) from None
+        except OSError as error:
+            raise BadInput(f"cannot be read ({error.strerror})", path=file) from None
+
+    def _readable_score(self, id: str) -> Scored | None:
+        with suppress(BadInput):
+            return self.stored_score(id)
         return None
 
     async def scored(self, sitting: Sitting) -> Scored:
@@ -146,6 +167,7 @@ class PlayedVisits:
 
         Raises:
             NotNow: it is not over.
+            BadInput: the score that is kept cannot be read.
             UserError: a model that judges, or is compared with, cannot be reached.
         """
         if (stored := self.stored_score(sitting.id)) is not None:

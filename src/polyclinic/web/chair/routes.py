@@ -37,7 +37,7 @@ from polyclinic.web.chair.played_visits import PlayedVisits
 from polyclinic.web.chair.sitting import PlayedCase, Sitting
 from polyclinic.web.chair.staff import Staff
 from polyclinic.web.chair.view import view
-from polyclinic.web.replies import RequestRefused, body, number, reply
+from polyclinic.web.replies import RequestRefused, body, number, reply, without_folders
 from polyclinic.web.serving import Serving
 
 _MOST_BODY = 256 * 1024
@@ -214,7 +214,7 @@ class _Teaching:
             {"id": one.id, "title": one.set.title, "made": one.made, "students": len(one.students)}
             for one in self._classes.all()
         ]
-        return reply({"classes": told})
+        return reply({"classes": told, "damaged": [without_folders(one) for one in self._classes.damaged()]})
 
     async def _make(self, request: Request) -> Response:
         return self._told(self._classes.make(await body(request, NewClass, most=_MOST_BODY)), 201)

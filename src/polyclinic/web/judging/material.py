@@ -52,7 +52,7 @@ class MaterialShelf:
         return [*(Material(name=name, kind=kind) for name, (_, kind) in self._look().items()), *played]
 
     def _played(self) -> list[Path]:
-        return sorted((self._practice / "visits").glob("*.trace.jsonl"))
+        return sorted(one for one in (self._practice / "visits").glob("*.trace.jsonl") if one.is_file())
 
     def paths(self, names: Sequence[str]) -> list[Path]:
         """Returns the files of these names.

@@ -17,8 +17,8 @@ from typing import Annotated, Any
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.errors import UserError
-from polyclinic.files import make_folder, read_records, write_text
+from polyclinic.errors import BadInput, UserError
+from polyclinic.files import check_regular, make_folder, read_records, write_text
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.seeds import derive
 from polyclinic.verdicts.forms import Answer, form_named, forms
@@ -28,6 +28,7 @@ from polyclinic.verdicts.sheets import errors_sheet, sheet_of
 from polyclinic.verdicts.verdict import PAIR, Item, PersonsVerdict, in_order, read_verdicts, write_verdicts
 from polyclinic.web.judging.desk import AnnotatorsDesk, GivenAnswers, JudgingTask, ShownQuestion
 from polyclinic.web.judging.material import kind_of
+from polyclinic.web.kept_files import MOST_BYTES, read_all
 
 JUDGED_HERE = tuple(forms())
 """The forms that can be judged here; "errors" where the questions that were asked are there."""
@@ -132,7 +133,9 @@ class Study:
         self._said: dict[str, dict[tuple[str, Item], PersonsVerdict]] = {}
         for person in kept.people:
             path = self.file(person)
-            said = read_verdicts([path]) if path.is_file() and path.stat().st_size else []
+            if path.exists():
+                check_regular(path, most=MOST_BYTES)
+            said = read_verdicts([path]) if path.exists() and path.stat().st_size else []
             self._said[person.key] = {(one.form, one.item): one for one in said}
 
     def file(self, person: Annotator) -> Path:
@@ -270,19 +273,17 @@ class Study:
 class Studies:
     """The studies of a folder.
 
+    One whose files cannot be read is left out, and named.
+
     Args:
         folder: is made with the first study.
-
-    Raises:
-        BadInput: a study's file cannot be read.
     """
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
         self._folder, self._clock = folder, clock
-        self._studies: dict[str, Study] = {}
-        for path in sorted(folder.glob("*/study.json")):
-            (_, kept), *_ = read_records(path, KeptStudy, "a study")
-            self._studies[kept.id] = Study(path.parent, kept)
+        there, damaged = read_all(folder.glob("*/study.json"), _read)
+        self._studies = {study.kept.id: study for study in there}
+        self._damaged = {path.parent.name: error for path, error in damaged.items()}
         self._by_key = {person.key: (study, person) for study in self._studies.values() for person in study.kept.people}
 
     def all(self) -> list[Study]:
@@ -332,8 +333,11 @@ class Studies:
 
         Raises:
             NoSuchStudy: there is none of that id.
+            BadInput: its files cannot be read.
         """
         if id not in self._studies:
+            if error := self._damaged.get(id):
+                raise BadInput(error.problem, path=error.path, line=error.line, field=error.field)
             raise NoSuchStudy("there is no such study here")
         return self._studies[id]
 
@@ -346,6 +350,11 @@ class Studies:
         if key not in self._by_key:
             raise NoSuchStudy("this link is nobody's; ask whoever holds the study for another")
         return self._by_key[key]
+
+
+def _read(path: Path) -> Study:
+    (_, kept), *_ = read_records(path, KeptStudy, "a study")
+    return Study(path.parent, kept)
 
 
 def _items_of(
