@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import logging
 import resource
 from contextlib import suppress
 
@@ -41,7 +40,7 @@ APP = Starlette(
 
 @pytest.fixture
 async def port():
-    config = Config(APP, http=BoundedConnection, log_level=logging.CRITICAL)
+    config = Config(APP, http=BoundedConnection, log_config=None)
     config.load()
     state, loop = ServerState(), asyncio.get_running_loop()
     served = await loop.create_server(
