@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 
 import pytest
 from tests.web.asking import asked
@@ -168,6 +169,18 @@ async def test_what_a_study_cannot_be(desk):
     await desk.post(link, {"answers": {}})
     assert (await desk.get(link)).document["answers"] == {}
     assert (await desk.get(f"studies/{made['id']}")).document["progress"][0]["done"] == 0
+
+
+async def test_a_damaged_study_takes_only_itself_away(desk, recorded, tmp_path):
+    ids = [(await desk.post("studies", new("rounds"))).document["id"] for _ in range(3)]
+    folders = [tmp_path / "practice" / "studies" / id for id in ids]
+    (folders[0] / "study.json").write_text('{"a":' * 50_000)
+    os.mkfifo(folders[1] / "verdicts-1.jsonl")
+    again = Desk(recorded, tmp_path / "practice")
+    assert [one["id"] for one in (await again.get("studies")).document["studies"]] == [ids[2]]
+    told = [await again.get(f"studies/{id}") for id in ids]
+    assert [one.status for one in told] == [422, 422, 200]
+    assert ["study.json" in told[0].document["error"], "verdicts-1.jsonl" in told[1].document["error"]] == [True, True]
 
 
 async def test_one_person_alone_makes_no_study(desk):
