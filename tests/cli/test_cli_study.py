@@ -52,7 +52,7 @@ def test_ablation(run, complaint, medqa, endpoint, tmp_path):
     assert document["methods"][4]["cost"]["round_trips"] >= 6
     assert {one["baseline"] for one in document["comparisons"]} == {"zero_shot"}
     assert len(document["comparisons"]) == 4
-    assert len(list((tmp_path / "out").iterdir())) == 9
+    assert len(list((tmp_path / "out").iterdir())) == 10
     assert {body["temperature"] for body in endpoint.bodies} == {1.0}
     assert "max_rounds 3 for medagents" in complaint(*command, "--protocol", "paper")
     shown = run(*command).stdout
@@ -87,8 +87,8 @@ def test_experts(run, complaint, medqa, endpoint, tmp_path):
     assert (options["varied"], options["held"], options["numbers"]) == ("option_experts", 2, [0, 1])
     assert question["methods"][1] == options["methods"][1]
     assert [one["cost"]["calls"] for one in options["methods"]] == [4, 6]
-    # Three panels, as the pair of 2 and 1 stands in both series, the summary, and the record with its items.
-    assert len(list((tmp_path / "out").iterdir())) == 7
+    # Three panels, as the pair of 2 and 1 stands in both series, the summary, and the record with its items and seals.
+    assert len(list((tmp_path / "out").iterdir())) == 8
     shown = run(*command, *ranges).stdout
     for text in (
         "experts on the question, 1 on the options",

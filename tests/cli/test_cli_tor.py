@@ -33,7 +33,7 @@ def test_tables_and_files(run, tmp_path):
     assert "tree_of_reasoning" in done.stdout
     written = sorted(path.name for path in (tmp_path / "o").iterdir())
     own = ["tree_of_reasoning.jsonl", "tree_of_reasoning.meetings.jsonl"]
-    assert written == ["items.jsonl", "results.json", "summary.json", *own]
+    assert written == ["SHA256SUMS", "items.jsonl", "results.json", "summary.json", *own]
 
 
 def fill(schema, defs):
@@ -114,8 +114,7 @@ def test_the_ablation_prints_both_tables(run):
     assert all(set(row) == KEYS for rows in document["tables"].values() for row in rows.values())
     assert set(document["withheld"]) == {"laboratory", "radiology", "pathology"}
     assert all("p_holm" in one for one in document["withheld"].values())
-    low, high = document["intervals"]["Table 3"]["ToR"]["f1"]
-    assert low <= document["tables"]["Table 3"]["ToR"]["f1"] <= high
+    assert document["intervals"]["Table 3"]["ToR"]["f1"] == [None, None]  # three cases say nothing of how sure it is
 
 
 @pytest.mark.slow
@@ -188,7 +187,7 @@ def test_a_folder_with_results_is_not_written_over(run, complaint, tmp_path):
     run(*words, cwd=tmp_path)
     before = {path: path.read_bytes() for path in (tmp_path / "o").iterdir()}
     said = complaint(*words, "--seed", "2", cwd=tmp_path)
-    assert "o: the folder holds items.jsonl" in said and "name another folder" in said
+    assert "o: the folder holds " in said and "items.jsonl" in said and "name another folder" in said
     assert {path: path.read_bytes() for path in (tmp_path / "o").iterdir()} == before
 
 

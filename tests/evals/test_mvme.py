@@ -128,7 +128,7 @@ async def test_the_figures_are_those_of_the_benchmark(one_step, file, tmp_path):
     assert found.keys() == expected.keys()
     for name, estimate in expected.items():
         assert found[name].metrics["mean"].value == pytest.approx(estimate.mean), name
-        assert found[name].metrics["stderr"].value == pytest.approx(estimate.stderr), name
+        assert found[name].metrics["stderr"].value == pytest.approx(estimate.stderr or 0.0), name
         assert found[name].scored_samples == estimate.n == N
     assert [sample.id for sample in log.samples] == [case.id for case in cases]
     if not one_step:

@@ -475,9 +475,11 @@ def test_names():
     assert [model_of(name) for name in ("rules", "scripted:a/b.json", "saps:", "saps", "saps:rules")] == [None] * 5
     assert model_of("saps:direct/qwen") == "direct/qwen"
     knowledge = read_knowledge()
-    for wrong in ("saps", "saps:", "saps:rules", "saps:direct/not-opened"):
+    for wrong in ("saps", "saps:", "saps:rules"):
         with pytest.raises(UnknownMind, match="saps:MODEL"):
             Minds(patient=wrong, knowledge=knowledge, seed=1)
+    with pytest.raises(UnknownMind, match="'direct/not-opened' is not open"):
+        Minds(patient="saps:direct/not-opened", knowledge=knowledge, seed=1)
     for role in ("doctor", "examiner"):
         with pytest.raises(UnknownMind, match=role):
             Minds(**{role: "saps:direct/x"}, knowledge=knowledge, seed=1, models={"direct/x": Coin().model})
