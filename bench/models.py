@@ -13,6 +13,7 @@ from pathlib import Path
 import aiohttp
 import msgspec
 
+from polyclinic.lazy import collect_seldom
 from polyclinic.models.direct import Direct
 from polyclinic.models.journal import Journal
 from polyclinic.models.schema import form_of
@@ -146,6 +147,7 @@ def rows():
 
 
 def run() -> None:
+    collect_seldom()  # as the command line does
     print(f"{AT_ONCE} calls in flight, {1000 * LATENCY:.0f} ms latency, a JSON Schema, {ROUNDS} rounds", flush=True)
     # Started before we keep to one core: the servers have the others.
     with EndpointProcess(latency=LATENCY) as quick, EndpointProcess(latency=0.5) as slow:

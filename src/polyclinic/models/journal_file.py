@@ -45,6 +45,7 @@ class JournalFile:
 
     def __init__(self, path: Path, run: str, beside: Iterable[Path], *, prompts: bool) -> None:
         self.path, self._run = path, run
+        self._coming: list[tuple[Sequence[PromptRow], asyncio.Future[None]]] = []
         self._readers: list[tuple[Path, sqlite3.Connection]] = []
         for one in (path, *beside):
             connection = open_journal(one)
@@ -78,12 +79,25 @@ class JournalFile:
         """Stores an answer, the last of the rows, with what was asked; returns when it is in the file."""
         loop = asyncio.get_running_loop()
         stored = loop.create_future()
-        statements = [(_INSERT[table], values) for table, values in rows]
-        self._writer.put_together(statements, lambda error: loop.call_soon_threadsafe(_settle, stored, error))
+        if not self._coming:
+            # All that come in one turn of the loop go to the thread, and are told of, together.
+            loop.call_soon(self._send, loop)
+        self._coming.append((rows, stored))
         await stored
+
+    def _send(self, loop: asyncio.AbstractEventLoop) -> None:
+        coming, self._coming = self._coming, []
+        waiting = [stored for _, stored in coming]
+        statements = [(_INSERT[table], values) for rows, _ in coming for table, values in rows]
+        try:
+            self._writer.put_together(statements, lambda error: loop.call_soon_threadsafe(_settle, waiting, error))
+        except BadInput as error:
+            _settle(waiting, error)
 
     async def close(self) -> None:
         """Writes what is left, and closes the files."""
+        if self._coming:  # of those who were cancelled in this turn
+            self._send(asyncio.get_running_loop())
         try:
             await asyncio.to_thread(self._writer.close)
         finally:
@@ -96,13 +110,14 @@ class JournalFile:
         return BadInput(f"cannot be written ({error})", path=self.path)
 
 
-def _settle(stored: asyncio.Future[None], error: Exception | None) -> None:
-    # One who was cancelled waits no more; the row is stored all the same.
-    if not stored.done():
-        if error is None:
-            stored.set_result(None)
-        else:
-            stored.set_exception(error)
+def _settle(waiting: Sequence[asyncio.Future[None]], error: Exception | None) -> None:
+    for stored in waiting:
+        # One who was cancelled waits no more; the row is stored all the same.
+        if not stored.done():
+            if error is None:
+                stored.set_result(None)
+            else:
+                stored.set_exception(error)
 
 
 def open_journal(path: Path) -> sqlite3.Connection:

@@ -23,9 +23,9 @@ import msgspec
 from polyclinic.models.model import Image, Messages, Part
 
 TABLES = (
-    "CREATE TABLE IF NOT EXISTS messages (id BLOB PRIMARY KEY, message BLOB NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS messages (id BLOB PRIMARY KEY, message BLOB NOT NULL)",
     "CREATE TABLE IF NOT EXISTS prompts (request BLOB PRIMARY KEY, model TEXT NOT NULL, role TEXT NOT NULL,"
-    " messages BLOB NOT NULL, answer TEXT NOT NULL) WITHOUT ROWID",
+    " messages BLOB NOT NULL, answer TEXT NOT NULL)",
 )
 """What makes the tables where they are not there."""
 
