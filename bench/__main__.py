@@ -30,8 +30,8 @@ PARTS = (
 
 def main() -> None:
     given = sys.argv[1:]
-    # What follows the first option is for the measurement before it.
-    first = next((n for n, word in enumerate(given) if word.startswith("-")), len(given))
+    # What follows the first word that names no measurement is for the one before it.
+    first = next((n for n, word in enumerate(given) if word.startswith("-") or (n and word not in PARTS)), len(given))
     wanted, options = given[:first] or PARTS, given[first:]
     if options and len(wanted) != 1:
         sys.exit(f"options {' '.join(options)!r} are for one measurement; name it before them")
