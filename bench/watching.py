@@ -190,6 +190,8 @@ def frames(server: Server, going: Run) -> None:
             page.wait_for_timeout(500)
             rates.append(int(page.locator("body").get_attribute("data-rate")))
             crowds.append(page.evaluate("town.state().drawn"))
+        # The page tells four times a second how far it is.
+        page.wait_for_function("n => Number(document.body.dataset.seq) + 1 >= n", arg=length(going.folder))
         had = int(page.locator("body").get_attribute("data-seq")) + 1
         browser.close()
     full = [rate for rate, crowd in zip(rates, crowds, strict=True) if crowd >= CROWD]
