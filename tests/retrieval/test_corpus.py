@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from polyclinic.errors import BadInput, UserError
+from polyclinic.errors import BadInput, Unreachable, UserError
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Price
 from polyclinic.models.open import open_model
@@ -312,6 +312,27 @@ async def test_an_endpoint_that_changes_while_it_is_asked_is_refused(corpus):
     with pytest.raises(UserError, match="have 16 numbers, and direct/e5 now gives 9"):
         await corpus.search("a toe", 2, by="hybrid")
     assert corpus.embedded == 5
+
+
+async def test_what_an_endpoint_has_answered_is_kept_when_it_fails_later(corpus):
+    class Failing(Words):
+        left = 4  # the first is asked when the corpus is opened for it
+
+        async def embed(self, texts):
+            self.left -= 1
+            if self.left < 0:
+                raise Unreachable("gone")
+            assert len(texts) <= 32
+            return await super().embed(texts)
+
+    corpus.add([NewPassage(str(n), "", "cab") for n in range(600)])
+    corpus.use(EndpointEmbedder(words := Failing(1)))
+    with pytest.raises(Unreachable):
+        await corpus.embed()
+    assert corpus.embedded >= 2 * 32
+    words.left = 1000
+    await corpus.embed()
+    assert corpus.embedded == 600 + 4
 
 
 async def test_making_vectors_can_be_interrupted(corpus):

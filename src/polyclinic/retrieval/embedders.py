@@ -156,10 +156,16 @@ def _whole(text: str) -> str:
 
 
 class EndpointEmbedder:
-    """A model behind an OpenAI-compatible `/embeddings`; journalled and counted as its model is."""
+    """A model behind an OpenAI-compatible `/embeddings`; journalled and counted as its model is.
+
+    Attributes:
+        together: texts of one request, whose vectors come, and can be kept, together.
+    """
 
     def __init__(self, model: EmbeddingModel) -> None:
-        self._model = model
+        from polyclinic.models.embeddings import BATCH  # noqa: PLC0415 - with it comes what reaches an endpoint
+
+        self._model, self.together = model, BATCH
 
     @property
     def name(self) -> str:

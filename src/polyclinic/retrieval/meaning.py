@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ from polyclinic.errors import UserError
 from polyclinic.retrieval.bm25 import Ranked
 from polyclinic.retrieval.dense import BEYOND, ExactVectors, NearVectors
 from polyclinic.retrieval.embedders import Embedder
-from polyclinic.retrieval.store import PassageStore, Vectors
+from polyclinic.retrieval.store import PassageStore, StoredPassage, Vectors
+from polyclinic.tasks import run_all
 
 PROBE = "A patient with fever and a dry cough. 一位发热、干咳的病人。"
 """A text whose vector is kept: an embedder that changed under its name gives another one."""
@@ -88,17 +90,27 @@ class CorpusVectors:
         return f"the vectors of corpus {name!r} {what}; make them anew with: polyclinic corpus add {name} --rebuild"
 
     async def complete(self, advance: Callable[[int], None]) -> None:
-        """Makes the vectors that are missing."""
-        if self._embedder is None:
+        """Makes the vectors that are missing; what an endpoint has answered is kept before anything else is asked."""
+        embedder = self._embedder
+        if embedder is None:
             raise RuntimeError("the embedder is not open")
         if self._complete:
             return
-        while passages := self._store.without_vector(_TOGETHER):
-            vectors = await self._embedder.passages([(p.title, p.text) for p in passages])
+        together = min(getattr(embedder, "together", _TOGETHER), _TOGETHER)
+
+        async def make(some: Sequence[StoredPassage]) -> None:
+            vectors = await embedder.passages([(p.title, p.text) for p in some])
             self._check(vectors)
+            self._store.put_vectors(some, vectors)
+
+        while passages := self._store.without_vector(_TOGETHER):
+            some = [passages[begin : begin + together] for begin in range(0, len(passages), together)]
+            if len(some) == 1:
+                await make(passages)
+            else:
+                await run_all([partial(make, one) for one in some])
             if self._index is not None and isinstance(self._index, ExactVectors) and self._full(len(passages)):
                 self._index = None
-            self._store.put_vectors(passages, vectors)
             if self._index is not None:
                 self._index.add(*self._store.vectors_of([p.n for p in passages]))
             advance(len(passages))
