@@ -332,7 +332,7 @@ async def test_what_an_endpoint_has_answered_is_kept_when_it_fails_later(corpus)
     assert corpus.embedded >= 2 * 32
     words.left = 1000
     await corpus.embed()
-    assert corpus.embedded == 600 + 4
+    assert corpus.embedded == 600 + 5
 
 
 async def test_making_vectors_can_be_interrupted(corpus):
