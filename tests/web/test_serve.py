@@ -2,12 +2,14 @@
 
 import io
 import logging
+import signal
 import socket
 from threading import Event
 
 import pytest
+import uvicorn
 
-from polyclinic.web.server import address, bound, tell_later
+from polyclinic.web.server import _PageServer, address, bound, tell_later
 
 
 def test_a_port_in_use_is_said_at_once(complaint, runs):
@@ -55,3 +57,10 @@ def test_a_terminal_that_stands_still_keeps_the_server_from_nothing():
     end()
     assert "ERROR: line 0\nERROR: line 1\n" in terminal.getvalue()
     assert logging.getLogger("uvicorn").handlers == []
+
+
+def test_a_second_stop_changes_nothing():
+    server = _PageServer(uvicorn.Config(None))
+    server.handle_exit(signal.SIGINT, None)
+    server.handle_exit(signal.SIGINT, None)
+    assert (server.should_exit, server.force_exit) == (True, False)

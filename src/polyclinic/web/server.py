@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from logging.handlers import QueueHandler
 from threading import Thread
+from types import FrameType
 from typing import TextIO
 from urllib.parse import quote
 
@@ -110,6 +111,11 @@ class _PageServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         asyncio.get_running_loop().set_exception_handler(FilesRunOut())
         await super().startup(sockets=sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        # What comes after the first signal changes nothing: forced, it would end in the middle of ending, and say so.
+        if not self.should_exit:
+            super().handle_exit(sig, frame)
 
 
 def serve(serving: Serving, taken: socket.socket) -> None:
