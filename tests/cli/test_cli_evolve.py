@@ -228,9 +228,15 @@ def test_several_practices_differ_in_order_and_say_their_mean(run, complaint, fi
     assert one["curve"][1:] != other["curve"][1:]
     alone = ("--seed", 1, "--order", "shuffled", "--out", tmp_path / "alone", "--json")
     assert other | {"wall_seconds": 0} == json.loads(run(*words, *alone).stdout) | {"wall_seconds": 0}
-    mean = came["final"]["diagnosis"]
-    assert mean["mean"] == (one["final"]["diagnosis"] + other["final"]["diagnosis"]) / 2
-    assert 0 <= mean["low"] <= mean["mean"] <= mean["high"] <= 100
+    for at, point in enumerate(came["curve"]):
+        for task in TASKS:
+            values, mean = {run["curve"][at][task] for run in (one, other)}, point[task]
+            assert mean["mean"] == pytest.approx(sum(run["curve"][at][task] for run in (one, other)) / 2)
+            if len(values) == 1:
+                assert (mean["low"], mean["high"]) == (None, None)
+            else:
+                assert 0 <= mean["low"] < mean["mean"] < mean["high"] <= 100
+    assert came["final"] == {task: came["curve"][-1][task] for task in TASKS}
     assert "mean of 2 practices" in run(*several).stdout  # taken as they are
     assert (tmp_path / "two" / "report.html").read_text().count("<polygon") == len(TASKS)
     shutil.rmtree(tmp_path / "two" / "seed-1")

@@ -97,9 +97,10 @@ class EvolutionReplicas(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _mean(shares: Sequence[float]) -> Estimate:
-    """Returns the mean with its interval, which ends where a share does."""
+    """Returns the mean with its interval, which ends where a share does; none where all are equal, which is no sign."""
     mean = mean_of_runs(shares)
-    low, high = (None if end is None else min(max(end, 0.0), 100.0) for end in (mean.low, mean.high))
+    ends = (None, None) if len(set(shares)) == 1 else (mean.low, mean.high)
+    low, high = (None if end is None else min(max(end, 0.0), 100.0) for end in ends)
     return msgspec.structs.replace(mean, low=low, high=high)
 
 
