@@ -166,12 +166,15 @@ def _killed(scene: Scene, n: int, rng: random.Random, folder: Path, endpoint: En
     whole = folder / "whole"
     expected = scene.result(whole, printed(*scene.begin(whole)))
     usual, took = _answered(endpoint) - before, time.monotonic() - began
+    before = _answered(endpoint)
+    printed(*(scene.again(whole) if begun(whole) else scene.begin(whole)))
+    each = _answered(endpoint) - before  # what the command asks whenever it is given, also where all is done
     done = number = again = 0
     while done < n:
         number += 1
-        out, before, stopped = folder / f"killed-{number}", _answered(endpoint), 0
+        out, before, stopped, given = folder / f"killed-{number}", _answered(endpoint), 0, min(_A_ROUND, n - done)
         words = scene.begin(out)
-        for _ in range(min(_A_ROUND, n - done)):
+        for _ in range(given):
             with polyclinic(*words) as process:
                 time.sleep(rng.uniform(0.3, took))
                 ended = process.poll() is not None
@@ -183,7 +186,7 @@ def _killed(scene: Scene, n: int, rng: random.Random, folder: Path, endpoint: En
             done += 1
             words = scene.again(out) if begun(out) else scene.begin(out)
         came = scene.result(out, printed(*words))
-        more = _answered(endpoint) - before - usual
+        more = max(0, _answered(endpoint) - before - usual - each * given)
         again += more
         print(
             f"  {scene.name}: {done} kills, {stopped} in this round; {more} answers of {usual} asked for again",
