@@ -94,3 +94,19 @@ def test_what_is_no_picture_of_the_folder_ends_it_before_anybody_is_asked(asked)
         done, bodies = asked(image, code=2)
         assert not bodies, image
         assert "case '1': " in done.stderr and told in done.stderr and "--pictures none" in done.stderr, image
+
+
+def test_a_file_that_is_named_by_the_diagnosis_tells_nobody(asked, run, tmp_path):
+    folder, wrong = tmp_path / "cases", {}
+    for name, told in {
+        "lyme_disease-2.png": "picture 1", "LymeDisease.png": "picture 1", "lyme/ring.png": "lyme/ring.png",
+        "Lyme-Disease/ring.png": "picture 1", "ring.png": "ring.png",
+    }.items():  # fmt: skip
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(PNG)
+        done, _ = asked(name)
+        shown = [one for one in (name, "picture 1") if f'"name": "{one}"' in done.stdout]
+        named = "name of a picture" in run("cases", "check", folder / "c.jsonl", "--json").stdout
+        if shown != [told] or named != (told != name):
+            wrong[name] = (shown, named)
+    assert wrong == {}

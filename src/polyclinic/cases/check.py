@@ -15,6 +15,7 @@ from polyclinic.cases.loaders import check_layout, load_element, recognise
 from polyclinic.cases.loaders.choices import same_options
 from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.cases.naming import DiseaseNaming, DiseaseNamings
+from polyclinic.cases.pictures import words_of_place
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.cases.withhold import withhold
@@ -127,7 +128,7 @@ def check_cases(path: str | Path, layout: str | None = None, *, namings: Disease
 
 def check_case(case: Case, *, line: int = 1, namings: DiseaseNamings | None = None) -> Iterator[CaseProblem]:
     """Yields what is wrong with one case that could be read, which stands at a line of its file; see `check_cases`."""
-    for level, field, problem in (*_texts(case, namings), *_findings(case), *_question(case)):
+    for level, field, problem in (*_texts(case, namings), *_findings(case), *_pictures(case), *_question(case)):
         yield CaseProblem(level=level, line=line, id=case.id, field=field, problem=problem)
 
 
@@ -182,6 +183,17 @@ def _findings(case: Case) -> Iterator[tuple[Level, str, str]]:
         if term := stands_in(f"{name}: {finding.value_text}", diagnosis_terms(case.truth.diagnoses)):
             problem = f"{finding.examination!r} names a diagnosis, and whoever orders it is told: {term!r}"
             yield "warning", f"$.record.findings[{order}]", problem
+
+
+def _pictures(case: Case) -> Iterator[tuple[Level, str, str]]:
+    terms = diagnosis_terms(case.truth.diagnoses)
+    for order, picture in enumerate(case.attachments):
+        if not picture.url.startswith("data:") and (term := stands_in(words_of_place(picture.url), terms)):
+            yield (
+                "warning",
+                f"$.attachments[{order}].url",
+                f"the name of a picture tells the truth: {term!r}",
+            )
 
 
 def _question(case: Case) -> Iterator[tuple[Level, str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -26,6 +27,7 @@ MOST_PICTURES = 20
 """Of one case."""
 
 _KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF87a": "gif", b"GIF89a": "gif"}
+_PARTED = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 _NETWORK = ("http", "https")
 
 
@@ -67,6 +69,11 @@ class CasePictures:
         if url not in self._read:
             self._read[url] = _of_network(url) if is_address(url) else _here(url, self._folder)
         return self._read[url]
+
+
+def words_of_place(place: str) -> str:
+    """Returns the words of a file's place or an address, in which `_`, `-` and the like part them."""
+    return " ".join(_PARTED.sub(" ", place).split())
 
 
 def is_address(url: str) -> bool:

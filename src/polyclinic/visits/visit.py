@@ -218,7 +218,7 @@ async def attend(
         dialogue_alone=staging.dialogue_alone,
         concludes=staging.concludes,
         thinks=staging.thinks,
-        pictures=shown_to(mind, minds.pictures, [one.url for one in case.attachments]),
+        pictures=shown_to(mind, minds.pictures, [one.url for one in case.attachments], secret=_withheld(case)),
         ai_hospital=staging.ai_hospital,
     )
     patient = patient_of(case, minds, seat, key=key, past=past, staging=staging)
