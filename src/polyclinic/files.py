@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import stat
-import sys
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -305,17 +304,6 @@ def make_empty_folder(path: Path, *, beside: Path | None = None) -> None:
     if held:
         shown = ", ".join(sorted(held)[:_NAMED]) + (f" and {len(held) - _NAMED} more" if len(held) > _NAMED else "")
         raise BadInput(f"the folder holds {shown}; name another folder, or move that away first", path=path)
-
-
-def cache_folder() -> Path:
-    """Returns where is kept what can be had again: the user's cache folder, by the habits of the operating system."""
-    if home := os.environ.get("XDG_CACHE_HOME"):
-        return Path(home) / "polyclinic"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "polyclinic"
-    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
-        return Path(local) / "polyclinic"
-    return Path.home() / ".cache" / "polyclinic"
 
 
 @contextmanager

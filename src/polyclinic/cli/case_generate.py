@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from polyclinic.cases.loaders import write_cases
 from polyclinic.cli.case_writing import write_records
-from polyclinic.cli.options import MODELS, Force, Models, NewFile, Seed, between, check_new
+from polyclinic.cli.options import MODELS, Force, Models, NewFile, On, Seed, between, check_new
 from polyclinic.cli.parts import PartDone
 from polyclinic.errors import UserError
 from polyclinic.files import join_files, make_folder, write_text
@@ -70,13 +70,7 @@ async def generate(
         ),
     ] = None,
     force: Force = False,
-    on: Annotated[
-        str | None,
-        Parameter(
-            metavar="WHERE",
-            help="In several processes at once: processes:N on this machine, ray or ray://HOST:PORT on a Ray cluster.",
-        ),
-    ] = None,
+    on: On = None,
     share: Annotated[str | None, Parameter(show=False, help="Which part of them, NUMBER/OF: of one process.")] = None,
     parts: Annotated[Path | None, Parameter(show=False, help="The folder with all parts, drawn.")] = None,
     models: Models = MODELS,

@@ -24,7 +24,7 @@ from polyclinic.cli.evolve_folder import ANSWERS, CONFIGURATION, OF_REPLICAS, PA
 from polyclinic.cli.evolve_options import PRACTICE, SHUFFLED, PracticeConfiguration, PracticeOptions, Tested
 from polyclinic.cli.evolve_resuming import asked_as_before, go_on
 from polyclinic.cli.evolve_view import live_curve
-from polyclinic.cli.options import DIR, MODELS, POSITIVE, Json, Models, Strict
+from polyclinic.cli.options import DIR, MODELS, POSITIVE, Json, Models, On, Strict
 from polyclinic.cli.storing import keep_results
 from polyclinic.errors import BudgetSpent, EndpointError, UserError
 from polyclinic.files import make_folder, write_json, write_text
@@ -57,13 +57,7 @@ async def evolve(
     replicas: Annotated[
         int, POSITIVE, Parameter(help="Independent practices, with seeds from --seed on, each in a folder of its own.")
     ] = 1,
-    on: Annotated[
-        str | None,
-        Parameter(
-            metavar="WHERE",
-            help="Several of them at once: processes:N on this machine, ray or ray://HOST:PORT on a Ray cluster.",
-        ),
-    ] = None,
+    on: On = None,
     strict: Strict = False,
     json: Json = False,
     models: Models = MODELS,

@@ -80,6 +80,14 @@ Store = Annotated[
     ),
 ]
 
+On = Annotated[
+    str | None,
+    Parameter(
+        metavar="WHERE",
+        help="In several processes at once: processes:N on this machine, ray or ray://HOST:PORT on a Ray cluster.",
+    ),
+]
+
 Json = Annotated[bool, Parameter(help="Print one JSON document on stdout, and nothing else; --csv: tables as CSV.")]
 Seed = Annotated[int, between(0), Parameter(help="Of everything that is drawn; the same seed gives the same result.")]
 BootstrapSeed = Annotated[int, between(0), Parameter(help="Of the bootstrap.")]
@@ -201,8 +209,7 @@ class RunOptions:
     models: Models = MODELS
     journal: Journal = None
     store: Store = None
-    on: Annotated[str | None, Parameter(metavar="WHERE", group=_MODELS)] = None
-    """Ask in several processes at once: processes:N on this machine, ray or ray://HOST:PORT on a Ray cluster."""
+    on: Annotated[On, Parameter(group=_MODELS)] = None
     share: Annotated[str | None, Parameter(show=False)] = None
     """Which part of the items, NUMBER/OF: of one of the processes that --on starts."""
 

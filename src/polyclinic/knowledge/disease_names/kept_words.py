@@ -14,9 +14,10 @@ from pathlib import Path
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.files import cache_folder, whole
+from polyclinic.files import whole
 from polyclinic.fingerprints import of_parts
 from polyclinic.knowledge.disease_names.vocabulary import KeptVocabulary, NameVocabulary, NameWord, unfolded
+from polyclinic.user_folders import cache_folder
 
 _MADE_OF = ("knowledge/disease_names", "language/language.py", "yaml_files.py")
 
