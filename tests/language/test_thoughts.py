@@ -46,6 +46,16 @@ IDEA, ANSWER = '{"severity":"severe"}', '{"severity":"mild"}'
         ),
         (f"{IDEA}<|end|><|start|>assistant<|channel|>final<|message|>{ANSWER}", IDEA),
         (f"analysisWe take {IDEA}. Done.assistantfinal{ANSWER}", f"We take {IDEA}. Done."),
+        (f"analysis{IDEA} it is?assistantfinal{ANSWER}", f"{IDEA} it is?"),
+        (f"<reason>{IDEA}</reason>{ANSWER}", IDEA),
+        (f"<inner_monologue>{IDEA}</inner_monologue>{ANSWER}", IDEA),
+        (f"< think >{IDEA}< / think >{ANSWER}", IDEA),
+        (f"&lt;think&gt;{IDEA}&lt;/think&gt;{ANSWER}", IDEA),
+        (f"＜think＞{IDEA}＜/think＞{ANSWER}", IDEA),
+        (f"<|thinking|>{IDEA}<|/thinking|>{ANSWER}", IDEA),
+        (f"<think>{IDEA}</think><answer>{ANSWER}</answer>", IDEA),
+        (f"\ufeff<think>{IDEA}</think>{ANSWER}", IDEA),
+        (f"<think/>{ANSWER}", ""),
         (ANSWER, ""),
     ],
 )
@@ -65,6 +75,9 @@ def test_what_is_said_is_read_and_what_is_thought_is_kept(text, thought):
         f"<unused94>thought\n{IDEA}",
         f"<|channel|>analysis<|message|>{IDEA}",
         f"analysisWe take {IDEA}",
+        f"analysis{IDEA}",
+        f"<reason>{IDEA}",
+        f"{IDEA}<think>was it so?",
     ],
 )
 def test_an_unfinished_thought_is_never_an_answer(text):
@@ -116,6 +129,9 @@ def body(message):
         ),
         ({"content": [{"type": "thinking", "thinking": "A?"}, {"type": "text", "text": "B"}]}, "B", "A?"),
         ({"content": [{"type": "reasoning", "reasoning": "A?"}, {"type": "text", "text": "B"}]}, "B", "A?"),
+        ({"content": [{"type": "reasoning", "text": "A?"}, {"type": "output_text", "text": "B"}]}, "B", "A?"),
+        ({"content": [{"type": "text", "text": "A?", "thought": True}, {"type": "text", "text": "B"}]}, "B", "A?"),
+        ({"content": ["<think>A?</think>", "B"]}, "<think>A?</think>B", ""),
     ],
 )
 def test_servers_that_tell_thoughts_apart(message, said, thought):

@@ -133,6 +133,20 @@ async def test_the_fast_door_in_inspect(provider):
         assert [part["type"] for part in body["messages"][1]["content"]] == ["text", "image_url"]
 
 
+async def test_inspect_is_told_no_unfinished_thought_as_an_answer(provider):
+    from inspect_ai.model import get_model
+
+    said = "<think>First idea: ANSWER: B. But"
+    async with Endpoint(answers=lambda _: said) as endpoint:
+        async with get_model("direct/test", base_url=endpoint.url, memoize=False) as model:
+            output = await model.generate("Which?")
+        assert (output.completion, output.stop_reason) == ("", "max_tokens")
+        assert "First idea" in output.message.content[0].reasoning
+        async with Inspect("direct/test", base_url=endpoint.url) as model:
+            with pytest.raises(CutOff):
+                await model.ask("Which?")
+
+
 async def test_tools_and_schemas_in_inspect(provider):
     from inspect_ai.model import (
         ChatMessageAssistant,

@@ -11,24 +11,32 @@ import json
 import re
 from typing import NamedTuple
 
-_NAME = r"(?:[a-z]\w*:)?(?:think|thinking|thoughts?|reasoning|scratchpad|reflection)"
+_NAME = (
+    r"(?:[a-z]\w*:)?(?:think|thinking|thoughts?|reason|reasoning|scratchpad|reflection|analysis|chain_of_thought|cot"
+    r"|(?:inner|internal)_(?:thoughts?|monologue))"
+)
+_LESS, _MORE = "(?:<|&lt;|＜)", "(?:>|&gt;|＞)"
+_WORD = "(?:thought|thinking|think)"
 _MARK = re.compile(
-    rf"""(?P<open><{_NAME}(?:\s[^<>]{{0,80}})?>|\[think\]|◁think▷|<\|(?:begin_of_|start_)?(?:thought|thinking|think)\|>
-              |<unused94>(?:thought\n)?)
-        |(?P<close></{_NAME}\s*>|\[/think\]|◁/think▷|<\|end_(?:of_)?(?:thought|thinking|think)\|>|<\|/think\|>
-              |<unused95>)""",
+    rf"""(?P<nothing>{_LESS}\s*{_NAME}\s*/\s*{_MORE})
+        |(?P<open>{_LESS}\s*{_NAME}(?:\s[^<>]{{0,80}}?)?{_MORE}|\[think\]|◁think▷
+              |<\|(?:begin_of_|start_)?{_WORD}\|>|<unused94>(?:thought\n)?)
+        |(?P<close>{_LESS}\s*/\s*{_NAME}\s*{_MORE}|\[/think\]|◁/think▷|<\|(?:end_(?:of_)?|/\s*){_WORD}\|>|<unused95>)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_AROUND_THE_ANSWER = re.compile(r"<\|(?:begin_of_|end_of_|start_|end_)(?:solution|response)\|>", re.IGNORECASE)
+_AROUND_THE_ANSWER = re.compile(
+    r"<\|(?:begin_of_|end_of_|start_|end_)(?:solution|response)\|>|</?(?:answer|solution|response)>", re.IGNORECASE
+)
 _CHANNEL = re.compile(
     r"(?:<\|start\|>[^<]{0,80})?<\|channel\|>\s*(?P<name>\w+)[^<]{0,200}(?:<\|constrain\|>[^<]{0,80})?<\|message\|>"
 )
 _CHANNEL_END = re.compile(r"<\|(?:end|return|call)\|>")
 _WITHOUT_TOKENS = re.compile(
-    r"\A\s*analysis(?=\W*[A-Z0-9\u4e00-\u9fff])(?P<thought>.*)assistantfinal(?P<said>.*)\Z", re.S
+    r"\A\s*analysis(?=[\W\d]*[A-Z0-9\u4e00-\u9fff{\[])(?P<thought>.*)assistantfinal(?P<said>.*)\Z", re.S
 )
-_WITHOUT_END = re.compile(r"\A\s*analysis(?=[A-Z\u4e00-\u9fff])")
+_WITHOUT_END = re.compile(r"\A\s*analysis(?=[A-Z\u4e00-\u9fff{\[])")
 _FINAL = "final"
+_MARK_OF_ORDER = "\ufeff"
 
 
 class SaidAndThought(NamedTuple):
@@ -47,6 +55,7 @@ class SaidAndThought(NamedTuple):
 
 def apart(text: str) -> SaidAndThought:
     """Returns what a text says, and what it only thinks. A JSON document is what it is, whatever its strings hold."""
+    text = text.removeprefix(_MARK_OF_ORDER)
     if "<|channel|>" in text:
         return _by_channels(text)
     if "analysis" in text[:40] and (whole := _WITHOUT_TOKENS.match(text)):
@@ -61,6 +70,8 @@ def apart(text: str) -> SaidAndThought:
     for mark in _MARK.finditer(text):
         (thought if thinks else said).append(text[at : mark.start()])
         at = mark.end()
+        if mark["nothing"]:
+            continue
         if mark["close"] and not thinks:
             # Some chat templates write the beginning into the prompt, so that the reply holds only the end.
             thought += said

@@ -32,7 +32,7 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolCall, ToolChoice, ToolFunction, ToolInfo
 
 from polyclinic.errors import Rejected
-from polyclinic.language.thoughts import apart
+from polyclinic.language.thoughts import SaidAndThought, apart
 from polyclinic.models.answers import Completion
 from polyclinic.models.direct import Direct
 from polyclinic.models.schema import Form, form_of_schema
@@ -124,11 +124,14 @@ class DirectAPI(ModelAPI):
         return self._output(said)
 
     def _output(self, said: Completion) -> ModelOutput:
+        spoken = apart(said.text)
         calls = [_call(call.id, call.function.name, call.function.arguments) for call in said.calls]
         message = ChatMessageAssistant(
-            content=_content_said(said), tool_calls=calls or None, model=self.model_name, source="generate"
+            content=_content_said(said, spoken), tool_calls=calls or None, model=self.model_name, source="generate"
         )
         stop: StopReason = "content_filter" if said.refusal else _STOP.get(said.finish, "unknown")
+        if spoken.is_open:
+            stop = "max_tokens"
         usage = ModelUsage(
             # Inspect counts cached tokens apart.
             input_tokens=said.usage.tokens_in - said.usage.cached,
@@ -169,10 +172,10 @@ def _part(part: Any) -> dict[str, Any]:
     raise Rejected(f"direct sends text, and pictures as an address or a data: URL, not {type(part).__name__}")
 
 
-def _content_said(said: Completion) -> str | list[Content]:
-    spoken = apart(said.text)
+def _content_said(said: Completion, spoken: SaidAndThought) -> str | list[Content]:
     thought = "\n".join(part for part in (said.thought, spoken.thought) if part)
-    text = (said.text if spoken.is_open else spoken.said) or said.refusal
+    # What stands beside a thought without its end may not be what was meant, and a scorer would take it for the answer.
+    text = ("" if spoken.is_open else spoken.said) or said.refusal
     return [ContentReasoning(reasoning=thought), ContentText(text=text)] if thought else text
 
 

@@ -42,10 +42,11 @@ class _ContentPart(msgspec.Struct):
     refusal: str | None = None
     thinking: str | list[_ContentPart] | None = None
     reasoning: str | None = None
+    thought: bool = False
 
 
 class _Message(msgspec.Struct):
-    content: str | list[_ContentPart] | None = None
+    content: str | list[_ContentPart | str] | None = None
     refusal: str | None = None
     reasoning_content: str | None = None
     reasoning: Any = None
@@ -84,6 +85,7 @@ class _Failure(msgspec.Struct):
     detail: msgspec.Raw | None = None
 
 
+_SAID = {"text", "output_text"}
 _NO_DETAILS = _TokenDetails()
 _BODY = msgspec.json.Decoder(Body)
 _NAMES = msgspec.json.Decoder(_ModelList)
@@ -156,7 +158,9 @@ def _parts(message: _Message) -> tuple[str, str, str]:
         return message.content or "", message.refusal or "", thought[0]
     said, refusal = [], message.refusal or ""
     for part in message.content:
-        if part.type == "text":
+        if isinstance(part, str):
+            said.append(part)
+        elif part.type in _SAID and not part.thought:
             said.append(part.text or "")
         elif part.type == "refusal":
             refusal = refusal or part.refusal or "refused"
