@@ -29,6 +29,7 @@ from polyclinic.terminal.screen import console, plain, print_json
 from polyclinic.terminal.tables import NOTHING, difference_cells, interval, number, table, tokens
 
 _LONGEST = 80  # letters of a value that is shown
+SHARED = "shared: calls that others of the run need as well; they stand in several rows, and once in the run's sum"
 _SEVERAL = 10  # measures beyond which intervals are left to --json and export
 
 Folders = Annotated[
@@ -114,11 +115,20 @@ def show_record(screen: Console, record: RunRecord) -> None:
         "data": "; ".join(f"{one.file} (SHA-256 {one.sha256[:12]}…)" for one in record.data),
         "cases": "; ".join(map(str, record.cases)),
         "models": "; ".join(f"{name} as {', '.join(roles)}" for name, roles in asked.items()),
+        "calls": _calls(record),
     }
     for name, text in lines.items():
         if text:
             screen.print(Text.assemble((f"{name}: ", "bold"), plain(text)), soft_wrap=True)
     screen.print()
+
+
+def _calls(record: RunRecord) -> str:
+    """Returns what all calls of the run came to, each counted once."""
+    calls, used = sum(one.calls for one in record.calls), sum(one.tokens_in + one.tokens_out for one in record.calls)
+    costs = [one.cost for one in record.calls if one.cost is not None]
+    told = (f"{calls:,} in all", f"{used:,} tokens" if used else "", f"cost {sum(costs):.4f}" if costs else "")
+    return ", ".join(filter(None, told)) if calls else ""
 
 
 def _options(configuration: Mapping[str, object]) -> str:
@@ -160,6 +170,13 @@ def show_joined(screen: Console, joined: JoinedTable) -> None:
         "calls, tokens, s: an item",
         style="dim",
     )
+    if _shares(joined):
+        screen.print(SHARED, style="dim")
+
+
+def _shares(joined: JoinedTable) -> bool:
+    """Whether entrants needed the same calls."""
+    return any(row.shared for row in joined.rows)
 
 
 def _by_measure(joined: JoinedTable) -> Table:
@@ -175,7 +192,7 @@ def _by_measure(joined: JoinedTable) -> Table:
     shown.add_section()
     for name in ("n", "failed"):
         shown.add_row(name, *(NOTHING if row.published else str(getattr(row, name)) for row in joined.rows))
-    for name in ("calls", "seconds"):
+    for name in ("calls", *(["shared"] if _shares(joined) else []), "seconds"):
         shown.add_row(name, *(NOTHING if row.published else f"{getattr(row, name):,.1f}" for row in joined.rows))
     shown.add_row("tokens", *(NOTHING if row.published else tokens(row.tokens, row.calls) for row in joined.rows))
     return shown
@@ -186,15 +203,17 @@ def _by_entrant(joined: JoinedTable) -> Table:
     few = len(joined.measures) <= _SEVERAL // 3
     money = any(row.cost is not None for row in joined.rows)
     names = [part for name in joined.measures for part in ((name, "95 % interval") if few else (name,))]
-    columns = ["set", "model", "method", *names, "n", "failed", "calls", "tokens", *(["cost"] if money else []), "s"]
+    shared = _shares(joined)
+    calls = ["calls", *(["shared"] if shared else []), "tokens", *(["cost"] if money else []), "s"]
+    columns = ["set", "model", "method", *names, "n", "failed", *calls]
     shown = table(None, columns, left=3)
     for row in joined.rows:
         cells: list[str] = []
         for name in joined.measures:
             one = row.measures.get(name)
             cells += [_mean(one), *([NOTHING if one is None else interval(one)] if few else [])]
-        counts = [str(row.n), str(row.failed), f"{row.calls:.1f}", tokens(row.tokens, row.calls)]
-        counts += [*([number(row.cost, ".5f")] if money else []), f"{row.seconds:.2f}"]
+        counts = [str(row.n), str(row.failed), f"{row.calls:.1f}", *([f"{row.shared:.1f}"] if shared else [])]
+        counts += [tokens(row.tokens, row.calls), *([number(row.cost, ".5f")] if money else []), f"{row.seconds:.2f}"]
         counts = [NOTHING for _ in counts] if row.published else counts
         who = (Text(plain(one)) for one in (row.set, row.model, row.method))
         shown.add_row(*who, *cells, *counts, style="italic" if row.published else None)

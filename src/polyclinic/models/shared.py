@@ -15,6 +15,7 @@ import msgspec
 
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Wrapper
 from polyclinic.models.schema import form_of
+from polyclinic.models.tally import CallTally, TakenCall
 
 Key = tuple[str, bytes, int]
 
@@ -23,20 +24,20 @@ class SharedAnswers:
     """What was answered to whom; what failed is asked anew."""
 
     def __init__(self) -> None:
-        self.replies: dict[Key, Reply] = {}
+        self.replies: dict[Key, tuple[Reply, TakenCall]] = {}
         self.asking: defaultdict[Key, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    def of(self, model: Model) -> Sharing:
-        """Returns a model for one of those who share."""
-        return Sharing(model, self)
+    def of(self, model: Model, tally: CallTally | None = None) -> Sharing:
+        """Returns a model for one of those who share, in whose tally each answer stands that it gets."""
+        return Sharing(model, self, tally or CallTally())
 
 
 class Sharing(Wrapper):
     """A model whose answers others have as well."""
 
-    def __init__(self, model: Model, shared: SharedAnswers) -> None:
+    def __init__(self, model: Model, shared: SharedAnswers, tally: CallTally) -> None:
         super().__init__(model)
-        self._shared = shared
+        self._shared, self._tally, self._tallied = shared, tally, tally.of(model)
         self._asked: Counter[bytes] = Counter()
 
     async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
@@ -48,5 +49,7 @@ class Sharing(Wrapper):
         self._asked[digest] += 1
         async with self._shared.asking[key]:
             if key not in self._shared.replies:
-                self._shared.replies[key] = await self._model.ask(messages, answer=answer, **options)
-            return self._shared.replies[key]
+                self._shared.replies[key] = await self._tallied.ask_for_others(messages, answer=answer, **options)
+            reply, call = self._shared.replies[key]
+            self._tally.take([call])
+            return reply

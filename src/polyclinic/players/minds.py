@@ -36,6 +36,7 @@ from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
 from polyclinic.models.opened import OpenModels
 from polyclinic.models.shared import SharedAnswers
+from polyclinic.models.tally import CallTally
 from polyclinic.players.human.advice import Adviser
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.human.doctor import HumanDoctor
@@ -61,6 +62,7 @@ from polyclinic.players.rules.nurse import RulesNurse
 from polyclinic.players.rules.patient import RulesPatient
 from polyclinic.players.rules.pharmacist import RulesPharmacist
 from polyclinic.players.scripted import Script, ScriptedMind, read_script
+from polyclinic.players.seats import ALONE, Seat
 from polyclinic.retrieval.looking_up import LookingUp
 from polyclinic.seeds import derive
 
@@ -88,19 +90,6 @@ def model_of(name: Playing) -> str | None:
 
 
 HUMAN = "human"
-
-
-class Seat(NamedTuple):
-    """A doctor's place in a team, from 1; 0 is none. Each seat of each team has answers in a journal of its own.
-
-    The team is named differently from every other that sees the same case in a run.
-    """
-
-    number: int = 0
-    team: str = ""
-
-
-ALONE = Seat()
 
 
 class _PlayedPart(NamedTuple):
@@ -162,6 +151,7 @@ class Minds:
         self._looking_up, self._remembering, self._version = looking_up, remembering, ""
         self.ledgers = () if ledger is None else (ledger,)
         self._shared: SharedAnswers | None = None
+        self._tally: CallTally | None = None
         players = dict(zip(Role, (doctor, patient, examiner, director, nurse, pharmacist), strict=True))
         self.names = {role: name_of(player) for role, player in players.items()}
         self._makers = {role: _maker(role, player, self._models) for role, player in players.items()}
@@ -215,7 +205,7 @@ class Minds:
     def director(self, case: str, *, team: str) -> Mind[Director]:
         """Returns a mind for the director of the discussion of this case by a team."""
         episode = f"{self.names[Role.DIRECTOR]} {case}/director of {team}"
-        return self._make(_PlayedPart(Role.DIRECTOR, case, episode))
+        return self._make(_PlayedPart(Role.DIRECTOR, case, episode, Seat(put_down_to=team)))
 
     def nurse(self, case: str) -> Mind[Nurse]:
         """Returns a mind for the nurse who receives the patient of this case."""
@@ -257,6 +247,12 @@ class Minds:
         minds._shared = answers
         return minds
 
+    def tallied(self, tally: CallTally) -> Minds:
+        """Returns the same minds, each of whose calls stands in this tally, and those that they share with others."""
+        minds = copy.copy(self)
+        minds._tally = tally
+        return minds
+
     def forget(self, case: str) -> None:
         """Frees what a journal holds of a case that is over, seen by one doctor; nothing more may be asked of it."""
         if self._journal is not None:
@@ -281,9 +277,12 @@ class Minds:
         if self._journal is not None:
             model = self._journal.wrap(model, episode=part.episode, role=part.role)
         model = self._models.asked(model, name, part.role)
+        player = part.seat.put_down_to or part.seat.team or self.names[Role.DOCTOR]
         for ledger in self.ledgers:
-            model = ledger.meter(model, part.role, item=part.case, player=part.seat.team or self.names[Role.DOCTOR])
-        return model if self._shared is None else self._shared.of(model)
+            model = ledger.meter(model, part.role, item=part.case, player=player)
+        if self._shared is not None:
+            return self._shared.of(model, self._tally)
+        return model if self._tally is None else self._tally.of(model)
 
 
 _READS_NOTHING = RulesDoctor | ScriptedMind | HumanDoctor | SeatedDoctor

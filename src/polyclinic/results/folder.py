@@ -51,6 +51,8 @@ class ItemRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         method: how, where there are several ways.
         case: what is resampled together; the item where it is empty.
         end: how it ended, where that is said.
+        calls: those without which there would be nothing here; `shared` of them serve other entrants as well, and
+            stand once in the sums of the run. So do tokens, cost and seconds.
         at: where it can be read, `FILE:LINE` in the folder.
     """
 
@@ -64,6 +66,7 @@ class ItemRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     case: str = ""
     end: str = ""
     calls: float = 0
+    shared: float = 0
     round_trips: float = 0
     tokens: float = 0
     cost: float | None = None

@@ -35,7 +35,7 @@ class JoinedRow(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         measures: means with intervals: of shares Wilson's, of other numbers by bootstrap, both over cases.
         n: items with a value of the first measure; failed ones have none.
-        calls: an item, and so round trips, tokens, cost and seconds.
+        calls: an item, and so round trips, tokens, cost and seconds; `shared` of them serve others of the run too.
         published: it is what a paper prints, and nobody ran it here.
     """
 
@@ -51,6 +51,7 @@ class JoinedRow(msgspec.Struct, frozen=True, kw_only=True):
     tokens: float
     cost: float | None
     seconds: float
+    shared: float = 0
     published: bool = False
 
 
@@ -156,6 +157,7 @@ def _row(entrant: JoinedEntrant, rows: Sequence[ItemRow], wanted: Sequence[str])
         n=sum(bool(row.values) for row in rows),
         failed=sum(not row.values for row in rows),
         calls=sum(row.calls for row in rows) / n,
+        shared=sum(row.shared for row in rows) / n,
         round_trips=sum(row.round_trips for row in rows) / n,
         tokens=sum(row.tokens for row in rows) / n,
         cost=sum(costs) / n if costs else None,
@@ -224,7 +226,7 @@ def flat_rows(table: JoinedTable) -> list[dict[str, Any]]:
             "failed": row.failed,
             "seeds": " ".join(map(str, row.seeds)),
         }
-        flat |= {name: getattr(row, name) for name in ("calls", "round_trips", "tokens", "cost", "seconds")}
+        flat |= {name: getattr(row, name) for name in ("calls", "shared", "round_trips", "tokens", "cost", "seconds")}
         rows.append(flat)
     return rows
 

@@ -29,10 +29,11 @@ from polyclinic.events import (
     Trace,
 )
 from polyclinic.frames import Tabular
-from polyclinic.players.minds import Minds, Seat
+from polyclinic.players.minds import Minds
 from polyclinic.players.roles.director import Director
 from polyclinic.players.roles.examiner import Missing
 from polyclinic.players.roles.patient import Patient
+from polyclinic.players.seats import Seat
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.dispute_resolution import MAX_ROUNDS, Attending, dispute_resolution
 from polyclinic.visits.staging import OURS, Staging

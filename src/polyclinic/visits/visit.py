@@ -38,12 +38,13 @@ from polyclinic.events import (
 )
 from polyclinic.frames import Tabular
 from polyclinic.memory.remembering import Remembering
-from polyclinic.players.minds import ALONE, Minds, Seat
+from polyclinic.players.minds import Minds
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.examiner import Examiner, Missing
 from polyclinic.players.roles.parting import reported_results
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.roles.post import Post
+from polyclinic.players.seats import ALONE, Seat
 from polyclinic.players.seeing import shown_to
 from polyclinic.visits.consultation import MAX_TURNS, consultation
 from polyclinic.visits.staging import OURS, Staging

@@ -15,7 +15,8 @@ from polyclinic.cases.case import Case
 from polyclinic.errors import PlayFailure
 from polyclinic.events import End, Event, Role, Said, State, Trace
 from polyclinic.players.language_model.saps import Saps, Tracked
-from polyclinic.players.minds import ALONE, Minds
+from polyclinic.players.minds import Minds
+from polyclinic.players.seats import ALONE
 from polyclinic.visits.staging import OURS, Staging
 from polyclinic.visits.visit import Visit, patient_of
 

@@ -38,8 +38,10 @@ from polyclinic.metrics.icd.linking import Linker
 from polyclinic.metrics.icd.scores import texts_of
 from polyclinic.models.model import Model
 from polyclinic.models.shared import SharedAnswers
-from polyclinic.players.minds import ALONE, Minds, Seat
+from polyclinic.models.tally import CallTally
+from polyclinic.players.minds import Minds
 from polyclinic.players.roles.examiner import Missing
+from polyclinic.players.seats import ALONE, Seat
 from polyclinic.statistics.uncertainty import Difference, holm, paired_difference
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.dispute_resolution import MAX_ROUNDS
@@ -104,27 +106,31 @@ def mvme(
     judge did not grade.
 
     A doctor sees a patient once: alone and in every team it is the same consultation, of which each team hears. What
-    two teams ask alike (one may be the other's ablation) is asked once.
+    two teams ask alike (one may be the other's ablation) is asked once. The calls of a case are an entrant's where its
+    report would not be there without them, whoever asked first, and as many as were shared stand beside.
     """
     shared = SharedAnswers()
+    tallies: defaultdict[tuple[str, Entrant], CallTally] = defaultdict(CallTally)
     consulted = _Consultations(max_turns=max_turns, missing=missing, staging=staging)
 
     async def play(case: Case, entrant: Entrant) -> Visit | TeamVisit:
+        tally = tallies[case.id, entrant]
         if len(entrant.minds) == 1:
-            return (await consulted.of(case, entrant.minds[0], one_step=entrant.one_step)).visit
+            return (await consulted.of(case, entrant.minds[0], tally, one_step=entrant.one_step)).visit
         # A mind that sits in a team twice sees the patient twice: else it would hear itself.
         places = [entrant.minds[:place].count(minds) for place, minds in enumerate(entrant.minds)]
         seen = [
             needed(one)
             for one in await together(
                 *(
-                    consulted.of(case, minds, one_step=entrant.one_step, again=again)
+                    consulted.of(case, minds, tally, one_step=entrant.one_step, again=again)
                     for minds, again in zip(entrant.minds, places, strict=True)
                 )
             )
         ]
         # Teams of the same doctors are asked the same until their discussions part.
-        minds, team = [one.sharing(shared) for one in entrant.minds], team_name(entrant.minds, order=order)
+        minds = [one.sharing(shared).tallied(tally) for one in entrant.minds]
+        team = team_name(entrant.minds, order=order)
         return await meet(
             case,
             minds,
@@ -152,6 +158,7 @@ def mvme(
             linkers=linkers or {},
             missing_grade=missing_grade,
             names=None if read is None else read.names,
+            calls={play.item.id: tallies[play.item.id, play.player].total() for play in plays},
             seed=seed,
         )
 
@@ -182,24 +189,36 @@ class _Consultations:
         self._max_turns: int = max_turns
         self._missing: Missing = missing
         self._staging = staging
-        self._held: dict[tuple[str, int, bool, int], Attended] = {}
+        self._held: dict[tuple[str, int, bool, int], tuple[Attended, CallTally]] = {}
         self._holding: defaultdict[tuple[str, int, bool, int], asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def of(self, case: Case, minds: Minds, *, one_step: bool, again: int = 0) -> Attended:
-        """Returns the visit of a doctor; `again` counts how often the same one has seen the patient before."""
+    async def of(self, case: Case, minds: Minds, tally: CallTally, *, one_step: bool, again: int = 0) -> Attended:
+        """Returns the visit of a doctor, whose calls go to the `tally` of who needs it.
+
+        `again` counts how often the same one has seen the patient before.
+        """
         key = (case.id, id(minds), one_step, again)
         async with self._holding[key]:
             if key not in self._held:
-                self._held[key] = await attend(
+                made = CallTally(for_others=True)
+                attended = await attend(
                     case,
-                    minds,
+                    minds.tallied(made),
                     max_turns=self._max_turns,
                     in_one_step=one_step,
                     missing=self._missing,
-                    seat=Seat(again + 1, "the same doctor again") if again else ALONE,
+                    seat=_seat(minds, again),
                     staging=self._staging,
                 )
-            return self._held[key]
+                self._held[key] = attended, made
+            attended, made = self._held[key]
+            tally.take(made)
+            return attended
+
+
+def _seat(minds: Minds, again: int) -> Seat:
+    name = minds.names[Role.DOCTOR]
+    return Seat(again + 1, "the same doctor again", f"{name}, time {again + 1}") if again else ALONE
 
 
 async def grade(case: Case, visit: Visit | TeamVisit, judge: Judge, *, one_step: bool) -> Judgement | None:

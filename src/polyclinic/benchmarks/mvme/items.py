@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from polyclinic.benchmarks.benchmark import trace_places
 from polyclinic.benchmarks.mvme.results import EntrantResult
 from polyclinic.metrics.grades import Aspect
+from polyclinic.models.tally import CallTotal
 from polyclinic.results.folder import ItemMeasure, ItemRow
 
 MEASURES = [ItemMeasure(name=str(aspect), percent=False) for aspect in (Aspect.DIAGNOSIS, *Aspect)]
@@ -20,4 +21,16 @@ def mvme_rows(entrant: EntrantResult, file: str, *, seed: int) -> Iterator[ItemR
         values = {
             str(aspect): float(grade) for aspect, grade in grades.get(visit.case, {}).items() if grade is not None
         }
-        yield ItemRow(item=visit.case, values=values, model=entrant.name, seed=seed, at=at[visit.case])
+        needed = entrant.calls.get(visit.case, CallTotal())
+        yield ItemRow(
+            item=visit.case,
+            values=values,
+            model=entrant.name,
+            seed=seed,
+            calls=needed.calls,
+            shared=needed.shared,
+            tokens=needed.tokens,
+            cost=needed.cost,
+            seconds=needed.seconds,
+            at=at[visit.case],
+        )

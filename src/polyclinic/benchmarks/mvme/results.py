@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -19,6 +20,7 @@ from polyclinic.metrics.director import GradeSummary, MissingGrade, summarise
 from polyclinic.metrics.grades import Judgement
 from polyclinic.metrics.icd.linking import Linker
 from polyclinic.metrics.icd.scores import IcdSummary, NamedPair, score_names, with_names
+from polyclinic.models.tally import CallTotal
 from polyclinic.players.minds import Minds
 from polyclinic.statistics.uncertainty import Estimate, estimate, share
 from polyclinic.visits.team import TeamVisit
@@ -100,6 +102,8 @@ class EntrantResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         reasons: why the diagnoses that are graded 1 went wrong (Table 5).
         no_report: visits in which the doctor's answer could not be used: graded 1, and counted.
         failed: visits that failed otherwise, by what failed; outside every mean.
+        calls: by case, those without which its report would not be there; of consultations and discussions that serve
+            several entrants they are every one's.
     """
 
     name: str
@@ -116,6 +120,7 @@ class EntrantResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     failed: dict[str, int]
     judgements: tuple[Judgement, ...]
     visits: tuple[Visit | TeamVisit, ...]
+    calls: dict[str, CallTotal] = {}
 
 
 def entrant_result(
@@ -126,6 +131,7 @@ def entrant_result(
     linkers: Mapping[Language, Linker],
     missing_grade: MissingGrade,
     names: Mapping[str, tuple[str, ...]] | None = None,
+    calls: Mapping[str, CallTotal] = MappingProxyType({}),
     seed: int,
 ) -> EntrantResult:
     """Sums up an entrant's plays and why diagnoses graded 1 went wrong; other arguments as `mvme`.
@@ -170,6 +176,7 @@ def entrant_result(
         failed=dict(Counter(_cause(play.played) for play in plays if play.scored is None)),
         judgements=tuple(play.scored for play in graded if play.scored is not None),
         visits=tuple(play.played for play in plays),
+        calls=dict(calls),
     )
 
 

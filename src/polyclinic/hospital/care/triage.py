@@ -22,10 +22,11 @@ from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.physiology import physiology_of
 from polyclinic.knowledge.safety import read_red_flags
 from polyclinic.language.language import LANGUAGES
-from polyclinic.players.minds import ALONE, Minds
+from polyclinic.players.minds import Minds
 from polyclinic.players.player import REPLY, Triage, send_to
 from polyclinic.players.roles.nurse import Nurse
 from polyclinic.players.roles.patient import Patient
+from polyclinic.players.seats import ALONE
 from polyclinic.visits.visit import patient_of
 
 _SOONER: dict[Level, Level] = {1: 1, 2: 2, 3: 2, 4: 3, 5: 4}
