@@ -9,6 +9,7 @@ import pytest
 
 from polyclinic import files
 from polyclinic.errors import BadInput
+from polyclinic.seals import sums_of
 
 
 def problem(call) -> str:
@@ -128,6 +129,26 @@ def test_no_database_is_written_over(tmp_path):
     assert run.read_bytes() == before
     with pytest.raises(BadInput, match="named for two things"):
         files.check_writable(tmp_path / "x", nor=tmp_path / "x")
+
+
+def test_nothing_that_a_run_has_left_is_written_over(tmp_path):
+    (tmp_path / "items.jsonl").write_text("{}\n")
+    (tmp_path / "SHA256SUMS").write_text(sums_of(tmp_path, ["items.jsonl"]))
+    (tmp_path / "run.lock").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "items.jsonl")
+    for name in ("items.jsonl", "SHA256SUMS", "run.lock", "link"):
+        assert "a part of what a run has left" in problem(lambda: files.check_writable(tmp_path / name))  # noqa: B023
+    files.check_writable(tmp_path / "report.html")
+
+
+def test_what_is_of_another_kind_is_not_written_over(tmp_path):
+    page = tmp_path / "page.html"
+    files.check_writable(page, begins=b"<!DOCTYPE")
+    for text in ("", "<!doctype html>"):
+        page.write_text(text)
+        files.check_writable(page, begins=b"<!DOCTYPE")
+    page.write_text('{"id": 1}')
+    assert "of another kind" in problem(lambda: files.check_writable(page, begins=b"<!DOCTYPE"))
 
 
 def test_toml_that_cannot_be_read_is_one_line(tmp_path):

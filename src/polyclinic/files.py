@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.seals import check_sum
+from polyclinic.seals import check_sum, has_sum
 
 T = TypeVar("T")
 
@@ -33,6 +33,7 @@ MAX_RECORD_BYTES = 16 * 2**20
 MAX_FILE_BYTES = 2 * 2**30
 
 _DATABASE = b"SQLite format 3\0"
+_LOCK = ".lock"
 _NAMED = 3
 _BEGINNING = 200  # bytes of a line that is too long
 
@@ -248,33 +249,46 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise BadInput(f"not TOML that can be read: {str(error).partition(';')[0]}", path=path) from None
 
 
-def check_writable(path: Path, *, unlike: Path | None = None, nor: Path | None = None) -> None:
+def check_writable(
+    path: Path, *, unlike: Path | None = None, nor: Path | None = None, begins: bytes | None = None
+) -> None:
     """Checks, before a long run, that its result can be written in the end.
 
-    Not over its input (`unlike`), nor over what else it writes (`nor`), nor over a database.
+    Not over its input (`unlike`), nor over what else it writes (`nor`), nor over a database, nor what a run has left;
+    where it is said how what is written `begins`, nor over what begins otherwise.
     """
     if nor is not None and path.resolve() == nor.resolve():
         raise BadInput("this file is named for two things; give each a file of its own", path=path)
+    _check_place(path)
+    if unlike is not None and path.exists() and unlike.exists() and path.samefile(unlike):
+        raise BadInput("this is the file that is read; name another one to write to", path=path)
+    if path.is_file() and (path.suffix == _LOCK or has_sum(path.resolve())):
+        raise BadInput("this is a part of what a run has left; name another file to write to", path=path)
+    if begins is not None and not _begins(path, begins):
+        raise BadInput("there is a file of another kind; name another, or move that away first", path=path)
+
+
+def _check_place(path: Path) -> None:
     if path.is_dir():
         raise BadInput("this is a directory; name a file in it", path=path)
     if not path.parent.is_dir():
         raise BadInput(f"there is no folder {path.parent}; make it first", path=path)
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise BadInput("may not be written to", path=path)
-    if unlike is not None and path.exists() and unlike.exists() and path.samefile(unlike):
-        raise BadInput("this is the file that is read; name another one to write to", path=path)
-    if _is_database(path):
+    if path.is_file() and not _begins(path, _DATABASE, other=True):
         raise BadInput("this is a run, a journal or another database; name another file to write to", path=path)
 
 
-def _is_database(path: Path) -> bool:
+def _begins(path: Path, said: bytes, *, other: bool = False) -> bool:
+    """Whether a file that is there and holds anything begins so, or `other`; a file that is not there does."""
     if not path.is_file():
-        return False
+        return True
     try:
         with path.open("rb") as file:
-            return file.read(len(_DATABASE)) == _DATABASE
+            came = file.read(len(said))
     except OSError:
-        return False
+        return True
+    return not came or (came.lower() == said.lower()) is not other
 
 
 def make_folder(path: Path) -> None:
@@ -309,7 +323,7 @@ def make_empty_folder(path: Path, *, beside: Path | None = None) -> None:
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
     """Yields a path beside that of a file; what is written there takes the file's place in the end, or nothing does."""
-    check_writable(path)
+    _check_place(path)
     temporary = None
     try:
         special = path.exists() and not path.is_file()

@@ -40,6 +40,17 @@ def sums_of(folder: Path, names: Iterable[str]) -> str:
     return "".join(f"{sums[name]}  {name}\n" for name in sorted(sums) if (folder / name).is_file())
 
 
+def has_sum(path: Path) -> bool:
+    """Whether a file is one of those whose sums its folder has, or holds these sums."""
+    sums = path.parent / SUMS
+    try:
+        lines = sums.read_bytes().decode(errors="replace").splitlines() if sums.is_file() else []
+    except OSError:
+        return False
+    named = {said[2] for line in lines if (said := _LINE.fullmatch(line))}
+    return path.name in named or (path.name == SUMS and bool(named))
+
+
 def check_sum(path: Path) -> None:
     """Checks that a file is what was written, where the sums of its folder name it.
 

@@ -76,7 +76,7 @@ async def consult(
     path, case_id = split_case(case)
     one = case_id is not None
     if out is not None:
-        check_writable(out, unlike=path, nor=journal)
+        check_writable(out, unlike=path, nor=journal, begins=_TRACE)
     doctors = _doctors(doctor, team)
     cases = cases_named(case, layout, strict=strict)
     knowledge, screen = read_knowledge(), console()
@@ -156,6 +156,9 @@ def _doctors(doctor: str, team: options.TeamOptions) -> list[str]:
             "--director, --no-dispute-resolution, --order and --max-rounds need a discussion; give --doctors MIND MIND"
         )
     return team.named or [doctor]
+
+
+_TRACE = b'{"event":'
 
 
 def _write(out: Path, visits: Sequence[Visit | TeamVisit], *, quiet: bool) -> None:

@@ -58,6 +58,9 @@ def report(
     _of_results(runs, out or runs[0] / "report.html", json=json)
 
 
+_PAGE = b"<!DOCTYPE html"
+
+
 def _holds_results(folder: Path) -> bool:
     """Whether these are results to join; a run of the hospital has a page of its own."""
     if (folder / RUN).exists():
@@ -70,7 +73,7 @@ def _holds_results(folder: Path) -> bool:
 
 def _of_results(folders: Sequence[Path], path: Path, *, json: bool) -> None:
     """Writes one page of all of them."""
-    check_writable(path)
+    check_writable(path, begins=_PAGE)
     results = read_results(*folders)
     joined = join(results)
     try:
@@ -91,6 +94,7 @@ def _of_hospital(run: Path, out: Path | None, export: LogLayout | None, *, json:
     with RecordedRun(run) as recorded:
         if export is not None:
             path = out or run / export.file
+            check_writable(path)
             n = write(recorded, path, export)
             if json:
                 print_json({"file": str(path), "happenings": n})
@@ -100,7 +104,7 @@ def _of_hospital(run: Path, out: Path | None, export: LogLayout | None, *, json:
         path = out or run / "report.html"
         wanted = out is not None or not json
         if wanted:
-            check_writable(path)
+            check_writable(path, begins=_PAGE)
         found = figures(recorded)
         if wanted:
             write_text(path, page(found, configuration=recorded.configuration))

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from polyclinic.cli.options import FILE, BootstrapSeed, Json, Several
 from polyclinic.errors import UserError
-from polyclinic.files import make_empty_folder
+from polyclinic.files import check_writable, make_empty_folder
 from polyclinic.hospital.record.run_file import is_run
 from polyclinic.results.comparing import ResultsComparison, compare_results
 from polyclinic.results.export import TableLayout, as_text, write_table
@@ -282,6 +282,8 @@ def export(
     if what == "folder":
         _fetch(folders, out)
         return
+    if out is not None:
+        check_writable(out)
     results = read_results(*folders)
     rows: Sequence[dict[str, Any]] = [*_rows(results, what, measure or ())]
     if what == "calls" and not rows:
