@@ -1,6 +1,7 @@
 """A key never shows: not in an error, a log, a journal, a report or the output of a command."""
 
 import asyncio
+import contextlib
 import json
 import logging
 import traceback
@@ -12,6 +13,7 @@ from polyclinic.cli import main
 from polyclinic.errors import BadInput, PolyclinicError
 from polyclinic.models.journal import Journal
 from polyclinic.models.secrets import check_address, check_no_key
+from polyclinic.models.server import SHORTEST_PIECE
 from polyclinic.models.session import ModelOptions
 from polyclinic.testing.endpoint import Endpoint
 from polyclinic.testing.faults import ENDPOINT_FAULTS, MODEL_FAULTS
@@ -99,6 +101,52 @@ async def test_not_where_the_endpoint_says_it_back(status, opened, caplog, tmp_p
         await runner.cleanup()
     assert KEY not in "".join(said) + caplog.text
     assert all(KEY.encode() not in file.read_bytes() for file in tmp_path.iterdir())
+
+
+def escaped(text):
+    return "".join(f"\\u{ord(letter):04x}" for letter in text)
+
+
+def pieces_of(text):
+    return {text[at : at + SHORTEST_PIECE] for at in range(len(text) - SHORTEST_PIECE + 1)}
+
+
+@contextlib.asynccontextmanager
+async def telling(body, status):
+    async def tell(_):
+        return web.Response(body=body, status=status, content_type="application/json")
+
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", tell)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    finally:
+        await runner.cleanup()
+
+
+PIECES = (KEY[:14], KEY[-8:], KEY[9:20].lower(), f"{KEY[:10]}*****{KEY[-6:]}", escaped(KEY), escaped(KEY[:12]))
+
+
+@pytest.mark.parametrize("status", [200, 400, 403, 404, 422, 429, 500])
+async def test_not_a_piece_of_it_in_what_is_said_of_an_error(status, opened, caplog):
+    for piece in PIECES:
+        body = f'{{"error": {{"message": "no key {piece}, sorry"}}}}'
+        async with telling(body, status) as url, opened(url, attempts=1) as model:
+            with pytest.raises(PolyclinicError) as failed:
+                await model.ask("x")
+        told = str(failed.value)
+        assert f"no key {'[key]*****[key]' if '*' in piece else '[key]'}, sorry" in told
+        assert not pieces_of(KEY.lower()) & pieces_of(told.lower() + caplog.text.lower())
+
+
+async def test_not_in_an_answer_however_it_is_written(opened):
+    body = f'{{"choices": [{{"message": {{"content": "You sent {escaped(KEY)}", "reasoning": "{escaped(KEY)}"}}}}]}}'
+    async with telling(body, 200) as url, opened(url) as model:
+        reply = await model.ask("x")
+    assert (reply.text, reply.thought) == ("You sent [key]", "[key]")
 
 
 async def test_not_when_the_connection_fails(opened, caplog):

@@ -268,7 +268,9 @@ class Batched(Door):
             await asyncio.sleep(pause)
             pause = min(_LAST_LOOK, 2 * pause)
         if batch.status == "failed":
-            raise BadInput(f"{self.name} at {self.address}: batch {id} is refused: {batch.refused}")
+            raise BadInput(
+                f"{self.name} at {self.address}: batch {id} is refused: {self._server.hidden(batch.refused)}"
+            )
         for file in filter(None, (batch.output_file_id, batch.error_file_id)):
             await self._read(file)
         left = [key for key in keys if (one := self._open.get(key)) is not None and not one.answer.done()]

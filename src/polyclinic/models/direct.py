@@ -149,6 +149,7 @@ class Direct(Door):
         completion, attempts, server = await self._until_answered(
             "chat/completions", lambda: self._parameters.body(messages, form, options), wire.completion, conversation
         )
+        completion = self._key.out_of(completion)
         usage = completion.usage if self._price is None else self._price.of(completion.usage)
         at = server.address if len(self.servers) > 1 else ""
         return msgspec.structs.replace(completion, usage=usage, attempts=attempts, server=at)

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import aiohttp
+import msgspec
 import yarl
 
 from polyclinic.errors import BadInput, Broken, TimedOut, TooLarge, Unreachable
 from polyclinic.models import wire
+from polyclinic.models.answers import Completion
 from polyclinic.models.limits import Limit
 from polyclinic.models.parameters import Parameters
 from polyclinic.models.retry import Fault, retry_after
@@ -21,6 +23,9 @@ LARGEST = 4 * 2**20
 
 SHORTEST_KEY = 16
 """Characters of a key that is worth keeping secret."""
+
+SHORTEST_PIECE = 6
+"""Characters of a piece of a key that is hidden too: what is said of an error often holds its beginning or end."""
 
 T = TypeVar("T")
 
@@ -38,6 +43,33 @@ class ApiKey:
     def cut(self, raw: bytes) -> bytes:
         """Returns what a server said, without the key."""
         return raw.replace(self._secret, b"[key]") if self._secret and self._secret in raw else raw
+
+    def out_of(self, answer: Completion) -> Completion:
+        """Returns an answer without the key, however it was written."""
+        if not self._secret or self.text not in answer.text + answer.thought + answer.refusal:
+            return answer
+        text, thought, refusal = (
+            said.replace(self.text, "[key]") for said in (answer.text, answer.thought, answer.refusal)
+        )
+        return msgspec.structs.replace(answer, text=text, thought=thought, refusal=refusal)
+
+    def hidden(self, said: str) -> str:
+        """Returns what is said of an error, without the key and without pieces of it."""
+        if not self._secret:
+            return said.replace(self.text, "[key]") if self.text else said
+        key, text = self.text.lower(), said.lower()
+        if len(text) != len(said):  # some letters have no single one in lower case
+            key, text = self.text, said
+        pieces = {key[at : at + SHORTEST_PIECE] for at in range(len(key) - SHORTEST_PIECE + 1)}
+        shown, hides = [], 0
+        for at, letter in enumerate(said):
+            if text[at : at + SHORTEST_PIECE] in pieces:
+                shown += [] if hides else ["[key]"]
+                hides = SHORTEST_PIECE
+            if not hides:
+                shown.append(letter)
+            hides = max(0, hides - 1)
+        return "".join(shown)
 
 
 class ModelServer:
@@ -163,7 +195,11 @@ class ModelServer:
 
     def told(self, fault: Fault) -> str:
         """Returns a fault with where it was met, without the key."""
-        return f"{self.address}: {fault.problem.replace(self._key.text, '[key]') if self._key.text else fault.problem}"
+        return f"{self.address}: {self._key.hidden(fault.problem)}"
+
+    def hidden(self, said: str) -> str:
+        """Returns what it said of an error, without the key and without pieces of it."""
+        return self._key.hidden(said)
 
 
 class _HttpAnswer(NamedTuple):
