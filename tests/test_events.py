@@ -122,6 +122,39 @@ def test_round_trip(tmp_path_factory, visits):
     assert [t.lines() for t in read] == [t.lines() for t in traces]
 
 
+def a_visit(case="c1"):
+    said = {"turn": 1, "who": Role.DOCTOR, "to": Role.PATIENT}
+    texts = ("Is it so?", "And for 3 days?")
+    ended = Ended(seq=3, reason=End.CONCLUDED, turns=2)
+    return Trace([opened(case=case), *(Said(seq=n, text=text, **said) for n, text in enumerate(texts, 1)), ended])
+
+
+def test_a_sealed_trace_is_read_as_it_was_and_not_otherwise(tmp_path):
+    path, visit = tmp_path / "trace.jsonl", a_visit()
+    visit.write(path)
+    assert Trace.read(path) == [visit]
+    whole = path.read_text()
+    lines = whole.splitlines(keepends=True)
+    for text in (
+        whole.replace("3 days", "8 days"),
+        whole.replace('"case":"c1"', '"case":"c2"'),
+        "".join(lines[:-1]),
+        lines[0],
+    ):
+        assert text != whole
+        path.write_text(text)
+        with pytest.raises(BadInput, match=r"line 1.*not the trace that was written"):
+            Trace.read(path)
+
+
+def test_of_sealed_traces_the_whole_ones_are_read(tmp_path):
+    path, visits = tmp_path / "trace.jsonl", [a_visit("c1"), a_visit("c2"), Trace([convened()])]
+    path.write_text("".join(visit.sealed() for visit in visits).replace("Is it so?", "Is it?", 1))
+    bad = []
+    assert Trace.read(path, bad=bad) == visits[1:]
+    assert ["line 1" in str(told) for told in bad] == [True]
+
+
 @each_row(
     ("lines", "says"),
     [

@@ -23,6 +23,7 @@ from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import BadInput
 from polyclinic.files import json_lines, read_records, write_text
 from polyclinic.frames import Tabular, flat
+from polyclinic.seals import seal
 
 TRACE_FORMAT = 1
 
@@ -76,7 +77,10 @@ class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=s
 
 
 class Opened(_Event, frozen=True, kw_only=True):
-    """A visit begins: what the doctor knows and is shown, who plays, under which seed."""
+    """A visit begins: what the doctor knows and is shown, who plays, under which seed.
+
+    `sum` stands in files alone: what tells whether the trace is the one that was written.
+    """
 
     format: int
     case: str
@@ -87,6 +91,7 @@ class Opened(_Event, frozen=True, kw_only=True):
     one_step: bool = False
     doctor: int = 0
     pictures: tuple[ShownPicture, ...] = ()
+    sum: str = ""
 
 
 class Convened(_Event, frozen=True, kw_only=True):
@@ -95,6 +100,7 @@ class Convened(_Event, frozen=True, kw_only=True):
     Attributes:
         doctors: their minds, doctor 1 first; also of those who cannot take part.
         dispute_resolution: the doctors are shown the points of dispute.
+        sum: as of `Opened`.
     """
 
     format: int
@@ -106,6 +112,7 @@ class Convened(_Event, frozen=True, kw_only=True):
     order: Order
     max_rounds: int
     dispute_resolution: bool = True
+    sum: str = ""
 
 
 class Shared(_Event, frozen=True, kw_only=True):
@@ -298,13 +305,19 @@ class Trace(Tabular, list[Event]):
         """Returns the trace as JSON lines."""
         return json_lines(self)
 
+    def sealed(self) -> str:
+        """Returns the trace as JSON lines that tell whether they are all there, and as they were written."""
+        if not self or not isinstance(first := self[0], Opened | Convened):
+            return self.lines()
+        return json_lines([msgspec.structs.replace(first, sum=_sum(self)), *self[1:]])
+
     def write(self, path: str | Path) -> None:
-        """Writes the trace as JSON lines, whole or not at all.
+        """Writes the trace as JSON lines, sealed, whole or not at all.
 
         Raises:
             BadInput: the path cannot be written.
         """
-        write_text(Path(path), self.lines())
+        write_text(Path(path), self.sealed())
 
     @classmethod
     def read(cls, path: str | Path, *, bad: list[BadInput] | None = None) -> list[Trace]:
@@ -314,26 +327,45 @@ class Trace(Tabular, list[Event]):
         with it; a trace that lacks its middle is left out as a whole.
 
         Raises:
-            BadInput: not a trace; says which line and field, and what was allowed.
+            BadInput: not a trace, or not as it was written; says which line and field, and what was allowed.
         """
         path = Path(path)
-        traces: list[Trace] = []
+        traces: list[tuple[int, Trace]] = []
         broken = False
         for number, event in read_records(path, cast(type[Event], Event), "an event of a trace", bad=bad):
             begins = isinstance(event, Opened | Convened)
             if broken and not begins:
                 continue
-            if problem := _unfit(event, None if begins or not traces else len(traces[-1])):
+            if problem := _unfit(event, None if begins or not traces else len(traces[-1][1])):
                 told = BadInput(problem, path=path, line=number)
                 if bad is None:
                     raise told
                 bad.append(told)
-                if not begins and traces and event.seq > len(traces[-1]):
+                if not begins and traces and event.seq > len(traces[-1][1]):
                     traces.pop()
                 broken = True
                 continue
             if begins:
-                traces.append(cls())
+                traces.append((number, cls()))
                 broken = False
-            traces[-1].append(event)
-        return traces
+            traces[-1][1].append(event)
+        return [trace for number, trace in traces if trace._is_whole(path, number, bad)]
+
+    def _is_whole(self, path: Path, number: int, bad: list[BadInput] | None) -> bool:
+        """Whether it is as it was written, or was not sealed; what it begins with then holds no sum any more."""
+        first = cast(Opened | Convened, self[0])
+        if not first.sum:
+            return True
+        self[0] = msgspec.structs.replace(first, sum="")
+        if first.sum == _sum(self):
+            return True
+        problem = "not the trace that was written: a line is missing, or says something else"
+        told = BadInput(f"{problem}; take its 'sum' away to read it as it is", path=path, line=number)
+        if bad is None:
+            raise told
+        bad.append(told)
+        return False
+
+
+def _sum(trace: Trace) -> str:
+    return seal(json_lines(trace).encode()).hex()

@@ -162,7 +162,7 @@ _TRACE = b'{"event":'
 
 
 def _write(out: Path, visits: Sequence[Visit | TeamVisit], *, quiet: bool) -> None:
-    write_text(out, "".join(trace.lines() for visit in visits for trace in visit.traces))
+    write_text(out, "".join(trace.sealed() for visit in visits for trace in visit.traces))
     if not quiet:
         note(f"Trace: {out}. See it again with: polyclinic replay {out}")
 

@@ -204,7 +204,7 @@ class PlayedVisits:
         """
         if not sitting.is_over or sitting.visit is None:
             raise NotNow("the visit is not over; its trace holds what is so")
-        return sitting.visit.trace.lines()
+        return sitting.visit.trace.sealed()
 
     async def _seen_by(self, doctor: str, sitting: Sitting) -> PlayScore:
         """Returns what another doctor's visit to the same patient is worth."""
