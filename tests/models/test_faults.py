@@ -104,6 +104,60 @@ async def test_nobody_listens(opened):
             assert caught.value.attempts == 2
 
 
+async def test_a_server_that_begins_anew_is_waited_for(opened):
+    said, told = [], asyncio.Event()
+
+    def report(line):
+        said.append(line)
+        told.set()
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        waits = opened(
+            f"http://127.0.0.1:{port}/v1", attempts=2, pause=0.01, patience=0.05, wait_for_server=30, report=report
+        )
+        async with waits as model:
+            asked = asyncio.ensure_future(model.ask("hello"))
+            await asyncio.wait_for(told.wait(), 20)
+            await asyncio.sleep(0.2)
+            taken.close()
+            async with Endpoint(port=port) as endpoint:
+                reply = await asyncio.wait_for(asked, 20)
+                assert reply.attempts > 3  # more than it has attempts, and longer than it has patience
+                assert endpoint.requests == 1
+    assert [line.split("/v1: ")[-1].split(": ")[-1].split(" (")[0] for line in said] == [
+        "cannot be reached",
+        "answers again",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["502", "503"])
+async def test_what_stands_before_a_server_that_begins_anew_is_waited_for_too(kind, opened):
+    plan = [kind] * 5 + [None]
+    async with Endpoint(plan=plan) as endpoint, opened(endpoint.url, attempts=2, wait_for_server=30) as model:
+        assert (await model.ask("hello")).attempts == 6
+
+
+async def test_a_server_is_waited_for_so_long_and_then_has_its_attempts(opened):
+    async with (
+        Endpoint(faults=1.0, kinds=["503"]) as endpoint,
+        opened(endpoint.url, attempts=2, pause=0.01, wait_for_server=0.1) as model,
+    ):
+        began = time.monotonic()
+        with pytest.raises(Broken, match="status 503"):
+            await model.ask("hello")
+        assert 0.1 <= time.monotonic() - began < 10
+        assert endpoint.requests > 3
+
+
+async def test_a_fault_that_is_no_absence_is_not_waited_for(opened):
+    async with Endpoint(faults=1.0, kinds=["500"]) as endpoint, opened(endpoint.url, wait_for_server=30) as model:
+        with pytest.raises(Broken, match="status 500"):
+            await model.ask("hello")
+        assert endpoint.requests == 6  # as many as it has attempts
+
+
 async def test_an_answer_beyond_all_bounds_is_cut_off(opened):
     async with Endpoint(plan=["huge", None]) as endpoint, opened(endpoint.url) as model:
         with pytest.raises(TooLarge, match="more than 4 MiB"):

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 
 OF_THIS_COMMAND = (
     "--api-key-env", "--concurrency", "--requests-per-minute", "--tokens-per-minute", "--max-tokens", "--max-cost",
-    "--price", "--timeout",
+    "--price", "--timeout", "--wait-for-server",
 )  # fmt: skip
 """Options that hold for one command alone, and not for what goes on with its work unless they are given again."""
 

@@ -15,7 +15,8 @@ from polyclinic.stores.address import read_address
 from polyclinic.terminal.screen import note
 
 _OF_THIS_COMMAND = frozenset(
-    ("api_key_env", "concurrency", "csv", "json", "max_cost", "max_tokens", "on", "out", "price", "store", "timeout")
+    "api_key_env concurrency csv json max_cost max_tokens on out price requests_per_minute store timeout "
+    "tokens_per_minute wait_for_server".split()
 )
 """Options that nothing of the results comes from."""
 

@@ -52,6 +52,7 @@ class Direct(Door):
         attempts: int = 6,
         patience: float = 600.0,
         pause: float = 0.5,
+        wait_for_server: float = 0.0,
         repairs: int = 1,
         price: Price | None = None,
         extra_body: dict[str, Any] | None = None,
@@ -64,7 +65,7 @@ class Direct(Door):
         limits = _limits(concurrency, len(urls))
         self.limit, self._pace = limits[0], pace
         self._model, self._key = model, ApiKey(api_key_env or "OPENAI_API_KEY")
-        self._attempts, self._patience, self._pause = attempts, patience, pause
+        self._attempts, self._patience, self._pause, self._absence = attempts, patience, pause, wait_for_server
         self.repairs, self._price = repairs, price
         report = report or _log.warning
         self._parameters = Parameters(model, name=self.name, report=report, always=extra_body)
@@ -77,6 +78,7 @@ class Direct(Door):
         if twice := next((one for one in self.addresses if self.addresses.count(one) > 1), None):
             raise BadInput(f"{twice} is given twice as an address of {self.name}; name each server once")
         self._rng = derive(seed, "pauses", model)
+        self._away, self._report = False, report
         self._balance = Balance(self.servers, model=model, name=self.name, rng=self._rng, report=report)
 
     async def __aenter__(self) -> Self:
@@ -171,7 +173,12 @@ class Direct(Door):
         """
         now = asyncio.get_running_loop().time
         patience = Patience(
-            attempts=self._attempts, seconds=self._patience, pause=self._pause, rng=self._rng, clock=now
+            attempts=self._attempts,
+            seconds=self._patience,
+            pause=self._pause,
+            absence=self._absence,
+            rng=self._rng,
+            clock=now,
         )
         tried: list[ModelServer] = []
         while True:
@@ -191,6 +198,7 @@ class Direct(Door):
             finally:
                 self._balance.leave(server, result, now() - began)
             if result is not None and not isinstance(result, Fault):
+                self._is_there()
                 return result, patience.made, server
             if server.stopped is not None:
                 if self._balance.stopped is not None:
@@ -204,7 +212,18 @@ class Direct(Door):
                     raise self._named(server, result, patience.made) from None
                 if not self._balance.goes_elsewhere(tried):
                     tried.clear()
+                    self._waits_for(server, result)
                     await asyncio.sleep(wait)
+
+    def _waits_for(self, server: ModelServer, fault: Fault) -> None:
+        if fault.away and self._absence and not self._away:
+            self._away = True
+            self._report(f"{self.name} at {server.told(fault)}; waited for, up to {self._absence:g} seconds")
+
+    def _is_there(self) -> None:
+        if self._away:
+            self._away = False
+            self._report(f"{self.name}: answers again")
 
     def _named(self, server: ModelServer, fault: Fault, attempts: int) -> EndpointError | UserError:
         tries = f", {attempts} attempts" if attempts > 1 else ""

@@ -41,6 +41,8 @@ class DoorOptions(TypedDict, total=False):
         timeout: seconds that one request may take, 300 unless given (direct, inspect).
         attempts: requests for one answer, where the endpoint fails, 6 unless given (direct).
         patience: seconds for one answer, pauses included, before it is given up, 600 unless given (direct).
+        wait_for_server: seconds that a server is waited for that is away (nobody listens, or 502 or 503 comes), none
+            unless given; they count neither as attempts nor as patience (direct).
         pause: seconds before the second request at most, 0.5 unless given; doubled for each further one (direct).
         repairs: how often an answer that cannot be read is asked for again, once unless given.
         price: what tokens cost, for the sums (direct, inspect).
@@ -56,6 +58,7 @@ class DoorOptions(TypedDict, total=False):
     timeout: float
     attempts: int
     patience: float
+    wait_for_server: float
     pause: float
     repairs: int
     price: Price | None

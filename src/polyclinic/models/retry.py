@@ -16,6 +16,8 @@ from polyclinic.errors import EndpointError, UserError
 MOST_PAUSE = 60.0
 """Seconds; no pause of our own is longer."""
 
+_MOST_PAUSE_AWAY = 5.0  # seconds between looks whether a server is back: a refused connection costs next to nothing
+
 
 class Fault(msgspec.Struct, frozen=True):
     """What an endpoint did instead of answering: in one line, without keys.
@@ -23,12 +25,14 @@ class Fault(msgspec.Struct, frozen=True):
     Attributes:
         again: whether it may go better another time.
         after: seconds that the endpoint asks us to wait, None where it does not say.
+        away: whether it looks as if no server were there: nobody listens, or only what stands before it answers.
     """
 
     error: type[EndpointError] | type[UserError]
     problem: str
     again: bool = True
     after: float | None = None
+    away: bool = False
 
     def named(self, told: str, attempts: int) -> EndpointError | UserError:
         """Returns the error that it ends in, with what is told about it."""
@@ -43,6 +47,8 @@ class Patience:
         attempts: requests at most.
         seconds: from the first request to the last.
         pause: seconds before the second request, at most.
+        absence: seconds that a server is waited for that is away; these requests are none of the attempts, and their
+            time none of the seconds.
         rng: draws the pauses, so that clients that failed together do not come back together.
         made: requests so far.
     """
@@ -52,8 +58,11 @@ class Patience:
     pause: float
     rng: random.Random
     clock: Callable[[], float] = time.monotonic
+    absence: float = 0.0
     made: int = 0
+    _counted: int = field(default=0, init=False)
     _until: float = field(default=math.inf, init=False)
+    _away_since: float | None = field(default=None, init=False)
 
     def begin(self) -> None:
         """Takes note of a request that is sent; whoever waited for the first has lost none of its time."""
@@ -63,12 +72,26 @@ class Patience:
 
     def wait(self, fault: Fault) -> float | None:
         """Returns the seconds to wait before the next request; None where there is to be none."""
-        if not fault.again or self.made >= self.attempts:
+        if fault.again and fault.away and (pause := self._while_away()) is not None:
+            return pause
+        self._counted += 1
+        if not fault.again or self._counted >= self.attempts:
             return None
-        pause = self.rng.uniform(0.0, min(MOST_PAUSE, self.pause * 2.0 ** (self.made - 1)))
+        pause = self.rng.uniform(0.0, min(MOST_PAUSE, self.pause * 2.0 ** (self._counted - 1)))
         if fault.after is not None:
             pause += fault.after
         return pause if self.clock() + pause < self._until else None
+
+    def _while_away(self) -> float | None:
+        """Returns the seconds until it is looked again whether a server is back; None once it was waited for enough."""
+        now = self.clock()
+        self._away_since = now if self._away_since is None else self._away_since
+        left = self._away_since + self.absence - now
+        if left <= 0:
+            return None
+        pause = min(left, self.rng.uniform(0.5, 1.0) * min(_MOST_PAUSE_AWAY, self.pause * 2.0 ** min(self.made, 16)))
+        self._until += pause
+        return pause
 
 
 def retry_after(header: str | None, now: Callable[[], float] = time.time) -> float | None:

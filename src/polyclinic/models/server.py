@@ -183,7 +183,8 @@ class ModelServer:
         except TimeoutError:
             return Fault(TimedOut, f"no answer within {self._timeout:g} seconds")
         except aiohttp.ClientConnectorError as error:
-            return Fault(Unreachable, f"cannot be reached ({error.strerror or type(error.os_error).__name__})")
+            why = error.strerror or type(error.os_error).__name__
+            return Fault(Unreachable, f"cannot be reached ({why})", away=True)
         except aiohttp.ClientPayloadError:
             return Fault(Broken, "the connection broke in the middle of the answer")
         except (aiohttp.ClientError, OSError) as error:

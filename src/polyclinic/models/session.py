@@ -41,6 +41,7 @@ _LEAST = {
     "max_cost": 0,
     "temperature": 0,
     "timeout": 0.001,
+    "wait_for_server": 0,
     "pilot": 0,
 }
 
@@ -98,6 +99,8 @@ class ModelOptions(Address):
     """Stop when the models have cost so much."""
     timeout: float | None = None
     """Seconds that one call may take; 300 where left out."""
+    wait_for_server: float | None = None
+    """Seconds that the server of a direct/ model is waited for while it is away; 0 where left out."""
     price: str | None = None
     """What a million tokens cost, in and out, such as 0.15,0.60; a third price is that of tokens from the cache."""
     dry_run: bool = False
@@ -348,7 +351,8 @@ def _doors(
     limit = _limit(said.concurrency or options.concurrency, share)
     # A key is for the address that it was named with: that of the command line goes to no address of the file.
     key = Address().api_key_env if said.base_urls else options.api_key_env
-    otherwise = {} if options.timeout is None else {"timeout": options.timeout}
+    seconds = {"timeout": options.timeout, "wait_for_server": options.wait_for_server}
+    otherwise = {name: value for name, value in seconds.items() if value is not None}
     given = door_of(said, api_key_env=None if door == "inspect" else key, price=price, seed=seed, **otherwise)
     addresses = addresses_of(said, name, options.base_urls)
     given["pace"] = paces.of(

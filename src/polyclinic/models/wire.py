@@ -224,7 +224,9 @@ def fault(status: int, raw: bytes, *, after: float | None, model: str, key_env: 
     if status == 429:
         return Fault(RateLimited, told, again=code != "insufficient_quota", after=after)
     error: type[EndpointError] = TimedOut if status in {408, 504} else Broken if status >= 500 else Rejected
-    return Fault(error, told, again=status >= 500 or status in {408, 409, 425}, after=after)
+    # What stands before a server that begins anew says one of these two.
+    away = status in {502, 503}
+    return Fault(error, told, again=status >= 500 or status in {408, 409, 425}, after=after, away=away)
 
 
 PARAMETERS = ("temperature", "top_p", "max_tokens", "reasoning_effort", "seed", "response_format")

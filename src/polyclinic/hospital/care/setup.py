@@ -72,6 +72,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int | None = None  # in and out, over all workers; the run ends when one has used its share
     max_cost: float | None = None  # in the currency of the prices
     timeout: float | None = None  # seconds that one call may take; None for the door's own
+    wait_for_server: float | None = None  # seconds, while it is away; None for not at all
     dry_run: bool = False  # nobody is asked, and what a run is expected to cost ends it
     pilot: int = 0  # of a dry run: so many questions of each purpose are put
     price: Price | None = None  # what tokens cost
@@ -105,6 +106,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
             max_tokens=self.max_tokens,
             max_cost=self.max_cost,
             timeout=self.timeout,
+            wait_for_server=self.wait_for_server,
             dry_run=self.dry_run,
             pilot=self.pilot,
             price=None if self.price is None else str(self.price),
