@@ -5,6 +5,7 @@ import contextlib
 import functools
 import io
 import json
+import os
 import random
 import re
 import shutil
@@ -20,6 +21,9 @@ from polyclinic.cases.presentation import Question
 from polyclinic.cases.shipped import SHIPPED
 from polyclinic.cli import main
 from polyclinic.errors import PolyclinicError
+from polyclinic.knowledge.disease_names import kept_words
+from polyclinic.knowledge.disease_names.relation import reader as name_reader
+from polyclinic.knowledge.disease_names.vocabulary import flat
 from polyclinic.memory.reading import PassageRead, ReadingAbout, open_reading
 from polyclinic.memory.studying import Studied, StudyRecord
 from polyclinic.models.journal import Journal
@@ -27,6 +31,15 @@ from polyclinic.models.model_file import read_model_file
 from polyclinic.models.scripted import Scripted
 
 _QUESTIONS = 40
+_STUDY = """
+title = "One doctor"
+models = ["rules"]
+[[run]]
+name = "aie"
+command = "eval aie"
+cases = "shipped"
+limit = 2
+"""
 _SECONDS = re.compile(r"[\d.]+ s\b|\"(?:wall_)?seconds\": *[\d.e-]+")
 
 
@@ -69,9 +82,11 @@ def stores(seed: int, n: int) -> list[Tried]:
 
 
 @functools.cache
-def _read_once(_: str, whole: Path, copy: Path, read: Callable[[Path], tuple[int, str, str]]) -> str:
+def _read_once(_: str, whole: Path, copy: Path, read: Callable[[Path], tuple[int, str, str]]) -> tuple[str, str]:
     _copy(whole, copy)
-    return read(copy)[1]
+    code, out, err = read(copy)
+    assert code == 0, err
+    return out, err
 
 
 def _copy(whole: Path, copy: Path) -> None:
@@ -79,7 +94,7 @@ def _copy(whole: Path, copy: Path) -> None:
     shutil.copytree(whole, copy)
 
 
-def _outcome(read: Callable[[], tuple[int, str, str]], expected: str) -> str:
+def _outcome(read: Callable[[], tuple[int, str, str]], expected: tuple[str, str]) -> str:
     """Returns what is wrong with how a corrupted file was read, "" where nothing is."""
     try:
         code, out, err = read()
@@ -89,7 +104,7 @@ def _outcome(read: Callable[[], tuple[int, str, str]], expected: str) -> str:
         return f"{type(error).__name__}: {error}"[:200]
     if "Traceback" in err:
         return err[-200:]
-    if code == 0 and out != expected:
+    if code == 0 and out != expected[0] and err == expected[1]:
         return "another result, without a word"
     if code and len(err.strip().splitlines()) != 1:
         return f"not one line: {err[:200]!r}"
@@ -133,7 +148,21 @@ def _kept(folder: Path, *, runs: bool) -> list[Kept]:
     practice, played, books = _practised(folder), folder / "played", folder / "books"
     call("eval", "aie", "--cases", "shipped", "--limit", 3, "--doctor", "rules", "--out", played)
     _study(books)
+    trace, study, judged = _traced(folder / "trace"), _studied(folder / "study"), _judged(folder / "judged")
+    several = folder / "several"
+    if runs:
+        call("run", "--residents", 20, "--visits", 2, "--days", 1, "--replicas", 2, "--out", several, "--json")
+    call("evolve", *_files(folder), "--ablations", "no", "--replicas", 2, "--out", folder / "practices")
     kept: list[Kept] = [
+        ("trace, replayed", trace, lambda at: call("replay", at / "trace.jsonl")),
+        ("trace, scored", trace, lambda at: call("score", "aie", at / "trace.jsonl", "--cases", "shipped", "--json")),
+        ("verdicts", judged, lambda at: call("verdicts", "agreement", at / "verdicts.jsonl", "--strict", "--json")),
+        ("table of verdicts", judged, lambda at: call("verdicts", "agreement", at / "verdicts.csv", "--json")),
+        ("study, shown", study, lambda at: call("results", "show", at, "--json")),
+        ("study, taken up", study, _study_again),
+        ("runs of several seeds, compared", several, lambda at: call("results", "compare", at, several, "--json")),
+        ("practices of several seeds", folder / "practices", lambda at: call("results", "join", at, "--json")),
+        ("words of names", folder / "cache", _names_read),
         ("memory, shown", practice, lambda at: call("memory", "show", at, "--last", 1_000, "--json")),
         ("practice, taken up", practice, lambda at: call("evolve", "--resume", at, "--json")),
         ("what was read", books, _what_was_read),
@@ -146,7 +175,72 @@ def _kept(folder: Path, *, runs: bool) -> list[Kept]:
         ("journal", journal, _from_journal),
         ("corpus", corpus, lambda at: call(*found, at)),
     ]
+    _names_kept(folder / "cache")
     return kept if runs else [one for one in kept if not one[0].startswith("run")]
+
+
+def _traced(folder: Path) -> Path:
+    folder.mkdir()
+    call("consult", "--case", "shipped#p1-00001", "--doctor", "rules", "--out", folder / "trace.jsonl", "--json")
+    return folder
+
+
+def _studied(folder: Path) -> Path:
+    """Runs a small study; returns its folder, with the plan in it."""
+    folder.mkdir()
+    (folder / "plan.toml").write_text(_STUDY, encoding="utf-8")
+    _study_again(folder)
+    return folder
+
+
+def _study_again(folder: Path) -> tuple[int, str, str]:
+    return call("study", "run", folder / "plan.toml", "--out", folder / "out", "--json")
+
+
+def _judged(folder: Path) -> Path:
+    """Has two people judge a visit's rounds; returns where their verdicts are kept."""
+    folder.mkdir()
+    trace, sheet = folder.parent / "trace" / "trace.jsonl", folder.parent / "sheet.jsonl"
+    call("verdicts", "export", "rounds", trace, "--cases", "shipped", "--out", sheet)
+    rows = [json.loads(line) for line in sheet.read_text("utf-8").splitlines()]
+    asked = ("relevant", "consistent", "suggested", "examined")
+    said = [row | {"who": who} | dict.fromkeys(asked, "yes") for who in ("anna", "bea") for row in rows]
+    sheet.with_name("said.jsonl").write_text("".join(json.dumps(row) + "\n" for row in said), encoding="utf-8")
+    for name in ("verdicts.jsonl", "verdicts.csv"):
+        call("verdicts", "import", sheet.with_name("said.jsonl"), "--items", sheet, "--out", folder / name)
+    return folder
+
+
+@contextlib.contextmanager
+def _cached(folder: Path) -> Iterator[None]:
+    """While it lasts, what is kept for the next process is kept there."""
+    before = os.environ.get("XDG_CACHE_HOME")
+    os.environ["XDG_CACHE_HOME"] = str(folder)
+    kept_words._kept.cache_clear()
+    try:
+        yield
+    finally:
+        os.environ.pop("XDG_CACHE_HOME")
+        if before is not None:
+            os.environ["XDG_CACHE_HOME"] = before
+        kept_words._kept.cache_clear()
+
+
+def _names_kept(folder: Path) -> None:
+    with _cached(folder):
+        made = name_reader()
+        kept_words.keep(flat(made._words), made.learnt)
+
+
+def _names_read(folder: Path) -> tuple[int, str, str]:
+    # What is damaged is read anew from the files of the package.
+    with _cached(folder):
+        kept = kept_words._kept()
+    return int(kept is None), "" if kept is None else repr(kept), "damaged, and read anew"
+
+
+def _files(folder: Path) -> tuple[object, ...]:
+    return ("--train", folder / "train.jsonl", "--test", folder / "test.jsonl")
 
 
 def _practised(folder: Path) -> Path:
@@ -155,8 +249,7 @@ def _practised(folder: Path) -> Path:
     for name, n in (("train", 12), ("test", 4)):
         lines = (folder / "patients" / f"{name}.jsonl").read_text("utf-8").splitlines(keepends=True)
         (folder / f"{name}.jsonl").write_text("".join(lines[:n]), encoding="utf-8")
-    files = ("--train", folder / "train.jsonl", "--test", folder / "test.jsonl")
-    call("evolve", *files, "--ablations", "no", "--out", folder / "practice")
+    call("evolve", *_files(folder), "--ablations", "no", "--out", folder / "practice")
     return folder / "practice"
 
 

@@ -15,13 +15,13 @@ from polyclinic.errors import BadInput
 
 SUMS = "SHA256SUMS"
 
-_BYTES = 8
+SEAL_BYTES = 8
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
 def seal(value: bytes) -> bytes:
     """Returns what tells a document from one that was changed."""
-    return hashlib.blake2b(value, digest_size=_BYTES).digest()
+    return hashlib.blake2b(value, digest_size=SEAL_BYTES).digest()
 
 
 def row_seal(*row: object) -> int:

@@ -46,6 +46,25 @@ def test_a_table_and_json_lines_say_the_same(tmp_path):
     assert read_verdicts([sheet], form="rounds") == verdicts[:1]
 
 
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl"])
+def test_a_written_file_is_read_as_it_was_or_is_named(tmp_path, ending):
+    rows = [{**a_round(n, "anna"), "comment": "first\n\n then =1 "} for n in (1, 2, 3)]
+    verdicts = read_verdicts([lines(tmp_path / "all.jsonl", rows)])
+    written = tmp_path / f"written{ending}"
+    written.write_text(write_verdicts(verdicts, ending), "utf-8")
+    read = read_verdicts([written])
+    assert [one.answers for one in read] == [one.answers for one in verdicts]
+    whole = written.read_text("utf-8")
+    kept = whole.splitlines(keepends=True)
+    for text in (whole.replace("yes", "no", 1), whole.replace("anna", "anne", 1), "".join(kept[:-1])):
+        assert text != whole
+        written.write_text(text, "utf-8")
+        with pytest.raises(BadInput, match="not what was written: a row is missing or changed"):
+            read_verdicts([written])
+        bad = []
+        assert read_verdicts([written], bad=bad) == [] and len(bad) == 1
+
+
 def test_what_cannot_be_used_is_said_in_one_line(tmp_path):
     known = {"rounds": {("c1", "d", "1"): None}}
     for rows, problem in [

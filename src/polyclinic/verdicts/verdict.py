@@ -4,6 +4,9 @@ A row, or a line, has the form's name (`form`), the item's keys, `who`, and a fi
 shows beside (`shown`) and a `comment` may stand there too. A question without an answer was not answered; a row without
 any is one that nobody has come to, and is left out. In CSV commas, semicolons or tabs part the fields. Of two doctors
 who are compared, the one whose name comes first in the alphabet is the first, whatever the order in the file.
+
+A file that we write has a `sum` in each row, the same in all, by which a row that is missing or changed is found. Who
+changes it on purpose takes that field away.
 """
 
 from __future__ import annotations
@@ -19,10 +22,13 @@ import msgspec
 from polyclinic.errors import BadInput
 from polyclinic.files import json_lines, read_lines, read_records
 from polyclinic.frames import cell, cell_text
+from polyclinic.seals import seal
 from polyclinic.verdicts.forms import Answer, SheetForm, form_named, forms
 
-_BESIDE = ("form", "who", "comment")
+_SUM = "sum"
+_BESIDE = ("form", "who", "comment", _SUM)
 _NAMED = 6
+_MENDS = f"where that was done on purpose, take the field {_SUM!r} away"
 _LONGEST = 16 * 2**20
 
 TABLES = {".csv": ",", ".tsv": "\t"}
@@ -93,16 +99,20 @@ def read_verdicts(
 
     Raises:
         BadInput: a file cannot be read; a row has no form, no item or nobody who says it, a field or an answer that
-            the form does not know; it is on an item that is not known; or one person has two on one item.
+            the form does not know; it is on an item that is not known; one person has two on one item; or a file is
+            not as it was written.
     """
     verdicts: dict[tuple[str, Item, str], tuple[PersonsVerdict, Path, int]] = {}
     twice: set[tuple[str, Item, str]] = set()
     for path in map(Path, paths):
+        sealed: dict[str, list[PersonsVerdict]] = {}
         for line, row in rows_of(path, bad=bad):
             try:
                 verdict = _verdict(row, form, key or {})
                 if verdict is None:
                     continue
+                if told_sum := _text(row.get(_SUM)):
+                    sealed.setdefault(told_sum, []).append(verdict)
                 _check_known(verdict, known)
                 whose = (verdict.form, verdict.item, verdict.who)
                 if whose in verdicts:
@@ -115,6 +125,12 @@ def read_verdicts(
                 bad.append(told)
                 continue
             verdicts[whose] = (verdict, path, line)
+        if any(_sum(rows) != told_sum for told_sum, rows in sealed.items()):
+            damaged = BadInput(f"not what was written: a row is missing or changed; {_MENDS}", path=path)
+            if bad is None:
+                raise damaged
+            bad.append(damaged)
+            verdicts = {whose: said for whose, said in verdicts.items() if said[1] != path}
     return [verdict for whose, (verdict, _, _) in verdicts.items() if whose not in twice]
 
 
@@ -124,9 +140,23 @@ def _already(verdict: PersonsVerdict, before: tuple[Path, int], path: Path) -> s
     return f"{verdict.who}'s verdict on {_told(verdict)} stands in {where} already; leave one of them"
 
 
+def _sum(verdicts: Sequence[PersonsVerdict]) -> str:
+    # Of what they say, and not of how it is written: a table keeps no blank lines, and knows no numbers.
+    verdicts = [one for one in verdicts if one.answers]
+    said = [
+        (one.form, one.item, one.who.strip(), {name: _text(answer) for name, answer in sorted(one.answers.items())})
+        for one in verdicts
+    ]
+    comments = [" ".join(one.comment.split()) for one in verdicts]
+    # With a letter before it a spreadsheet takes it for no number.
+    return f"v{seal(repr((said, comments)).encode()).hex()}"
+
+
 def write_verdicts(verdicts: Iterable[PersonsVerdict], ending: str) -> str:
     """Returns verdicts as the text of a file with that ending, `.csv`, `.tsv` or another for JSON lines."""
-    rows = [verdict.row() for verdict in verdicts]
+    verdicts = list(verdicts)
+    beside = {_SUM: _sum(verdicts)}
+    rows = [verdict.row() | beside for verdict in verdicts]
     return table_text(rows, ending) if ending in TABLES else json_lines(rows)
 
 

@@ -167,8 +167,14 @@ def test_words_that_were_kept_are_read_only_where_they_are_whole_and_of_these_fi
     with monkeypatch.context() as changed:
         changed.setattr(kept_words, "of_parts", lambda *names: "another")
         assert kept() is None
-    file.write_bytes(file.read_bytes()[:-9])
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-9])
     assert kept() is None
+    assert whole.count(b"influenza") > 0
+    file.write_bytes(whole.replace(b"influenza", b"influenzb", 1))
+    assert kept() is None
+    file.write_bytes(whole)
+    assert kept() is not None
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     kept_words.keep(flat(words), reader().learnt)  # nothing can be written there, and nothing is

@@ -1,8 +1,8 @@
 """The words of names and what was learnt from them, kept in the user's cache folder for the next process.
 
 To read them anew takes about a second, which every command with a patient would wait. They are kept under a fingerprint
-of the files and the code that they come from: what was changed since is read anew. So is what cannot be read, and where
-nothing can be written, nothing is kept.
+of the files and the code that they come from: what was changed since is read anew. So is what is not as it was
+written, and where nothing can be written, nothing is kept.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from polyclinic.errors import BadInput
 from polyclinic.files import whole
 from polyclinic.fingerprints import of_parts
 from polyclinic.knowledge.disease_names.vocabulary import KeptVocabulary, NameVocabulary, NameWord, unfolded
+from polyclinic.seals import SEAL_BYTES, seal
 from polyclinic.user_folders import cache_folder
 
 _MADE_OF = ("knowledge/disease_names", "language/language.py", "yaml_files.py")
@@ -57,13 +58,17 @@ def keep(words: KeptVocabulary, learnt: LearntNames) -> None:
     with contextlib.suppress(BadInput, OSError, RuntimeError):
         _place().parent.mkdir(parents=True, exist_ok=True)
         with whole(_place()) as temporary:
-            temporary.write_bytes(msgspec.msgpack.encode(_KeptNames(words, learnt)))
+            raw = msgspec.msgpack.encode(_KeptNames(words, learnt))
+            temporary.write_bytes(seal(raw) + raw)
 
 
 @functools.cache
 def _kept() -> _KeptNames | None:
     try:
-        return msgspec.msgpack.decode(_place().read_bytes(), type=_KeptNames)
+        kept = _place().read_bytes()
+        told, raw = kept[:SEAL_BYTES], kept[SEAL_BYTES:]
+        # A word that says something else would grade and withhold otherwise, and nobody would know.
+        return msgspec.msgpack.decode(raw, type=_KeptNames) if told == seal(raw) else None
     except (OSError, RuntimeError, msgspec.DecodeError):  # a user without a home is a RuntimeError
         return None
 
