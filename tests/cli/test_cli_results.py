@@ -137,6 +137,30 @@ async def test_a_call_may_take_so_long_on_every_command_that_asks_models():
         (("eval", "aie", "--cases", "shipped", "--doctor", "rules", "--layout", "polyclinik"), "mean polyclinic?"),
         (("cases", "generate", "--diseases", "influenzza", "--out", "x", "--n", "1"), "(did you mean influenza"),
         (("results", "export", ".", "--to", "latx"), "did you mean latex?"),
+        (("eval", "medqa", "--questions", "shiped", "--model", "made-up"), "did you mean shipped?"),
+        (("eval", "medqa", "--questions", "shipped", "--model", "made_up"), "did you mean made-up?"),
+        (("eval", "medqa", "--questions", "shipped", "--model", "scripted:s.json"), "did you mean scripted/s.json?"),
+        (("eval", "medqa", "--questions", "shipped", "--model", "made-up", "--protocol", "papr"), "mean paper?"),
+        (
+            ("eval", "medqa", "--questions", "shipped", "--model", "made-up", "--set", "temprature=1"),
+            "mean temperature",
+        ),
+        (
+            ("eval", "medqa", "--questions", "shipped", "--model", "made-up", "--baseline", "zeroshot"),
+            "mean zero_shot?",
+        ),
+        (("eval", "aie", "--cases", "shipped", "--doctor", "direkt/a"), "did you mean direct/a?"),
+        (("eval", "aie", "--cases", "shipped", "--doctor", "rules", "--patient", "sap:local"), "mean saps:local?"),
+        (
+            ("eval", "aie", "--cases", "shipped", "--doctor", "rules", "made-up", "--judge", "opnai/x"),
+            "did you mean openai/x?",
+        ),
+        (("eval", "mvme", "--cases", "shipped", "--doctor", "rules", "--judge", "rulse"), "did you mean rules?"),
+        (("run", "--days", "1", "--event", "outage labratory 4 h"), "did you mean laboratory?"),
+        (("run", "--replicas", "auto", "--measure", "waiting.urgnt.mean"), "did you mean waiting.urgent.mean?"),
+        (("protocols", "show", "medagent"), "did you mean medagents?"),
+        (("corpus", "search", "knowlege", "fever"), "did you mean knowledge?"),
+        (("models", "install", "smollm"), "did you mean smollm2?"),
     ],
 )
 def test_the_name_that_is_meant_is_told(complaint, words, told):

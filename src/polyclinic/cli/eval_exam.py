@@ -33,7 +33,7 @@ from polyclinic.cli.options import (
 )
 from polyclinic.cli.parts import end_of_part
 from polyclinic.doors import offered
-from polyclinic.errors import PlayFailure, RunStopped, UserError
+from polyclinic.errors import BadInput, PlayFailure, RunStopped, UserError, meant
 from polyclinic.memory.options import FORGETFUL
 from polyclinic.methods.own import BrokenMethod
 from polyclinic.methods.table import METHODS, PRESETS, choose
@@ -103,7 +103,10 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
             note(f"{name} is ours; that an installed package offers one of this name too is passed over")
         each_once("model", model)
         if baseline is not None and baseline not in {one.name for one in chosen}:
-            raise UserError(f"--baseline {baseline!r} is none of the methods: {', '.join(one.name for one in chosen)}")
+            names = [one.name for one in chosen]
+            raise UserError(
+                f"--baseline {baseline!r} is none of the methods{meant(baseline, names)}: {', '.join(names)}"
+            )
         check_looks_up(chosen, library.corpus)
         chosen = remembering(chosen, memory)
         chosen = as_published(chosen, rules, dataset=dataset, temperature=run.models.temperature)
@@ -188,6 +191,8 @@ def read_questions(
     if str(options.questions) == SHIPPED:
         kind: ExampleKind = "decision" if dataset == "pubmedqa" else "choice"
         return as_questions(shipped_examples("en", kind))[: getattr(options, "sample", None)]
+    if not options.questions.exists() and (near := meant(str(options.questions), [SHIPPED])):
+        raise BadInput(f"no such file{near}", path=options.questions)
     questions = read_exam(
         options.questions,
         layout=None if dataset == "exam" else dataset,

@@ -20,7 +20,7 @@ from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.cli.personas import TEMPLATES, with_personas
 from polyclinic.cli.pictures import pictures_of
 from polyclinic.cli.stopping import is_stopped
-from polyclinic.errors import UserError
+from polyclinic.errors import UserError, meant
 from polyclinic.events import Order
 from polyclinic.judges.director import ModelJudge
 from polyclinic.judges.director_by_rules import RulesJudge
@@ -205,4 +205,6 @@ def _lacks(case: Case) -> str:
 
 def _check(judge: str) -> None:
     if judge != "rules" and model_of(judge) is None:
-        raise UserError(f"no judge {judge!r}; allowed: rules, or a model: local, direct/NAME, openai/NAME")
+        raise UserError(
+            f"no judge {judge!r}{meant(judge, ['rules'])}; allowed: rules, or a model: local, direct/NAME, openai/NAME"
+        )

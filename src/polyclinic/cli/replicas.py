@@ -11,7 +11,7 @@ from rich.console import Console
 
 from polyclinic.cli import options
 from polyclinic.cluster.opening import check_site
-from polyclinic.errors import UserError
+from polyclinic.errors import UserError, meant
 from polyclinic.hospital.plan.plan import Job
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.statistics.replications import LOOK_AHEAD, Precision, mean_of_runs, precision
@@ -48,7 +48,7 @@ def _check_number(_: object, value: str) -> None:
 def _check_measures(_: object, value: Sequence[str] | None) -> None:
     for name in value or ():
         if name not in MEASURES:
-            raise ValueError(", ".join(MEASURES))
+            raise ValueError(f"{', '.join(MEASURES)}{meant(name, MEASURES)}")
 
 
 @Parameter(name="*", group=Group("Replications", sort_key=6))

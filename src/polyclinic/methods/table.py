@@ -207,11 +207,12 @@ def choose(
             raise UserError(f"setting {text!r}; needs KEY=VALUE, such as max_rounds=2")
         # A method of a file has a short name, where no other has it.
         short = [name for name in methods if where in (name, name.rpartition(":")[2])]
-        meant = [where] if where in methods else short[:1] if len(short) == 1 else [] if dot else [*methods]
-        takes = [name for name in meant if own in settable(methods[name])]
+        takers = [where] if where in methods else short[:1] if len(short) == 1 else [] if dot else [*methods]
+        takes = [name for name in takers if own in settable(methods[name])]
         if not takes:
             allowed = "; ".join(f"{name}: {', '.join(settable(one)) or 'none'}" for name, one in methods.items())
-            raise UserError(f"setting {key!r} belongs to none of the methods; there are: {allowed}")
+            near = meant(own, [setting for one in methods.values() for setting in settable(one)])
+            raise UserError(f"setting {key!r} belongs to none of the methods{near}; there are: {allowed}")
         for name in takes:
             settings[name][own] = _value(f"{name}.{own}", settable(methods[name])[own], value)
             named_by_user.setdefault(name, []).append(own)

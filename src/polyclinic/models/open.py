@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
-from polyclinic.errors import UnknownModel
+from polyclinic.errors import UnknownModel, meant
 from polyclinic.models.door import Door
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import Price
@@ -126,7 +126,14 @@ def open_model(
 
         return MadeUp(**_among(options, "seed"))
     doors = ", ".join(f"{pattern} ({what})" for pattern, what in DOORS.items())
-    raise UnknownModel(f"no model {name!r}; there are: {doors}")
+    raise UnknownModel(f"no model {name!r}{meant_model(name)}; there are: {doors}")
+
+
+def meant_model(name: str) -> str:
+    """Returns which name may be meant: a door's is misspelt, or another sign than "/" stands behind it."""
+    rest = next((name.partition(sign)[2] for sign in ("/", ":") if sign in name), "")
+    named = [pattern.partition("/")[0] for pattern in (*DOORS, *sorted(_PROVIDERS))]
+    return meant(name, [f"{door}/{rest}" if rest else door for door in dict.fromkeys(named)])
 
 
 def _among(options: DoorOptions, *names: str) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from polyclinic.memory.remembering import Remembering
 from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
+from polyclinic.models.open import meant_model
 from polyclinic.models.opened import OpenModels
 from polyclinic.models.shared import SharedAnswers
 from polyclinic.models.tally import CallTally
@@ -336,9 +337,8 @@ def _is_script(player: object) -> bool:
 def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
     """Returns what makes the minds of a role; a model's name is unknown where the model was not opened."""
     if not isinstance(player, str):
-        if _is_script(player):
-            return lambda *_: ScriptedMind(player)
-        return _own(maker_of(player, f"the {role}'s mind"), name_of(player))
+        own = maker_of(player, f"the {role}'s mind") if not _is_script(player) else None
+        return (lambda *_: ScriptedMind(player)) if own is None else _own(own, name_of(player))
     kind, _, rest = player.partition(":")
     saps = _SAPS.get(kind) if role is Role.PATIENT else None
     if model_of(player) in models and (saps is not None or kind not in _SAPS):
@@ -373,9 +373,9 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
     }
     names |= dict.fromkeys(("saps:MODEL", "saps-parallel:MODEL"), role is Role.PATIENT)
     fit, offered = [name for name, plays in names.items() if plays], doors.offered("minds")
-    allowed, own = ", ".join(fit), ", ".join(("FILE.py:NAME", *offered))
-    near = meant(player, [*fit, *offered])
-    allowed += f", or a model: {_MODELS}; or one of your own: {own}"
+    named = [one.partition(":")[0] + (f":{rest}" if ":" in one else "") for one in fit] if rest else fit
+    near = meant(player, [*named, *offered]) or meant_model(player)
+    allowed = f"{', '.join(fit)}, or a model: {_MODELS}; or one of your own: {', '.join(('FILE.py:NAME', *offered))}"
     raise UnknownMind(f"no mind {player!r} can play the {role}{near}; allowed: {allowed}")
 
 

@@ -61,7 +61,9 @@ def named_protocol(name: str) -> PaperProtocol[Any]:
     if name in PAPERS:
         return read_protocol(PAPERS[name])
     if not name.endswith(_ENDINGS):
-        raise UserError(f"no protocol {name!r}; there are: {', '.join(PAPERS)}, or a file: FILE.yaml")
+        raise UserError(
+            f"no protocol {name!r}{meant(name, PAPERS)}; there are: {', '.join(PAPERS)}, or a file: FILE.yaml"
+        )
     of = read_yaml(Path(name), _ProtocolName).name
     if of not in PAPERS:
         raise UserError(f"{name}: name {of!r}; a protocol has the name of the paper whose settings it says: {_known()}")
@@ -186,7 +188,8 @@ def follow(kind: type[S], given: str = "ours") -> FollowedProtocol[S]:
     if given in ("ours", "paper"):
         return FollowedProtocol(read_protocol(kind), "paper" if given == "paper" else "ours", given)
     if not given.endswith(_ENDINGS):
-        raise UserError(f"--protocol {given!r}; allowed: ours, paper, or a protocol's file: FILE.yaml")
+        near = meant(given, ("ours", "paper"))
+        raise UserError(f"--protocol {given!r}{near}; allowed: ours, paper, or a protocol's file: FILE.yaml")
     named = read_yaml(Path(given), _ProtocolName).name
     if named != kind.paper:
         raise UserError(f"--protocol {given}: it is a protocol of {named!r}; this needs one whose name is {kind.paper}")

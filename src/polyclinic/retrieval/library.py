@@ -52,7 +52,7 @@ class Library:
         """
         place = self.place(name)
         if not (place / FILE).is_file():
-            near, there = meant(name, self.names()), ", ".join(self.names()) or "none yet"
+            near, there = meant(name, [*self.names(), "knowledge"]), ", ".join(self.names()) or "none yet"
             file = "knowledge" if name == "knowledge" else "FILE"
             told = f"make it with: polyclinic corpus add {name} {file}"
             raise UserError(f"no corpus {name!r}{near} in {self.folder}; there are: {there}; {told}")

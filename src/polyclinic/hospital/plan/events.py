@@ -16,7 +16,7 @@ from enum import StrEnum
 
 import msgspec
 
-from polyclinic.errors import BadInput
+from polyclinic.errors import BadInput, meant
 from polyclinic.hospital.plan.file_words import read_seconds
 from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.record.happenings import DAY, HOUR
@@ -132,7 +132,7 @@ def _outage(said: str, words: str, begin: int | None, hospital: Hospital) -> Inc
     worked = sorted({member.area for member in hospital.staff.values()})
     if area not in worked:
         problem = "nobody works there" if area in hospital.areas else "no such area"
-        raise BadInput(f"event {said!r}: {problem}: {area!r}; there are {', '.join(worked)}")
+        raise BadInput(f"event {said!r}: {problem}: {area!r}{meant(area, worked)}; there are {', '.join(worked)}")
     if not lasts:
         raise BadInput(f"event {said!r}: for how long? Write 'outage {area} 4 h'")
     begin = _begins(begin)
