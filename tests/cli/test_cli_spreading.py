@@ -6,6 +6,7 @@ import json
 import shutil
 import tarfile
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 
 import pytest
 
@@ -171,3 +172,68 @@ def test_what_comes_from_a_worker_stays_in_its_folder(tmp_path):
     with pytest.raises(tarfile.OutsideDestinationError):
         _unpack(packed.getvalue(), tmp_path / "run")
     assert not (tmp_path.parent / "outside").exists()
+
+
+@pytest.mark.parametrize("given", [["--store", "URL"], ["--store=URL"]])
+def test_the_password_of_a_store_stands_in_no_word_of_a_worker(given):
+    words = [word.replace("URL", "postgresql://ann:s3cr3t@h/d?schema=ours") for word in given]
+    site = SimpleNamespace(ships=False)
+    job = spreading._job("part 1 of 2", site, ["eval", "medqa", *words], ["--share", "1/2"], answers="j", tails="j")
+    assert "s3cr3t" not in repr(job.words)
+    assert "postgresql://ann@h/d?schema=ours" in repr(job.words)
+    assert job.environment["PGPASSWORD"] == "s3cr3t"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("study", ["ablation", "errors", "tor"])
+def test_a_study_in_parts_is_the_same_and_asks_as_often(study, run, tmp_path):
+    with EndpointProcess(seed=1) as endpoint:
+        at = ["--base-url", endpoint.url, "--json"]
+        words = {
+            "ablation": ["study", "ablation", "--questions", "shipped", "--model", "direct/x"],
+            "errors": [
+                "study",
+                "errors",
+                "--questions",
+                "shipped",
+                "--run",
+                str(tmp_path / "run"),
+                "--judge",
+                "direct/x",
+            ],
+            "tor": ["study", "tor", "--cases", "inpatients", "--limit", "2", "--model", "made-up"],
+        }[study] + at
+        if study == "errors":
+            run("eval", "medqa", "--questions", "shipped", "--model", "made-up", "--out", tmp_path / "run")
+        came = []
+        for more in ([], ["--on", "processes:2", "--journal", str(tmp_path / "j.sqlite")]):
+            before = endpoint.counters()["requests"]
+            came.append((json.loads(run(*words, *more).stdout), endpoint.counters()["requests"] - before))
+        assert came[0][1] == came[1][1] >= (0 if study == "tor" else 2)
+        assert _timeless(came[0][0]) == _timeless(came[1][0])
+
+
+def _timeless(document):
+    if isinstance(document, dict):
+        return {key: _timeless(one) for key, one in document.items() if "second" not in key}
+    return [_timeless(one) for one in document] if isinstance(document, list) else document
+
+
+@pytest.mark.slow
+def test_a_plan_in_parts_is_the_same_table_and_asks_as_often(run, tmp_path):
+    (tmp_path / "plan.toml").write_text(
+        'title = "two"\nseeds = [0, 1]\n[options]\nmethod = ["zero_shot", "chain_of_thought"]\n'
+        '[[run]]\nname = "exam"\ncommand = "eval medqa"\nquestions = "shipped"\n'
+    )
+    with EndpointProcess(seed=1) as endpoint:
+        plan = ["study", "run", str(tmp_path / "plan.toml"), "--model", "direct/x", "--model", "direct/y"]
+        plan += ["--base-url", endpoint.url]
+        came = []
+        for name, more in {"whole": [], "parts": ["--on", "processes:2"]}.items():
+            before = endpoint.counters()["requests"]
+            run(*plan, "--out", tmp_path / name, *more)
+            came.append((rows(tmp_path / name), endpoint.counters()["requests"] - before))
+        assert came[0] == came[1]
+        assert came[0][1] == len(came[0][0])  # each of two models, methods and seeds, each question once
+        run(*plan, "--out", tmp_path / "parts", "--on", "processes:2")
+        assert endpoint.counters()["requests"] == came[0][1] * 2

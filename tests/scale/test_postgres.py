@@ -26,29 +26,6 @@ pytestmark = pytest.mark.skipif(postgres_programs() is None, reason="no PostgreS
 _COMMAND = [sys.executable, "-m", "polyclinic"]
 
 
-@pytest.fixture(scope="session")
-def server():
-    with PostgresProcess() as server:
-        yield server
-
-
-@pytest.fixture
-def base(server):
-    """A database of the test's own."""
-    name = f"t{time.monotonic_ns()}"
-    with psycopg.connect(server.url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return server.url_with(PASSWORD, database=name)
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def kept(request, tmp_path):
-    """The options that keep answers in the one or the other."""
-    if request.param == "sqlite":
-        return ["--journal", tmp_path / "journal"]
-    return ["--store", request.getfixturevalue("base")]
-
-
 def rows(folder):
     return [{**json.loads(line), "seconds": 0} for line in (folder / "items.jsonl").read_text().splitlines()]
 

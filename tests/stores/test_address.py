@@ -51,3 +51,18 @@ def test_no_password_gets_into_results_or_errors():
     assert command_words(["eval", "--store", url, f"--store={url}"]) == ["eval", "--store", clean, f"--store={clean}"]
     assert without_secrets({"store": url}) == {"store": clean}
     assert without_passwords(f'Unknown option: "{url}"') == 'Unknown option: "postgresql://u:***@h/d?schema=s"'
+
+
+def test_the_password_of_an_address_is_found_wherever_it_stands():
+    assert read_address("postgresql://ann:a%40b@h/d").password == "a@b"
+    assert read_address("postgresql://ann@h/d?password=a%40b&sslmode=require").password == "a@b"
+    assert read_address("postgresql://ann@h/d").password == ""
+
+
+def test_a_message_has_no_password_in_whatever_form_it_came():
+    for text in (
+        "postgresql:/ann:WRONG@h/d: no such folder",
+        "no folder host=h password=WRONG dbname=d",
+        "password = 'WR ONG'",
+    ):
+        assert "WRONG" not in without_passwords(text) and "ONG'" not in without_passwords(text)

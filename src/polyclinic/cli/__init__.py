@@ -103,6 +103,10 @@ def _prepare_output() -> None:
 
 def _run(words: Sequence[str], help_on: Screen) -> object:
     """Runs the command; of a dry run what is expected is shown, and nothing of what was made up."""
+    if any("postgres" in word for word in words):
+        from polyclinic.cli.storing import with_fetched  # noqa: PLC0415 - for those who share a store
+
+        words = with_fetched(words)
     if "--dry-run" not in words:
         if is_given("--on"):
             from polyclinic.cli.spreading import in_parts  # noqa: PLC0415 - for those who want it alone
@@ -126,7 +130,7 @@ def _say_no_more() -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    if "postgres" in message:
+    if "postgres" in message or "password" in message:
         from polyclinic.stores.address import without_passwords  # noqa: PLC0415 - for those who share a store
 
         message = without_passwords(message)

@@ -15,6 +15,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cli import options
 from polyclinic.cli.one_case import case_named
 from polyclinic.cli.show import show_line
+from polyclinic.cli.storing import keep_outcome
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.events import Role
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -54,7 +55,7 @@ async def ask(
     seed: options.Seed = 0,
     json: options.Json = False,
     models: options.Models = options.MODELS,
-    journal: options.Journal = None,
+    kept: options.KeptOptions = options.NOWHERE,
 ) -> None:
     """Prints each answer as it comes; the patient remembers what was asked before."""
     if patient is not None and examiner is not None:
@@ -75,7 +76,7 @@ async def ask(
     )
     questions = conversation.typed() if typed else _each(question)
     failed: PlayFailure | None = None
-    async with open_minds(["rules"], cast, models, knowledge=knowledge, seed=seed, journal=journal) as opened:
+    async with open_minds(["rules"], cast, models, knowledge=knowledge, seed=seed, journal=kept.answers) as opened:
         minds = opened.minds["rules"]
         try:
             if examiner is None:
@@ -84,6 +85,7 @@ async def ask(
                 await conversation.with_examiner(minds, questions)
         except PlayFailure as failure:
             failed = failure
+    keep_outcome(kept, conversation.documents, models=models, ledger=opened.session.ledger, seed=seed, stopped=failed)
     if json:
         print_json(conversation.documents)
     else:

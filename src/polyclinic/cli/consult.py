@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +20,7 @@ from polyclinic.cli.one_case import cases_named, split_case
 from polyclinic.cli.pictures import pictures_of
 from polyclinic.cli.played import hold_in_turn, show_played
 from polyclinic.cli.show import show_end, show_event, show_visits
+from polyclinic.cli.storing import keep_outcome
 from polyclinic.cli.team import Stage
 from polyclinic.cli.trust import note_trust
 from polyclinic.errors import BudgetSpent, PlayFailure, UserError
@@ -63,7 +66,7 @@ async def consult(
     memory: options.Memory = FORGETFUL,
     pictures: options.Pictures = None,
     models: options.Models = options.MODELS,
-    journal: options.Journal = None,
+    kept: options.KeptOptions = options.NOWHERE,
     session: Annotated[
         Path | None,
         Parameter(
@@ -73,17 +76,13 @@ async def consult(
     ] = None,
 ) -> None:
     """Sees the patients, prints what happens, and writes the traces, also where the models have cost what they may."""
-    path, case_id = split_case(case)
-    one = case_id is not None
+    path, one = _case_file(case)
     if out is not None:
-        check_writable(out, unlike=path, nor=journal, begins=_TRACE)
+        check_writable(out, unlike=path, nor=kept.journal, begins=_TRACE)
     doctors = _doctors(doctor, team)
     cases = cases_named(case, layout, strict=strict)
     knowledge, screen = read_knowledge(), console()
-    played = HUMAN in (patient, *doctors)
-    if session is not None and not played:
-        raise UserError("--session keeps what a person types; play the doctor or the patient: --doctor human")
-    desk = Desk(session=session)
+    desk, played = _desk(session, [patient, *doctors])
     cast = Cast(patient=patient, examiner=examiner, director=team.director)
     opening = open_minds(
         doctors,
@@ -91,7 +90,7 @@ async def consult(
         models,
         knowledge=knowledge,
         seed=seed,
-        journal=journal,
+        journal=kept.answers,
         library=library,
         memory=memory,
         desk=desk,
@@ -136,15 +135,33 @@ async def consult(
         show_usage(console(sys.stderr), opened.session.ledger)
     if out is not None and visits:
         _write(out, visits, quiet=json)
+    documents = [{**visit.document(), **trust_fields(trust)} for visit in visits]
+    document = documents[0] if one and documents else documents
+    with _traces(visits) as traces:
+        ledger = opened.session.ledger
+        keep_outcome(kept, document, models=models, ledger=ledger, seed=seed, files=[traces], stopped=stopped)
     if json and visits:
-        documents = [{**visit.document(), **trust_fields(trust)} for visit in visits]
-        print_json(documents[0] if one else documents)
+        print_json(document)
     if isinstance(stopped, BudgetSpent) and len(cases) > 1:
-        again = "the same command goes on from there" if journal else "with --journal FILE a run can go on"
+        again = "the same command goes on from there" if kept.answers else "with --journal FILE a run can go on"
         raise BudgetSpent(f"{stopped}; {len(visits)} of {len(cases)} visits are done, and {again}")
     if stopped is not None:
         raise stopped
     _check_failures(visits, max_failures)
+
+
+def _case_file(case: str) -> tuple[Path, bool]:
+    """Returns the file, and whether one case of it is named."""
+    path, case_id = split_case(case)
+    return path, case_id is not None
+
+
+def _desk(session: Path | None, minds: Sequence[str]) -> tuple[Desk, bool]:
+    """Returns where a person plays, and whether one does; a `UserError` where nobody would type what is kept."""
+    played = HUMAN in minds
+    if session is not None and not played:
+        raise UserError("--session keeps what a person types; play the doctor or the patient: --doctor human")
+    return Desk(session=session), played
 
 
 def _doctors(doctor: str, team: options.TeamOptions) -> list[str]:
@@ -159,6 +176,15 @@ def _doctors(doctor: str, team: options.TeamOptions) -> list[str]:
 
 
 _TRACE = b'{"event":'
+
+
+@contextmanager
+def _traces(visits: Sequence[Visit | TeamVisit]) -> Iterator[Path]:
+    """Yields a file of all traces, which then goes away."""
+    with tempfile.TemporaryDirectory(prefix="polyclinic-") as scratch:
+        path = Path(scratch) / "traces.jsonl"
+        _write(path, visits, quiet=True)
+        yield path
 
 
 def _write(out: Path, visits: Sequence[Visit | TeamVisit], *, quiet: bool) -> None:

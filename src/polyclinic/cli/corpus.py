@@ -13,6 +13,7 @@ from rich.text import Text
 
 from polyclinic.cli import options
 from polyclinic.cli.options import Json, between
+from polyclinic.cli.storing import keep_outcome
 from polyclinic.errors import BadInput, PolyclinicError, UserError
 from polyclinic.retrieval.corpus import FILE, Corpus
 from polyclinic.retrieval.embedders import ENDPOINT, check_embedder
@@ -74,7 +75,7 @@ async def add(
     library: InLibrary = None,
     json: Json = False,
     models: options.Models = options.MODELS,
-    journal: options.Journal = None,
+    kept: options.KeptOptions = options.NOWHERE,
 ) -> None:
     """Adds passages, or those that changed; a file that was added before is replaced as a whole."""
     place = Library(library).place(name)
@@ -93,7 +94,7 @@ async def add(
     # Read before a folder is made: a file that cannot be used leaves no empty corpus behind.
     given = read_passage_files(files, layout=layout, fields=fields_of, known=known)
     with _gone_if_empty(None if there else place):
-        async with open_corpus(place, embedder=embedder, options=models, journal=journal) as corpus:
+        async with open_corpus(place, embedder=embedder, options=models, journal=kept.answers) as corpus:
             if rebuild:
                 corpus.rebuild()
             if embedder is not None:
@@ -107,8 +108,10 @@ async def add(
         more = f" and {len(skipped) - _NAMED} more" if len(skipped) > _NAMED else ""
         names = ", ".join(Path(path).name for path in skipped[:_NAMED])
         note(plain(f"{counted(len(skipped), 'file')} of the folder not read, being no passages: {names}{more}"))
+    document = {**now, **added._asdict(), "skipped": skipped}
+    keep_outcome(kept, document, models=models)
     if json:
-        print_json({**now, **added._asdict(), "skipped": skipped})
+        print_json(document)
         return
     gone = f", {added.gone} taken out that their file no longer holds" if added.gone else ""
     console().print(
@@ -167,17 +170,19 @@ async def search(
     library: InLibrary = None,
     json: Json = False,
     models: options.Models = options.MODELS,
-    journal: options.Journal = None,
+    kept: options.KeptOptions = options.NOWHERE,
 ) -> None:
     """Prints the passages that fit a query best."""
     if not query.strip():
         raise UserError("QUERY is empty; say what to look for")
-    async with open_corpus(Library(library).find(name), by=by, options=models, journal=journal) as corpus:
+    async with open_corpus(Library(library).find(name), by=by, options=models, journal=kept.answers) as corpus:
         if by != "bm25":
             await _embed(corpus, quiet=json)
         found = await corpus.search(query, k)
+    document = [{"id": p.id, "score": p.score, "title": p.title, "text": p.text} for p in found]
+    keep_outcome(kept, document, models=models)
     if json:
-        print_json([{"id": p.id, "score": p.score, "title": p.title, "text": p.text} for p in found])
+        print_json(document)
         return
     screen = console()
     if not found:

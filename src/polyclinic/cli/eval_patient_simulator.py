@@ -13,19 +13,7 @@ from polyclinic.benchmarks.patient_simulator.recorded import read_recorded, reco
 from polyclinic.benchmarks.patient_simulator.recorded_tables import recorded_output
 from polyclinic.benchmarks.patient_simulator.tables import simulator_output
 from polyclinic.cli.evaluation import finish, hold, open_players
-from polyclinic.cli.options import (
-    FILE,
-    MODELS,
-    CaseOptions,
-    Journal,
-    Json,
-    MaxFailures,
-    Models,
-    Out,
-    Patient,
-    RunOptions,
-    Seed,
-)
+from polyclinic.cli.options import FILE, RUN, CaseOptions, Patient, RunOptions
 from polyclinic.errors import BadInput, PlayFailure, UserError
 
 
@@ -42,15 +30,9 @@ async def patient_simulator(
         ),
     ] = None,
     patient: Patient = "rules",
-    seed: Seed = 0,
-    json: Json = False,
-    max_failures: MaxFailures = 5.0,
-    models: Models = MODELS,
-    journal: Journal = None,
-    out: Annotated[Out, Parameter(help="Write the summary, and of a labelled set Figure 3a, into this folder.")] = None,
+    run: RunOptions = RUN,
 ) -> None:
     """Puts labelled questions, or recorded turns, to the patient; prints how its states compare with those given."""
-    run = RunOptions(seed=seed, json=json, max_failures=max_failures, models=models, journal=journal, out=out)
     if cases is not None and recorded:
         raise UserError("--cases and --recorded were both given; labelled questions and recorded turns are put apart")
     if cases is not None:

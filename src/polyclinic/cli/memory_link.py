@@ -10,7 +10,8 @@ from cyclopts import Parameter
 from polyclinic.cli.options import DIR
 from polyclinic.errors import UserError
 from polyclinic.files import make_empty_folder
-from polyclinic.memory.memory import open_memory
+from polyclinic.memory.memory import has_memory, open_memory
+from polyclinic.memory.reading import has_read, open_reading
 from polyclinic.terminal.screen import note
 
 
@@ -21,14 +22,20 @@ def link(
     out: Annotated[Path, DIR, Parameter(help="The new folder.")],
 ) -> None:
     """Makes a folder that says where a memory is."""
-    from polyclinic.stores.memory import check_there, point  # noqa: PLC0415 - for those who share a store
+    from polyclinic.stores.memory import POINTER, point, pointers_there  # noqa: PLC0415 - for those who share a store
 
     store, sign, name = where.rpartition("#")
     if not sign or not name:
         raise UserError("a memory in a store is named postgresql://HOST/DATABASE#NAME; evolve --store says its name")
-    check_there(store, name)
+    pointers = pointers_there(store, name)
     make_empty_folder(out)
-    point(out, store, name)
-    with open_memory(out) as memory:
-        n = sum(len(one) for kind in (memory.records, memory.experience) for one in kind.values())
+    for pointer in pointers:
+        point(out, store, name if pointer == POINTER else f"{name}/read", pointer)
+    n = 0
+    if has_memory(out):
+        with open_memory(out) as memory:
+            n += sum(len(one) for kind in (memory.records, memory.experience) for one in kind.values())
+    if has_read(out):
+        with open_reading(out) as library:
+            n += len(library)
     note(f"{n:,} entries, which stay where they are: {out}. Next: polyclinic memory show {out}")

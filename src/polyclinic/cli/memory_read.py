@@ -6,17 +6,18 @@ import asyncio
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from polyclinic.cli.dry_run import scratch
-from polyclinic.cli.options import DIR, MODELS, POSITIVE, Json, Models, Seed
+from polyclinic.cli.options import DIR, MODELS, POSITIVE, Json, KeptOptions, MemoryStore, Models, Seed
+from polyclinic.cli.storing import keep_outcome, place_memory
 from polyclinic.errors import BudgetSpent, EndpointError, UserError
 from polyclinic.language.language import Language, language_of
 from polyclinic.memory.embedding import asked_for, check_memory_embedder, dimensions_of, memory_embedder
 from polyclinic.memory.memory import snapshot_of
-from polyclinic.memory.reading import PassageRead, ReadingAbout, ReadingLibrary, has_read, open_reading
+from polyclinic.memory.reading import PassageRead, ReadingAbout, ReadingLibrary, has_read, is_read_stored, open_reading
 from polyclinic.memory.studying import Studied, StudyRecord, study
 from polyclinic.models.model import Model
 from polyclinic.models.session import Session, open_session
@@ -25,6 +26,7 @@ from polyclinic.retrieval.corpus import Corpus
 from polyclinic.retrieval.embedders import Embedder
 from polyclinic.retrieval.library import find_corpus
 from polyclinic.retrieval.retriever import Passage
+from polyclinic.stores.memory import READING, address_of, is_begun, place_of
 from polyclinic.terminal.screen import console, note, plain, print_json, progress
 from polyclinic.terminal.tables import counted, table
 from polyclinic.terminal.usage import show_usage
@@ -61,6 +63,7 @@ async def read(
     seed: Seed = 0,
     json: Json = False,
     models: Models = MODELS,
+    store: MemoryStore = None,
 ) -> None:
     """Reads passages that were not read, keeps what was answered rightly, and prints what came of it."""
     for name in filter(None, (doctor, writer)):
@@ -70,13 +73,16 @@ async def read(
         raise UserError(f"{folder}: a memory as it was takes nothing new; name the folder without @")
     chosen = _passages(corpus, about, passages)
     language = language_of([passage.text for passage in chosen])
+    folder = scratch(folder)
+    place_memory(folder, store, [READING], dry_run=models.dry_run)
     made_by = embedder or _embedder_of(folder) or _EMBEDDERS[language]
     check_memory_embedder(made_by)
     asked = [doctor, writer or doctor, *asked_for(made_by)]
-    folder = scratch(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    run = f"read seed={seed} questions={questions}"
-    async with open_session(asked, models, journal=folder / _ANSWERS, run=run, seed=seed) as session:
+    stored = is_read_stored(folder)
+    journal = address_of(folder, READING) if stored else folder / _ANSWERS
+    run = f"read {f'{place_of(folder, READING).memory} ' if stored else ''}seed={seed} questions={questions}"
+    async with open_session(asked, models, journal=journal, run=run, seed=seed) as session:
         maker = memory_embedder(made_by, session)
         made_with = ReadingAbout(embedder=maker.name, dimensions=await dimensions_of(maker))
         with open_reading(folder, made_with) as library:
@@ -104,7 +110,10 @@ async def read(
                     raise BudgetSpent(f"{spent}; {again}") from None
                 except EndpointError as failure:
                     raise type(failure)(f"{failure.problem}; {again}", attempts=failure.attempts) from None
-            _show(library, new, folder, session, json=json)
+            document = _document(library, new)
+            kept = KeptOptions(store=address_of(folder, READING) if stored else None)
+            keep_outcome(kept, document, models=models, ledger=session.ledger, seed=seed)
+            _show(library, document, folder, session, json=json)
 
 
 def _passages(corpus: str, about: str | None, most: int | None) -> list[Passage]:
@@ -121,7 +130,7 @@ def _passages(corpus: str, about: str | None, most: int | None) -> list[Passage]
 
 
 def _embedder_of(folder: Path) -> str | None:
-    if not has_read(folder):
+    if not has_read(folder) or (is_read_stored(folder) and not is_begun(folder, READING)):
         return None
     with open_reading(folder) as library:
         return library.about.embedder
@@ -135,12 +144,13 @@ async def _with_vectors(studied: Studied, embedder: Embedder) -> PassageRead:
     return PassageRead(studied, await embedder.passages([("", record.query) for record in studied.records]))
 
 
-def _show(library: ReadingLibrary, new: list[Passage], folder: Path, session: Session, *, json: bool) -> None:
+def _document(library: ReadingLibrary, new: list[Passage]) -> dict[str, Any]:
+    """Returns what came of it, in numbers."""
     every = library.passages.values()
     refused = sum((Counter(one.refused) for one in every), Counter[str]())
     # What came of a passage is kept without its records, which stand in the library.
     wrong = sum(one.wrong for one in every)
-    document = {
+    return {
         "passages": len(library.passages),
         "new": len(new),
         "questions": len(library) + wrong + refused.total(),
@@ -148,12 +158,15 @@ def _show(library: ReadingLibrary, new: list[Passage], folder: Path, session: Se
         "wrong": wrong,
         "records": len(library),
     }
+
+
+def _show(library: ReadingLibrary, came: dict[str, Any], folder: Path, session: Session, *, json: bool) -> None:
     if json:
-        print_json({**document, "folder": str(folder)})
+        print_json({**came, "folder": str(folder)})
         return
-    rows = [("answered rightly, kept", f"{len(library):,}"), ("answered wrongly", f"{wrong:,}")]
-    rows += [(f"refused: {why}", f"{n:,}") for why, n in sorted(refused.items())]
-    title = f"{counted(len(library.passages), 'passage')} read, {len(new):,} of them now"
+    rows = [("answered rightly, kept", f"{len(library):,}"), ("answered wrongly", f"{came['wrong']:,}")]
+    rows += [(f"refused: {why}", f"{n:,}") for why, n in came["refused"].items()]
+    title = f"{counted(len(library.passages), 'passage')} read, {came['new']:,} of them now"
     console().print(table(title, ("questions", "number"), rows))
     for record in library.records[-1:]:
         console().print(plain(_line(record)), soft_wrap=True)

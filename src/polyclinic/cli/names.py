@@ -12,6 +12,7 @@ from rich.console import Console
 
 from polyclinic.cli import options
 from polyclinic.cli.evaluation import judge_of, within_budget
+from polyclinic.cli.storing import keep_outcome
 from polyclinic.errors import PlayFailure
 from polyclinic.judges.judging import failures
 from polyclinic.metrics.name_pairs import (
@@ -22,6 +23,7 @@ from polyclinic.metrics.name_pairs import (
     compare_by_rules,
     read_name_pairs,
 )
+from polyclinic.models.ledger import Ledger
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.terminal.screen import console, note, plain, print_json, progress
 from polyclinic.terminal.tables import counted, table
@@ -48,19 +50,23 @@ async def compare(
     json: options.Json = False,
     max_failures: options.MaxFailures = 5.0,
     models: options.Models = options.MODELS,
-    journal: options.Journal = None,
+    kept: options.KeptOptions = options.NOWHERE,
 ) -> None:
     """Prints what each name a is to b: same, narrower (a is a kind of b), broader, different."""
     pairs = read_name_pairs(file)
     if judge is None:
-        compared = compare_by_rules(pairs)
+        compared, ledger = compare_by_rules(pairs), None
     else:
-        run = options.RunOptions(json=json, max_failures=max_failures, models=models, journal=journal)
-        compared = await _judged(pairs, judge, run)
+        run = options.RunOptions(
+            json=json, max_failures=max_failures, models=models, journal=kept.journal, store=kept.store
+        )
+        compared, ledger = await _judged(pairs, judge, run)
     agreed = agreement_with_labels(compared)
     unreadable, failed = failures(compared)
+    rows = [_row(one) for one in compared]
+    keep_outcome(kept, rows, models=models, ledger=ledger)
     if json:
-        print_json([_row(one) for one in compared])
+        print_json(rows)
         if agreed is not None:
             note(_agreement_line(agreed))
     else:
@@ -73,12 +79,12 @@ async def compare(
         raise PlayFailure(f"{problem}, more than --max-failures {max_failures:g} allows")
 
 
-async def _judged(pairs: Sequence[NamePair], judge: str, run: options.RunOptions) -> list[ComparedPair]:
+async def _judged(pairs: Sequence[NamePair], judge: str, run: options.RunOptions) -> tuple[list[ComparedPair], Ledger]:
     # Not for those who ask the rules: a session of models takes longer to import than they to answer.
     from polyclinic.judges.disease_names import compare_by_model  # noqa: PLC0415
     from polyclinic.models.session import open_session  # noqa: PLC0415
 
-    opening = open_session(judge_of(judge), run.models, journal=run.journal, run="disease names", seed=run.seed)
+    opening = open_session(judge_of(judge), run.models, journal=run.answers, run="disease names", seed=run.seed)
     with within_budget(run, "comparison"):
         async with opening as session:
             model = session.metered(judge, role="judge", episode="disease names")
@@ -86,7 +92,7 @@ async def _judged(pairs: Sequence[NamePair], judge: str, run: options.RunOptions
                 compared = await compare_by_model(pairs, model, temperature=run.models.temperature, advance=advance)
     if not run.json:
         show_usage(console(sys.stderr), session.ledger, purposes=False)
-    return compared
+    return compared, session.ledger
 
 
 def _row(one: ComparedPair) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from polyclinic.questions.topics import Topic
 from polyclinic.retrieval.looking_up import LibraryOptions
 from polyclinic.stores.address import read_address
 
-_MODELS = Group("Language models", sort_key=20)
+MODELS_GROUP = Group("Language models", sort_key=20)
 TEAM_GROUP = Group("Several doctors", sort_key=10)
 _MINDS = "rules, scripted:FILE, local, direct/NAME, a name that Inspect knows, or FILE.py:NAME."
 
@@ -51,9 +51,9 @@ def between(least: float, most: float = inf) -> Parameter:
 
 POSITIVE = between(1)
 
-At = Annotated[Address, Parameter(name="*", group=_MODELS)]
+At = Annotated[Address, Parameter(name="*", group=MODELS_GROUP)]
 AT = Address()
-Models = Annotated[ModelOptions, Parameter(name="*", group=_MODELS)]
+Models = Annotated[ModelOptions, Parameter(name="*", group=MODELS_GROUP)]
 MODELS = ModelOptions()
 
 Library = Annotated[LibraryOptions, Parameter(name="*", group=Group("Looking things up", sort_key=15))]
@@ -65,7 +65,7 @@ Journal = Annotated[
     Path | None,
     FILE,
     Parameter(
-        group=_MODELS,
+        group=MODELS_GROUP,
         help="Keep every answer in this file; the same command again goes on from it, asking nothing twice.",
     ),
 ]
@@ -74,9 +74,27 @@ Store = Annotated[
     str | None,
     Parameter(
         metavar="URL",
-        group=_MODELS,
+        group=MODELS_GROUP,
         help="Keep every answer, and what comes of it, in a PostgreSQL database that several machines share: "
         "postgresql://USER@HOST/DATABASE, perhaps with ?schema=NAME; the password is best in PGPASSWORD or ~/.pgpass.",
+    ),
+]
+
+MemoryStore = Annotated[
+    str | None,
+    Parameter(
+        metavar="URL",
+        help="Keep the memory, and what was answered and came of it, in a PostgreSQL database that several machines "
+        "share; the folder then says where.",
+    ),
+]
+
+RunStore = Annotated[
+    str | None,
+    Parameter(
+        metavar="URL",
+        help="Keep the run in a PostgreSQL database, too, when it is over: results, log and answers, which until then "
+        "lie in --out; postgresql://USER@HOST/DATABASE, perhaps with ?schema=NAME.",
     ),
 ]
 
@@ -195,38 +213,6 @@ class CaseOptions:
     pictures: Pictures = None
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """What every evaluation takes: how it is repeated, what becomes of its results, and the models."""
-
-    seed: Seed = 0
-    out: Annotated[
-        Out, Parameter(help="Write what came of it into this folder: traces or outcomes, and the summary.")
-    ] = None
-    json: Json = False
-    max_failures: MaxFailures = 5.0
-    models: Models = MODELS
-    journal: Journal = None
-    store: Store = None
-    on: Annotated[On, Parameter(group=_MODELS)] = None
-    share: Annotated[str | None, Parameter(show=False)] = None
-    """Which part of the items, NUMBER/OF: of one of the processes that --on starts."""
-
-    def __post_init__(self) -> None:
-        kept_in(self.journal, self.store)
-
-    @property
-    def answers(self) -> Path | str | None:
-        """Where answers are kept: a journal's file or a store's address; None where they are not."""
-        return kept_in(self.journal, self.store)
-
-    @property
-    def part(self) -> Share:
-        """Which part of the items is asked about."""
-        return WHOLE if self.share is None else Share.read(self.share)
-
-
 def kept_in(journal: Path | None, store: str | None) -> Path | str | None:
     """Returns where answers are kept: a journal's file or a store's address; None where they are not.
 
@@ -239,6 +225,48 @@ def kept_in(journal: Path | None, store: str | None) -> Path | str | None:
     if journal is not None:
         raise UserError("--store keeps every answer, and --journal would too; leave one of them out")
     return store
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class KeptOptions:
+    """Where answers are kept, and in a store also what comes of the command."""
+
+    journal: Journal = None
+    store: Store = None
+
+    def __post_init__(self) -> None:
+        kept_in(self.journal, self.store)
+
+    @property
+    def answers(self) -> Path | str | None:
+        """Where answers are kept: a journal's file or a store's address; None where they are not."""
+        return kept_in(self.journal, self.store)
+
+
+NOWHERE = KeptOptions()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(KeptOptions):
+    """What every evaluation takes: how it is repeated, what becomes of its results, and the models."""
+
+    seed: Seed = 0
+    out: Annotated[
+        Out, Parameter(help="Write what came of it into this folder: traces or outcomes, and the summary.")
+    ] = None
+    json: Json = False
+    max_failures: MaxFailures = 5.0
+    models: Models = MODELS
+    on: Annotated[On, Parameter(group=MODELS_GROUP)] = None
+    share: Annotated[str | None, Parameter(show=False)] = None
+    """Which part of the items, NUMBER/OF: of one of the processes that --on starts."""
+
+    @property
+    def part(self) -> Share:
+        """Which part of the items is asked about."""
+        return WHOLE if self.share is None else Share.read(self.share)
 
 
 RUN = RunOptions()

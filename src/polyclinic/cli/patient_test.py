@@ -13,6 +13,7 @@ from polyclinic.benchmarks.patient_simulator.building import CASES, ROUNDS, Buil
 from polyclinic.cases.case import Case
 from polyclinic.cli import options
 from polyclinic.cli.case_files import read_case_file
+from polyclinic.cli.storing import keep_outcome
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.files import write_text
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -43,7 +44,7 @@ async def patient_test(
     seed: Annotated[options.Seed, Parameter(help="The same seed gives the same questions from rules.")] = 0,
     force: options.Force = False,
     models: options.Models = options.MODELS,
-    journal: options.Journal = None,
+    kept: options.KeptOptions = options.NOWHERE,
 ) -> None:
     """Writes a dialogue of each case, and behind each round a question of each of eight kinds with its answer."""
     options.check_new(out, force=force)
@@ -51,7 +52,7 @@ async def patient_test(
         raise UserError(f"--writer {mind!r}; allowed: rules, or a model, such as direct/NAME")
     read, knowledge = read_case_file(cases, layout=layout, strict=strict)[:limit], read_knowledge()
     names = [] if mind == "rules" else [mind]
-    async with open_session(names, models, journal=journal, run=f"patient test seed={seed}", seed=seed) as session:
+    async with open_session(names, models, journal=kept.answers, run=f"patient test seed={seed}", seed=seed) as session:
 
         async def make(case: Case) -> BuiltCase | PlayFailure:
             if mind == "rules":
@@ -71,6 +72,14 @@ async def patient_test(
     write_text(out, msgspec.json.format(msgspec.json.encode([one.record for one in built]), indent=1).decode() + "\n")
     questions, matched = sum(one.questions for one in built), sum(one.matched for one in built)
     lacking = sum(one.lacking for one in built)
+    counts = {
+        "cases": len(built),
+        "questions": questions,
+        "matched": matched,
+        "lacking": lacking,
+        "failed": len(failed),
+    }
+    keep_outcome(kept, counts, models=models, ledger=session.ledger, seed=seed, files=[out])
     lost = f"; {counted(len(failed), 'case')} failed, the first: {failed[0]}" if failed else ""
     note(
         f"{counted(questions, 'question')} of {counted(len(built), 'case')}: {out}; {matched} answers matched to the "

@@ -17,6 +17,7 @@ from polyclinic.cases.persona import Manner, Persona
 from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.cli import options
 from polyclinic.cli.case_files import read_case_file
+from polyclinic.cli.storing import keep_outcome
 from polyclinic.errors import BadInput, PlayFailure, UserError
 from polyclinic.models.model import Model
 from polyclinic.models.session import Session, open_session
@@ -55,7 +56,7 @@ async def personas(
     force: options.Force = False,
     max_failures: options.MaxFailures = 5.0,
     models: options.Models = options.MODELS,
-    journal: options.Journal = None,
+    kept: options.KeptOptions = options.NOWHERE,
 ) -> None:
     """Makes the personas, and writes the cases with them; a parent may speak for a child only."""
     options.check_new(out, force=force)
@@ -64,7 +65,7 @@ async def personas(
     read = read_case_file(cases, layout=layout, strict=strict)
     names = [] if mind == TEMPLATES else [mind]
     chosen = None if manner == "mixed" else manner
-    async with open_session(names, models, journal=journal, run=f"personas seed={seed}", seed=seed) as session:
+    async with open_session(names, models, journal=kept.answers, run=f"personas seed={seed}", seed=seed) as session:
 
         async def make(case: Case) -> Persona | str:
             model = session.metered(mind, role="patient", episode=f"persona {case.id}") if names else None
@@ -84,6 +85,8 @@ async def personas(
         ),
     )
     show_usage(screen, session.ledger)
+    counts = {"cases": len(read), "personas": len(read) - refused}
+    keep_outcome(kept, counts, models=models, ledger=session.ledger, seed=seed, files=[out])
     note(f"{len(read) - refused} of {len(read)} cases have a persona: {out}. Next: polyclinic consult --case {out}")
     if refused * 100 > max_failures * len(read):
         raise PlayFailure(f"{refused} of {len(read)} cases go without a persona; see the lines above")

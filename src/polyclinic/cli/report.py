@@ -20,7 +20,7 @@ from polyclinic.hospital.record.run_file import RUN, SUMMARY
 from polyclinic.results.comparing import compare_results
 from polyclinic.results.joining import flat_rows, join
 from polyclinic.results.page import page as page_of_results
-from polyclinic.results.reading import read_results
+from polyclinic.results.reading import is_fetched, read_results
 from polyclinic.terminal.screen import console, print_json
 from polyclinic.terminal.tables import counted
 
@@ -30,7 +30,8 @@ def report(
         Path,
         Parameter(
             metavar="DIR...",
-            help="The folder of a run of the hospital; or folders of evaluations and studies, in one page.",
+            help="The folder of a run of the hospital; or folders of evaluations and studies, in one page. What is in "
+            "a store is named by its address and number, URL#17; its report is written here.",
         ),
     ],
     out: Annotated[
@@ -55,7 +56,12 @@ def report(
         return
     if export is not None:
         raise UserError("--export writes the log of one run of the hospital; of results: polyclinic results export")
-    _of_results(runs, out or runs[0] / "report.html", json=json)
+    _of_results(runs, out or _beside(runs[0]) / "report.html", json=json)
+
+
+def _beside(folder: Path) -> Path:
+    """Returns where a report is written that nobody names a place for: beside what it is of, here of a store's."""
+    return Path() if is_fetched(folder) else folder
 
 
 _PAGE = b"<!DOCTYPE html"
@@ -93,7 +99,7 @@ def _of_hospital(run: Path, out: Path | None, export: LogLayout | None, *, json:
         raise UserError(f"--out {out} is what the run itself wrote; name another file")
     with RecordedRun(run) as recorded:
         if export is not None:
-            path = out or run / export.file
+            path = out or _beside(run) / export.file
             check_writable(path)
             n = write(recorded, path, export)
             if json:
@@ -101,7 +107,7 @@ def _of_hospital(run: Path, out: Path | None, export: LogLayout | None, *, json:
             else:
                 console().print(f"{n} {'rows' if export is LogLayout.VIDIGI else 'happenings'}: {path}")
             return
-        path = out or run / "report.html"
+        path = out or _beside(run) / "report.html"
         wanted = out is not None or not json
         if wanted:
             check_writable(path, begins=_PAGE)

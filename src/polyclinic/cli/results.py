@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +22,7 @@ from polyclinic.results.comparing import ResultsComparison, compare_results
 from polyclinic.results.export import TableLayout, as_text, write_table
 from polyclinic.results.folder import RunRecord
 from polyclinic.results.joining import JoinedTable, call_rows, flat_rows, item_rows, join
-from polyclinic.results.reading import RunResults, read_results
+from polyclinic.results.reading import RunResults, fetch, read_results
 from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.stores.address import is_store
 from polyclinic.stores.address import shown as store_shown
@@ -297,13 +298,12 @@ def export(
 
 def _fetch(stores: Sequence[str], out: Path | None) -> None:
     """Writes what is in stores into a folder each."""
-    from polyclinic.stores.results import StoredFolders, fetch_folders  # noqa: PLC0415 - for those who share a store
-
     if out is None or not all(map(is_store, stores)):
         raise UserError("--what folder takes results out of stores, by their addresses, and needs --out DIR")
-    wanted = [StoredFolders.read(one) for one in stores]
+    came = [folder for one in stores for folder in fetch(one)]
     make_empty_folder(out)
-    came = [folder for one in wanted for _, folder in fetch_folders(one, out)]
+    for folder in came:
+        shutil.copytree(folder, out / folder.name)
     console().print(plain(f"{len(came)} folders: {out}"))
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 
 from polyclinic.cli.configuration import configured
+from polyclinic.cli.storing import keep_results
+from polyclinic.errors import UserError
 from polyclinic.hospital.record.items import MEASURES, run_rows
 from polyclinic.hospital.record.memories import memories_of
 from polyclinic.hospital.record.recorded import RecordedRun
@@ -23,15 +25,38 @@ from polyclinic.models.session import Address, parts_of
 from polyclinic.players.minds import model_of
 from polyclinic.results.folder import CALLS, AskedModel, CallSum, RunRecord, write_record
 from polyclinic.results.provenance import address, call_sums, command_words, data_files, now, versions, without_secrets
+from polyclinic.stores.address import read_address
 from polyclinic.terminal.screen import note
 
 
-def write_run_results(folder: Path) -> None:
-    """Writes what each run of a folder was, and what came of each of its illnesses."""
+def check_store_of_run(store: str | None, *, kept: bool) -> None:
+    """Looks, before a run begins, whether it can be kept in a store.
+
+    Raises:
+        UserError: the run lies nowhere until it is over, or the address is none.
+        BadInput: the store cannot be reached or used.
+    """
+    if store is None:
+        return
+    address = read_address(store)
+    if not kept:
+        raise UserError("--store keeps a run of the hospital when it is over; say where it lies until then: --out DIR")
+    from polyclinic.stores.results import check_store as check  # noqa: PLC0415 - for those who share a store
+
+    check(address)
+
+
+def write_run_results(folder: Path, store: str | None = None) -> None:
+    """Writes what each run of a folder was, and what came of each of its illnesses; keeps those in a store, too.
+
+    Raises:
+        BadInput: the store cannot be reached or used.
+    """
     below = [one for one in folder.iterdir() if one.is_dir() and (one / RUN).is_file()]
     for run in [folder] if (folder / RUN).is_file() else below:
         with RecordedRun(run) as recorded:
             _write(run, recorded)
+        keep_results(store, run, may_lack=[RUN, *(part.name for part in parts_of(run / ANSWERS))])
 
 
 def tell_where(folder: Path, seed: int | None) -> None:

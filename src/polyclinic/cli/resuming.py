@@ -14,6 +14,7 @@ from polyclinic.cli.command_words import OF_THIS_COMMAND, is_given, said_again
 from polyclinic.errors import BadInput, UserError
 from polyclinic.fingerprints import of_file, of_package, others
 from polyclinic.hospital.configuration import Configuration
+from polyclinic.hospital.record.forking import fork as begin_fork
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.run_file import RUN
 from polyclinic.hospital.record.store import Store
@@ -83,6 +84,14 @@ def taken_up(store: Store, minds: Mapping[str, str], models: ModelOptions, *, fo
     of_setup = {name: value for name, value in given.items() if name not in _NATURE}
     going = msgspec.structs.replace(began, setup=msgspec.structs.replace(began.setup, **of_setup), **of_run)
     return msgspec.structs.replace(going, made_of=made_of(going)) if fork else going
+
+
+def forked(folder: Path, to: Path, minds: Mapping[str, str], models: ModelOptions) -> Path:
+    """Begins a new run that has what another has so far; returns its folder. Raises as `taken_up`."""
+    with Store.open(folder) as store:
+        going = taken_up(store, minds, models, fork=True)
+        begin_fork(folder, to, msgspec.to_builtins(going, str_keys=True))
+    return to
 
 
 def go_on(folder: Path, *, workers: int) -> str:

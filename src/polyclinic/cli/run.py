@@ -17,8 +17,8 @@ from polyclinic.cli.as_agent_hospital import PaperTown, town_of
 from polyclinic.cli.following import Protocol
 from polyclinic.cli.live import PORT, Live, Port, stay, watch, where_kept
 from polyclinic.cli.replicas import ReplicaOptions, replicated
-from polyclinic.cli.results_of_run import tell_where, write_run_results
-from polyclinic.cli.resuming import WHO_PLAYS, check_as_begun, check_fork, finished, go_on, made_of, taken_up
+from polyclinic.cli.results_of_run import check_store_of_run, tell_where, write_run_results
+from polyclinic.cli.resuming import WHO_PLAYS, check_as_begun, check_fork, finished, forked, go_on, made_of, taken_up
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_replicas, show_run
 from polyclinic.cli.trust import note_trust
@@ -32,7 +32,6 @@ from polyclinic.hospital.plan.check import MOST_RESIDENTS
 from polyclinic.hospital.plan.events import Incident, read_events
 from polyclinic.hospital.plan.file import Preset, read_hospital
 from polyclinic.hospital.plan.plan import Hospital, Job
-from polyclinic.hospital.record.forking import fork as begin_fork
 from polyclinic.hospital.record.happenings import DAY
 from polyclinic.hospital.record.memories import bring, open_brought
 from polyclinic.hospital.record.recorded import RecordedRun
@@ -205,17 +204,17 @@ def run(
     json: options.Json = False,
     max_failures: options.MaxFailures = 5.0,
     models: options.Models = options.MODELS,
+    store: options.RunStore = None,
 ) -> None:
     """Runs the hospital once or several times, or goes on with a run that was kept."""
-    if HUMAN in (doctor, patient, nurse) and (workers > 1 or replicas.several):
-        raise UserError("a person plays in one process and one run; leave out --workers and --replicas")
-    replicas.check()
+    _check_played((doctor, patient, nurse), workers, replicas)
+    check_store_of_run(store, kept=out is not None or resume is not None)
     out, workers, traces = (None, 1, None) if models.dry_run else (out, workers, traces)
     check_fork(fork, out, resume)
     if resume is not None:
         _check_resume(town, None if fork else out, replicas, traces, learning, protocol)
         minds = dict(zip(WHO_PLAYS, (doctor, nurse, pharmacist, examiner, patient, profiles, course), strict=True))
-        resume = resume if out is None else _forked(resume, out, minds, models)
+        resume = resume if out is None else forked(resume, out, minds, models)
         watch(resume if live else None, port)
         held = [_go_on(resume, minds if out is None else {}, models, workers, quiet=json)]
     else:
@@ -282,22 +281,31 @@ def run(
             folder = out if out is None or not replicas.several else out / f"seed-{seed}"
             plain_values = msgspec.to_builtins(configuration, str_keys=True)
             came = finished(folder, plain_values) if folder is not None and replicas.several else None
-            with nullcontext() if folder is None or came else Store.create(folder, plain_values) as store:
-                if store is not None and learning.memory is not None and learns is not None:
+            with nullcontext() if folder is None or came else Store.create(folder, plain_values) as record:
+                if record is not None and learning.memory is not None and learns is not None:
                     with open_brought(learning.memory, about_memories(known, learns)) as memory:
-                        bring(memory, store.folder)
+                        bring(memory, record.folder)
                 watch(folder if live else None, port)
-                held.append((came, "") if came else _hold(configuration, store, workers, json, learning.memory))
+                held.append((came, "") if came else _hold(configuration, record, workers, json, learning.memory))
     documents = [document for document, _ in held]
-    _show(documents, replicas, kept_in=resume or out, json=json)
+    _show(documents, replicas, kept_in=resume or out, json=json, store=store)
     if (folder := resume or out) is not None and not json:
         tell_where(folder, documents[0]["seed"] if replicas.several else None)
     _end(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
 
 
-def _show(documents: list[dict[str, Any]], replicas: ReplicaOptions, *, kept_in: Path | None, json: bool) -> None:
+def _check_played(minds: Sequence[str], workers: int, replicas: ReplicaOptions) -> None:
+    """Refuses several runs, or processes, where a person plays."""
+    if HUMAN in minds and (workers > 1 or replicas.several):
+        raise UserError("a person plays in one process and one run; leave out --workers and --replicas")
+    replicas.check()
+
+
+def _show(
+    documents: list[dict[str, Any]], replicas: ReplicaOptions, *, kept_in: Path | None, json: bool, store: str | None
+) -> None:
     if kept_in is not None:
-        write_run_results(kept_in)
+        write_run_results(kept_in, store)
     minds = documents[0]["minds"]
     if any(document["failed"] < document["visits"] for document in documents):
         note_trust(trust_in(minds["patient"], [minds["doctor"]]))
@@ -325,14 +333,6 @@ def _check_resume(*given: object) -> None:
     """Refuses what a run is made of beside one that is taken up."""
     if given != (TOWN, None, ONE, None, FORGETFUL, "ours"):
         raise UserError("--resume takes up a run as it was begun; of what a run is made of, give nothing beside it")
-
-
-def _forked(folder: Path, to: Path, minds: dict[str, str], models: ModelOptions) -> Path:
-    """Begins a new run that has what another has so far; returns its folder."""
-    with Store.open(folder) as store:
-        going = taken_up(store, minds, models, fork=True)
-        begin_fork(folder, to, msgspec.to_builtins(going, str_keys=True))
-    return to
 
 
 def _go_on(

@@ -13,8 +13,20 @@ from rich.console import Console
 
 from polyclinic.cli.evaluation import judge_of, within_budget
 from polyclinic.cli.following import Protocol, at_temperatures, followed, mind_kind
-from polyclinic.cli.options import FILE, FILES, MIND, MODELS, BootstrapSeed, Journal, Json, Models, RunOptions
+from polyclinic.cli.options import (
+    FILE,
+    FILES,
+    MIND,
+    MODELS,
+    NOWHERE,
+    BootstrapSeed,
+    Json,
+    KeptOptions,
+    Models,
+    RunOptions,
+)
 from polyclinic.cli.people import show_agreement, show_figures
+from polyclinic.cli.storing import keep_outcome
 from polyclinic.errors import BadInput
 from polyclinic.files import read_lines
 from polyclinic.metrics.director import (
@@ -35,6 +47,7 @@ from polyclinic.metrics.director import (
 from polyclinic.metrics.grades import Aspect, Judgement, read_judgements
 from polyclinic.metrics.icd.reports import ReportLayout
 from polyclinic.metrics.recorded_reports import RecordedReport, read_recorded, read_references
+from polyclinic.models.ledger import Ledger
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.terminal.screen import console, note, plain, print_json
@@ -83,21 +96,24 @@ async def director(
     seed: BootstrapSeed = 0,
     json: Json = False,
     models: Models = MODELS,
-    journal: Journal = None,
+    kept: KeptOptions = NOWHERE,
 ) -> None:
     """Scores the grades of one file, or of two and how far they agree."""
     if len(files) > _MOST_FILES:
         raise BadInput(f"{len(files)} files; one judge's, or two judges' to compare them, are allowed", path=files[2])
     rules = followed(MvmeSettings, protocol)
     models = at_temperatures(rules, models, {"judge": [judge]})
-    run = RunOptions(seed=seed, json=json, models=models, journal=journal)
-    read = [await _read(path, layout, reference, judge, run, rules) for path in files]
+    run = RunOptions(seed=seed, json=json, models=models, journal=kept.journal, store=kept.store)
+    ledger = Ledger()
+    read = [await _read(path, layout, reference, judge, run, rules, ledger) for path in files]
     people = _people(verdicts, read, seed)
     graded = [_grades(path, judgements, rules, seed) for path, judgements in zip(files, read, strict=True)]
     between = compare_judges(*read) if len(read) == _MOST_FILES else None
+    document = msgspec.to_builtins(graded[0]) if between is None else {"files": graded, "agreement": between}
+    document |= {} if people is None else {"people": people}
+    keep_outcome(kept, document, models=models, ledger=ledger, seed=seed)
     if json:
-        document = msgspec.to_builtins(graded[0]) if between is None else {"files": graded, "agreement": between}
-        print_json(document | ({} if people is None else {"people": people}))
+        print_json(document)
         return
     screen = console()
     for one in graded:
@@ -172,7 +188,13 @@ def _people(paths: Sequence[Path] | None, read: Sequence[Sequence[Judgement]], s
 
 
 async def _read(
-    path: Path, layout: ReportLayout | None, reference: Path | None, judge: str, run: RunOptions, rules: _Rules
+    path: Path,
+    layout: ReportLayout | None,
+    reference: Path | None,
+    judge: str,
+    run: RunOptions,
+    rules: _Rules,
+    ledger: Ledger,
 ) -> list[Judgement]:
     if (layout or _layout_of(path)) is ReportLayout.POLYCLINIC:
         judgements = read_judgements(path)
@@ -191,11 +213,11 @@ async def _read(
         note(f"{path}: left out, as without a reference: {counted(len(found.without_reference), 'case')}")
     if lettered:
         return recorded_judgements(found.reports)
-    return await _graded(judge, found.reports, run)
+    return await _graded(judge, found.reports, run, ledger)
 
 
-async def _graded(judge: str, reports: Sequence[RecordedReport], run: RunOptions) -> list[Judgement]:
-    """Returns the grades of reports without letters, which a judge of ours gives."""
+async def _graded(judge: str, reports: Sequence[RecordedReport], run: RunOptions, ledger: Ledger) -> list[Judgement]:
+    """Returns the grades of reports without letters, which a judge of ours gives; its calls go to the ledger."""
     # Neither is needed where the letters are there.
     from polyclinic.judges.director import ModelJudge  # noqa: PLC0415
     from polyclinic.judges.director_by_rules import RulesJudge  # noqa: PLC0415
@@ -205,11 +227,12 @@ async def _graded(judge: str, reports: Sequence[RecordedReport], run: RunOptions
 
     if judge == "rules":
         return await grade_recorded(RulesJudge(read_knowledge()), reports)
-    opening = open_session(judge_of(judge), run.models, journal=run.journal, run="director", seed=run.seed)
+    opening = open_session(judge_of(judge), run.models, journal=run.answers, run="director", seed=run.seed)
     with within_budget(run, "grading"):
         async with opening as session:
             model = session.metered(judge, role="judge", episode="director")
             graded = await grade_recorded(ModelJudge(model, temperature=run.models.temperature), reports)
+    ledger.include(session.ledger)
     if not run.json:
         show_usage(console(sys.stderr), session.ledger, purposes=False)
     return graded

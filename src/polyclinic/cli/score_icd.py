@@ -17,7 +17,8 @@ from rich.text import Text
 from polyclinic.benchmarks.aie.score_tables import show_left_out
 from polyclinic.cli.evaluation import judge_of, within_budget
 from polyclinic.cli.following import Protocol, at_temperatures, followed
-from polyclinic.cli.options import FILE, MODELS, BootstrapSeed, Journal, Json, Models, RunOptions
+from polyclinic.cli.options import FILE, MODELS, NOWHERE, BootstrapSeed, Json, KeptOptions, Models, RunOptions
+from polyclinic.cli.storing import keep_outcome
 from polyclinic.errors import UserError
 from polyclinic.metrics.disease_names import split_names
 from polyclinic.metrics.icd.linking import Titles
@@ -27,6 +28,7 @@ from polyclinic.metrics.icd.reports import NamedReports, ReportLayout, read_name
 from polyclinic.metrics.icd.scores import IcdSummary, score_names, texts_of, with_names
 from polyclinic.metrics.icd.tables import IcdEntry, english_entries, read_entries
 from polyclinic.metrics.recorded_reports import read_references
+from polyclinic.models.ledger import Ledger
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.terminal.screen import console, note, print_json, progress
@@ -82,7 +84,7 @@ async def icd(
     seed: BootstrapSeed = 0,
     json: Json = False,
     models: Models = MODELS,
-    journal: Journal = None,
+    kept: KeptOptions = NOWHERE,
 ) -> None:
     """Links the diagnoses of the reports to ICD-10, and scores them."""
     begun = time.perf_counter()
@@ -99,19 +101,20 @@ async def icd(
     split = whole_text if names_by is not None else split_plainly if plain else split_names
     reports = read_named_reports(file, layout=layout, references=references, split=split)
     by_rules: dict[str, int] = {}
+    ledger = None
     if names_by is not None:
-        run = RunOptions(seed=seed, json=json, models=models, journal=journal)
-        reports, by_rules = await _named_by(names_by, reports, run)
+        run = RunOptions(seed=seed, json=json, models=models, journal=kept.journal, store=kept.store)
+        reports, by_rules, ledger = await _named_by(names_by, reports, run)
     entries = _entries(reports, table)
     linker = partial(link_plainly, entries=entries) if plain else Titles(entries).link_all
     linker = NearestTitles(entries, linker).link_all if nearest else linker
     summary = score_names(reports.pairs, linker, known_codes=known_codes, seed=seed)
     seconds = time.perf_counter() - begun
+    document = _document(file, reports, entries, summary, seconds)
+    document |= {"protocol": protocol, "nearest": nearest, "names_by": names_by, "names_by_rules": by_rules}
+    keep_outcome(kept, document, models=models, ledger=ledger, seed=seed)
     if json:
-        print_json(
-            _document(file, reports, entries, summary, seconds)
-            | {"protocol": protocol, "nearest": nearest, "names_by": names_by, "names_by_rules": by_rules}
-        )
+        print_json(document)
     else:
         _show(console(), file, reports, entries, summary, seconds)
         if by_rules:
@@ -133,12 +136,12 @@ def _followed(protocol: str, names_by: str | None, *, plain: bool, known_codes: 
     return rules
 
 
-async def _named_by(model: str, reports: NamedReports, run: RunOptions) -> tuple[NamedReports, dict[str, int]]:
+async def _named_by(model: str, reports: NamedReports, run: RunOptions) -> tuple[NamedReports, dict[str, int], Ledger]:
     # Not for those who ask the rules: a session of models takes longer to import than they to answer.
     from polyclinic.judges.disease_extraction import extract_diseases  # noqa: PLC0415
     from polyclinic.models.session import open_session  # noqa: PLC0415
 
-    opening = open_session(judge_of(model), run.models, journal=run.journal, run="disease names", seed=run.seed)
+    opening = open_session(judge_of(model), run.models, journal=run.answers, run="disease names", seed=run.seed)
     texts = texts_of(reports.pairs)
     with within_budget(run, "scoring"):
         async with opening as session:
@@ -148,7 +151,7 @@ async def _named_by(model: str, reports: NamedReports, run: RunOptions) -> tuple
     if not run.json:
         show_usage(console(sys.stderr), session.ledger, purposes=False)
     pairs = tuple(with_names(pair, found.names) for pair in reports.pairs)
-    return msgspec.structs.replace(reports, pairs=pairs), found.by_rules
+    return msgspec.structs.replace(reports, pairs=pairs), found.by_rules, session.ledger
 
 
 def _entries(reports: NamedReports, table: Path | None) -> Sequence[IcdEntry]:

@@ -34,10 +34,12 @@ from polyclinic.hospital.record.run_file import CALLS, RUN
 from polyclinic.models.journal_parts import JournalPart, JournalRow, rows_of
 from polyclinic.models.model_file import read_model_file
 from polyclinic.models.session import Share, part_of, parts_of
+from polyclinic.stores.address import read_address
 from polyclinic.terminal.screen import note, progress_of_parts
 
 _JOURNAL = "journal.sqlite"
 _RUN = "run"
+_STUDY = "journal"
 _MOST_DRAWN = 20_000  # patients of a part, which comes home in one piece
 
 
@@ -75,6 +77,21 @@ def _evaluation(words: Sequence[str], where: str, scratch: Path) -> Sequence[str
         goes_on=journal is not None,
     )
     return [*without(words, "--journal"), "--journal", str(kept)]
+
+
+def _study(words: Sequence[str], where: str, scratch: Path) -> Sequence[str]:
+    """Asks every part of a study, which is an evaluation; of a plan, in every run of it."""
+    if words[1:2] != ["run"]:
+        return _evaluation(words, where, scratch)
+    out = value_of(words, "--out")
+    if out is None:
+        return words  # which says what is wrong
+    make_folder(Path(out))
+    stored = value_of(words, "--store") is not None  # which every part writes to itself
+    own: list[str | Here] = [*without(words, "--out", switches=("--json",)), "--out", Here(_RUN)]
+    kept = (scratch if stored else Path(out)) / _STUDY
+    _ask_in_parts(own, where, kept, answers=f"{_RUN}/{_STUDY}", quiet="--json" in words, goes_on=not stored)
+    return words
 
 
 def _patients(words: Sequence[str], where: str, scratch: Path) -> Sequence[str]:
@@ -149,7 +166,7 @@ def _ask_in_parts(
             shares = {
                 f"part {number + 1} of {site.workers}": Share(number, site.workers) for number in range(site.workers)
             }
-            tails = str(Path(answers).with_suffix(f".*-of-*{Path(answers).suffix}"))
+            tails = str(Path(answers).with_suffix(f".*-of-*[0-9]{Path(answers).suffix}"))
             jobs = [
                 _job(name, site, own, ("--share", f"{share.number + 1}/{share.of}"), answers=answers, tails=tails,
                      kept=name_of(kept) if goes_on else "")
@@ -214,7 +231,7 @@ def _replicas(words: Sequence[str], where: str, _: Path) -> Sequence[str]:
         if all(map(kind.is_over, folders.values())):
             return {}
         async with open_site(where) as site:
-            own = without(words, "--replicas", "--seed", "--out", switches=("--csv",))
+            own = without(words, "--replicas", "--seed", "--out", "--store", switches=("--csv",))
             if kind.otherwise is not None and value_of(own, kind.otherwise[0]) is None:
                 own += kind.otherwise
             answers = f"{_RUN}/{kind.answers}"
@@ -273,7 +290,7 @@ _KINDS = {
     ),
 }
 
-_WHOLES = {"eval": _evaluation, "run": _replicas, "evolve": _replicas, "cases": _patients}
+_WHOLES = {"eval": _evaluation, "study": _study, "run": _replicas, "evolve": _replicas, "cases": _patients}
 """Commands that can be divided, by their first word."""
 
 
@@ -289,8 +306,14 @@ def _job(
     kept: str = "",
 ) -> ClusterJob:
     said = [word for word in words if isinstance(word, str)]
+    store = value_of(said, "--store")
+    address = None if store is None else read_address(store)
+    if address is not None:  # whoever lists the processes of a machine sees their words
+        words = [word.replace(store, address.kept) if isinstance(word, str) else word for word in words]
     told = [shipped(word) if isinstance(word, str) else word for word in words] if site.ships else words
     keys = _keys(said) if site.ships else {}
+    if address is not None and address.password:
+        keys["PGPASSWORD"] = address.password
     return ClusterJob(
         name=name, words=[*told, *own], folder=str(Path.cwd()), answers=answers, tails=tails, brings=brings,
         environment=keys, kept=kept,

@@ -26,6 +26,7 @@ from polyclinic.cli import options
 from polyclinic.cli.eval_exam import ask_all, check_failures, finish_exam, models_of, of_models, read_questions
 from polyclinic.cli.evaluation import finish, within_budget
 from polyclinic.cli.following import Protocol, check_methods, followed, say
+from polyclinic.cli.parts import end_of_part
 from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.cli.stopping import is_stopped
 from polyclinic.errors import PlayFailure, UserError
@@ -60,7 +61,7 @@ async def ablation(
         temperature = given.get("temperature", rules.of(rules.settings.methods["medagents"].temperature))
     chosen = as_published(rows_of_ablation(given), rules, dataset=layout, temperature=temperature)
     check_methods(rules, chosen, [exam.model], run.models)
-    put = read_questions(layout, exam, seed=run.seed)
+    put = [*run.part.mine(read_questions(layout, exam, seed=run.seed))]
     learning = Learning(temperature=temperature, seed=run.seed)
     say(rules)
 
@@ -119,7 +120,7 @@ async def experts(
     check_methods(rules, [team], [exam.model], run.models)
     given = {key: value for key, value in team.settings.items() if key not in varied}
     say(rules)
-    put = read_questions(layout, exam, seed=run.seed)
+    put = [*run.part.mine(read_questions(layout, exam, seed=run.seed))]
     learning = Learning(temperature=run.models.temperature, seed=run.seed)
 
     kept: list[MethodResult] = []
@@ -183,21 +184,23 @@ async def errors(
         options.POSITIVE,
         Parameter(help="At most so many wrong answers of each method, drawn by --seed; the paper: 40."),
     ] = None,
-    seed: Annotated[options.Seed, Parameter(help="Of the draw of --most.")] = 0,
-    json: options.Json = False,
-    max_failures: options.MaxFailures = 5.0,
-    models: options.Models = options.MODELS,
-    journal: options.Journal = None,
+    run: options.RunOptions = options.RUN,
 ) -> None:
     """Sorts the wrong answers of a run, and prints how many are of which kind."""
-    run = options.RunOptions(seed=seed, json=json, max_failures=max_failures, models=models, journal=journal)
     answered = {name: read_answered(path) for name, path in outcome_files(of, method or []).items()}
-    wrong = wrong_answers(answered, read_questions(layout, exam, seed=seed), most=most, seed=seed)
+    wrong = wrong_answers(answered, read_questions(layout, exam, seed=run.seed), most=most, seed=run.seed)
     items = {(one.id, name): None for name, each in answered.items() for one in each}
     people = read_people(verdicts, {"errors": items})
     said = {**(read_words(words) if words is not None else {}), **people_words(people, "errors", ErrorCategory)}
     judges = [] if judge is None else [judge]
-    opening = open_session(judges, models, journal=journal, run=f"seed={seed} error categories", seed=seed)
+    opening = open_session(
+        judges,
+        run.models,
+        journal=run.answers,
+        run=f"seed={run.seed} error categories",
+        seed=run.seed,
+        share=run.part,
+    )
     with within_budget(run):
         async with opening as session:
             # The prompts' hash is in every request, so that one journal serves all runs that are judged.
@@ -206,14 +209,15 @@ async def errors(
                 model = UntilStopped(
                     session.metered(judge, role="judge", episode="error categories"), is_stopped=is_stopped
                 )
-            found = await find_categories(wrong.answers, judge=model, words=said)
-    output = with_agreement(errors_output(found, wrong, judge=judge), people, seed=seed)
+            found = await find_categories(run.part.mine(wrong.answers), judge=model, words=said)
     stopped = None if model is None else model.stopped
+    end_of_part(run, stopped)
+    output = with_agreement(errors_output(found, wrong, judge=judge), people, seed=run.seed)
     finish(output, run, session.ledger, purposes=False, stopped=stopped, what="study")
     failed = sum(found.failed.values())
-    if 100 * failed > max_failures * max(len(wrong.answers), 1):
+    if 100 * failed > run.max_failures * max(len(wrong.answers), 1):
         problem = f"{failed} of {len(wrong.answers)} questions to the judge failed ({', '.join(found.failed)})"
-        raise PlayFailure(f"{problem}, more than --max-failures {max_failures:g} allows")
+        raise PlayFailure(f"{problem}, more than --max-failures {run.max_failures:g} allows")
 
 
 def _settings(layout: str, given: Sequence[str], *, without: Sequence[str]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from polyclinic.cli import options
 from polyclinic.cli.eval_exam import check_failures, models_of, read_questions
 from polyclinic.cli.evaluation import finish, judge_of, underway, within_budget
 from polyclinic.cli.following import Protocol, check_methods, followed, say
+from polyclinic.cli.parts import end_of_part
 from polyclinic.cli.stopping import is_stopped
 from polyclinic.errors import RunStopped, UserError
 from polyclinic.judges.error_categories import Categories, find_categories
@@ -108,7 +109,7 @@ async def medagents(
     )
     check_methods(rules, [one for every in planned.methods.values() for one in every], [model], run.models)
     questions = {
-        name: of_the_paper(name, read_questions(name, one, seed=run.seed, of_each_subject=True))
+        name: [*run.part.mine(of_the_paper(name, read_questions(name, one, seed=run.seed, of_each_subject=True)))]
         for name, one in exams.items()
     }
     learning = Learning(
@@ -119,7 +120,12 @@ async def medagents(
     say(rules)
     judges = judge_of(judge)
     opening = open_session(
-        [model, *judges], run.models, journal=run.answers, run=f"seed={run.seed} study medagents", seed=run.seed
+        [model, *judges],
+        run.models,
+        journal=run.answers,
+        run=f"seed={run.seed} study medagents",
+        seed=run.seed,
+        share=run.part,
     )
     total = sum(len(questions[name]) * len(methods) for name, methods in planned.methods.items())
     errors: dict[str, Categories] = {}
@@ -130,7 +136,7 @@ async def medagents(
                 with underway("asking", total, run) as advance:
                     models = models_of(session, model, answer_tokens)
                     result = await run_study(questions, planned, rules, models, learning=learning, advance=advance)
-                if judge is not None and "figure-5" in parts:
+                if judge is not None and "figure-5" in parts and run.share is None:  # which are drawn from all
                     sorting = UntilStopped(
                         session.metered(judge, role="judge", episode="error categories"), is_stopped=is_stopped
                     )
@@ -142,6 +148,7 @@ async def medagents(
                 if early.summary is None:
                     raise
                 result, stopped = early.summary, early
+    end_of_part(run, stopped)
     about: dict[str, Any] = {"study": "medagents", "model": model, "judge": judge, "protocol": protocol}
     about |= {"seed": run.seed, "questions": {name: len(asked) for name, asked in questions.items()}}
     output = medagents_output(result, errors, title=_title(model, questions), about=about, seed=run.seed)

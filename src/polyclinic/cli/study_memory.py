@@ -45,7 +45,7 @@ async def medagent_zero(
     seen = _seen(memory.memory)
     check_exam(protocol, topic=exam.topic, memory=memory, every=snapshots, seen=seen)
     tables = paper_tables(seen, snapshots=range(0, seen, snapshots), k=records)
-    chosen, put = methods_of(tables), read_questions("medqa", exam, seed=run.seed)
+    chosen, put = methods_of(tables), [*run.part.mine(read_questions("medqa", exam, seed=run.seed))]
 
     kept: list[MethodResult] = []
 

@@ -6,7 +6,7 @@ import dataclasses
 import io
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -17,9 +17,11 @@ from rich.console import Console
 from polyclinic.cli.command_words import words_of
 from polyclinic.cli.complaints import complaint
 from polyclinic.cli.configuration import record_of_study
-from polyclinic.cli.options import DIR, MODELS, Json, MaxFailures, Models, Several
+from polyclinic.cli.options import DIR, MODELS, MODELS_GROUP, Json, MaxFailures, Models, On, Several, Store, kept_in
+from polyclinic.cli.parts import PartDone
 from polyclinic.cli.results import show_compared, show_joined
 from polyclinic.cli.stopping import end_soon
+from polyclinic.cli.storing import keep_results, kept_by_study
 from polyclinic.errors import BudgetSpent, PlayFailure, PolyclinicError, RunStopped, StoppedByHand, UserError
 from polyclinic.files import make_folder
 from polyclinic.files import whole as whole_file
@@ -68,26 +70,37 @@ def run(
     ] = False,
     max_failures: MaxFailures = 5.0,
     models: Models = MODELS,
+    store: Store = None,
+    on: Annotated[On, Parameter(group=MODELS_GROUP)] = None,
+    share: Annotated[str | None, Parameter(show=False)] = None,
     json: Json = False,
 ) -> None:
     """Runs what is not done yet of a plan, and prints its table with the published figures beside."""
+    del on  # whoever divides it has done so
     planned = read_plan(find_plan(plan))
     if out is None and not models.dry_run:
         raise UserError("name the folder of the study: --out DIR; journal and results are kept there")
+    kept_in(None, store)
     if out is not None and not models.dry_run:
         make_folder(out)
     cells = list(_cells(planned, out or Path("study"), model or (), data, only or (), small, max_failures, models))
+    where = ["--journal", str((out or Path("study")) / "journal")] if store is None else ["--store", store]
+    more = where + ([] if share is None else ["--share", share])
+    cells = [cell._replace(words=[*cell.words, *more, "--out", str(cell.folder)]) for cell in cells]
     if models.dry_run:
         raise DryRunOver(together([_rehearsed(cell) for cell in cells]))
     assert out is not None  # noqa: S101
     stopped: PolyclinicError | None = None
-    with spending():
+    with spending(), kept_by_study():
         for number, cell in enumerate(cells, 1):
             if stopped is None and not _is_over(cell.folder):
-                stopped = _hold(cell, f"{number} of {len(cells)}", json)
+                stopped = _hold(cell, f"{number} of {len(cells)}", json, in_part=share is not None)
+    if share is not None:
+        raise stopped or PartDone
     left = ", ".join(cell.folder.name for cell in cells if not _is_over(cell.folder))
     if begun := [cell.folder for cell in cells if (cell.folder / RECORD).is_file()]:
         _finish(planned, out, begun, left=left, json=json)
+        keep_results(store, out)
     if stopped is not None:
         raise type(stopped)(f"{stopped}; not done yet: {left}. The same command goes on from there")
 
@@ -117,7 +130,7 @@ def _cells(
             words += _who(one, who, plan.offline)
             words += [*_model_words(given), "--seed", str(seed), "--max-failures", f"{max_failures:g}"]
             folder = out / "runs" / f"{one.name}-seed-{seed}".replace(" ", "-")
-            yield StudyCell(folder, [*words, "--journal", str(out / "journal"), "--out", str(folder)])
+            yield StudyCell(folder, words)
 
 
 def _with_data(one: PlannedRun, options: dict[str, Any], data: Path) -> dict[str, Any]:
@@ -178,12 +191,17 @@ def _show_comparisons(screen: Console, plan: StudyPlan, results: Sequence[RunRes
     show_compared(screen, compare_results(results, baseline=baseline))
 
 
-def _call(words: Sequence[str]) -> None:
-    """Runs a command of ours without its output."""
+def _call(words: Sequence[str], *, telling: bool = False) -> None:
+    """Runs a command of ours without its output; `telling` lets through how far it is, which is all that a part says.
+
+    Raises:
+        UserError: the words are none of ours.
+    """
     from polyclinic.cli.commands import APP  # noqa: PLC0415 - the table of commands knows this module by name
 
     try:
-        with words_of(words), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        shown = nullcontext() if telling else redirect_stdout(io.StringIO())
+        with words_of(words), shown, redirect_stderr(io.StringIO()):
             APP(words, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         raise UserError(f"{complaint(error)} (polyclinic {' '.join(words)})") from None
@@ -194,7 +212,7 @@ def _is_over(folder: Path) -> bool:
     return (folder / RECORD).is_file() and not read_record(folder).stopped
 
 
-def _hold(cell: StudyCell, place: str, json: bool) -> PolyclinicError | None:
+def _hold(cell: StudyCell, place: str, json: bool, *, in_part: bool) -> PolyclinicError | None:
     """Runs a command, and returns what stopped it before its end, if anything did.
 
     What an earlier one left half done is thrown away: the journal has its answers.
@@ -205,7 +223,9 @@ def _hold(cell: StudyCell, place: str, json: bool) -> PolyclinicError | None:
     if not json:
         note(f"{place}: {cell.folder.name}")
     try:
-        _call(cell.words)
+        _call(cell.words, telling=in_part)
+    except PartDone:
+        return None
     except (RunStopped, PlayFailure) as failure:
         if _is_over(cell.folder):  # more failed than may, and what came is there
             note(f"{cell.folder.name}: {failure}")

@@ -89,6 +89,10 @@ class NearMemories(NamedTuple):
     experience: Near
 
 
+MemoryRow = tuple[str, str, bytes, bytes]
+"""Kind, task, entry and vector."""
+
+
 class KeptMemory(Protocol):
     """Where the rows of a memory are: in a file, or in a database that several machines share.
 
@@ -98,13 +102,13 @@ class KeptMemory(Protocol):
 
     path: Path
 
-    def entries(self) -> Iterable[tuple[str, str, bytes, bytes]]:
+    def entries(self) -> Iterable[MemoryRow]:
         """Returns kind, task, entry and vector of all that is remembered, in the order in which it came."""
 
     def notes(self) -> Iterable[tuple[int, str, bytes]]:
         """Returns after how many patients, what, and what came, of each note."""
 
-    def commit(self, rows: Sequence[tuple[str, str, bytes, bytes]], notes: Sequence[tuple[int, str, bytes]]) -> None:
+    def commit(self, rows: Sequence[MemoryRow], notes: Sequence[tuple[int, str, bytes]]) -> None:
         """Remembers all of it, or nothing; a BadInput where it cannot."""
 
 
@@ -199,13 +203,13 @@ class _MemoryFile:
     def __init__(self, file: sqlite3.Connection, path: Path) -> None:
         self._file, self.path = file, path
 
-    def entries(self) -> Iterable[tuple[str, str, bytes, bytes]]:
+    def entries(self) -> Iterable[MemoryRow]:
         return self._file.execute("SELECT kind, task, entry, vector FROM entries ORDER BY n")
 
     def notes(self) -> Iterable[tuple[int, str, bytes]]:
         return self._file.execute("SELECT * FROM practice ORDER BY patients, what")
 
-    def commit(self, rows: Sequence[tuple[str, str, bytes, bytes]], notes: Sequence[tuple[int, str, bytes]]) -> None:
+    def commit(self, rows: Sequence[MemoryRow], notes: Sequence[tuple[int, str, bytes]]) -> None:
         try:
             with transaction(self._file):
                 self._file.executemany("INSERT INTO entries (kind, task, entry, vector) VALUES (?, ?, ?, ?)", rows)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from polyclinic.errors import BadInput
 from polyclinic.memory.kept_file import FileKind, open_kept
 from polyclinic.memory.library import MemoryLibrary
+from polyclinic.memory.memory import KeptMemory, MemoryRow
 from polyclinic.memory.studying import Studied, StudyRecord
 from polyclinic.retrieval.store import Vectors
 from polyclinic.sqlite_file import transaction
@@ -26,12 +27,17 @@ APPLICATION = 0x706F6C64
 """Marks a SQLite file as what a doctor has read."""
 
 FILE = "reading.sqlite"
+POINTER = "reading.store"
+"""Says in a folder in which store that is."""
 FORMAT = 1
 
 _TABLES = (
     "CREATE TABLE passages (n INTEGER PRIMARY KEY AUTOINCREMENT, passage TEXT NOT NULL UNIQUE, came BLOB NOT NULL)",
     "CREATE TABLE records (n INTEGER PRIMARY KEY AUTOINCREMENT, record BLOB NOT NULL, vector BLOB NOT NULL)",
 )
+_PASSAGE, _RECORD = "passage", "record"
+"""Kinds of rows."""
+
 _encode = msgspec.msgpack.encode
 
 
@@ -50,11 +56,42 @@ class PassageRead(NamedTuple):
     vectors: Vectors
 
 
+class _ReadingFile:
+    """The rows of a file; see `polyclinic.memory.memory.KeptMemory`."""
+
+    def __init__(self, file: sqlite3.Connection, path: Path) -> None:
+        self.path, self._file = path, file
+
+    def entries(self) -> Iterator[MemoryRow]:
+        """Yields what came of each passage, then the records."""
+        for passage, came in self._file.execute("SELECT passage, came FROM passages ORDER BY n"):
+            yield _PASSAGE, passage, came, b""
+        for record, vector in self._file.execute("SELECT record, vector FROM records ORDER BY n"):
+            yield _RECORD, "", record, vector
+
+    def notes(self) -> list[tuple[int, str, bytes]]:
+        """Returns none: there are no patients here after whom they would be."""
+        return []
+
+    def commit(self, rows: Sequence[MemoryRow], notes: Sequence[tuple[int, str, bytes]]) -> None:
+        """Remembers all of it, or nothing; a BadInput where it cannot."""
+        del notes
+        try:
+            with transaction(self._file):
+                for kind, passage, row, vector in rows:
+                    if kind == _PASSAGE:
+                        self._file.execute("INSERT INTO passages (passage, came) VALUES (?, ?)", (passage, row))
+                    else:
+                        self._file.execute("INSERT INTO records (record, vector) VALUES (?, ?)", (row, vector))
+        except sqlite3.Error as error:
+            raise BadInput(f"what was read cannot be written: {error}") from None
+
+
 class ReadingLibrary:
     """What was read; made by `open_reading`, or in this process alone with no file."""
 
-    def __init__(self, about: ReadingAbout, file: sqlite3.Connection | None = None) -> None:
-        self.about, self._file = about, file
+    def __init__(self, about: ReadingAbout, kept: KeptMemory | None = None) -> None:
+        self.about, self._kept = about, kept
         self.passages: dict[str, Studied] = {}
         self._library: MemoryLibrary[StudyRecord] = MemoryLibrary(about.dimensions)
 
@@ -74,20 +111,8 @@ class ReadingLibrary:
         """
         new = list({one.studied.passage: one for one in reversed(read)}.values())[::-1]
         new = [one for one in new if one.studied.passage not in self.passages]
-        if self._file is not None:
-            try:
-                with transaction(self._file):
-                    for one in new:
-                        counted = msgspec.structs.replace(one.studied, records=())
-                        row = (one.studied.passage, _encode(counted))
-                        self._file.execute("INSERT INTO passages (passage, came) VALUES (?, ?)", row)
-                        rows = zip(one.studied.records, one.vectors, strict=True)
-                        self._file.executemany(
-                            "INSERT INTO records (record, vector) VALUES (?, ?)",
-                            [(_encode(record), vector.astype("<f4").tobytes()) for record, vector in rows],
-                        )
-            except sqlite3.Error as error:
-                raise BadInput(f"what was read cannot be written: {error}") from None
+        if self._kept is not None:
+            self._kept.commit([row for one in new for row in _rows(one)], ())
         for one in new:
             self._take_in(msgspec.structs.replace(one.studied, records=()), one.studied.records, one.vectors)
 
@@ -114,17 +139,31 @@ class ReadingLibrary:
         for record, vector in zip(records, vectors, strict=True):
             self._library.add(record, vector)
 
-    def _read(self, file: sqlite3.Connection) -> None:
-        for (came,) in file.execute("SELECT came FROM passages ORDER BY n"):
-            counted = msgspec.msgpack.decode(came, type=Studied)
-            self.passages[counted.passage] = counted
-        for record, vector in file.execute("SELECT record, vector FROM records ORDER BY n"):
-            self._library.add(msgspec.msgpack.decode(record, type=StudyRecord), np.frombuffer(vector, dtype="<f4"))
+    def _read(self, kept: KeptMemory) -> ReadingLibrary:
+        for kind, _, row, vector in kept.entries():
+            if kind == _PASSAGE:
+                counted = msgspec.msgpack.decode(row, type=Studied)
+                self.passages[counted.passage] = counted
+            else:
+                self._library.add(msgspec.msgpack.decode(row, type=StudyRecord), np.frombuffer(vector, dtype="<f4"))
+        return self
+
+
+def _rows(one: PassageRead) -> Iterator[MemoryRow]:
+    """Yields what came of a passage as it is kept, then its records."""
+    yield _PASSAGE, one.studied.passage, _encode(msgspec.structs.replace(one.studied, records=())), b""
+    for record, vector in zip(one.studied.records, one.vectors, strict=True):
+        yield _RECORD, "", _encode(record), vector.astype("<f4").tobytes()
 
 
 def has_read(folder: Path) -> bool:
-    """Whether a folder holds what somebody read."""
-    return (folder / FILE).is_file()
+    """Whether a folder holds what somebody read, or says in which store it is."""
+    return (folder / FILE).is_file() or is_read_stored(folder)
+
+
+def is_read_stored(folder: Path) -> bool:
+    """Whether a folder says that what was read is in a store."""
+    return (folder / POINTER).is_file()
 
 
 @contextmanager
@@ -132,20 +171,40 @@ def open_reading(folder: Path, about: ReadingAbout | None = None) -> Iterator[Re
     """Opens what was read, and makes it where there is none and it is said what with.
 
     Args:
-        folder: holds `reading.sqlite`, perhaps beside a memory of patients.
+        folder: holds `reading.sqlite`, or `reading.store`, which says in which store it is; perhaps beside a memory
+            of patients.
         about: what it must be made with; None takes it as it is.
 
     Raises:
         BadInput: there is none, the file is something else, or it was made with another embedder.
     """
+    if is_read_stored(folder):
+        with _stored(folder, about) as (kept, found):
+            yield ReadingLibrary(found, kept)._read(kept)
+        return
 
     def read(file: sqlite3.Connection, found: ReadingAbout) -> ReadingLibrary:
-        library = ReadingLibrary(found, file)
-        library._read(file)
-        return library
+        kept = _ReadingFile(file, folder / FILE)
+        return ReadingLibrary(found, kept)._read(kept)
 
     with open_kept(folder, _KIND, about, read, must_exist=about is None) as library:
         yield library
+
+
+@contextmanager
+def _stored(folder: Path, about: ReadingAbout | None) -> Iterator[tuple[KeptMemory, ReadingAbout]]:
+    """Opens what was read in the store to which a folder points, and makes it where it is said what with."""
+    from polyclinic.stores.memory import open_store_memory  # noqa: PLC0415 - for those who share a store
+
+    made = None if about is None else msgspec.json.encode(about)
+    with open_store_memory(folder, made, POINTER) as (kept, told):
+        try:
+            found = msgspec.json.decode(told, type=ReadingAbout)
+        except msgspec.MsgspecError as error:
+            raise BadInput(f"cannot be read as what a doctor has read: {error}", path=kept.path) from None
+        if about is not None and (problem := _differs(found, about)):
+            raise BadInput(problem, path=kept.path)
+        yield kept, found
 
 
 def _differs(found: ReadingAbout, wanted: ReadingAbout) -> str:

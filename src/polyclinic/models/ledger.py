@@ -100,6 +100,18 @@ class Ledger:
         cost = self.max_cost is not None and (usage.cost or 0.0) + asking * self._dearest_cost >= self.max_cost
         return asking > 0 and (tokens or cost)
 
+    def include(self, other: Ledger) -> None:
+        """Takes in what another ledger has written down, of a part of the same command; limits stay as they are."""
+        for key, line in other.lines.items():
+            self.lines.setdefault(key, Line()).add(line)
+        for key, line in other.servers.items():
+            self.servers.setdefault(key, Line()).add(line)
+        self.total.add(other.total)
+        self.asked_of |= other.asked_of
+        for call in other.calls or ():
+            self.calls = self.calls or KeptCalls()
+            self.calls.add(call)
+
     def close(self) -> None:
         """Lets no further question be asked, as where a budget that others share is spent."""
         self._closed = True

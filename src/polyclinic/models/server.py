@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
@@ -20,6 +21,8 @@ from polyclinic.models.secrets import check_address
 
 LARGEST = 4 * 2**20
 """Bytes of an answer. No model says so much in earnest, and more would only exhaust memory."""
+
+_LONG = 2**20  # bytes of a request
 
 SHORTEST_KEY = 16
 """Characters of a key that is worth keeping secret."""
@@ -176,7 +179,9 @@ class ModelServer:
     ) -> _HttpAnswer | Fault:
         try:
             headers = None if kind == "application/json" else {"Content-Type": kind}
-            sending = self.open().request(method, self._url(path), data=data, headers=headers, allow_redirects=False)
+            # Sent in pieces where it is long: others are asked meanwhile.
+            sent = data if len(data) <= _LONG else io.BytesIO(data)
+            sending = self.open().request(method, self._url(path), data=sent, headers=headers, allow_redirects=False)
             async with sending as response:
                 raw = await _read(response, largest)
                 after = retry_after(response.headers.get("Retry-After"))

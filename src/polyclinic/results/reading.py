@@ -74,13 +74,33 @@ def _stored(text: str) -> Iterator[RunResults]:
     from polyclinic.stores.results import StoredFolders, fetch_folders  # noqa: PLC0415 - for those who share a store
 
     wanted = StoredFolders.read(text)
-    scratch = _scratch() / hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-    scratch.mkdir(exist_ok=True)
-    for number, folder in fetch_folders(wanted, scratch, (RECORD, ITEMS, CALLS, SUMS)):
+    for number, folder in fetch_folders(wanted, _scratch_of(text), (RECORD, ITEMS, CALLS, SUMS)):
         try:
             yield _read(folder)._replace(name=f"#{number}")
         except BadInput as problem:
             raise BadInput(f"{wanted.address.shown}#{number}: {problem.problem}") from None
+
+
+def fetch(text: str) -> list[Path]:
+    """Returns folders with all files of results in a store, `postgresql://HOST/DATABASE#17`; they go with the process.
+
+    Raises:
+        BadInput: the store cannot be reached, or has no such results.
+    """
+    from polyclinic.stores.results import StoredFolders, fetch_folders  # noqa: PLC0415 - for those who share a store
+
+    return [folder for _, folder in fetch_folders(StoredFolders.read(text), _scratch_of(f"{text} whole"))]
+
+
+def is_fetched(folder: Path) -> bool:
+    """Whether a folder is one of `fetch`, and nobody will find what is written there."""
+    return _scratch.cache_info().currsize > 0 and folder.is_relative_to(_scratch())
+
+
+def _scratch_of(text: str) -> Path:
+    scratch = _scratch() / hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    scratch.mkdir(exist_ok=True)
+    return scratch
 
 
 @functools.cache

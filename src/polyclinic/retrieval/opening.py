@@ -25,7 +25,7 @@ async def open_corpus(
     by: By = "bm25",
     embedder: str | None = None,
     options: ModelOptions | None = None,
-    journal: Path | None = None,
+    journal: Path | str | None = None,
     session: Session | None = None,
     share: Share = WHOLE,
 ) -> AsyncIterator[Corpus]:
@@ -39,7 +39,7 @@ async def open_corpus(
         by: how it is searched.
         embedder: who makes its vectors; who made them, or a default by its language, where left out.
         options: how an endpoint is asked, where vectors are one's.
-        journal: the file that keeps an endpoint's answers.
+        journal: the file that keeps an endpoint's answers, or a store's address.
         session: one that is open, whose journal and ledger are used. The address of the options is then that of its
             models, and only what has none of its own kept with the corpus is asked there.
         share: of the options' limits, where several processes keep to them.

@@ -24,7 +24,8 @@ _ADDRESS = re.compile(
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _SECRETS = ("password", "sslpassword")
 _HIDDEN = "***"
-_WITH_PASSWORD = re.compile(r"(postgres(?:ql)?://[^\s:@]*):\S*@")
+_WITH_PASSWORD = re.compile(r"(postgres(?:ql)?:/{1,2}[^\s:@/]*):\S*@|\b((?:ssl)?password\s*=\s*)(?:'[^']*'|[^\s&'#]+)")
+"""Also as a path has it, which loses a stroke, and as libpq's other form has it."""
 
 
 class StoreAddress(NamedTuple):
@@ -39,6 +40,14 @@ class StoreAddress(NamedTuple):
     conninfo: str
     schema: str
     shown: str
+
+    @property
+    def password(self) -> str:
+        """The password that stands in it; "" for none."""
+        address, _, query = self.conninfo.partition("?")
+        found = _ADDRESS.match(address)
+        said = dict(parse_qsl(query)).get("password", "")
+        return said or unquote((found["user"] or "" if found is not None else "").partition(":")[2])
 
     @property
     def kept(self) -> str:
@@ -98,7 +107,7 @@ def read_address(text: str) -> StoreAddress:
 
 def without_passwords(text: str) -> str:
     """Returns a text in which no address of a database has a password."""
-    return _WITH_PASSWORD.sub(rf"\1:{_HIDDEN}@", text)
+    return _WITH_PASSWORD.sub(lambda found: f"{found[2]}{_HIDDEN}" if found[2] else f"{found[1]}:{_HIDDEN}@", text)
 
 
 def shown(text: str) -> str:

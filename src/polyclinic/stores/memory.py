@@ -22,6 +22,8 @@ from polyclinic.stores.server import Connection, StoreServer
 from polyclinic.stores.tables import plain
 
 POINTER = "memory.store"
+READING = "reading.store"
+"""The same of what a doctor has read, which is a memory of its own, `NAME/read`."""
 
 _GIVEN: ContextVar[Mapping[str, str] | None] = ContextVar("given", default=None)
 """Addresses as this command was given them, by what is kept of them."""
@@ -118,7 +120,18 @@ def _seal(row: Sequence[Any]) -> bytes:
     return seal(b"%s %s %d " % (kind.encode(), task.encode(), len(entry)) + entry + vector)
 
 
-def point(folder: Path, store: str, memory: str) -> None:
+def name_in_store(folder: Path, pointer: str = POINTER) -> str:
+    """Returns under which name the memory of a folder is kept in a store."""
+    name = folder.resolve().name
+    return f"{name}/read" if pointer == READING else name
+
+
+def pointers_to(*, patients: bool, read: bool) -> list[str]:
+    """Returns the files that point to a memory of patients, of what was read, or both."""
+    return [pointer for pointer, wanted in ((POINTER, patients), (READING, read)) if wanted]
+
+
+def point(folder: Path, store: str, memory: str, pointer: str = POINTER) -> None:
     """Says in a folder that its memory is in a store, under a name.
 
     Raises:
@@ -126,66 +139,91 @@ def point(folder: Path, store: str, memory: str) -> None:
     """
     place = MemoryPlace(read_address(store).kept, plain(memory))
     _GIVEN.set({**(_GIVEN.get() or {}), place.store: store})
-    write_text(folder / POINTER, msgspec.json.encode(place).decode() + "\n")
+    write_text(folder / pointer, msgspec.json.encode(place).decode() + "\n")
 
 
-def check_there(store: str, memory: str, *, there: bool = True) -> None:
-    """Checks that a store has a memory of that name, or that it has none.
+def pointers_there(store: str, memory: str) -> list[str]:
+    """Returns which files point to what a store has of a memory's name: of patients, of documents, or both.
 
     Raises:
-        BadInput: it is otherwise, or the store cannot be reached.
+        BadInput: it has neither, or cannot be reached.
     """
-    server = StoreServer(read_address(store))
-    server.open(make=not there)
-    try:
-        sql = server.statement(_NAMES)
-        names = [name for (name,) in server.alone(lambda connection: connection.execute(sql).fetchall())]
-    finally:
-        server.close()
-    if there and plain(memory) not in names:
-        raise BadInput(f"{server.address.shown}: no memory {memory!r}; there are: {', '.join(names) or 'none'}")
-    if not there and plain(memory) in names:
+    server, names = _names(store, make=False)
+    found = [pointer for pointer, name in ((POINTER, memory), (READING, f"{memory}/read")) if plain(name) in names]
+    if not found:
+        there = ", ".join(dict.fromkeys(name.removesuffix("/read") for name in names)) or "none"
+        raise BadInput(f"{server.address.shown}: no memory {memory!r}; there are: {there}")
+    return found
+
+
+def is_begun(folder: Path, pointer: str = POINTER) -> bool:
+    """Whether the store to which a folder points has a memory already; it has none before the first entry."""
+    name = place_of(folder, pointer).memory
+    return name in _names(address_of(folder, pointer), make=True)[1]
+
+
+def check_not_there(store: str, memory: str) -> None:
+    """Checks that a store has no memory of that name.
+
+    Raises:
+        BadInput: it has, or cannot be reached.
+    """
+    server, names = _names(store, make=True)
+    if plain(memory) in names:
         raise BadInput(f"{server.address.shown}: there is a memory {memory!r} already; name the folder otherwise")
 
 
-def password_of(folder: Path, store: str) -> None:
+def _names(store: str, *, make: bool) -> tuple[StoreServer, list[str]]:
+    server = StoreServer(read_address(store))
+    server.open(make=make)
+    try:
+        sql = server.statement(_NAMES)
+        return server, [name for (name,) in server.alone(lambda connection: connection.execute(sql).fetchall())]
+    finally:
+        server.close()
+
+
+def password_of(folder: Path, store: str, pointer: str = POINTER) -> None:
     """Takes an address that may hold a password for the memory to which a folder points.
 
     Raises:
         UserError: it is the address of another store.
     """
-    place, known = place_of(folder), read_address(store)
+    place, known = place_of(folder, pointer), read_address(store)
     if known.kept != place.store:
         was = read_address(place.store).shown
         raise UserError(f"{folder}: its memory is in {was}, and --store says {known.shown}; leave --store out")
     _GIVEN.set({**(_GIVEN.get() or {}), place.store: store})
 
 
-def address_of(folder: Path) -> str:
+def address_of(folder: Path, pointer: str = POINTER) -> str:
     """Returns the address by which this command reaches the memory to which a folder points."""
-    place = place_of(folder)
+    place = place_of(folder, pointer)
     return (_GIVEN.get() or {}).get(place.store, place.store)
 
 
-def place_of(folder: Path) -> MemoryPlace:
+def place_of(folder: Path, pointer: str = POINTER) -> MemoryPlace:
     """Returns where the memory of a folder is.
 
     Raises:
         BadInput: the file that says so cannot be read.
     """
     try:
-        return msgspec.json.decode((folder / POINTER).read_bytes(), type=MemoryPlace)
+        return msgspec.json.decode((folder / pointer).read_bytes(), type=MemoryPlace)
     except (OSError, msgspec.MsgspecError) as error:
-        raise BadInput(f"does not say where a memory is ({error})", path=folder / POINTER) from None
+        raise BadInput(f"does not say where a memory is ({error})", path=folder / pointer) from None
 
 
 @contextmanager
-def open_store_memory(folder: Path, made_with: bytes | None) -> Iterator[tuple[StoreMemory, bytes]]:
+def open_store_memory(
+    folder: Path, made_with: bytes | None, pointer: str = POINTER
+) -> Iterator[tuple[StoreMemory, bytes]]:
     """Opens the memory that a folder points to.
 
     Args:
-        folder: holds `memory.store`.
+        folder: holds the pointer.
         made_with: what it is made with where there is none yet; None makes none.
+        pointer: the file that says where it is.
 
     Yields:
         The memory, and what it was made with.
@@ -193,8 +231,8 @@ def open_store_memory(folder: Path, made_with: bytes | None) -> Iterator[tuple[S
     Raises:
         BadInput: the store cannot be reached, or has no such memory.
     """
-    place = place_of(folder)
-    server = StoreServer(read_address(address_of(folder)))
+    place = place_of(folder, pointer)
+    server = StoreServer(read_address(address_of(folder, pointer)))
     server.open(make=made_with is not None)
     try:
         if made_with is not None:
@@ -203,7 +241,7 @@ def open_store_memory(folder: Path, made_with: bytes | None) -> Iterator[tuple[S
         sql = server.statement(_ABOUT)
         row = server.together(lambda connection: connection.execute(sql, (place.memory,), binary=True).fetchone())
         if row is None:
-            raise BadInput(f"{server.address.shown}: there is no memory {place.memory!r}", path=folder / POINTER)
-        yield StoreMemory(server, folder / POINTER, place.memory), row[0]
+            raise BadInput(f"{server.address.shown}: there is no memory {place.memory!r}", path=folder / pointer)
+        yield StoreMemory(server, folder / pointer, place.memory), row[0]
     finally:
         server.close()

@@ -43,8 +43,17 @@ class StoredFolders(NamedTuple):
         return cls(read_address(address), tuple(map(int, numbers)))
 
 
-def keep_folder(address: StoreAddress, folder: Path, *, kind: str, made_of: bytes, stopped: bool) -> int:
-    """Keeps a folder of results; returns its number.
+class KeptFolder(NamedTuple):
+    """Results as they are kept: under which number, and which files were too large."""
+
+    number: int
+    left: tuple[str, ...]
+
+
+def keep_folder(
+    address: StoreAddress, folder: Path, *, kind: str, made_of: bytes, stopped: bool, may_lack: Sequence[str] = ()
+) -> KeptFolder:
+    """Keeps a folder of results.
 
     What is over of the same run that was stopped gives way.
 
@@ -54,11 +63,14 @@ def keep_folder(address: StoreAddress, folder: Path, *, kind: str, made_of: byte
         kind: the command.
         made_of: a digest of all that its results come from.
         stopped: it ended before its end.
+        may_lack: files that are left out where they are too large.
 
     Raises:
         BadInput: the store cannot be reached or used, or a file is too large for it.
     """
     files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    left = [path for path in files if path.name in may_lack and path.stat().st_size > _LARGEST]
+    files = [path for path in files if path not in left]
     for path in files:
         if path.stat().st_size > _LARGEST:
             raise BadInput(f"is larger than {_LARGEST >> 20} MiB, the most that a store keeps in one piece", path=path)
@@ -71,7 +83,17 @@ def keep_folder(address: StoreAddress, folder: Path, *, kind: str, made_of: byte
                 connection.execute(server.statement(_FILE), (row[0], plain(path.name), path.read_bytes()))
             return int(row[0])
 
-        return server.together(keep)
+        return KeptFolder(server.together(keep), tuple(path.name for path in left))
+
+
+def check_store(address: StoreAddress) -> None:
+    """Makes the store where there is none, before anything is done that is to be kept there.
+
+    Raises:
+        BadInput: it cannot be reached or used.
+    """
+    with _opened(address, make=True):
+        pass
 
 
 def fetch_folders(wanted: StoredFolders, to: Path, names: Sequence[str] = ()) -> list[tuple[int, Path]]:
