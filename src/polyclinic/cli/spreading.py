@@ -166,7 +166,10 @@ def _ask_in_parts(
             shares = {
                 f"part {number + 1} of {site.workers}": Share(number, site.workers) for number in range(site.workers)
             }
-            tails = str(Path(answers).with_suffix(f".*-of-*[0-9]{Path(answers).suffix}"))
+            # One that is all of it writes to the journal itself.
+            tails = answers
+            if site.workers > 1:
+                tails = str(Path(answers).with_suffix(f".*-of-*[0-9]{Path(answers).suffix}"))
             jobs = [
                 _job(name, site, own, ("--share", f"{share.number + 1}/{share.of}"), answers=answers, tails=tails,
                      kept=name_of(kept) if goes_on else "")
@@ -308,7 +311,7 @@ def _job(
     said = [word for word in words if isinstance(word, str)]
     store = value_of(said, "--store")
     address = None if store is None else read_address(store)
-    if address is not None:  # whoever lists the processes of a machine sees their words
+    if store is not None and address is not None:  # whoever lists the processes of a machine sees their words
         words = [word.replace(store, address.kept) if isinstance(word, str) else word for word in words]
     told = [shipped(word) if isinstance(word, str) else word for word in words] if site.ships else words
     keys = _keys(said) if site.ships else {}
