@@ -13,10 +13,11 @@ from rich.text import Text
 
 from polyclinic.cases.case import Case
 from polyclinic.cli import options
+from polyclinic.cli.evaluation import saying_how_it_goes_on
 from polyclinic.cli.one_case import case_named
 from polyclinic.cli.show import show_line
 from polyclinic.cli.storing import keep_outcome
-from polyclinic.errors import PlayFailure, UserError
+from polyclinic.errors import PlayFailure, RunStopped, UserError
 from polyclinic.events import Role
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.ages import say_age
@@ -75,15 +76,16 @@ async def ask(
         asked, console(sys.stderr) if json else console(), quiet=json and not typed, typed=typed
     )
     questions = conversation.typed() if typed else _each(question)
-    failed: PlayFailure | None = None
+    failed: PlayFailure | RunStopped | None = None
     async with open_minds(["rules"], cast, models, knowledge=knowledge, seed=seed, journal=kept.answers) as opened:
         minds = opened.minds["rules"]
         try:
-            if examiner is None:
-                await conversation.with_patient(minds, questions)
-            else:
-                await conversation.with_examiner(minds, questions)
-        except PlayFailure as failure:
+            with saying_how_it_goes_on(kept, "conversation"):
+                if examiner is None:
+                    await conversation.with_patient(minds, questions)
+                else:
+                    await conversation.with_examiner(minds, questions)
+        except (PlayFailure, RunStopped) as failure:
             failed = failure
     keep_outcome(kept, conversation.documents, models=models, ledger=opened.session.ledger, seed=seed, stopped=failed)
     if json:

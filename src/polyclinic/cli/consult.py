@@ -23,7 +23,7 @@ from polyclinic.cli.show import show_end, show_event, show_visits
 from polyclinic.cli.storing import keep_outcome
 from polyclinic.cli.team import Stage
 from polyclinic.cli.trust import note_trust
-from polyclinic.errors import BudgetSpent, PlayFailure, UserError
+from polyclinic.errors import BudgetSpent, PlayFailure, PolyclinicError, UserError
 from polyclinic.events import Failed, Order
 from polyclinic.files import check_writable, write_text
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -122,8 +122,9 @@ async def consult(
             if not json:
                 show_played(screen, visits, knowledge)
         elif one and not json:
-            visits = [await hold(cases[0], screen)]
-            show_end(screen, visits[0], knowledge)
+            visits, stopped = await run_until_error([partial(hold, cases[0], screen)])
+            if visits:
+                show_end(screen, visits[0], knowledge)
         else:
             with progress("consulting", len(cases), quiet=json) as advance:
                 visits, stopped = await run_until_error((partial(hold, case) for case in cases), advance=advance)
@@ -142,12 +143,18 @@ async def consult(
         keep_outcome(kept, document, models=models, ledger=ledger, seed=seed, files=[traces], stopped=stopped)
     if json and visits:
         print_json(document)
-    if isinstance(stopped, BudgetSpent) and len(cases) > 1:
-        again = "the same command goes on from there" if kept.answers else "with --journal FILE a run can go on"
-        raise BudgetSpent(f"{stopped}; {len(visits)} of {len(cases)} visits are done, and {again}")
     if stopped is not None:
-        raise stopped
+        raise _goes_on(stopped, len(visits), len(cases), kept=kept.answers is not None)
     _check_failures(visits, max_failures)
+
+
+def _goes_on(stopped: PolyclinicError, done: int, of: int, *, kept: bool) -> PolyclinicError:
+    """Returns what ended the visits, of a spent budget with how they go on."""
+    if not isinstance(stopped, BudgetSpent):
+        return stopped
+    again = "the same command goes on from there" if kept else "with --journal FILE a run can go on"
+    over = "the visit is not over" if of == 1 else f"{done} of {of} visits are done"
+    return BudgetSpent(f"{stopped}; {over}, and {again}")
 
 
 def _case_file(case: str) -> tuple[Path, bool]:

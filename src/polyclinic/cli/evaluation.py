@@ -17,7 +17,7 @@ from polyclinic.cases.pictures import CasePictures
 from polyclinic.cli.case_files import case_shares, read_case_file
 from polyclinic.cli.configuration import kind_of_command, write_results
 from polyclinic.cli.memory_knowledge import say_other_knowledge
-from polyclinic.cli.options import CaseOptions, RunOptions
+from polyclinic.cli.options import CaseOptions, KeptOptions, RunOptions
 from polyclinic.cli.parts import end_of_part
 from polyclinic.cli.stopping import is_stopped
 from polyclinic.cli.storing import keep_results, results_folder
@@ -72,10 +72,17 @@ def within_budget(run: RunOptions, what: str = "evaluation") -> Iterator[None]:
         BadInput: the folder cannot be made, or holds something.
     """
     make_results_folder(run)
+    with saying_how_it_goes_on(run, what):
+        yield
+
+
+@contextmanager
+def saying_how_it_goes_on(kept: KeptOptions, what: str) -> Iterator[None]:
+    """Where what is done meanwhile is stopped, says how `what` goes on."""
     try:
         yield
     except RunStopped as stopped:
-        raise goes_on(stopped, run, what) from None
+        raise goes_on(stopped, kept, what) from None
 
 
 def make_results_folder(run: RunOptions) -> None:
@@ -89,9 +96,9 @@ def make_results_folder(run: RunOptions) -> None:
         make_empty_folder(run.out, beside=run.journal)
 
 
-def goes_on(stopped: RunStopped, run: RunOptions, what: str = "evaluation") -> RunStopped:
+def goes_on(stopped: RunStopped, kept: KeptOptions, what: str = "evaluation") -> RunStopped:
     """Returns the same with how `what` goes on."""
-    again = "the same command goes on from there" if run.answers else "with --journal FILE a run can go on"
+    again = "the same command goes on from there" if kept.answers else "with --journal FILE a run can go on"
     interrupted = isinstance(stopped, StoppedByHand) or getattr(stopped, "interrupted", False)
     return (StoppedByHand if interrupted else BudgetSpent)(f"{stopped}; the {what} is not over, and {again}")
 

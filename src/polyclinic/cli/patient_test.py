@@ -13,6 +13,7 @@ from polyclinic.benchmarks.patient_simulator.building import CASES, ROUNDS, Buil
 from polyclinic.cases.case import Case
 from polyclinic.cli import options
 from polyclinic.cli.case_files import read_case_file
+from polyclinic.cli.evaluation import saying_how_it_goes_on
 from polyclinic.cli.storing import keep_outcome
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.files import write_text
@@ -63,7 +64,8 @@ async def patient_test(
             except PlayFailure as failure:
                 return failure
 
-        made = await run_all(partial(make, case) for case in read)
+        with saying_how_it_goes_on(kept, "making of the test"):
+            made = await run_all(partial(make, case) for case in read)
     built = [one for one in made if isinstance(one, BuiltCase)]
     failed = [one for one in made if isinstance(one, PlayFailure)]
     show_usage(console(sys.stderr), session.ledger)

@@ -17,6 +17,7 @@ from polyclinic.cases.persona import Manner, Persona
 from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.cli import options
 from polyclinic.cli.case_files import read_case_file
+from polyclinic.cli.evaluation import saying_how_it_goes_on
 from polyclinic.cli.storing import keep_outcome
 from polyclinic.errors import BadInput, PlayFailure, UserError
 from polyclinic.models.model import Model
@@ -71,7 +72,8 @@ async def personas(
             model = session.metered(mind, role="patient", episode=f"persona {case.id}") if names else None
             return await made_persona(case, model, seed=seed, manner=chosen, temperature=models.temperature)
 
-        made = await run_all(partial(make, case) for case in read)
+        with saying_how_it_goes_on(kept, "making of personas"):
+            made = await run_all(partial(make, case) for case in read)
     screen, refused = console(sys.stderr), 0
     for case, persona in zip(read, made, strict=True):
         if isinstance(persona, str):

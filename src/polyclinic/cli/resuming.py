@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,17 @@ import msgspec
 
 from polyclinic import __version__
 from polyclinic.cli.command_words import OF_THIS_COMMAND, is_given, said_again
-from polyclinic.errors import BadInput, UserError
+from polyclinic.cli.run_tables import show_so_far
+from polyclinic.errors import BadInput, BudgetSpent, PersonLeft, PolyclinicError, UserError
 from polyclinic.fingerprints import of_file, of_package, others
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.record.forking import fork as begin_fork
 from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.hospital.record.report import figures
 from polyclinic.hospital.record.run_file import RUN
 from polyclinic.hospital.record.store import Store
 from polyclinic.models.session import ModelOptions, read_price
+from polyclinic.terminal.screen import console, note
 
 _MINDS = ("doctor", "nurse", "pharmacist", "examiner", "patient")
 _NATURE = ("profiles", "course")
@@ -98,6 +102,36 @@ def go_on(folder: Path, *, workers: int) -> str:
     """Returns the command that takes up a run as this one held it."""
     at_once = f" --workers {workers}" if workers > 1 else ""
     return f"polyclinic run --resume {shlex.quote(str(folder))}{at_once}{said_again()}"
+
+
+@contextmanager
+def goes_on_later(store: Store | None, *, workers: int, quiet: bool) -> Iterator[None]:
+    """Says how a run goes on that stops meanwhile, and, unless it is to be `quiet`, shows what is over of it.
+
+    Raises:
+        BudgetSpent: the run has cost what it may cost.
+        PersonLeft: who plays in it has gone.
+    """
+    again = "" if store is None else go_on(store.folder, workers=workers)
+    keeps = "--out DIR keeps a run"
+    try:
+        yield
+    except BudgetSpent as spent:
+        if store is not None and not quiet:
+            with RecordedRun(store.folder) as kept:
+                note("stopped early; what is over:")
+                show_so_far(console(), msgspec.to_builtins(figures(kept).summary))
+        how = f"go on, with as much again or another limit, with: {again}" if again else keeps
+        raise BudgetSpent(f"{spent}; the run is not over; {how}") from None
+    except KeyboardInterrupt:
+        note(f"Go on with: {again}" if again else f"Nothing was kept; {keeps}.")
+        raise
+    except PersonLeft as left:
+        raise PersonLeft(f"{left}; the run is not over; {f'go on with: {again}' if again else keeps}") from None
+    except PolyclinicError as error:
+        if again and not isinstance(error, UserError):
+            note(f"When that is mended, go on with: {again}")
+        raise
 
 
 def _plain(models: ModelOptions) -> dict[str, Any]:

@@ -18,11 +18,20 @@ from polyclinic.cli.following import Protocol
 from polyclinic.cli.live import PORT, Live, Port, stay, watch, where_kept
 from polyclinic.cli.replicas import ReplicaOptions, replicated
 from polyclinic.cli.results_of_run import check_store_of_run, tell_where, write_run_results
-from polyclinic.cli.resuming import WHO_PLAYS, check_as_begun, check_fork, finished, forked, go_on, made_of, taken_up
+from polyclinic.cli.resuming import (
+    WHO_PLAYS,
+    check_as_begun,
+    check_fork,
+    finished,
+    forked,
+    goes_on_later,
+    made_of,
+    taken_up,
+)
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_replicas, show_run
 from polyclinic.cli.trust import note_trust
-from polyclinic.errors import BudgetSpent, PersonLeft, PlayFailure, PolyclinicError, UserError
+from polyclinic.errors import PlayFailure, UserError
 from polyclinic.files import make_folder
 from polyclinic.hospital.care.remembering import about_memories, check_learns
 from polyclinic.hospital.care.setup import Feedback, LearningSetup, MemoryHolder, Setup
@@ -363,27 +372,11 @@ def _hold(
 
     Where it stops before its end, it says how to go on.
     """
-    again, setup = "" if store is None else go_on(store.folder, workers=workers), configuration.setup
-    try:
-        with watching(configuration, quiet=quiet or HUMAN in (setup.doctor, setup.patient, setup.nurse)) as looks_on:
-            going = run_hospital(
-                configuration, store=store, workers=workers, watching=looks_on, brought=str(brought or "")
-            )
-            came = asyncio.run(going)
-    except BudgetSpent as spent:
-        how = f"go on, with as much again or another limit, with: {again}" if again else "--out DIR keeps a run"
-        raise BudgetSpent(f"{spent}; the run is not over; {how}") from None
-    except KeyboardInterrupt:
-        note(f"Go on with: {again}" if again else "Nothing was kept; --out DIR keeps a run.")
-        raise
-    except PersonLeft as left:
-        raise PersonLeft(
-            f"{left}; the run is not over; {f'go on with: {again}' if again else '--out DIR keeps a run'}"
-        ) from None
-    except PolyclinicError as error:
-        if again and not isinstance(error, UserError):
-            note(f"When that is mended, go on with: {again}")
-        raise
+    setup = configuration.setup
+    silent = quiet or HUMAN in (setup.doctor, setup.patient, setup.nurse)
+    with goes_on_later(store, workers=workers, quiet=quiet), watching(configuration, quiet=silent) as looks_on:
+        going = run_hospital(configuration, store=store, workers=workers, watching=looks_on, brought=str(brought or ""))
+        came = asyncio.run(going)
     document = document_of(configuration, came)
     return document if store is None else store.finish(document), came.run.first_failure
 

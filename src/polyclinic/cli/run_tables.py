@@ -91,6 +91,13 @@ def show_run(screen: Console, document: dict[str, Any]) -> None:
         screen.print(f"{document['calls']:,} calls, {document['tokens']:,} tokens{cost}", style="dim")
 
 
+def show_so_far(screen: Console, summary: dict[str, Any]) -> None:
+    """Prints of a run that was stopped who has come so far, and how right what was decided of them is."""
+    for shown in (_comings({"summary": summary}), _shares(summary), _waits(summary)):
+        screen.print(shown)
+        screen.print()
+
+
 def _comings(document: dict[str, Any]) -> Table:
     """Who came, by how that ended; the indented parts add up to those who came."""
     summary = document["summary"]

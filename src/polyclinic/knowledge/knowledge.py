@@ -63,8 +63,10 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             if not matches:
                 there = sorted({d.department for d in self.diseases.values()})
                 near = meant(word, (*there, *self.diseases, *(n for d in self.diseases.values() for n in d.names())))
-                problem = f"no disease or department {word!r}{near}; departments: {', '.join(there)}; "
-                raise BadInput(f"{problem}diseases: {', '.join(self.diseases)}; or 'all'")
+                problem = f"no disease or department {word!r}{near}; departments: {', '.join(there)}; or 'all'; "
+                raise BadInput(
+                    f"{problem}of the diseases, 'polyclinic knowledge show NAME' says which are called nearly so"
+                )
             kept.update(matches)
         departments = {self.diseases[disease].department for disease in kept}
         neighbours = [d for d in self.diseases.values() if d.department in departments]
