@@ -276,3 +276,24 @@ def test_what_a_visit_took_stands_with_it(run, serving, tmp_path):
 
 def lines(path):
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_what_is_shown_goes_into_a_paper(run, folder, complaint, tmp_path):
+    run("results", "join", folder, "--columns", "sets", "--out", tmp_path / "t.tex")
+    text = (tmp_path / "t.tex").read_text("utf-8")
+    assert r"direct/good & zero\_shot & 66.67 {\footnotesize [39.06, 86.19]} \\" in text
+    assert (
+        "| direct/good | zero_shot | 66.67 [39.06, 86.19] |"
+        in run("results", "join", folder, "--columns", "sets", "--to", "markdown").stdout
+    )
+    compared = run("results", "compare", folder, "--baseline", "direct/bad", "--to", "markdown").stdout
+    assert "| +41.67 [" in compared and "p (Holm)" in compared
+    rows = run("results", "join", folder, "--to", "csv").stdout.splitlines()
+    assert rows[0].startswith("set,model,method,right,right_stderr,right_low") and len(rows) == 5
+    run("results", "export", folder, "--out", tmp_path / "t.md")
+    assert "66.67 [39.06, 86.19]" in (tmp_path / "t.md").read_text("utf-8")
+    for command in ("join", "compare", "export"):
+        assert "what a run has left" in complaint(
+            "results", command, folder, "--to", "csv", "--out", folder / "items.jsonl"
+        )
+    assert "its ending says no layout" in complaint("results", "join", folder, "--out", tmp_path / "table")

@@ -127,7 +127,7 @@ def test_a_table_goes_to_other_tools(tmp_path):
     assert as_text(table, TableLayout.CSV).splitlines()[1].startswith("medqa,'=m_1|x,zero_shot,40.0,")
     assert "| =m_1\\|x |" in as_text(table, TableLayout.MARKDOWN)
     latex = as_text(table, TableLayout.LATEX)
-    assert r"=m\_1|x & zero\_shot & 40 &" in latex and latex.startswith("\\begin{tabular}{lllr")
+    assert r"=m\_1\textbar{}x & zero\_shot & 40 &" in latex and latex.startswith("\\begin{tabular}{lllr")
     assert msgspec.json.decode(as_text(table, TableLayout.JSON))[0]["right"] == 40
     parquet = pytest.importorskip("pyarrow.parquet")
     write_table(tmp_path / "x.parquet", [*item_rows(results)], TableLayout.PARQUET)

@@ -62,6 +62,16 @@ def test_labels_fold_before_numbers_go_below():
     assert out.getvalue().count("p1-00001") == 1
 
 
+def test_a_word_of_a_label_is_broken_only_where_numbers_would_have_less_than_half():
+    out = io.StringIO()
+    screen = console(out)
+    screen.width = 80
+    rows = [("pubmedqa", "made-up", name, *["24.35-44.64"] * 5) for name in ("zero_shot", "self_consistency")]
+    screen.print(table(None, ("set", "model", "method", *(f"interval {n}" for n in range(5))), rows, left=3))
+    assert out.getvalue().count("self_consistency") == 2 and out.getvalue().count("24.35-44.64") == 10
+    assert max(map(len, out.getvalue().splitlines())) <= 80
+
+
 def test_no_control_characters():
     assert plain("a\x1b[31m\tb\u202e\r") == "a [31m b  "
 

@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 import shutil
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import msgspec
 from cyclopts import Parameter
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from polyclinic.cli.options import FILE, BootstrapSeed, Json, Several
+from polyclinic.cli.options import BootstrapSeed, Json, Several
+from polyclinic.cli.results_tables import show_compared, show_joined
+from polyclinic.cli.results_writing import NewTable, To, write_tables
 from polyclinic.errors import UserError
-from polyclinic.files import check_writable, make_empty_folder
+from polyclinic.files import make_empty_folder
 from polyclinic.hospital.record.run_file import is_run
-from polyclinic.results.comparing import ResultsComparison, compare_results
-from polyclinic.results.export import TableLayout, as_text, write_table
+from polyclinic.results.comparing import compare_results, difference_rows
+from polyclinic.results.export import TableLayout
 from polyclinic.results.folder import RunRecord
-from polyclinic.results.joining import JoinedTable, call_rows, flat_rows, item_rows, join
+from polyclinic.results.joining import call_rows, flat_rows, item_rows, join
+from polyclinic.results.printed import PrintedTable, TableColumns, differences, printed
 from polyclinic.results.reading import RunResults, fetch, read_results
-from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.stores.address import is_store
 from polyclinic.stores.address import shown as store_shown
 from polyclinic.terminal.screen import console, plain, print_json
-from polyclinic.terminal.tables import NOTHING, difference_cells, interval, number, table, tokens
+from polyclinic.terminal.tables import number, table
 
 _LONGEST = 80  # letters of a value that is shown
-SHARED = "shared: calls that others of the run need as well; they stand in several rows, and once in the run's sum"
-_SEVERAL = 10  # measures beyond which intervals are left to --json and export
 
 Folders = Annotated[
     str,
@@ -149,80 +146,31 @@ def _short(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def join_results(*folders: Folders, measure: Measures = None, json: Json = False) -> None:
+Columns = Annotated[
+    TableColumns | None,
+    Parameter(
+        help="What stands in the columns: measures; entrants, with measures below one another; or sets, a table for "
+        "each measure, as papers print it. By default measures, and entrants where few have many measures."
+    ),
+]
+
+
+def join_results(
+    *folders: Folders,
+    measure: Measures = None,
+    columns: Columns = None,
+    to: To = None,
+    out: NewTable = None,
+    json: Json = False,
+) -> None:
     """Prints one table of all of them: sets, models and methods."""
     joined = join(read_results(*folders), measures=measure or ())
-    if json:
+    if to is not None or out is not None:
+        write_tables(printed(joined, columns), flat_rows(joined), to, out)
+    elif json:
         print_json(flat_rows(joined))
-        return
-    show_joined(console(), joined)
-
-
-def show_joined(screen: Console, joined: JoinedTable) -> None:
-    """Prints the table, with the intervals where there are few measures; many measures of few entrants stand below."""
-    if len(joined.measures) > _SEVERAL // 2 and len(joined.rows) <= _SEVERAL // 2:
-        screen.print(_by_measure(joined))
     else:
-        screen.print(_by_entrant(joined))
-    for note in joined.notes:
-        screen.print(plain(note), style="yellow", soft_wrap=True)
-    screen.print(
-        "intervals of 95 %, over cases: Wilson's of shares, of other numbers by bootstrap from 6 cases on; "
-        "calls, tokens, s: an item",
-        style="dim",
-    )
-    if _shares(joined):
-        screen.print(SHARED, style="dim")
-
-
-def _shares(joined: JoinedTable) -> bool:
-    """Whether entrants needed the same calls."""
-    return any(row.shared for row in joined.rows)
-
-
-def _by_measure(joined: JoinedTable) -> Table:
-    """Returns a row for each measure, a column for each entrant."""
-    names = [", ".join(filter(None, (row.set, row.model, row.method))) for row in joined.rows]
-    shown = table(None, ("measure", *names))
-    for name in joined.measures:
-        means = [row.measures.get(name) for row in joined.rows]
-        shown.add_row(
-            plain(name),
-            *(_mean(one) if one is None or one.low is None else f"{_mean(one)} [{interval(one)}]" for one in means),
-        )
-    shown.add_section()
-    for name in ("n", "failed"):
-        shown.add_row(name, *(NOTHING if row.published else str(getattr(row, name)) for row in joined.rows))
-    for name in ("calls", *(["shared"] if _shares(joined) else []), "seconds"):
-        shown.add_row(name, *(NOTHING if row.published else f"{getattr(row, name):,.1f}" for row in joined.rows))
-    shown.add_row("tokens", *(NOTHING if row.published else tokens(row.tokens, row.calls) for row in joined.rows))
-    return shown
-
-
-def _by_entrant(joined: JoinedTable) -> Table:
-    """Returns a row for each entrant."""
-    few = len(joined.measures) <= _SEVERAL // 3
-    money = any(row.cost is not None for row in joined.rows)
-    names = [part for name in joined.measures for part in ((name, "95 % interval") if few else (name,))]
-    shared = _shares(joined)
-    calls = ["calls", *(["shared"] if shared else []), "tokens", *(["cost"] if money else []), "s"]
-    columns = ["set", "model", "method", *names, "n", "failed", *calls]
-    shown = table(None, columns, left=3)
-    for row in joined.rows:
-        cells: list[str] = []
-        for name in joined.measures:
-            one = row.measures.get(name)
-            cells += [_mean(one), *([NOTHING if one is None else interval(one)] if few else [])]
-        counts = [str(row.n), str(row.failed), f"{row.calls:.1f}", *([f"{row.shared:.1f}"] if shared else [])]
-        counts += [tokens(row.tokens, row.calls), *([number(row.cost, ".5f")] if money else []), f"{row.seconds:.2f}"]
-        counts = [NOTHING for _ in counts] if row.published else counts
-        who = (Text(plain(one)) for one in (row.set, row.model, row.method))
-        shown.add_row(*who, *cells, *counts, style="italic" if row.published else None)
-    return shown
-
-
-def _mean(one: Estimate | None) -> str:
-    return NOTHING if one is None else number(one.mean)
+        show_joined(console(), joined, columns)
 
 
 def compare(
@@ -233,42 +181,28 @@ def compare(
         Parameter(metavar="NAME", help="A model or method that each is held against; else every two."),
     ] = None,
     seed: BootstrapSeed = 0,
+    to: To = None,
+    out: NewTable = None,
     json: Json = False,
 ) -> None:
     """Prints paired differences; of two runs of the hospital with one seed, patient by patient and day by day."""
     if len(folders) == 2 and any(is_run(Path(folder)) for folder in folders) and not measure and baseline is None:
         from polyclinic.cli.results_of_hospital import compare_hospital  # noqa: PLC0415 - for those who have runs of it
 
-        compare_hospital(*map(Path, folders), json=json)
+        compare_hospital(*map(Path, folders), json=json, to=to, out=out)
         return
     compared = compare_results(read_results(*folders), measures=measure or (), baseline=baseline, seed=seed)
-    if json:
+    if to is not None or out is not None:
+        write_tables([differences(compared)], difference_rows(compared), to, out)
+    elif json:
         print_json(compared.rows)
-        return
-    show_compared(console(), compared)
-
-
-def show_compared(screen: Console, compared: ResultsComparison) -> None:
-    """Prints differences, and what could have been found where nothing was."""
-    measures, sets = ({getattr(row, name) for row in compared.rows} for name in ("measure", "set"))
-    names = [*(["set"] if len(sets) > 1 else []), *(["measure"] if len(measures) > 1 else []), "first", "second"]
-    columns = (*names, "difference", "95 % interval", "p", "p (Holm)", "n", "detectable")
-    of = [*(sets if len(sets) == 1 else ()), *(measures if len(measures) == 1 else ())]
-    shown = table(", ".join(of) or None, columns, left=len(names))
-    for row in compared.rows:
-        texts = (Text(plain(getattr(row, name))) for name in names)
-        shown.add_row(*texts, *difference_cells(row.difference, row.p_holm))
-    screen.print(shown)
-    screen.print(
-        "item by item, over cases; p: exact below 20 cases (McNemar's of shares, else by turning signs), corrected by "
-        "Holm over all rows; detectable, where none was found: the smallest that so many cases show four times in five",
-        style="dim",
-    )
+    else:
+        show_compared(console(), compared)
 
 
 def export(
     *folders: Folders,
-    to: Annotated[TableLayout, Parameter(help="The layout.")] = TableLayout.CSV,
+    to: To = None,
     what: Annotated[
         Literal["table", "items", "calls", "comparison", "folder"],
         Parameter(
@@ -277,23 +211,31 @@ def export(
         ),
     ] = "table",
     measure: Measures = None,
-    out: Annotated[Path | None, FILE, Parameter(help="Where to write; by default it is printed.")] = None,
+    columns: Columns = None,
+    out: NewTable = None,
 ) -> None:
-    """Writes the table for other tools."""
+    """Writes the table for other tools; as CSV where nothing says otherwise."""
     if what == "folder":
         _fetch(folders, out)
         return
-    if out is not None:
-        check_writable(out)
     results = read_results(*folders)
-    rows: Sequence[dict[str, Any]] = [*_rows(results, what, measure or ())]
-    if what == "calls" and not rows:
-        raise UserError("no calls are kept there: these runs asked no model, or were made before calls were kept")
-    if out is None:
-        sys.stdout.write(as_text(rows, to))
-        return
-    write_table(out, rows, to)
-    console().print(plain(f"{len(rows)} rows: {out}"))
+    rows: Sequence[dict[str, Any]]
+    tables: list[PrintedTable] = []
+    match what:
+        case "table":
+            joined = join(results, measures=measure or ())
+            rows, tables = flat_rows(joined), printed(joined, columns)
+        case "comparison":
+            compared = compare_results(results, measures=measure or ())
+            rows, tables = difference_rows(compared), [differences(compared)]
+        case "calls":
+            rows = [*call_rows(results)]
+            if not rows:
+                problem = "no calls are kept there: these runs asked no model, or were made before calls were kept"
+                raise UserError(problem)
+        case _:
+            rows = [*item_rows(results)]
+    write_tables(tables, rows, to, out, otherwise=TableLayout.CSV)
 
 
 def _fetch(stores: Sequence[str], out: Path | None) -> None:
@@ -305,14 +247,3 @@ def _fetch(stores: Sequence[str], out: Path | None) -> None:
     for folder in came:
         shutil.copytree(folder, out / folder.name)
     console().print(plain(f"{len(came)} folders: {out}"))
-
-
-def _rows(results: Sequence[RunResults], what: str, measures: Sequence[str]) -> Iterable[dict[str, Any]]:
-    if what == "table":
-        yield from flat_rows(join(results, measures=measures))
-    elif what == "comparison":
-        for row in compare_results(results, measures=measures).rows:
-            flat = msgspec.structs.asdict(row)
-            yield {**{k: v for k, v in flat.items() if k != "difference"}, **msgspec.structs.asdict(row.difference)}
-    else:
-        yield from call_rows(results) if what == "calls" else item_rows(results)

@@ -6,21 +6,33 @@ from pathlib import Path
 
 from rich.console import Console
 
+from polyclinic.cli.results_tables import beside
+from polyclinic.cli.results_writing import write_tables
 from polyclinic.hospital.record.comparison import PairedBy, RunComparison, compare_runs
+from polyclinic.results.export import TableLayout
+from polyclinic.results.printed import Figure, PrintedRow, PrintedTable, difference_figure
 from polyclinic.terminal.screen import console, plain, print_json
-from polyclinic.terminal.tables import NOTHING, number, p_value, table
+from polyclinic.terminal.tables import number, p_value
 
 _TITLES: dict[PairedBy, str] = {
     "patients": "patient by patient: illnesses with which they came to both",
     "days": "day by day",
     "runs": "run by run: means of the patients of each seed",
 }
+_HOW = (
+    "means over pairs that have the measure in both; intervals by bootstrap over residents, days or runs, p by turning "
+    "signs, adjusted over the measures of a table by Holm"
+)
 
 
-def compare_hospital(first: Path, second: Path, *, json: bool = False) -> None:
+def compare_hospital(
+    first: Path, second: Path, *, json: bool = False, to: TableLayout | None = None, out: Path | None = None
+) -> None:
     """Prints by how much the second is above the first, with intervals and p values that count how many were asked."""
     compared = compare_runs(first, second)
-    if json:
+    if to is not None or out is not None:
+        write_tables(_tables(compared), compared.as_rows(), to, out)
+    elif json:
         print_json(compared)
     else:
         _show(console(), compared)
@@ -40,26 +52,32 @@ def _show(screen: Console, compared: RunComparison) -> None:
         screen.print(plain(f"{name}: {one} → {other}"), soft_wrap=True)
     if not compared.differs:
         screen.print("begun alike: what differs comes from versions of the package, or of models", style="yellow")
+    for told in _tables(compared):
+        screen.print()
+        screen.print(beside(told, " to "))
+    screen.print(_HOW, style="dim")
+
+
+def _tables(compared: RunComparison) -> list[PrintedTable]:
+    """Returns a table for each way in which measures are paired, with what is to be said below the last."""
+    tables = []
     for by, title in _TITLES.items():
-        measures = [one for one in compared.measures if one.by == by]
-        if measures:
-            shown = table(title, ("", "1", "2", "2 − 1", "95 % interval", "p (Holm)", "pairs"))
-            for measured in measures:
-                found = measured.difference
-                span = NOTHING if found.low is None else f"{found.low:+.2f} to {found.high:+.2f}"
-                shown.add_row(
-                    measured.name,
-                    number(measured.first),
-                    number(measured.second),
-                    number(found.mean, "+.2f"),
-                    span,
-                    p_value(measured.p_holm),
-                    f"{found.n:,}",
-                )
-            screen.print()
-            screen.print(shown)
-    screen.print(
-        "means over pairs that have the measure in both; intervals by bootstrap over residents, days or runs, p by "
-        "turning signs, adjusted over the measures of a table by Holm",
-        style="dim",
-    )
+        rows = [
+            PrintedRow(
+                (one.name,),
+                (
+                    Figure(number(one.first)),
+                    Figure(number(one.second)),
+                    difference_figure(one.difference),
+                    Figure(p_value(one.p_holm)),
+                    Figure(f"{one.difference.n:,}"),
+                ),
+            )
+            for one in compared.measures
+            if one.by == by
+        ]
+        if rows:
+            heads = ("1", "2", "2 − 1", "p (Holm)", "pairs")
+            tables.append(PrintedTable(title, ("",), heads, tuple(rows)))
+    tables[-1:] = [one._replace(notes=(_HOW,)) for one in tables[-1:]]
+    return tables

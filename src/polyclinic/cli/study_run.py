@@ -19,7 +19,7 @@ from polyclinic.cli.complaints import complaint
 from polyclinic.cli.configuration import record_of_study
 from polyclinic.cli.options import DIR, MODELS, MODELS_GROUP, Json, MaxFailures, Models, On, Several, Store, kept_in
 from polyclinic.cli.parts import PartDone
-from polyclinic.cli.results import show_compared, show_joined
+from polyclinic.cli.results_tables import show_compared, show_joined
 from polyclinic.cli.stopping import end_soon
 from polyclinic.cli.storing import keep_results, kept_by_study
 from polyclinic.errors import BudgetSpent, PlayFailure, PolyclinicError, RunStopped, StoppedByHand, UserError

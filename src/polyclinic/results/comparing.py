@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from itertools import combinations
+from typing import Any
 
 import msgspec
 
@@ -75,6 +76,16 @@ def compare_results(
     return ResultsComparison(
         rows=tuple(msgspec.structs.replace(row, p_holm=p) for row, p in zip(rows, corrected, strict=True))
     )
+
+
+def difference_rows(compared: ResultsComparison) -> list[dict[str, Any]]:
+    """Returns comparisons as plain rows."""
+    rows = []
+    for row in compared.rows:
+        flat = msgspec.structs.asdict(row)
+        named = {name: value for name, value in flat.items() if name != "difference"}
+        rows.append(named | msgspec.structs.asdict(row.difference))
+    return rows
 
 
 def _pairs(entrants: Sequence[JoinedEntrant], baseline: str | None) -> list[tuple[JoinedEntrant, JoinedEntrant]]:

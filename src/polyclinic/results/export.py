@@ -14,13 +14,9 @@ import msgspec
 from polyclinic.errors import MissingExtra, UserError
 from polyclinic.files import whole, write_text
 from polyclinic.frames import cell
+from polyclinic.results.typeset import latex_row, latex_text, markdown_text
 
 Rows = Sequence[Mapping[str, Any]]
-
-_LATEX = str.maketrans({
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-})  # fmt: skip
 
 
 class TableLayout(StrEnum):
@@ -88,7 +84,7 @@ def _text(value: Any) -> str:
 
 def _markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(one.replace("|", "\\|").replace("\n", " ") for one in cells) + " |\n"
+        return "| " + " | ".join(map(markdown_text, cells)) + " |\n"
 
     return line(columns) + "|" + "---|" * len(columns) + "\n" + "".join(map(line, rows))
 
@@ -97,7 +93,7 @@ def _latex(columns: Sequence[str], rows: Sequence[Sequence[str]], values: Rows) 
     side = "".join("l" if any(isinstance(row.get(name), str) for row in values) else "r" for name in columns)
 
     def line(cells: Sequence[str]) -> str:
-        return " & ".join(one.replace("–", "--").translate(_LATEX) for one in cells) + r" \\" + "\n"
+        return latex_row([*map(latex_text, cells)]) + "\n"
 
     body = "".join(map(line, rows))
     return f"\\begin{{tabular}}{{{side}}}\n\\toprule\n{line(columns)}\\midrule\n{body}\\bottomrule\n\\end{{tabular}}\n"

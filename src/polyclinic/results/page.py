@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from polyclinic import __version__
 from polyclinic.results.comparing import ResultsComparison
 from polyclinic.results.drawing import forest
 from polyclinic.results.folder import ItemRow
-from polyclinic.results.joining import JoinedRow, JoinedTable, is_share
+from polyclinic.results.joining import JoinedTable, is_share
+from polyclinic.results.printed import PrintedTable, TableColumns, differences, printed
 from polyclinic.results.reading import RunResults
 from polyclinic.results.transcripts import transcript
-from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.terminal.html import page_table, shown, whole_page
-from polyclinic.terminal.tables import tokens
 
 _DRAWN = 12  # measures of a set that are drawn
 _SAID = 2_000_000  # letters of what was said that the page holds; of further items it says where it lies
@@ -38,16 +37,14 @@ def page(results: Sequence[RunResults], joined: JoinedTable, compared: ResultsCo
     """Returns the page, in one file."""
     titles = [one.record.title for one in results if one.record.title]
     title = titles[0] if titles else ", ".join(dict.fromkeys(one.record.kind for one in results)) or "results"
+    by_sets = [one._replace(notes=()) for one in printed(joined, TableColumns.SETS)]
     parts = [
         "<h2>Table</h2>",
-        *_by_set(joined),
-        _joined(joined),
-        *(f'<p class="note">{shown(note)}</p>' for note in joined.notes),
-        '<p class="note">Intervals of 95 %, over cases: Wilson’s of shares, of other numbers by bootstrap. Rows marked '
-        "(published) are what the paper prints.</p>",
+        *(map(_table, by_sets) if len({row.set for row in joined.rows}) > 1 else ()),
+        _table(printed(joined, TableColumns.MEASURES)[0]),
         "<h2>Figures</h2>",
         *_figures(results, joined),
-        *(["<h2>Differences</h2>", _compared(compared)] if compared is not None else []),
+        *(["<h2>Differences</h2>", _table(differences(compared))] if compared is not None else []),
         "<h2>What was run</h2>",
         *map(_record, results),
         "<h2>Items</h2>",
@@ -58,55 +55,13 @@ def page(results: Sequence[RunResults], joined: JoinedTable, compared: ResultsCo
     return whole_page(title, "".join(parts), made_from=papers, made_by=written, style=_STYLE)
 
 
-def _number(value: float | None, form: str = ".2f") -> str:
-    return "–" if value is None else f"{value:{form}}"
-
-
-def _cell(one: Estimate | None) -> str:
-    if one is None or one.mean is None:
-        return "–"
-    return f"{one.mean:.2f}" if one.low is None else f"{one.mean:.2f} [{one.low:.2f}, {one.high:.2f}]"
-
-
-def _joined(joined: JoinedTable) -> str:
-    heads = ["set", "model", "method", *joined.measures, "n", "failed", "calls", "tokens", "cost", "seconds"]
-    rows = [
-        [
-            row.set,
-            row.model,
-            row.method,
-            *(_cell(row.measures.get(name)) for name in joined.measures),
-            *(["–"] * 6 if row.published else _costs(row)),
-        ]
-        for row in joined.rows
-    ]
-    return f'<div class="wide">{page_table(heads, rows, left=3)}</div>'
-
-
-def _by_set(joined: JoinedTable) -> Iterator[str]:
-    """Yields each measure with a column for each set, as papers print it, where there are several sets."""
-    sets = list(dict.fromkeys(row.set for row in joined.rows))
-    for measure in joined.measures if len(sets) > 1 else ():
-        rows: dict[tuple[str, str], dict[str, float]] = {}
-        for row in joined.rows:
-            mean = row.measures[measure].mean if measure in row.measures else None
-            if mean is not None:
-                rows.setdefault((row.model, row.method), {})[row.set] = mean
-        cells = [
-            [*who, *(_number(means.get(name)) for name in sets), _average(means, sets)] for who, means in rows.items()
-        ]
-        table = page_table([f"model ({measure})", "method", *sets, "average"], cells, left=2)
-        yield f'<div class="wide">{table}</div>'
-
-
-def _average(means: Mapping[str, float], sets: Sequence[str]) -> str:
-    """Returns the mean over the sets; nothing where one is missing."""
-    return _number(sum(means.values()) / len(sets)) if len(means) == len(sets) else "–"
-
-
-def _costs(row: JoinedRow) -> list[str]:
-    counts = [str(row.n), str(row.failed), f"{row.calls:.1f}", tokens(row.tokens, row.calls)]
-    return [*counts, _number(row.cost, ".5f"), _number(row.seconds)]
+def _table(table: PrintedTable) -> str:
+    """Returns a table, each number with its interval, and what is to be said below."""
+    title = f"<h3>{shown(table.title)}</h3>" if table.title else ""
+    rows = [[*row.labels, *map(str, row.figures)] for row in table.rows]
+    notes = "".join(f'<p class="note">{shown(note)}</p>' for note in table.notes)
+    drawn = page_table([*table.labels, *table.heads], rows, left=len(table.labels))
+    return f'{title}<div class="wide">{drawn}</div>{notes}'
 
 
 def _figures(results: Sequence[RunResults], joined: JoinedTable) -> Iterator[str]:
@@ -121,19 +76,6 @@ def _figures(results: Sequence[RunResults], joined: JoinedTable) -> Iterator[str
                 drawn = forest(rows, measure, share=is_share(values.get(measure, ())))
                 told = f"{shown(name)}: {shown(measure)}, with intervals that hold together; ○ published"
                 yield f"<figure>{drawn}<figcaption>{told}</figcaption></figure>"
-
-
-def _compared(compared: ResultsComparison) -> str:
-    heads = ("set", "measure", "first", "second", "difference", "95 % interval", "p", "p (Holm)", "n", "detectable")
-    rows = []
-    for row in compared.rows:
-        d = row.difference
-        span = "–" if d.low is None else f"{d.low:+.2f} to {d.high:+.2f}"
-        found = row.p_holm is not None and row.p_holm < 0.05
-        ends = [_number(d.p, ".4f"), _number(row.p_holm, ".4f"), str(d.n), "–" if found else _number(d.detectable)]
-        rows.append([row.set, row.measure, row.first, row.second, _number(d.mean, "+.2f"), span, *ends])
-    told = "detectable, where none was found: the smallest difference that so many cases show four times in five"
-    return f'<div class="wide">{page_table(heads, rows, left=4)}</div><p class="note">{told}</p>'
 
 
 def _record(one: RunResults) -> str:

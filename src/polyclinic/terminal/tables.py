@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import measure_renderables
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from polyclinic.statistics.uncertainty import Difference, Estimate
@@ -24,7 +24,10 @@ _WORD = 16  # letters of a word in the heading of numbers that is not broken
 
 
 class _NumberTable(Table):
-    """A table that breaks no number: where it is too wide, headings fold, and the last columns stand below."""
+    """A table that breaks no number: where it is too wide, headings fold, and the last columns stand below.
+
+    Nor does it break a word of a label, as long as such words leave half of the room to numbers.
+    """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         def width(*cells: RenderableType) -> int:
@@ -42,11 +45,20 @@ class _NumberTable(Table):
                 lines = Text(str(column.header)).wrap(console, size)
                 heading = Text("\n".join(line.plain.rstrip() for line in lines))
                 columns[place] = replace(column, header=heading, no_wrap=size <= most)
-        labels = [width(one.header, *one.cells) for one in self.columns if one.justify == "left"]
-        for least in (most // 10, most // 5):
-            groups = _groups(sizes, most - sum(min(label, least) + _BETWEEN for label in labels))
-            if len(groups) <= 1:
-                break
+        labels = {place: one for place, one in enumerate(self.columns) if place not in sizes}
+        longest = {place: _longest_word(one, width) for place, one in labels.items()}
+        taken = sum(longest.values()) + _BETWEEN * len(longest)
+        if taken <= most // 2:
+            columns = [
+                replace(one, min_width=longest[place]) if place in longest else one for place, one in enumerate(columns)
+            ]
+            groups = _groups(sizes, most - taken)
+        else:
+            whole = [width(one.header, *one.cells) for one in labels.values()]
+            for least in (most // 10, most // 5):
+                groups = _groups(sizes, most - sum(min(label, least) + _BETWEEN for label in whole))
+                if len(groups) <= 1:
+                    break
         for number, group in enumerate(groups or [[]]):
             part = copy.copy(self)
             shown = [one for place, one in enumerate(columns) if place in group or place not in sizes]
@@ -55,6 +67,14 @@ class _NumberTable(Table):
                 part.title = None
                 yield ""
             yield from Table.__rich_console__(part, console, options)
+
+
+def _longest_word(column: Column, width: Callable[[RenderableType], int]) -> int:
+    """Returns how wide the longest word of a column of labels is."""
+    return max(
+        (width(word) for cell in (column.header, *column.cells) for word in str(cell).split()),
+        default=1,
+    )
 
 
 def _groups(sizes: Mapping[int, int], room: int) -> list[list[int]]:

@@ -1,0 +1,66 @@
+"""Joined results and their differences in the terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from polyclinic.results.comparing import ResultsComparison
+from polyclinic.results.joining import JoinedTable
+from polyclinic.results.printed import PrintedTable, TableColumns, columns_of, differences, printed
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import NOTHING, table
+
+_FEW = 3  # measures up to which each interval has a column of its own; of more they are left to files
+
+
+def show_joined(screen: Console, joined: JoinedTable, columns: TableColumns | None = None) -> None:
+    """Prints the table, with the intervals where there are few measures; many measures of few entrants stand below."""
+    chosen = columns_of(joined, columns)
+    for place, one in enumerate(printed(joined, columns)):
+        if place:
+            screen.print()
+        if chosen is TableColumns.MEASURES:
+            screen.print(beside(one, "-") if len(joined.measures) <= _FEW else _within(one, ends=False))
+        else:
+            screen.print(_within(one))
+        for note in one.notes:
+            known = note in joined.notes
+            screen.print(plain(note), style="yellow" if known else "dim", soft_wrap=True if known else None)
+
+
+def show_compared(screen: Console, compared: ResultsComparison) -> None:
+    """Prints differences, and what could have been found where nothing was."""
+    told = differences(compared)
+    screen.print(beside(told, " to "))
+    for note in told.notes:
+        screen.print(note, style="dim")
+
+
+def beside(told: PrintedTable, between: str) -> Table:
+    """Returns a table in which intervals have columns of their own."""
+    heads = [head for place, name in enumerate(told.heads) for head in _heads(name, place in told.spans)]
+    shown = table(told.title or None, (*told.labels, *heads), left=len(told.labels))
+    for row in told.rows:
+        cells: list[str] = []
+        for place, one in enumerate(row.figures):
+            ends = f"{one.low}{between}{one.high}" if one.low else NOTHING
+            cells += [one.text, ends] if place in told.spans else [one.text]
+        shown.add_row(*(Text(plain(name)) for name in row.labels), *cells, style="italic" if row.published else None)
+    return shown
+
+
+def _heads(name: str, spans: bool) -> tuple[str, ...]:
+    return (name, "95 % interval") if spans else (name,)
+
+
+def _within(told: PrintedTable, *, ends: bool = True) -> Table:
+    """Returns a table in which intervals stand beside their numbers, or are left out."""
+    shown = table(told.title or None, (*told.labels, *told.heads), left=len(told.labels))
+    for row in told.rows:
+        if row.apart:
+            shown.add_section()
+        cells = (str(one) if ends else one.text for one in row.figures)
+        shown.add_row(*(Text(plain(name)) for name in row.labels), *cells, style="italic" if row.published else None)
+    return shown

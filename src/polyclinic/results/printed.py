@@ -1,0 +1,234 @@
+"""Joined results and their differences as tables for people: what stands in which row and column, and how numbers do.
+
+The terminal, a page, Markdown and LaTeX show the same tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from polyclinic.results.comparing import ResultsComparison
+from polyclinic.results.joining import JoinedRow, JoinedTable
+from polyclinic.statistics.uncertainty import Difference, Estimate
+from polyclinic.terminal.tables import DETECTABLE, NOTHING, difference_cells, number, tokens
+
+_MANY_MEASURES = 5  # beyond which measures stand in rows, where there are no more entrants than columns have room for
+_FEW_ENTRANTS = 5
+_LEAST_SECONDS = 0.005  # which are printed as more than none
+
+INTERVALS = (
+    "intervals of 95 %, over cases: Wilson's of shares, of other numbers by bootstrap from 6 cases on; "
+    "calls, tokens, s: an item"
+)
+SHARED = "shared: calls that others of the run need as well; they stand in several rows, and once in the run's sum"
+PUBLISHED = "(published): what the paper prints; nobody ran it here"
+AVERAGE = "average: of the sets, each counting the same; intervals of 95 %, over cases"
+COMPARED = (
+    "item by item, over cases; p: exact below 20 cases (McNemar's of shares, else by turning signs), corrected by Holm "
+    f"over all rows; {DETECTABLE}"
+)
+
+
+class TableColumns(StrEnum):
+    """What stands in the columns of a joined table."""
+
+    MEASURES = "measures"
+    ENTRANTS = "entrants"
+    SETS = "sets"
+
+
+class Figure(NamedTuple):
+    """A number as it is printed, and the ends of its interval; "" where it has none."""
+
+    text: str
+    low: str = ""
+    high: str = ""
+
+    @property
+    def ends(self) -> str:
+        """The interval, "" where there is none."""
+        return f"[{self.low}, {self.high}]" if self.low else ""
+
+    def __str__(self) -> str:
+        return f"{self.text} {self.ends}".rstrip()
+
+
+class PrintedRow(NamedTuple):
+    """What it is of, as others may have named it, and its numbers."""
+
+    labels: tuple[str, ...]
+    figures: tuple[Figure, ...]
+    published: bool = False
+    apart: bool = False
+    """Whether a line stands above it."""
+
+
+class PrintedTable(NamedTuple):
+    """A table: the headings of its labels and of its numbers, its rows, and what to say below.
+
+    `spans` are the numbers that have intervals, by their place.
+    """
+
+    title: str
+    labels: tuple[str, ...]
+    heads: tuple[str, ...]
+    rows: tuple[PrintedRow, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def spans(self) -> frozenset[int]:
+        """The columns of numbers that have intervals, by their place."""
+        return frozenset(place for row in self.rows for place, one in enumerate(row.figures) if one.low)
+
+
+def columns_of(joined: JoinedTable, wanted: TableColumns | None = None) -> TableColumns:
+    """Returns what stands in the columns: what is wanted, or else many measures of few entrants below one another."""
+    if wanted is not None:
+        return wanted
+    turned = len(joined.measures) > _MANY_MEASURES and len(joined.rows) <= _FEW_ENTRANTS
+    return TableColumns.ENTRANTS if turned else TableColumns.MEASURES
+
+
+def printed(joined: JoinedTable, columns: TableColumns | None = None) -> list[PrintedTable]:
+    """Returns a joined table as people read it: one, or of sets in columns one for each measure."""
+    match columns_of(joined, columns):
+        case TableColumns.MEASURES:
+            return [_by_entrant(joined)]
+        case TableColumns.ENTRANTS:
+            return [_by_measure(joined)]
+        case TableColumns.SETS:
+            return [_by_set(joined, measure, last=measure == joined.measures[-1]) for measure in joined.measures]
+
+
+def differences(compared: ResultsComparison) -> PrintedTable:
+    """Returns comparisons as a table: what all rows share stands in its title."""
+    names = {name: {getattr(row, name) for row in compared.rows} for name in ("set", "measure")}
+    title = ", ".join(next(iter(found)) for found in names.values() if len(found) == 1)
+    labels = (*(name for name, found in names.items() if len(found) > 1), "first", "second")
+    rows = []
+    for row in compared.rows:
+        _, _, *rest = difference_cells(row.difference, row.p_holm)
+        figures = (difference_figure(row.difference), *map(Figure, rest))
+        rows.append(PrintedRow(tuple(getattr(row, name) for name in labels), figures))
+    heads = ("difference", "p", "p (Holm)", "n", "detectable")
+    return PrintedTable(title, labels, heads, tuple(rows), (COMPARED,))
+
+
+def figure_of(one: Estimate | None) -> Figure:
+    """Returns a mean with its interval."""
+    if one is None or one.mean is None:
+        return Figure(NOTHING)
+    if one.low is None or one.high is None:
+        return Figure(number(one.mean))
+    return Figure(number(one.mean), number(one.low), number(one.high))
+
+
+def difference_figure(one: Difference) -> Figure:
+    """Returns a difference with its interval, each with its sign."""
+    if one.low is None or one.high is None:
+        return Figure(number(one.mean, "+.2f"))
+    return Figure(number(one.mean, "+.2f"), number(one.low, "+.2f"), number(one.high, "+.2f"))
+
+
+def _model(row: JoinedRow) -> str:
+    return f"{row.model} (published)".strip() if row.published else row.model
+
+
+def _notes(joined: JoinedTable, *first: str) -> tuple[str, ...]:
+    shared = [SHARED] if any(row.shared for row in joined.rows) else []
+    published = [PUBLISHED] if any(row.published for row in joined.rows) else []
+    return (*first, *shared, *published, *joined.notes)
+
+
+def _by_entrant(joined: JoinedTable) -> PrintedTable:
+    """Returns a row for each entrant."""
+    methods = any(row.method for row in joined.rows)
+    counts = _counts(joined)
+    rows = [
+        PrintedRow(
+            labels=(row.set, _model(row), *([row.method] if methods else [])),
+            figures=(
+                *(figure_of(row.measures.get(name)) for name in joined.measures),
+                *(Figure(NOTHING if row.published else _count(row, name)) for name in counts),
+            ),
+            published=row.published,
+        )
+        for row in joined.rows
+    ]
+    labels = ("set", "model", *(["method"] if methods else []))
+    return PrintedTable("", labels, (*joined.measures, *counts), tuple(rows), _notes(joined, INTERVALS))
+
+
+def _by_measure(joined: JoinedTable) -> PrintedTable:
+    """Returns a row for each measure, a column for each entrant."""
+    names = [", ".join(filter(None, (row.set, _model(row), row.method))) for row in joined.rows]
+    rows = [
+        PrintedRow((name,), tuple(figure_of(row.measures.get(name)) for row in joined.rows)) for name in joined.measures
+    ]
+    rows += [
+        PrintedRow(
+            (name,),
+            tuple(Figure(NOTHING if row.published else _count(row, name)) for row in joined.rows),
+            apart=not place,
+        )
+        for place, name in enumerate(_counts(joined))
+    ]
+    return PrintedTable("", ("measure",), tuple(names), tuple(rows), _notes(joined, INTERVALS))
+
+
+def _by_set(joined: JoinedTable, measure: str, *, last: bool) -> PrintedTable:
+    """Returns a row for each model and method, a column for each set, as papers print it."""
+    sets = list(dict.fromkeys(row.set for row in joined.rows))
+    found: dict[tuple[str, str, bool], dict[str, Estimate]] = {}
+    for row in joined.rows:
+        if measure in row.measures:
+            found.setdefault((_model(row), row.method, row.published), {})[row.set] = row.measures[measure]
+    methods = any(method for _, method, _ in found)
+    rows = [
+        PrintedRow(
+            (model, *([method] if methods else [])),
+            (
+                *(figure_of(means.get(name)) for name in sets),
+                *([Figure(_average(means, sets))] if len(sets) > 1 else []),
+            ),
+            published,
+        )
+        for (model, method, published), means in found.items()
+    ]
+    labels = ("model", *(["method"] if methods else []))
+    heads = (*sets, *(["average"] if len(sets) > 1 else []))
+    return PrintedTable(measure, labels, heads, tuple(rows), _notes(joined, AVERAGE) if last else ())
+
+
+def _average(means: dict[str, Estimate], sets: Sequence[str]) -> str:
+    """Returns the mean over the sets; nothing where one is missing."""
+    there = [one.mean for one in means.values() if one.mean is not None]
+    return number(sum(there) / len(sets)) if len(there) == len(sets) else NOTHING
+
+
+def _counts(joined: JoinedTable) -> list[str]:
+    """Returns how many items there were, and what of the calls there is to say."""
+    said = {
+        "calls": any(row.calls for row in joined.rows),
+        "shared": any(row.shared for row in joined.rows),
+        "tokens": any(row.tokens for row in joined.rows),
+        "cost": any(row.cost is not None for row in joined.rows),
+        "s": any(row.seconds >= _LEAST_SECONDS for row in joined.rows),
+    }
+    return ["n", "failed", *(name for name, there in said.items() if there)]
+
+
+def _count(row: JoinedRow, name: str) -> str:
+    match name:
+        case "n" | "failed":
+            return str(row.n if name == "n" else row.failed)
+        case "calls" | "shared":
+            return f"{row.calls if name == 'calls' else row.shared:,.1f}"
+        case "tokens":
+            return tokens(row.tokens, row.calls)
+        case "cost":
+            return number(row.cost, ".5f")
+        case _:
+            return f"{row.seconds:.2f}"
