@@ -13,7 +13,7 @@ import shutil
 import stat
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -305,16 +305,16 @@ def make_folder(path: Path) -> None:
         raise BadInput("may not be written to", path=path)
 
 
-def make_empty_folder(path: Path, *, beside: Path | None = None) -> None:
+def make_empty_folder(path: Path, *, beside: Path | None = None, besides: Collection[str] = ()) -> None:
     """Makes a folder for the results of a run, as `make_folder`, and refuses one that holds those of another run.
 
-    `beside` is a file that may lie there and belongs to this run, its journal; so may what begins with a full stop.
+    `beside` may lie there, the journal of the run; so may the names `besides`, and any that begins with a full stop.
     """
     make_folder(path)
     mine: set[str] = set()
     if beside is not None and beside.parent.resolve() == path.resolve():
         mine = {beside.name + ending for ending in ("", "-wal", "-shm", "-journal")}
-    held = [one.name for one in path.iterdir() if not one.name.startswith(".") and one.name not in mine]
+    held = [one.name for one in path.iterdir() if not one.name.startswith(".") and one.name not in {*mine, *besides}]
     if held:
         shown = ", ".join(sorted(held)[:_NAMED]) + (f" and {len(held) - _NAMED} more" if len(held) > _NAMED else "")
         raise BadInput(f"the folder holds {shown}; name another folder, or move that away first", path=path)

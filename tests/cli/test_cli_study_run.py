@@ -65,7 +65,7 @@ def test_models_methods_and_seeds_are_one_table(run, tmp_path, serving):
     }
     assert [row["seeds"] for row in ours] == ["0 1"] * 4
     (paper,) = (row for row in rows if row["published"])
-    assert (paper["model"], paper["right"]) == ("GPT-4 (published)", 73)
+    assert (paper["model"], paper["published"], paper["right"]) == ("GPT-4", True, 73)
     assert "GPT-4 (published)" in shown and "Two methods" in shown and "detectable" in shown
     record = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))
     assert (record["kind"], record["title"], len(record["data"])) == ("study run", "Two methods", 1)

@@ -4,6 +4,10 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
+import sys
+import threading
+import time
 
 import pytest
 from tests.cli.test_cli_tor import answers
@@ -77,6 +81,42 @@ def stopped_and_gone_on(run, words, endpoint, *, code, limit=()):
     assert "stopped" not in json.loads((out / "results.json").read_bytes())
     assert endpoint.requests > asked
     return part
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["eval medqa", "eval tor"])
+def test_what_was_over_lasts_though_going_on_is_killed(run, serving, medqa, tmp_path, name):
+    """Nobody loses the table of a stopped run by going on: it is there until the next is written whole."""
+    hangs = threading.Event()
+
+    def answer(body):
+        if hangs.is_set():
+            time.sleep(60)
+        return answers(body)
+
+    with serving(answer) as endpoint:
+        words = command(name, medqa, tmp_path, endpoint)
+        run(*words, "--max-tokens", TOKENS[name], code=1)
+        before = run("results", "join", tmp_path / "out", "--json").stdout
+        asked = endpoint.requests
+        hangs.set()
+        going_on = subprocess.Popen(
+            [sys.executable, "-m", "polyclinic", *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            while endpoint.requests == asked and going_on.poll() is None:
+                time.sleep(0.05)
+        finally:
+            going_on.kill()
+            going_on.wait()
+        assert endpoint.requests > asked
+        assert run("results", "join", tmp_path / "out", "--json").stdout == before
+        hangs.clear()
+        run(*words)
+    record = json.loads((tmp_path / "out" / "results.json").read_bytes())
+    assert "stopped" not in record
+    left = {one.name for one in (tmp_path / "out").iterdir()}
+    assert left == {*record["files"], "calls.jsonl", "items.jsonl", "results.json", "SHA256SUMS"}
 
 
 SLOW = ("eval medqa", "eval tor, judged", "study medagents", "study tor")

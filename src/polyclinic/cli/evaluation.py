@@ -32,8 +32,8 @@ from polyclinic.models.open import meant_model
 from polyclinic.players.minds import model_of
 from polyclinic.players.opening import Cast, OpenMinds, open_minds
 from polyclinic.players.patient_trust import PatientTrust
-from polyclinic.results.folder import take_away_part
 from polyclinic.results.provenance import server_sums
+from polyclinic.results.replacing import part_in, replacing
 from polyclinic.tasks import interruptible
 from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.usage import show_usage
@@ -88,12 +88,13 @@ def saying_how_it_goes_on(kept: KeptOptions, what: str) -> Iterator[None]:
 def make_results_folder(run: RunOptions) -> None:
     """Makes the folder for the results, where there is to be one; a BadInput where it cannot be made, or holds some.
 
-    What is over of a run of the same kind that was stopped gives way where a journal has its answers.
+    What is over of a run of the same kind that was stopped may lie there where a journal has its answers: it gives way
+    to what comes of this one, once that is written.
     """
     if run.out is not None and not run.models.dry_run:
-        if run.store is not None or (run.journal is not None and run.journal.is_file()):
-            take_away_part(run.out, kind_of_command())
-        make_empty_folder(run.out, beside=run.journal)
+        goes_on = run.store is not None or (run.journal is not None and run.journal.is_file())
+        part = part_in(run.out, kind_of_command()) if goes_on and run.out.is_dir() else ()
+        make_empty_folder(run.out, beside=run.journal, besides=part)
 
 
 def goes_on(stopped: RunStopped, kept: KeptOptions, what: str = "evaluation") -> RunStopped:
@@ -216,17 +217,18 @@ def finish(
         output = replace(output, document={**output.document, "servers": msgspec.to_builtins(servers)})
     with results_folder(run.out, run.store) as folder:
         if folder is not None:
-            output.write(folder)
-            write_results(
-                folder,
-                output.rows,
-                output.measures,
-                seed=run.seed,
-                models=run.models,
-                ledger=ledger,
-                stopped="" if stopped is None else str(stopped),
-                files=[*output.files, output.document_file],
-            )
+            with replacing(folder) as place:
+                output.write(place)
+                write_results(
+                    place,
+                    output.rows,
+                    output.measures,
+                    seed=run.seed,
+                    models=run.models,
+                    ledger=ledger,
+                    stopped="" if stopped is None else str(stopped),
+                    files=[*output.files, output.document_file],
+                )
         if run.json:
             print_json(output.document)
         else:

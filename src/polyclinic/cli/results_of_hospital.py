@@ -10,7 +10,7 @@ from polyclinic.cli.results_tables import beside
 from polyclinic.cli.results_writing import write_tables
 from polyclinic.hospital.record.comparison import PairedBy, RunComparison, compare_runs
 from polyclinic.results.export import TableLayout
-from polyclinic.results.printed import Figure, PrintedRow, PrintedTable, difference_figure
+from polyclinic.results.printed import PrintedNumber, PrintedRow, PrintedTable, difference_figure
 from polyclinic.terminal.screen import console, plain, print_json
 from polyclinic.terminal.tables import number, p_value
 
@@ -66,11 +66,11 @@ def _tables(compared: RunComparison) -> list[PrintedTable]:
             PrintedRow(
                 (one.name,),
                 (
-                    Figure(number(one.first)),
-                    Figure(number(one.second)),
+                    PrintedNumber(number(one.first)),
+                    PrintedNumber(number(one.second)),
                     difference_figure(one.difference),
-                    Figure(p_value(one.p_holm)),
-                    Figure(f"{one.difference.n:,}"),
+                    PrintedNumber(p_value(one.p_holm)),
+                    PrintedNumber(f"{one.difference.n:,}"),
                 ),
             )
             for one in compared.measures

@@ -33,6 +33,7 @@ from polyclinic.results.comparing import compare_results
 from polyclinic.results.folder import CALLS, RECORD, read_record, write_record
 from polyclinic.results.joining import flat_rows, join
 from polyclinic.results.reading import RunResults, read_results
+from polyclinic.results.replacing import part_in, replacing
 from polyclinic.terminal.screen import console, note, print_json
 
 _WHO = {"eval aie": "doctor", "eval mvme": "doctor", "evolve": "doctor", "run": "doctor"}
@@ -47,6 +48,7 @@ class StudyCell(NamedTuple):
     """One command of a study, and where its results lie."""
 
     folder: Path
+    kind: str
     words: list[str]
 
 
@@ -130,7 +132,7 @@ def _cells(
             words += _who(one, who, plan.offline)
             words += [*_model_words(given), "--seed", str(seed), "--max-failures", f"{max_failures:g}"]
             folder = out / "runs" / f"{one.name}-seed-{seed}".replace(" ", "-")
-            yield StudyCell(folder, words)
+            yield StudyCell(folder, one.command, words)
 
 
 def _with_data(one: PlannedRun, options: dict[str, Any], data: Path) -> dict[str, Any]:
@@ -215,9 +217,9 @@ def _is_over(folder: Path) -> bool:
 def _hold(cell: StudyCell, place: str, json: bool, *, in_part: bool) -> PolyclinicError | None:
     """Runs a command, and returns what stopped it before its end, if anything did.
 
-    What an earlier one left half done is thrown away: the journal has its answers.
+    Of an earlier one, what was over stays until this writes more; else it is thrown away: the journal has its answers.
     """
-    if cell.folder.exists():
+    if cell.folder.exists() and not part_in(cell.folder, cell.kind):
         shutil.rmtree(cell.folder)
     cell.folder.parent.mkdir(exist_ok=True)
     if not json:
@@ -251,17 +253,17 @@ def _rehearsed(cell: StudyCell) -> DryRunOver:
 def _finish(plan: StudyPlan, out: Path, begun: Sequence[Path], *, left: str, json: bool) -> None:
     """Writes what is over of it, and prints it; `left` names what is not done yet."""
     results = read_results(*begun)
-    published = [msgspec.structs.replace(one, model=f"{one.model} (published)") for one in plan.published]
-    record = record_of_study(results, published=published, title=plan.title, paper=plan.paper, left=left)
+    record = record_of_study(results, published=plan.published, title=plan.title, paper=plan.paper, left=left)
     rows = [
         msgspec.structs.replace(row, at=f"{one.folder.relative_to(out)}/{row.at}" if row.at else "")
         for one in results
         for row in one.rows
     ]
-    if asked := [folder / CALLS for folder in begun if (folder / CALLS).is_file()]:
-        with whole_file(out / CALLS) as temporary, temporary.open("wb") as file:
-            file.writelines(path.read_bytes() for path in asked)
-    write_record(out, record, rows)
+    with replacing(out) as place:
+        if asked := [folder / CALLS for folder in begun if (folder / CALLS).is_file()]:
+            with whole_file(place / CALLS) as temporary, temporary.open("wb") as file:
+                file.writelines(path.read_bytes() for path in asked)
+        write_record(place, record, rows)
     whole = [RunResults(out, record, rows)]
     joined = join(whole)
     if json:

@@ -192,18 +192,6 @@ def read_record(folder: Path) -> RunRecord:
     return record
 
 
-def take_away_part(folder: Path, kind: str) -> None:
-    """Takes away what is over of a run of this kind that was stopped, and nothing else; nothing where there is none."""
-    if not (folder / RECORD).is_file():
-        return
-    record = read_record(folder)
-    if not record.stopped or record.kind != kind:
-        return
-    for name in (*record.files, CALLS, ITEMS, RECORD, SUMS):
-        if Path(name).name == name:
-            (folder / name).unlink(missing_ok=True)
-
-
 def decoded(path: Path, kind: type[T], what: str) -> T:
     """Reads a JSON file as a type.
 

@@ -16,6 +16,7 @@ from polyclinic.terminal.tables import DETECTABLE, NOTHING, difference_cells, nu
 
 _MANY_MEASURES = 5  # beyond which measures stand in rows, where there are no more entrants than columns have room for
 _FEW_ENTRANTS = 5
+_MARK = " (published)"
 _LEAST_SECONDS = 0.005  # which are printed as more than none
 
 INTERVALS = (
@@ -39,7 +40,7 @@ class TableColumns(StrEnum):
     SETS = "sets"
 
 
-class Figure(NamedTuple):
+class PrintedNumber(NamedTuple):
     """A number as it is printed, and the ends of its interval; "" where it has none."""
 
     text: str
@@ -59,7 +60,7 @@ class PrintedRow(NamedTuple):
     """What it is of, as others may have named it, and its numbers."""
 
     labels: tuple[str, ...]
-    figures: tuple[Figure, ...]
+    figures: tuple[PrintedNumber, ...]
     published: bool = False
     apart: bool = False
     """Whether a line stands above it."""
@@ -110,30 +111,31 @@ def differences(compared: ResultsComparison) -> PrintedTable:
     rows = []
     for row in compared.rows:
         _, _, *rest = difference_cells(row.difference, row.p_holm)
-        figures = (difference_figure(row.difference), *map(Figure, rest))
+        figures = (difference_figure(row.difference), *map(PrintedNumber, rest))
         rows.append(PrintedRow(tuple(getattr(row, name) for name in labels), figures))
     heads = ("difference", "p", "p (Holm)", "n", "detectable")
     return PrintedTable(title, labels, heads, tuple(rows), (COMPARED,))
 
 
-def figure_of(one: Estimate | None) -> Figure:
+def figure_of(one: Estimate | None) -> PrintedNumber:
     """Returns a mean with its interval."""
     if one is None or one.mean is None:
-        return Figure(NOTHING)
+        return PrintedNumber(NOTHING)
     if one.low is None or one.high is None:
-        return Figure(number(one.mean))
-    return Figure(number(one.mean), number(one.low), number(one.high))
+        return PrintedNumber(number(one.mean))
+    return PrintedNumber(number(one.mean), number(one.low), number(one.high))
 
 
-def difference_figure(one: Difference) -> Figure:
+def difference_figure(one: Difference) -> PrintedNumber:
     """Returns a difference with its interval, each with its sign."""
     if one.low is None or one.high is None:
-        return Figure(number(one.mean, "+.2f"))
-    return Figure(number(one.mean, "+.2f"), number(one.low, "+.2f"), number(one.high, "+.2f"))
+        return PrintedNumber(number(one.mean, "+.2f"))
+    return PrintedNumber(number(one.mean, "+.2f"), number(one.low, "+.2f"), number(one.high, "+.2f"))
 
 
 def _model(row: JoinedRow) -> str:
-    return f"{row.model} (published)".strip() if row.published else row.model
+    # Earlier versions kept the mark as a part of the name.
+    return f"{row.model.removesuffix(_MARK)}{_MARK}".strip() if row.published else row.model
 
 
 def _notes(joined: JoinedTable, *first: str) -> tuple[str, ...]:
@@ -151,7 +153,7 @@ def _by_entrant(joined: JoinedTable) -> PrintedTable:
             labels=(row.set, _model(row), *([row.method] if methods else [])),
             figures=(
                 *(figure_of(row.measures.get(name)) for name in joined.measures),
-                *(Figure(NOTHING if row.published else _count(row, name)) for name in counts),
+                *(PrintedNumber(NOTHING if row.published else _count(row, name)) for name in counts),
             ),
             published=row.published,
         )
@@ -170,7 +172,7 @@ def _by_measure(joined: JoinedTable) -> PrintedTable:
     rows += [
         PrintedRow(
             (name,),
-            tuple(Figure(NOTHING if row.published else _count(row, name)) for row in joined.rows),
+            tuple(PrintedNumber(NOTHING if row.published else _count(row, name)) for row in joined.rows),
             apart=not place,
         )
         for place, name in enumerate(_counts(joined))
@@ -191,7 +193,7 @@ def _by_set(joined: JoinedTable, measure: str, *, last: bool) -> PrintedTable:
             (model, *([method] if methods else [])),
             (
                 *(figure_of(means.get(name)) for name in sets),
-                *([Figure(_average(means, sets))] if len(sets) > 1 else []),
+                *([PrintedNumber(_average(means, sets))] if len(sets) > 1 else []),
             ),
             published,
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
 
-from polyclinic.results.printed import Figure, PrintedRow, PrintedTable
+from polyclinic.results.printed import PrintedNumber, PrintedRow, PrintedTable
 from polyclinic.terminal.screen import plain
 
 _LATEX = str.maketrans({
@@ -128,7 +128,7 @@ def latex_row(cells: Sequence[str]) -> str:
     return begin + " & ".join(cells) + r" \\"
 
 
-def _latex_figure(figure: Figure) -> str:
+def _latex_figure(figure: PrintedNumber) -> str:
     text = _signed(figure.text)
     return rf"{text} {{\footnotesize [{_signed(figure.low)}, {_signed(figure.high)}]}}" if figure.low else text
 

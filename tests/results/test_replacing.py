@@ -1,0 +1,84 @@
+"""What is over of a stopped run, and what takes its place."""
+
+import pytest
+from tests.results.test_results import rows
+
+from polyclinic.errors import BadInput
+from polyclinic.files import write_text
+from polyclinic.results.folder import RunRecord, write_record
+from polyclinic.results.reading import read_results
+from polyclinic.results.replacing import part_in, replacing
+
+
+@pytest.fixture
+def part(tmp_path):
+    write_text(tmp_path / "old.jsonl", "{}\n")
+    record = RunRecord(kind="eval medqa", stopped="interrupted", files=["old.jsonl", "summary.json"])
+    write_text(tmp_path / "summary.json", "{}")
+    write_record(tmp_path, record, rows("m", 1, n=2))
+    (tmp_path / "mine.txt").write_text("mine")
+    return tmp_path
+
+
+def write_whole(place):
+    write_text(place / "summary.json", '{"n": 5}')
+    write_text(place / "new.jsonl", "{}\n")
+    write_record(place, RunRecord(kind="eval medqa", files=["new.jsonl", "summary.json"]), rows("m", 2, n=5))
+
+
+def names(folder):
+    return sorted(one.name for one in folder.iterdir())
+
+
+def test_only_the_same_kind_of_run_that_was_stopped_gives_way(part):
+    assert part_in(part, "eval medqa") == {"old.jsonl", "summary.json", "items.jsonl", "results.json", "SHA256SUMS"}
+    assert not part_in(part, "eval tor")
+    with replacing(part) as place:
+        write_whole(place)
+    assert not part_in(part, "eval medqa")
+
+
+def test_what_is_new_takes_the_place_of_what_was_there_and_of_nothing_else(part):
+    with replacing(part) as place:
+        assert place != part
+        write_whole(place)
+        assert len(read_results(part)[0].rows) == 2
+    assert len(read_results(part)[0].rows) == 5
+    assert names(part) == ["SHA256SUMS", "items.jsonl", "mine.txt", "new.jsonl", "results.json", "summary.json"]
+
+
+def test_whoever_fails_while_writing_leaves_what_was_there(part):
+    before = {name: (part / name).read_bytes() for name in names(part)}
+    with pytest.raises(BadInput), replacing(part) as place:
+        write_text(place / "new.jsonl", "{}\n")
+        raise BadInput("no room")
+    assert {name: (part / name).read_bytes() for name in names(part)} == before
+
+
+def test_a_folder_without_results_is_written_to_itself(tmp_path):
+    with replacing(tmp_path) as place:
+        assert place == tmp_path
+
+
+@pytest.mark.parametrize("moved", range(5))
+def test_whoever_is_killed_while_files_change_places_is_helped_on(part, moved):
+    """The record and its sums go last: whatever came through, the next run knows what there is to do."""
+    whole = part / ".results-whole"
+    whole.mkdir()
+    write_whole(whole)
+    order = ["items.jsonl", "new.jsonl", "summary.json", "results.json"][:moved]
+    if order:
+        (part / "old.jsonl").unlink()
+    for name in order:
+        (whole / name).replace(part / name)
+    assert not part_in(part, "eval medqa")
+    assert names(part) == ["SHA256SUMS", "items.jsonl", "mine.txt", "new.jsonl", "results.json", "summary.json"]
+    assert len(read_results(part)[0].rows) == 5
+
+
+def test_what_was_begun_and_never_whole_goes_away(part):
+    begun = part / ".results-begun"
+    begun.mkdir()
+    (begun / "results.json").write_text("{")
+    assert part_in(part, "eval medqa")
+    assert not begun.exists()
