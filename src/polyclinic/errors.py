@@ -24,6 +24,7 @@
     ├── RunStopped           the run ended before its end, and can be taken up again
     │   ├── BudgetSpent      it has cost what it may cost
     │   ├── StoppedByHand    somebody stopped it
+    │   ├── AccessLost       an endpoint refuses the key, or has no such model, when something is over already
     │   └── StoppedEarly     benchmarks: so ended an evaluation; holds what is over of it
     ├── DryRunOver           models: a dry run has come to its end; holds what is expected of a real one
     ├── PersonLeft           a person who plays has left; what was typed is kept
@@ -164,6 +165,10 @@ class BudgetSpent(RunStopped):
 
 class StoppedByHand(RunStopped):
     """Somebody stopped the run, as with Ctrl-C."""
+
+
+class AccessLost(RunStopped):
+    """An endpoint refuses the key, or has no model of that name (any more), when something of the run is over."""
 
 
 class PersonLeft(PolyclinicError):

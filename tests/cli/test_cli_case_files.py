@@ -36,13 +36,13 @@ def test_every_result_says_what_was_left_out(run, cases, tmp_path, capsys):
     assert "left out: cases.jsonl, line 2: " in shown.err
     assert "1 case of 3 left out of cases.jsonl; --strict stops instead" in shown.err
     table, _, document = shown.out.partition("{")
-    assert table.split("\n\n") == ["the table", "2 of 3 cases of cases.jsonl used; 1 left out\n"]
+    assert table.split("\n\n") == ["the table", "2 of 3 cases of cases.jsonl can be used; 1 left out\n"]
     share = json.loads("{" + document)["cases_used"]
     assert [(one["file"], one["records"], one["used"]) for one in share] == [("cases.jsonl", 3, 2)]
     assert json.loads((tmp_path / "out" / "results.json").read_text())["cases"] == share
     with words_of(["cases", "schema"]):
         assert case_shares() == ()
-    assert "cases: 2 of 3 cases of cases.jsonl used" in run("results", "show", tmp_path / "out").stdout
+    assert "cases: 2 of 3 cases of cases.jsonl can be used" in run("results", "show", tmp_path / "out").stdout
 
 
 def test_a_case_without_a_diagnosis_cannot_be_graded(complaint, tmp_path):

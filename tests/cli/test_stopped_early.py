@@ -69,7 +69,7 @@ def command(name, medqa, folder, endpoint):
     )
 
 
-def stopped_and_gone_on(run, words, endpoint, *, code, limit=()):
+def stopped_and_gone_on(run, words, endpoint, *, code, limit=(), before_going_on=lambda: None):
     """Returns what the stopped run printed, after it has gone on to its end."""
     out = words[-1]
     part = run(*words, *limit, code=code)
@@ -77,6 +77,7 @@ def stopped_and_gone_on(run, words, endpoint, *, code, limit=()):
     assert "Traceback" not in part.stderr and part.stdout
     assert json.loads((out / "results.json").read_bytes())["stopped"]
     asked = endpoint.requests
+    before_going_on()
     run(*words)
     assert "stopped" not in json.loads((out / "results.json").read_bytes())
     assert endpoint.requests > asked
@@ -149,3 +150,51 @@ def test_somebody_stops_it(run, serving, medqa, tmp_path, monkeypatch, name):
         words = command(name, medqa, tmp_path, endpoint)
         part = stopped_and_gone_on(run, words, endpoint, code=130)
     assert "interrupted; " in part.stderr and part.stderr.count("interrupted") == 1
+
+
+LOST = {"eval medqa": 3, "eval tor": 3, "eval tor, judged": 3, "eval aie, judged": 8, "study medagents": 3}
+"""After which request the endpoint refuses the key."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in LOST])
+def test_a_key_that_is_refused_from_some_moment_on(run, serving, medqa, tmp_path, name):
+    requests = []
+
+    def answer_until_locked(body):
+        requests.append(body)
+        if len(requests) == LOST[name]:
+            endpoint._key = "another"
+        return answers(body)
+
+    def unlock():
+        endpoint._key = None
+
+    with serving(answer_until_locked) as endpoint:
+        words = command(name, medqa, tmp_path, endpoint)
+        part = stopped_and_gone_on(run, words, endpoint, code=1, before_going_on=unlock)
+    assert "polyclinic: AccessLost: direct/" in part.stderr and "status 401" in part.stderr
+
+
+def test_of_several_models_the_others_go_on_without_one_that_refuses_the_key(run, serving, medqa, tmp_path):
+    with serving(answers) as endpoint, serving(answers, key="another") as locked:
+        (tmp_path / "models.toml").write_text(f'[models."direct/b"]\nbase_url = "{locked.url}"\n')
+        words = ("eval", "medqa", "--questions", medqa, "--model", "direct/a", "direct/b", "--method", "zero_shot")
+        words = (*words, "--base-url", endpoint.url, "--model-file", tmp_path / "models.toml", "--json")
+        part = run(*words, code=1)
+    assert "the other models are asked meanwhile" in part.stderr
+    assert "missing: direct/b: zero_shot 4 of 4" in part.stderr
+    assert [(one["name"], one["n"]) for one in json.loads(part.stdout)["methods"]] == [("direct/a: zero_shot", 4)]
+
+
+def test_a_key_that_is_refused_from_the_start_is_wrong_input(run, serving, medqa, tmp_path):
+    with serving(answers, key="another") as endpoint:
+        words = command("eval medqa", medqa, tmp_path, endpoint)
+        refused = run(*words, code=2)
+    assert "what is over" not in refused.stderr and len(refused.stderr.strip().splitlines()) == 1
+
+
+def test_where_nothing_is_over_no_table_is_printed(run, serving, medqa, tmp_path):
+    with serving(answers) as endpoint:
+        words = command("eval medqa", medqa, tmp_path, endpoint)
+        part = run(*words, "--max-cost", 0, "--price", "1,1", code=1)
+    assert part.stdout == "nothing\n" and "4 of 4" in part.stderr

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from polyclinic.cases.case_share import CaseShare
-from polyclinic.errors import PolyclinicError, RunStopped, StoppedByHand
+from polyclinic.errors import AccessLost, PolyclinicError, RunStopped, UnknownModel, WrongKey
 from polyclinic.files import write_json, write_text
 from polyclinic.players.patient_trust import PatientTrust, trust_fields
 from polyclinic.results.folder import ItemMeasure, ItemRow
@@ -42,12 +42,12 @@ class StoppedEarly(RunStopped):
 
     Attributes:
         summary: of the plays that were over, None where none can be made.
-        interrupted: somebody stopped it; else it has cost what it may cost.
+        why: what ended it.
     """
 
     def __init__(self, why: RunStopped, over: str = "", *, summary: Any = None) -> None:
         self.summary = summary
-        self.interrupted = isinstance(why, StoppedByHand) or getattr(why, "interrupted", False)
+        self.why: RunStopped = why.why if isinstance(why, StoppedEarly) else why
         super().__init__(f"{why}; {over}" if over else str(why))
 
 
@@ -85,8 +85,9 @@ class Benchmark(Generic[Item, Who, Played, Scored, Summary]):
         """Puts every item to every player, all at once, and calls `advance` when one is played and scored.
 
         Raises:
-            WrongKey: an endpoint wants another key.
-            StoppedEarly: the run has cost what it may cost, or somebody stopped it.
+            WrongKey: an endpoint wants another key, and nothing is over.
+            UnknownModel: it has no such model, and nothing is over.
+            StoppedEarly: the run has cost what it may cost, somebody stopped it, or a model cannot be asked any more.
         """
 
         async def one(name: str, item: Item) -> tuple[str, Play[Item, Who, Played, Scored]]:
@@ -98,6 +99,8 @@ class Benchmark(Generic[Item, Who, Played, Scored, Summary]):
 
         makes = (partial(one, name, item) for name in players for item in self.items)
         over, stopped = await run_until_error(makes, at_once=self.at_once)
+        if over and isinstance(stopped, (WrongKey, UnknownModel)):
+            stopped = AccessLost(str(stopped))
         if stopped is not None and not isinstance(stopped, RunStopped):
             raise stopped
         plays: dict[str, list[Play[Item, Who, Played, Scored]]] = {name: [] for name in players}

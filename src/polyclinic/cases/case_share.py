@@ -39,4 +39,4 @@ class CaseShare(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return 100 * self.used / self.records if self.records else 0.0
 
     def __str__(self) -> str:
-        return f"{self.used} of {self.records} cases of {self.file} used"
+        return f"{self.used} of {self.records} cases of {self.file} can be used"

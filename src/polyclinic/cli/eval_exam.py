@@ -33,7 +33,7 @@ from polyclinic.cli.options import (
 )
 from polyclinic.cli.parts import end_of_part
 from polyclinic.doors import offered
-from polyclinic.errors import BadInput, PlayFailure, RunStopped, UserError, meant
+from polyclinic.errors import AccessLost, BadInput, PlayFailure, RunStopped, UnknownModel, UserError, WrongKey, meant
 from polyclinic.memory.options import FORGETFUL
 from polyclinic.methods.own import BrokenMethod
 from polyclinic.methods.table import METHODS, PRESETS, choose
@@ -142,7 +142,7 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
                     )
                     for name in model
                 )
-                await all_until_spent(makes)
+                await all_until_spent(makes, lambda: any(kept.values()))
 
         total = asked(len(put), chosen, match=match, shuffle=shuffle) * len(model)
         named = f"{dataset} {options.questions.name}"
@@ -214,18 +214,27 @@ def read_questions(
     return draw(questions, options.sample, seed=seed)
 
 
-async def all_until_spent(makes: Iterable[Callable[[], Awaitable[object]]]) -> None:
+async def all_until_spent(makes: Iterable[Callable[[], Awaitable[object]]], is_any_over: Callable[[], bool]) -> None:
     """Runs all at once; where they are stopped each ends by itself, with what it has kept by then.
+
+    Of several models those that can be asked go on without one that cannot.
 
     Raises:
         RunStopped: they were.
     """
+    makes = list(makes)
 
     async def until_spent(make: Callable[[], Awaitable[object]]) -> RunStopped | None:
         try:
             await make()
         except RunStopped as stopped:
             return stopped
+        except (WrongKey, UnknownModel) as refused:
+            if len(makes) > 1:
+                note(f"{refused}; the other models are asked meanwhile")
+            elif not is_any_over():
+                raise
+            return AccessLost(str(refused))
         return None
 
     for spent in filter(None, await run_all([partial(until_spent, make) for make in makes])):
@@ -318,13 +327,13 @@ def finish_exam(
     against = compare(results, baseline=baseline if baseline in there else None, seed=run.seed)
     if stopped is not None:
         missing = _missing(results, model, expected, int(about["questions"]))
-        stopped = StoppedEarly(stopped, f"missing: {missing}")
+        stopped = StoppedEarly(stopped.why if isinstance(stopped, StoppedEarly) else stopped, f"missing: {missing}")
         title = f"{title}, stopped early"
     document = exam_document(results, against, model=", ".join(model), about=about)
     shown = exam_output(
         document,
         results,
-        lambda screen: show_exam(screen, title, results, against),
+        lambda screen: show_exam(screen, title, results, against) if results else screen.print("nothing"),
         dataset=about["dataset"],
         seed=run.seed,
     )

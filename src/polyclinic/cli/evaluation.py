@@ -22,7 +22,7 @@ from polyclinic.cli.parts import end_of_part
 from polyclinic.cli.stopping import is_stopped
 from polyclinic.cli.storing import keep_results, results_folder
 from polyclinic.cli.trust import note_trust
-from polyclinic.errors import BudgetSpent, PlayFailure, RunStopped, StoppedByHand, UserError
+from polyclinic.errors import PlayFailure, RunStopped, UserError
 from polyclinic.files import make_empty_folder
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
@@ -100,8 +100,8 @@ def make_results_folder(run: RunOptions) -> None:
 def goes_on(stopped: RunStopped, kept: KeptOptions, what: str = "evaluation") -> RunStopped:
     """Returns the same with how `what` goes on."""
     again = "the same command goes on from there" if kept.answers else "with --journal FILE a run can go on"
-    interrupted = isinstance(stopped, StoppedByHand) or getattr(stopped, "interrupted", False)
-    return (StoppedByHand if interrupted else BudgetSpent)(f"{stopped}; the {what} is not over, and {again}")
+    ending = stopped.why if isinstance(stopped, StoppedEarly) else stopped
+    return type(ending)(f"{stopped}; the {what} is not over, and {again}")
 
 
 @contextmanager

@@ -22,7 +22,15 @@ from polyclinic.cli.parts import PartDone
 from polyclinic.cli.results_tables import show_compared, show_joined
 from polyclinic.cli.stopping import end_soon
 from polyclinic.cli.storing import keep_results, kept_by_study
-from polyclinic.errors import BudgetSpent, PlayFailure, PolyclinicError, RunStopped, StoppedByHand, UserError
+from polyclinic.errors import (
+    AccessLost,
+    BudgetSpent,
+    PlayFailure,
+    PolyclinicError,
+    RunStopped,
+    StoppedByHand,
+    UserError,
+)
 from polyclinic.files import make_folder
 from polyclinic.files import whole as whole_file
 from polyclinic.models.ledger import spending
@@ -232,7 +240,7 @@ def _hold(cell: StudyCell, place: str, json: bool, *, in_part: bool) -> Polyclin
         if _is_over(cell.folder):  # more failed than may, and what came is there
             note(f"{cell.folder.name}: {failure}")
             return None
-        kind = next(one for one in (StoppedByHand, BudgetSpent, PlayFailure) if isinstance(failure, one))
+        kind = next(one for one in (StoppedByHand, BudgetSpent, AccessLost, PlayFailure) if isinstance(failure, one))
         return kind(f"{cell.folder.name}: {str(failure).partition(';')[0]}")
     except KeyboardInterrupt:
         end_soon()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Unpack
 
-from polyclinic.errors import PlayFailure, RunStopped, StoppedByHand
+from polyclinic.errors import AccessLost, PlayFailure, RunStopped, StoppedByHand, UnknownModel, WrongKey
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Wrapper
 
 
@@ -31,7 +31,7 @@ class UntilStopped(Wrapper):
         """Asks the model behind; see `Model.ask`.
 
         Raises:
-            NotAsked: the run has cost what it may cost, or somebody stopped it.
+            NotAsked: the run has cost what it may cost, somebody stopped it, or the judge cannot be asked (any more).
         """
         if self.is_stopped():
             self.stopped = self.stopped or StoppedByHand("interrupted")
@@ -41,3 +41,7 @@ class UntilStopped(Wrapper):
         except RunStopped as stopped:
             self.stopped = self.stopped or stopped
             raise NotAsked(str(stopped)) from None
+        except (WrongKey, UnknownModel) as refused:
+            # What is judged is over by then, and paid for.
+            self.stopped = self.stopped or AccessLost(str(refused))
+            raise NotAsked(str(refused)) from None
