@@ -17,7 +17,7 @@ SEED = 20_264
 PARTS = {
     "corruption": ("attack_files", "corrupted", 1_000),
     "stores": ("attack_files", "stores", 400),
-    "readers": ("attack_files", "readers", 2_000),
+    "readers": ("attack_readers", "readers", 2_000),
     "leaks": ("attack_texts", "leaks", 200),
     "canaries": ("attack_leaks", "canaries", 12),
     "secrets": ("attack_outputs", "secrets", 1_000),

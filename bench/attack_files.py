@@ -1,4 +1,4 @@
-"""Every file that the package writes, corrupted, and every reader, given what is almost right."""
+"""Every file that the package writes, corrupted."""
 
 import asyncio
 import contextlib
@@ -16,9 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.attack import Tried
-from polyclinic.cases.check import check_cases
 from polyclinic.cases.presentation import Question
-from polyclinic.cases.shipped import SHIPPED
 from polyclinic.cli import main
 from polyclinic.errors import PolyclinicError
 from polyclinic.knowledge.disease_names import kept_words
@@ -27,7 +25,6 @@ from polyclinic.knowledge.disease_names.vocabulary import flat
 from polyclinic.memory.reading import PassageRead, ReadingAbout, open_reading
 from polyclinic.memory.studying import Studied, StudyRecord
 from polyclinic.models.journal import Journal
-from polyclinic.models.model_file import read_model_file
 from polyclinic.models.scripted import Scripted
 
 _QUESTIONS = 40
@@ -67,7 +64,7 @@ def corrupted(seed: int, n: int, *, runs: bool = True) -> list[Tried]:
             expected = _read_once(what, whole, copy, read)
             _copy(whole, copy)
             path = rng.choice(sorted(p for p in copy.rglob("*") if p.is_file() and p.stat().st_size))
-            how = _corrupt(path, rng)
+            how = corrupt(path, rng)
             tries[what] += 1
             wrong = _outcome(lambda copy=copy, read=read: read(copy), expected)
             if wrong:
@@ -111,7 +108,8 @@ def _outcome(read: Callable[[], tuple[int, str, str]], expected: tuple[str, str]
     return ""
 
 
-def _corrupt(path: Path, rng: random.Random) -> str:
+def corrupt(path: Path, rng: random.Random) -> str:
+    """Makes some bytes of a file wrong, and says how."""
     raw = bytearray(path.read_bytes())
     at = rng.randrange(len(raw))
     how = rng.choice(("flip", "flip", "cut", "noise", "zero", "swap"))
@@ -279,49 +277,3 @@ async def _asked(path: Path) -> str:
 def _from_journal(folder: Path) -> tuple[int, str, str]:
     # What is not found is asked for again, and answered as before: it may cost, but it is no other answer.
     return 0, asyncio.run(_asked(folder / "calls.sqlite")), ""
-
-
-def readers(seed: int, n: int) -> list[Tried]:
-    """Gives readers what is nearly right, byte by byte wrong: only errors of ours come out."""
-    rng = random.Random(seed)
-    failed: dict[str, list[str]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        given = list(_readable(Path(folder)))
-        for number in range(n):
-            what, path, read = given[number % len(given)]
-            raw = path.read_bytes()
-            how = _corrupt(path, rng)
-            failed.setdefault(what, [])
-            try:
-                read(path)
-            except PolyclinicError:
-                pass
-            except BaseException as error:
-                failed[what].append(f"try {number}, {how}: {type(error).__name__}: {error}"[:200])
-            path.write_bytes(raw)
-        tries = {what: len(range(at, n, len(given))) for at, (what, _, _) in enumerate(given)}
-    return [Tried(f"bytes wrong in {what}", tries[what], tuple(failed.get(what, ()))) for what in tries]
-
-
-def _readable(folder: Path) -> Iterator[tuple[str, Path, Callable[[Path], object]]]:
-    cases = folder / "cases.jsonl"
-    with Path(SHIPPED["shipped"]).open(encoding="utf-8") as file:
-        cases.write_text("".join(file.readline() for _ in range(2)), encoding="utf-8")
-    yield "a case file", cases, check_cases
-    models = folder / "models.toml"
-    models.write_text('[models."direct/m"]\nbase_url = "http://127.0.0.1:1/v1"\ntemperature = 0.5\n', encoding="utf-8")
-    yield "a model file", models, read_model_file
-    questions = folder / "questions.jsonl"
-    asked = {"question": "Which?", "options": {"A": "x", "B": "y"}, "answer_idx": "A", "answer": "x"}
-    questions.write_text(json.dumps(asked) + "\n", encoding="utf-8")
-    yield "questions", questions, _exam
-    trace = folder / "trace.jsonl"
-    call("consult", "--case", "shipped#p1-00001", "--doctor", "rules", "--out", trace, "--json")
-    yield "a trace", trace, lambda path: call("replay", path)
-    yield "a run's folder", trace, lambda path: call("report", path)
-
-
-def _exam(path: Path) -> object:
-    from polyclinic.questions.layouts import read_exam
-
-    return list(read_exam(path))

@@ -1,14 +1,22 @@
 """A short form of `python -m bench.attack`: a few tries of each part that needs no process of its own."""
 
+import ast
+from pathlib import Path
+
 import pytest
 from bench.attack import PARTS, SEED, attack
 from bench.attack_files import corrupted
 from bench.attack_leaks import ASKED, NO_CASE, asking, canaries
 from bench.attack_outputs import commands, pipes, secrets
 from bench.attack_texts import planted
+from bench.readers import NOT_TRIED, OF_THE_PACKAGE
+from bench.readers_given import READERS
 
+import polyclinic
+
+PACKAGE = Path(polyclinic.__file__).parent
 MISSED = 6
-TRIES = {"readers": 5, "texts": 1, "bombs": 3}
+TRIES = {"readers": 44, "texts": 1, "bombs": 3}
 
 
 @pytest.mark.slow
@@ -34,6 +42,28 @@ def test_names_of_the_diagnosis_are_withheld_or_named_as_doubtful():
 def test_every_part_is_there():
     wanted = {"corruption", "stores", "readers", "leaks", "canaries", "texts", "endpoints", "bombs", "signals", "races"}
     assert wanted | {"kills", "secrets", "pipes"} == set(PARTS)
+
+
+_PRIMITIVES = {"read_text", "read_bytes", "read_lines", "read_any_lines", "read_records", "read_toml", "read_yaml"}
+
+
+def reading():
+    """Returns the modules of the package that read a file."""
+    found = set()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        calls = [node.func for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
+        named = {call.attr if isinstance(call, ast.Attribute) else getattr(call, "id", "") for call in calls}
+        if named & {*_PRIMITIVES, "check_file"}:
+            found.add(path.relative_to(PACKAGE).as_posix())
+    return found
+
+
+def test_every_reader_is_tried_or_it_is_said_why_not():
+    tried = {module for one in READERS for module in one.modules}
+    assert not tried & {*NOT_TRIED, *OF_THE_PACKAGE} and not set(NOT_TRIED) & OF_THE_PACKAGE
+    said = tried | {*NOT_TRIED, *OF_THE_PACKAGE}
+    assert reading() <= said, reading() - said
+    assert {name for name in said if not (PACKAGE / name).is_file()} == set()
 
 
 @pytest.mark.slow

@@ -32,6 +32,9 @@ MAX_RECORD_BYTES = 16 * 2**20
 
 MAX_FILE_BYTES = 2 * 2**30
 
+NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises where bytes are not the JSON that is looked for."""
+
 _DATABASE = b"SQLite format 3\0"
 _LOCK = ".lock"
 _NAMED = 3

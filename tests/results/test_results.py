@@ -16,6 +16,7 @@ from polyclinic.results.joining import flat_rows, item_rows, join
 from polyclinic.results.provenance import address, command_words, without_secrets
 from polyclinic.results.reading import read_results
 from polyclinic.results.transcripts import transcript
+from polyclinic.seals import sums_of
 from polyclinic.statistics.uncertainty import estimate, paired_difference, share_estimate
 
 
@@ -238,10 +239,35 @@ def test_what_was_said_is_read_in_the_folder_alone(tmp_path):
         path.write_text(line)
     (folder / "link.jsonl").symlink_to(tmp_path / "outside.jsonl")
     (folder / "deep.jsonl").write_text('{"a":' * 50_000 + "1" + "}" * 50_000)
+    said = b'{"event": "said"}'
+    odd = (said[:-1] + b', "text": "\xff"}', said, b'{"outcome": []}', b'{"outcome": {"trace": [{}]}}')
+    for n, line in enumerate(odd):
+        (folder / f"odd-{n}.jsonl").write_bytes(line)
+        assert transcript(folder, f"odd-{n}.jsonl:1") == []
     assert transcript(folder, "below/inside.jsonl:1")[0].text == "secret"
     absolute = f"{tmp_path}/outside.jsonl:1"
     for at in ("../outside.jsonl:1", absolute, "link.jsonl:1", "a\0b:1", "/dev/zero:1", "below:1", "deep.jsonl:1"):
         assert transcript(folder, at) == [], at
+
+
+def test_what_was_said_is_shown_only_as_it_was_written(tmp_path):
+    folder = written(tmp_path / "a", rows("m1", 4))
+    said = folder / "said.jsonl"
+    said.write_text('{"event": "said", "who": "doctor", "text": "x"}\n')
+    (folder / "SHA256SUMS").write_text(sums_of(folder, ["said.jsonl"]))
+    assert [line.text for line in transcript(folder, "said.jsonl:1")] == ["x"]
+    other = written(tmp_path / "b", rows("m1", 4))
+    (other / "said.jsonl").write_text(said.read_text().replace('"x"', '"y"'))
+    (other / "SHA256SUMS").write_text((folder / "SHA256SUMS").read_text())
+    assert "not what was written" in transcript(other, "said.jsonl:1")[0].text
+
+
+def test_what_is_no_unicode_is_named(tmp_path):
+    folder = written(tmp_path / "a", rows("m1", 4))
+    (folder / "SHA256SUMS").unlink()
+    (folder / "results.json").write_bytes(b'{"command": ["\xff"]}')
+    with pytest.raises(BadInput, match=r"results\.json: not JSON"):
+        read_results(folder)
 
 
 def test_what_is_nested_too_deeply_is_named(tmp_path):

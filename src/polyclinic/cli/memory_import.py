@@ -71,7 +71,7 @@ def _exported(file: Path) -> tuple[list[tuple[ClinicalTask, Entry]], dict[str, l
             if kind == _READING:
                 record = msgspec.convert(fields, StudyRecord)
                 read.setdefault(record.passage, []).append(record)
-            elif kind in _KINDS:
+            elif isinstance(kind, str) and kind in _KINDS:
                 task = msgspec.convert(fields.pop("task", None), ClinicalTask)
                 entries.append((task, msgspec.convert(fields, _KINDS[kind])))
             else:
@@ -80,7 +80,7 @@ def _exported(file: Path) -> tuple[list[tuple[ClinicalTask, Entry]], dict[str, l
                     f"kind {kind!r}; {allowed}" if kind else f"no line of 'memory export', as it has no kind; {allowed}"
                 )
                 raise BadInput(said, path=file, line=number)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise BadInput(str(error), path=file, line=number) from None
     return entries, read
 

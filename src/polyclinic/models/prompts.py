@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from polyclinic.files import NO_JSON
 from polyclinic.models.model import Image, Messages, Part
 
 TABLES = (
@@ -107,7 +108,7 @@ def read_prompts(
     for id, packed in _looked_up(connection, "id, message", "messages", "id", list(wanted)):
         try:
             messages[id.hex()] = msgspec.json.decode(_unpacked(packed), type=tuple[str, str])
-        except (zlib.error, msgspec.DecodeError) as error:
+        except (zlib.error, *NO_JSON) as error:
             raise ValueError(f"a message is damaged ({error})") from None
     return prompts, messages
 

@@ -18,7 +18,7 @@ import msgspec
 
 from polyclinic.cases.case_share import CaseShare
 from polyclinic.errors import BadInput
-from polyclinic.files import check_file, read_records, split_place, write_text
+from polyclinic.files import NO_JSON, check_file, read_records, split_place, write_text
 from polyclinic.models.kept_calls import KeptCall
 from polyclinic.protocols.study_plan import PublishedValue
 from polyclinic.seals import SUMS, sums_of
@@ -204,10 +204,10 @@ def decoded(path: Path, kind: type[T], what: str) -> T:
     except msgspec.ValidationError as error:
         problem, field = split_place(str(error))
         raise BadInput(f"not {what}: {problem}", path=path, field=field) from None
-    except msgspec.DecodeError as error:
-        raise BadInput(f"not JSON ({error})", path=path) from None
     except RecursionError:
         raise BadInput("the JSON is nested too deeply", path=path) from None
+    except NO_JSON as error:
+        raise BadInput(f"not JSON ({error})", path=path) from None
 
 
 def traces_in(folder: Path) -> list[Path]:

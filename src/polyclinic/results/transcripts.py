@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from polyclinic.files import MAX_FILE_BYTES
+from polyclinic.errors import BadInput
+from polyclinic.files import MAX_FILE_BYTES, NO_JSON
+from polyclinic.seals import check_sum
 
 _FILES = 32  # whose lines are held
 _TEXT = 4_000  # letters of one thing that was said
@@ -24,9 +26,15 @@ class TranscriptLine(NamedTuple):
 
 
 def transcript(folder: Path, at: str) -> list[TranscriptLine]:
-    """Returns what was said of the item that stands `at` FILE:LINE; nothing where that is no longer there."""
+    """Returns what was said of the item that stands `at` FILE:LINE; nothing where that is no longer there.
+
+    Of a file that is not as it was written, one line says so.
+    """
     name, _, line = at.rpartition(":")
-    lines = _lines(folder / name) if _is_within(folder, name) else ()
+    try:
+        lines = _lines(folder / name) if _is_within(folder, name) else ()
+    except BadInput as error:
+        return [TranscriptLine("damaged", error.problem)]
     if not line.isdecimal() or not 1 <= int(line) <= len(lines):
         return []
     try:
@@ -34,7 +42,7 @@ def transcript(folder: Path, at: str) -> list[TranscriptLine]:
         if "outcome" in first:
             return [*_of_method(first)]
         return [*_of_visit([first, *_until_next(lines[int(line) :])])]
-    except (msgspec.DecodeError, TypeError, RecursionError):
+    except (*NO_JSON, TypeError, LookupError, AttributeError):
         return []
 
 
@@ -51,6 +59,7 @@ def _is_within(folder: Path, name: str) -> bool:
 
 @lru_cache(maxsize=_FILES)
 def _lines(path: Path) -> tuple[bytes, ...]:
+    check_sum(path)
     try:
         return tuple(path.read_bytes().splitlines())
     except OSError:

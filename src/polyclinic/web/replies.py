@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from polyclinic.errors import BadInput, PolyclinicError, UserError
+from polyclinic.files import NO_JSON
 
 MOST_BODY = 1 << 20
 """Bytes that a request may bring."""
@@ -85,7 +86,7 @@ async def body(request: Request, type: type[T], *, most: int = MOST_BODY) -> T:
         raise RequestRefused("the request did not come to its end", 408) from None
     try:
         return msgspec.json.decode(bytes(gathered), type=type)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except NO_JSON as error:
         raise RequestRefused(f"not what is asked for here: {error}", 422) from None
 
 

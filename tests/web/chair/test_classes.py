@@ -142,9 +142,14 @@ async def test_what_is_damaged_takes_only_itself_away(client, restarted, folder)
         await client.hand_in()
     visits = (await client.get(one)).document["class"]["students"][0]["visits"]
     score = folder / "visits" / f"{visits['1']}.score.json"
-    for damage in ('{"a":' * 50_000 + "1" + "}" * 50_000, "{", None):
+    for damage in (
+        b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
+        b"{",
+        b'{"truth": {"diagnoses": [{"name": "\xff"}]}}',
+        None,
+    ):
         score.unlink()
-        os.mkfifo(score) if damage is None else score.write_text(damage)
+        os.mkfifo(score) if damage is None else score.write_bytes(damage)
         for path in (f"{ann}/visits/1/score", f"{one}/visits/1?student=Ann"):
             answer = await client.get(path)
             assert answer.status == 422 and answer.document["error"].startswith(score.name), answer.document
@@ -177,3 +182,8 @@ async def test_what_is_damaged_takes_only_itself_away(client, restarted, folder)
     assert (await again.get(one)).status == 422
     table = (await again.get(f"classes/{other['id']}/results.csv")).body.decode("utf-8-sig")
     assert "\n'＠x," in table
+
+
+async def test_what_is_no_unicode_is_refused_in_one_line(client):
+    answer = await client.post("classes", b'{"title": "\xff", "cases": [], "students": ["a"]}')
+    assert answer.status == 422 and "not what is asked for here" in answer.document["error"]

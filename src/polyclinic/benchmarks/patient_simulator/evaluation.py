@@ -28,7 +28,7 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
 from polyclinic.errors import BadInput, EndpointError, PlayFailure
 from polyclinic.events import Role, Said, State
-from polyclinic.files import check_file, decode, split_place
+from polyclinic.files import NO_JSON, check_file, decode, split_place
 from polyclinic.frames import Tabular
 from polyclinic.language.language import Language, language_of
 from polyclinic.metrics.patient_replies import (
@@ -320,7 +320,7 @@ def read_labelled(path: str | Path) -> list[LabelledCase]:
     check_file(path)
     try:
         cases = msgspec.json.decode(decode(path.read_bytes(), path=path), type=list[_LabelledRecord])
-    except msgspec.DecodeError as error:
+    except NO_JSON as error:
         problem, field = split_place(str(error))
         raise BadInput(f"not a labelled set for patient simulators: {problem}", path=path, field=field) from None
     read = [

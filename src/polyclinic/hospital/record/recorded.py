@@ -10,6 +10,7 @@ from typing import Any, Self
 import msgspec
 
 from polyclinic.errors import BadInput
+from polyclinic.files import NO_JSON
 from polyclinic.hospital.record.account import encode, log_hash
 from polyclinic.hospital.record.episodes import Episode
 from polyclinic.hospital.record.happenings import Happening, What
@@ -107,7 +108,7 @@ class RecordedRun:
         found = self._query("SELECT world FROM snapshots WHERE t <= ? ORDER BY seq DESC LIMIT 1", t)
         try:
             world = decode(found[0][0]) if found else World()
-        except msgspec.DecodeError as error:
+        except NO_JSON as error:
             raise BadInput(f"a snapshot is damaged ({error})", path=self.folder / RUN) from None
         for row in self._rows(world.seq + 1, None, until=t):
             world.apply(self._happening(*row))

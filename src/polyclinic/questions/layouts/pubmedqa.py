@@ -14,7 +14,7 @@ import msgspec
 
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput
-from polyclinic.files import check_file
+from polyclinic.files import NO_JSON, check_file
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.layouts.checking import text_field
 
@@ -74,7 +74,7 @@ def _test_ids(path: Path) -> dict[str, str]:
     check_file(path)
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, str])
-    except msgspec.DecodeError as error:
+    except NO_JSON as error:
         raise BadInput(f"the list of the test set is no object of ids and decisions ({error})", path=path) from None
     except OSError as error:
         raise BadInput(f"cannot be read ({error.strerror})", path=path) from None

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from polyclinic.files import NO_JSON
 from polyclinic.web.browse.holdings import NothingHere, RecordingKind
 
 _HELD = 16  # files whose index is kept
@@ -73,7 +74,7 @@ class RecordingFile:
         """
         try:
             return [msgspec.json.decode(line, type=dict[str, Any]) for line in self.lines(place) if line]
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except NO_JSON as error:
             raise NothingHere(f"line {place.line} is damaged: {error}") from None
 
     def listed(self, place: Place) -> dict[str, Any]:
@@ -83,7 +84,7 @@ class RecordingFile:
             first = file.readline(_LONGEST)
         try:
             head = msgspec.json.decode(first, type=_Head)
-        except msgspec.DecodeError:
+        except NO_JSON:
             return {"line": place.line, "item": "?", "who": ""}
         who = head.minds.get("doctor", "") or ", ".join(head.doctors)
         return {"line": place.line, "item": head.id or head.case, "who": who, "right": head.right}

@@ -19,7 +19,7 @@ import msgspec
 
 from polyclinic.cases.record import Record, read_out
 from polyclinic.errors import BadInput, UserError
-from polyclinic.files import check_regular, json_lines, make_folder, write_text
+from polyclinic.files import NO_JSON, check_regular, json_lines, make_folder, write_text
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.models.shared import SharedAnswers
 from polyclinic.players.minds import order_names_of
@@ -150,7 +150,7 @@ class PlayedVisits:
             return _score.decode(file.read_bytes())
         except msgspec.ValidationError:  # one of another version is made again
             return None
-        except (msgspec.DecodeError, RecursionError):
+        except NO_JSON:
             raise BadInput(
                 "this score is damaged; move the file away, and the visit is scored again", path=file
             ) from None

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from polyclinic.errors import BadInput, UserError
+from polyclinic.files import NO_JSON
 from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.run_file import RUN, is_locked
@@ -121,7 +122,7 @@ class ShownRun:
         try:
             # Looked at here, so that a damaged row is named and not met with in somebody's browser.
             found = _ROWS.decode(told)
-        except msgspec.DecodeError as error:
+        except NO_JSON as error:
             raise BadInput(f"one of the happenings {rows[0][0]} to {rows[-1][0]} is damaged ({error})") from None
         return _encode([(seq, t, who, without_truth(what, _tag(what))) for seq, t, who, what in found])
 

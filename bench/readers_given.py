@@ -1,0 +1,322 @@
+"""Which readers there are of what the user names, and what each is given that is right."""
+
+from bench.readers import (
+    ReaderTried,
+    batches,
+    in_command,
+    kept,
+    labelled,
+    made_by,
+    meetings,
+    of_package,
+    picture,
+    png,
+    read,
+    records,
+    results,
+    score,
+    text,
+    transcript,
+)
+
+_MCQ = {"question": "Which?", "options": {"A": "x", "B": "y"}, "answer_idx": "A", "answer": "x"}
+_GRADES = {"symptoms": 4, "examinations": 3, "diagnosis": 2, "rationale": 1, "treatment": 4}
+_REMEMBERED = {
+    "kind": "record",
+    "task": "diagnosis",
+    "answer": "A",
+    "asked": {"case": "1", "number": 1, "query": "cough", "options": ["A", "B"]},
+}
+
+
+_CHECKED = in_command("cases", "check", "{}")
+_TRACE = made_by("consult", "--case", "shipped#p1-00001", "--doctor", "rules", "--out", "{}", "--json")
+_CASES = made_by("cases", "generate", "--n", 2, "--out", "{}")
+_DIALOGUE = {"patient_id": 1, "dialog_history": [{"role": "Doctor", "content": "#Symptoms: cough\n#Diagnosis: gout"}]}
+_JUDGED = {"patient_id": 1, "doctor_diagnosis": {"diagnosis": "gout"}, "reference_diagnosis": {"diagnosis": "gout"}}
+_AIE = {"id": 1, "question": "A man of 40 has a cough. What is it?", "options": {"A": "x", "B": "y"}, "answer": "x"}
+_CHAIR = {"title": "t", "cases": [{"set": "shipped", "key": "1"}], "students": ["a"]}
+_STUDY = {"title": "t", "forms": ["rounds"], "people": ["a"]}
+
+READERS = (
+    ReaderTried("cases", ("cases/loaders/reader.py", "evals/case_files.py"), "c.jsonl", _CASES, _CHECKED),
+    ReaderTried(
+        "cases as FHIR",
+        (),
+        "c.jsonl",
+        made_by("cases", "convert", "shipped", "--to", "fhir", "--out", "{}"),
+        in_command("cases", "check", "{}", "--layout", "fhir"),
+    ),
+    ReaderTried(
+        "cases as AgentClinic's",
+        (),
+        "c.jsonl",
+        made_by("cases", "convert", "shipped", "--to", "agentclinic", "--out", "{}"),
+        _CHECKED,
+    ),
+    ReaderTried("cases as AIE's", (), "c.json", records([_AIE]), _CHECKED),
+    ReaderTried(
+        "a map of fields",
+        ("cases/loaders/field_map.py",),
+        "m.toml",
+        text('complaint = "a"\ndiagnoses = "b"\nage = "c"\n[history]\npresent = "d"\n[findings]\n"x, y" = "e"\n'),
+        read("cases.loaders.field_map", "loader_of"),
+    ),
+    ReaderTried(
+        "DDXPlus's tables",
+        ("cases/loaders/ddxplus.py",),
+        "release_evidences.json",
+        records({"E_1": {"name": "E_1", "question_en": "Fever?", "value_meaning": {"V_1": {"en": "yes"}}}}),
+        lambda path: (
+            read("cases.loaders.ddxplus", "load")
+            and __import__("polyclinic.cases.loaders.ddxplus", fromlist=["_"]).load(
+                {"PATHOLOGY": "Gout", "AGE": 40, "SEX": "M", "EVIDENCES": "['E_1_@_V_1']", "INITIAL_EVIDENCE": "E_1"},
+                1,
+                path.parent,
+            )
+        ),
+    ),
+    ReaderTried("a picture", ("cases/pictures.py", "models/model.py"), "p.png", png, picture),
+    ReaderTried("a trace", ("events.py", "cli/score_director.py"), "t.jsonl", _TRACE, in_command("replay", "{}")),
+    ReaderTried("a trace to be scored", (), "t.jsonl", _TRACE, in_command("score", "aie", "{}", "--cases", "shipped")),
+    ReaderTried(
+        "a trace to be linked",
+        ("metrics/icd/reports.py",),
+        "t.jsonl",
+        _TRACE,
+        in_command("score", "icd", "{}", "--layout", "polyclinic"),
+    ),
+    ReaderTried("what was said of an item", ("results/transcripts.py",), "t.jsonl", _TRACE, transcript),
+    ReaderTried(
+        "a trace in a sheet",
+        ("verdicts/sheets.py", "verdicts/verdict.py"),
+        "t.jsonl",
+        _TRACE,
+        lambda path: in_command(
+            "verdicts", "export", "rounds", path, "--cases", "shipped", "--force", "--out", path.parent / "sheet.csv"
+        )(path),
+    ),
+    ReaderTried(
+        "verdicts",
+        (),
+        "v.csv",
+        text("form,case,doctor,turn,who,relevant,consistent,suggested,examined\nrounds,1,d,1,a,yes,yes,no,no\n"),
+        in_command("verdicts", "agreement", "{}"),
+    ),
+    ReaderTried(
+        "a model file",
+        ("models/model_file.py",),
+        "m.toml",
+        text('[models."direct/m"]\nbase_url = "http://127.0.0.1:1/v1"\ntemperature = 0.5\n'),
+        read("models.model_file", "read_model_file"),
+    ),
+    ReaderTried(
+        "questions",
+        ("questions/layouts/__init__.py",),
+        "q.jsonl",
+        records(_MCQ, _MCQ),
+        read("questions.layouts", "read_exam"),
+    ),
+    ReaderTried(
+        "MMLU's table",
+        ("questions/layouts/mmlu.py",),
+        "anatomy_test.csv",
+        text("Which?,a,b,c,d,A\n"),
+        read("questions.layouts", "read_exam", layout="mmlu"),
+    ),
+    ReaderTried(
+        "PubMedQA's list of the test",
+        ("questions/layouts/pubmedqa.py",),
+        "test_ground_truth.json",
+        records({"1": "yes"}),
+        lambda path: list(
+            __import__("polyclinic.questions.layouts.pubmedqa", fromlist=["_"]).read(
+                {"1": {"QUESTION": "Is it?", "CONTEXTS": ["It is."], "final_decision": "yes"}}, path.with_name("x.json")
+            )
+        ),
+    ),
+    ReaderTried(
+        "examples",
+        ("questions/examples.py",),
+        "e.jsonl",
+        of_package("questions/data/examples_choice.jsonl"),
+        read("questions.examples", "read_examples"),
+    ),
+    ReaderTried(
+        "a plan of a study",
+        ("protocols/study_plan.py",),
+        "p.toml",
+        text('title = "t"\nmodels = ["rules"]\n[[run]]\nname = "a"\ncommand = "eval aie"\ncases = "shipped"\n'),
+        read("protocols.study_plan", "read_plan"),
+    ),
+    ReaderTried(
+        "a protocol",
+        ("protocols/following.py", "yaml_files.py"),
+        "aie.yaml",
+        of_package("protocols/aie.yaml"),
+        in_command(
+            "eval", "aie", "--cases", "shipped", "--limit", 1, "--doctor", "rules", "--protocol", "{}", "--dry-run"
+        ),
+    ),
+    ReaderTried(
+        "a hospital",
+        ("hospital/plan/file.py",),
+        "h.yaml",
+        of_package("hospital/plan/data/default.yaml"),
+        in_command("run", "--residents", 5, "--visits", 1, "--days", 1, "--hospital", "{}", "--json"),
+    ),
+    ReaderTried(
+        "a model's script",
+        ("models/scripted.py",),
+        "s.json",
+        records(["yes", {"a": 1}]),
+        read("models.scripted", "Scripted.read"),
+    ),
+    ReaderTried(
+        "a mind's script",
+        ("players/scripted.py",),
+        "s.json",
+        records({"open": ["It hurts."], "speak": []}),
+        read("players.scripted", "read_script"),
+    ),
+    ReaderTried(
+        "passages in records",
+        ("retrieval/readers/__init__.py", "retrieval/readers/records.py"),
+        "p.jsonl",
+        records({"id": "1", "title": "Asthma", "text": "It is."}),
+        lambda path: list(__import__("polyclinic.retrieval.readers", fromlist=["_"]).read_passages([path])),
+    ),
+    ReaderTried(
+        "prose",
+        ("retrieval/readers/prose.py",),
+        "p.md",
+        text("# Asthma\n\nIt is.\n\nIt was.\n"),
+        lambda path: list(__import__("polyclinic.retrieval.readers", fromlist=["_"]).read_passages([path])),
+    ),
+    ReaderTried(
+        "what is remembered",
+        ("cli/memory_import.py",),
+        "m.jsonl",
+        records(_REMEMBERED),
+        read("cli.memory_import", "_exported"),
+    ),
+    ReaderTried(
+        "pairs of names",
+        ("metrics/name_pairs.py",),
+        "n.jsonl",
+        records({"a": "gout", "b": "asthma", "relation": "different"}),
+        read("metrics.name_pairs", "read_name_pairs"),
+    ),
+    ReaderTried(
+        "a table of ICD-10",
+        ("metrics/icd/tables.py",),
+        "i.csv",
+        text("M10,Gout\nJ45,Asthma\n"),
+        read("metrics.icd.tables", "read_entries"),
+    ),
+    ReaderTried(
+        "recorded reports",
+        ("metrics/recorded_reports.py",),
+        "r.jsonl",
+        records(_JUDGED),
+        read("metrics.recorded_reports", "read_recorded"),
+    ),
+    ReaderTried("references", (), "r.jsonl", records(_JUDGED), read("metrics.recorded_reports", "read_references")),
+    ReaderTried(
+        "judgements",
+        ("metrics/grades.py",),
+        "g.jsonl",
+        records({"case": "1", "doctor": "d", "judge": "rules", "version": 1, "prompts": "x", "grades": _GRADES}),
+        read("metrics.grades", "read_judgements"),
+    ),
+    ReaderTried(
+        "marks",
+        ("judges/explanations.py",),
+        "m.jsonl",
+        records({"case": "1", "method": "m", "rater": "a", "relevance": 4, "completeness": 3}),
+        read("judges.explanations", "read_ratings"),
+    ),
+    ReaderTried(
+        "people's words of errors",
+        ("judges/sorting.py",),
+        "w.jsonl",
+        records({"question": "q", "method": "m", "category": "cot", "who": "a"}),
+        read("judges.error_categories", "read_words"),
+    ),
+    ReaderTried(
+        "answered questions",
+        ("benchmarks/exams/studies.py",),
+        "a.jsonl",
+        records(
+            {
+                "id": "q",
+                "subject": "s",
+                "right": True,
+                "seconds": 1.0,
+                "key": ["A"],
+                "model": "m",
+                "method": "m",
+                "outcome": {"question": "q", "answers": ["A"]},
+            }
+        ),
+        read("benchmarks.exams.studies", "read_answered"),
+    ),
+    ReaderTried(
+        "labelled questions",
+        ("benchmarks/patient_simulator/evaluation.py",),
+        "l.json",
+        records([labelled()]),
+        read("benchmarks.patient_simulator.evaluation", "read_labelled"),
+    ),
+    ReaderTried(
+        "meetings",
+        ("benchmarks/tor/recorded.py",),
+        "tree_of_reasoning.meetings.jsonl",
+        meetings,
+        read("benchmarks.tor.recorded", "read_meetings"),
+    ),
+    ReaderTried(
+        "what was typed",
+        ("players/human/kept.py",),
+        "k.jsonl",
+        records({"seat": "doctor", "line": "x"}),
+        kept("players.human.desk", "TypedLine"),
+    ),
+    ReaderTried(
+        "moves in the chair",
+        (),
+        "k.jsonl",
+        records({"at": 1.0, "move": {"do": "say", "text": "x"}}),
+        kept("web.chair.sitting", "KeptMove"),
+    ),
+    ReaderTried("a score", ("web/chair/played_visits.py",), "s.json", records({"points": 1, "of": "x"}), score),
+    ReaderTried(
+        "a class",
+        ("web/chair/classes.py",),
+        "c.json",
+        records({"id": "a", "made": 1.0, "set": _CHAIR, "students": [{"name": "a", "key": "k"}]}),
+        read("web.chair.classes", "_read"),
+    ),
+    ReaderTried(
+        "a study of people",
+        ("web/judging/studies.py",),
+        "s.json",
+        records({"id": "a", "made": 1.0, "set": _STUDY, "people": [{"name": "a", "key": "k"}], "items": []}),
+        read("web.judging.studies", "_read"),
+    ),
+    ReaderTried(
+        "batches",
+        ("models/batch.py",),
+        "b.jsonl",
+        records({"input": "i", "requests": ["r"], "at": "h"}),
+        batches,
+    ),
+    ReaderTried(
+        "a folder of results",
+        ("results/folder.py",),
+        "results.json",
+        results,
+        lambda path: in_command("results", "show", path.parent)(path),
+    ),
+)
+"""Every reader of a file that a user names, or that was kept for one."""
