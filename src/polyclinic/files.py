@@ -252,9 +252,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise BadInput(f"not TOML that can be read: {str(error).partition(';')[0]}", path=path) from None
 
 
-def check_writable(
-    path: Path, *, unlike: Path | None = None, nor: Path | None = None, begins: bytes | None = None
-) -> None:
+def check_writable(path: Path, *, unlike: Path | None = None, nor: Path | None = None, begins: bytes = b"") -> None:
     """Checks, before a long run, that its result can be written in the end.
 
     Not over its input (`unlike`), nor over what else it writes (`nor`), nor over a database, nor what a run has left;
@@ -267,7 +265,7 @@ def check_writable(
         raise BadInput("this is the file that is read; name another one to write to", path=path)
     if path.is_file() and (path.suffix == _LOCK or has_sum(path.resolve())):
         raise BadInput("this is a part of what a run has left; name another file to write to", path=path)
-    if begins is not None and not _begins(path, begins):
+    if not _begins(path, begins):
         raise BadInput("there is a file of another kind; name another, or move that away first", path=path)
 
 
@@ -278,19 +276,16 @@ def _check_place(path: Path) -> None:
         raise BadInput(f"there is no folder {path.parent}; make it first", path=path)
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise BadInput("may not be written to", path=path)
-    if path.is_file() and not _begins(path, _DATABASE, other=True):
+    if not _begins(path, _DATABASE, other=True):
         raise BadInput("this is a run, a journal or another database; name another file to write to", path=path)
 
 
 def _begins(path: Path, said: bytes, *, other: bool = False) -> bool:
     """Whether a file that is there and holds anything begins so, or `other`; a file that is not there does."""
-    if not path.is_file():
-        return True
-    try:
-        with path.open("rb") as file:
+    came = b""
+    if path.is_file():  # a pipe would be waited for
+        with suppress(OSError), path.open("rb") as file:
             came = file.read(len(said))
-    except OSError:
-        return True
     return not came or (came.lower() == said.lower()) is not other
 
 
