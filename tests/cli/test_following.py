@@ -1,5 +1,7 @@
 """`--protocol` on the command line: at which temperature models are asked, and what is said of a run."""
 
+import json
+
 import pytest
 
 from polyclinic.cli.following import check_methods, followed, held_by
@@ -76,3 +78,23 @@ def test_a_protocol_of_ones_own_sets_what_a_role_is_asked_at(tmp_path):
     by = held_by(followed(MvmeSettings, str(path)), ModelOptions(), MINDS, cases=3)
     assert by.temperatures == {"doctor": "0.3, by the protocol", "judge": "0, by the protocol"}
     assert by.models.said.asking("direct/a", "doctor").temperature == 0.3
+
+
+def test_what_a_protocol_of_ones_own_changes_stands_in_the_results(run, tmp_path):
+    """Whoever reads the results sees what was not the paper's, and knows the file again by its hash."""
+    path = tmp_path / "mine.yaml"
+    text = protocol_text("aie")
+    path.write_text(text.replace("  greets:\n    paper: true", "  greets:\n    paper: false"), "utf-8")
+    words = ("eval", "aie", "--cases", "shipped", "--limit", "1", "--patient", "saps:made-up", "--doctor", "made-up")
+    words = (*words, "--distractors", "made-up", "--max-failures", "100")
+    done = run(*words, "--protocol", path, "--out", tmp_path / "out")
+    told = "greets (yes, "
+    assert told in done.stderr and "; here no)" in done.stderr and told in done.stdout
+    record = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))
+    assert [one for one in record["departures"] if one.startswith(told)] and len(set(record["departures"])) == len(
+        record["departures"]
+    )
+    assert [one["file"] for one in record["data"] if one["option"] == "protocol"] == [str(path)]
+    assert told in run("results", "show", tmp_path / "out").stdout
+    run(*words, "--protocol", "paper", "--out", tmp_path / "paper")
+    assert told not in (tmp_path / "paper" / "results.json").read_text("utf-8")

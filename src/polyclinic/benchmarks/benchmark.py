@@ -134,6 +134,7 @@ class Output:
         plays: what was played.
         failures: why what failed did, by the kinds of failure; "" says nothing.
         rows: item by item what came of it, for `polyclinic.results`; measures: what they have values of.
+        departures: what was other than in the paper that is followed.
     """
 
     document: Mapping[str, Any]
@@ -147,6 +148,7 @@ class Output:
     failures: str = ""
     rows: Sequence[ItemRow] = ()
     measures: Sequence[ItemMeasure] = ()
+    departures: Sequence[str] = ()
 
     def with_trust(self, trust: PatientTrust | None) -> Output:
         """Returns the same with how far the patient is to be trusted; as it is where nothing is to be said of that."""

@@ -16,6 +16,7 @@ from polyclinic.cli.command_words import WORDS
 from polyclinic.models.kept_calls import KeptCall
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import ModelOptions
+from polyclinic.protocols.following import changes_in
 from polyclinic.protocols.study_plan import PublishedValue
 from polyclinic.results.folder import CALLS, ItemMeasure, ItemRow, RunRecord, write_record
 from polyclinic.results.provenance import (
@@ -76,6 +77,7 @@ def _take(name: str, value: Any, options: dict[str, Any], files: dict[str, Path]
     paths = value if isinstance(value, list | tuple) else [value]
     for number, one in enumerate(paths):
         path = shipped_path(one) if name == "cases" and isinstance(one, str) else one
+        path = Path(one) if name == "protocol" and Path(one).is_file() else path
         if isinstance(path, Path) and name not in _NOT_READ and path.exists():
             files[name if number == 0 else f"{name}-{number + 1}"] = path
     options[name] = _plain(value)
@@ -162,6 +164,7 @@ def write_results(
     ledger: Ledger,
     stopped: str = "",
     files: Sequence[str] = (),
+    departures: Sequence[str] = (),
 ) -> None:
     """Writes what was run and what came of it, item by item, into the folder of a run that has written `files` too.
 
@@ -195,6 +198,7 @@ def write_results(
         servers=server_sums(ledger),
         stopped=stopped,
         files=list(files),
+        departures=_each_once([*departures, *changes_in(str(this.options.get("protocol") or ""))]),
     )
     if ledger.calls is not None and ledger.calls.n:
         ledger.calls.write(folder / CALLS)

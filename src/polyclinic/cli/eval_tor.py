@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -159,6 +159,7 @@ async def tor(
     beside = {name: one for name, one in means.items() if isinstance(one, MeansByPeople)}
     output = records_output(results, patients, title, about, people=beside, seed=run.seed)
     output = with_agreement(output, said, seed=run.seed)
+    output = replace(output, departures=here)
     finish(output, run, session.ledger, purposes=False, stopped=stopped)
     _check_judge([one for methods in results.values() for one in methods.values()], run)
 
@@ -187,6 +188,7 @@ async def ablation(*, options: RecordOptions, protocol: Protocol = "ours", run: 
     title = counted(len(patients), "record")
     about = _about(options, run, patients) | {"study": "tor", "protocol": protocol, "departures": here}
     output = ablation_output(results, every, shown, model=minds[0], title=title, about=about, seed=run.seed)
+    output = replace(output, departures=here)
     finish(output, run, session.ledger, purposes=False, stopped=stopped, what="study")
 
 
@@ -237,7 +239,7 @@ def _departures(
     found = [f"records ({rules.settings.records.paper}; here {len(patients)})"]
     if options.library.corpus is None:
         found.append(f"nothing looked up ({', '.join(rules.settings.corpora.paper)}; here no --corpus)")
-    return found
+    return found + rules.changed
 
 
 def _as_paper(chosen: ChosenMethod, rules: FollowedProtocol[TorSettings]) -> ChosenMethod:

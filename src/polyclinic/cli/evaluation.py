@@ -228,6 +228,7 @@ def finish(
                     ledger=ledger,
                     stopped="" if stopped is None else str(stopped),
                     files=[*output.files, output.document_file],
+                    departures=output.departures,
                 )
         if run.json:
             print_json(output.document)

@@ -80,7 +80,8 @@ class ByProtocol(NamedTuple):
                 screen.print(plain("\n".join(lines)), style="dim", soft_wrap=True)
 
         beside = {"temperatures": self.temperatures, "departures": self.departures}
-        return replace(output, document={**output.document, **beside}, show=show)
+        document = {**output.document, **beside}
+        return replace(output, document=document, show=show, departures=tuple(self.departures))
 
 
 def held_by(rules: FollowedProtocol[Any], models: ModelOptions, minds: WhoPlays, *, cases: int) -> ByProtocol:
@@ -94,6 +95,7 @@ def held_by(rules: FollowedProtocol[Any], models: ModelOptions, minds: WhoPlays,
         departures = [f"cases ({rules.settings.cases.paper}; here {cases})"]
         others = [name for name in minds.get("doctor", ()) if name is not None and mind_kind(name) != "model"]
         departures += [f"doctor {name} (no model, as all of the paper's are)" for name in others]
+        departures += rules.changed
     tuned = at_temperatures(rules, models, minds)
     say(rules, departures)
     return ByProtocol(tuned, _told_temperatures(rules, models, minds), departures)
@@ -162,4 +164,5 @@ def say(rules: FollowedProtocol[Any], here: Iterable[str] = ()) -> None:
         return
     name = rules.protocol.name if rules.given == "paper" else rules.given
     always = f"{counted(len(rules.remarks), 'point')} of every run ('polyclinic protocols show {name}')"
-    note(f"--protocol {rules.given}, other than in the paper: {'; '.join([*here, always])}")
+    differs = dict.fromkeys([*here, *rules.changed, always])
+    note(f"--protocol {rules.given}, other than in the paper: {'; '.join(differs)}")

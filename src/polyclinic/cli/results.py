@@ -114,6 +114,7 @@ def show_record(screen: Console, record: RunRecord) -> None:
         "cases": "; ".join(map(str, record.cases)),
         "models": "; ".join(f"{name} as {', '.join(roles)}" for name, roles in asked.items()),
         "calls": _calls(record),
+        "other than in the paper": "; ".join(record.departures),
     }
     for name, text in lines.items():
         if text:

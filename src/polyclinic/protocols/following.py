@@ -12,7 +12,7 @@ import msgspec
 from polyclinic.errors import BadInput, UserError, meant
 from polyclinic.files import in_plain_words
 from polyclinic.protocols.papers import PAPERS, Settings
-from polyclinic.protocols.printed import told
+from polyclinic.protocols.printed import changes, told
 from polyclinic.protocols.protocol import PaperProtocol, PaperRole, PaperSetting, Side
 from polyclinic.yaml_files import read_yaml
 
@@ -68,6 +68,18 @@ def named_protocol(name: str) -> PaperProtocol[Any]:
     if of not in PAPERS:
         raise UserError(f"{name}: name {of!r}; a protocol has the name of the paper whose settings it says: {_known()}")
     return read_protocol(PAPERS[of], Path(name))
+
+
+def changes_in(name: str) -> list[str]:
+    """Returns what the protocol of a file sets in place of the paper's; nothing of the sides that are shipped.
+
+    Raises:
+        BadInput: as `read_protocol`.
+    """
+    if not name.endswith(_ENDINGS):
+        return []
+    own = named_protocol(name)
+    return changes(own, read_protocol(PAPERS[own.name]))
 
 
 def protocol_text(name: str) -> str:
@@ -170,8 +182,15 @@ class FollowedProtocol(Generic[S]):
 
     @property
     def remarks(self) -> list[str]:
-        """What still differs in a run that follows a paper; nothing of ours."""
-        return [one.what for one in self.protocol.differs] if self.side == "paper" else []
+        """What still differs in a run that follows a paper, whatever a file of one's own says; nothing of ours."""
+        shipped = read_protocol(type(self.settings)).differs
+        every = dict.fromkeys(one.what for one in (*shipped, *self.protocol.differs))
+        return [*every] if self.side == "paper" else []
+
+    @property
+    def changed(self) -> list[str]:
+        """What a file of one's own sets in place of the paper's; nothing where none is followed."""
+        return changes(self.protocol, read_protocol(type(self.settings))) if self.given.endswith(_ENDINGS) else []
 
     @property
     def _paper(self) -> str:

@@ -28,6 +28,17 @@ def setting_rows(protocol: PaperProtocol[Any]) -> list[SettingRow]:
     ]
 
 
+def changes(own: PaperProtocol[Any], paper: PaperProtocol[Any]) -> list[str]:
+    """Returns what a protocol of one's own sets in place of the paper's, each with both, and the paper's section."""
+    rows, theirs = ({row.name: row for row in setting_rows(one)} for one in (own, paper))
+    found = [
+        f"{name} ({told_paper.paper}, {told_paper.section}; here {rows[name].paper if name in rows else 'left out'})"
+        for name, told_paper in theirs.items()
+        if name not in rows or rows[name].paper != told_paper.paper
+    ]
+    return found + [f"{name} (not set; here {row.paper})" for name, row in rows.items() if name not in theirs]
+
+
 def _rows(name: str, value: object) -> Iterator[SettingRow]:
     """Yields the settings that stand in something, named by their way there."""
     if isinstance(value, PaperSetting):

@@ -135,6 +135,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         servers: of models that several servers have, what each answered.
         stopped: why it ended before its end, "" where it did not; what is here is then what was over.
         files: what the run wrote besides, by name.
+        departures: what was other than in the paper that is followed, what its file of one's own sets among it.
         title: of a study; paper: the one that it does again; published: what that prints.
     """
 
@@ -153,6 +154,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     servers: list[ServerSum] = []
     stopped: str = ""
     files: list[str] = []
+    departures: list[str] = []
     title: str = ""
     paper: str = ""
     published: list[PublishedValue] = []

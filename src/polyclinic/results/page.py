@@ -96,6 +96,7 @@ def _record(one: RunResults) -> str:
         "cases": "; ".join(map(str, record.cases)),
         "models": "; ".join(f"{name} as {', '.join(roles)}" for name, roles in asked.items()),
     }
+    facts["other than in the paper"] = "; ".join(record.departures)
     told = "".join(f"<dt>{name}</dt><dd>{shown(fact)}</dd>" for name, fact in facts.items() if fact)
     return f"<details><summary>{shown(one.called)}</summary><dl>{told}</dl></details>"
 
