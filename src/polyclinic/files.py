@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from polyclinic.errors import BadInput
+from polyclinic.opened_files import MAX_FILE_BYTES, MAX_WRITTEN_BYTES, check_kind, read_whole, unpacked
 from polyclinic.seals import check_sum, has_sum
 
 T = TypeVar("T")
@@ -29,8 +30,6 @@ _encode = msgspec.json.Encoder().encode
 
 MAX_RECORD_BYTES = 16 * 2**20
 """No case, trace line or array element is larger; what is, is a mistake, and would only exhaust memory."""
-
-MAX_FILE_BYTES = 2 * 2**30
 
 NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises where bytes are not the JSON that is looked for."""
@@ -47,10 +46,9 @@ def check_file(path: Path) -> None:
     Nor another than was written, where its folder has sums (`polyclinic.seals`).
     """
     try:
-        if path.is_dir():
-            raise BadInput("this is a directory; name a file in it", path=path)
         if not path.exists():
             raise BadInput("no such file", path=path)
+        check_kind(path)
         size = path.stat().st_size
     except OSError as error:
         raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
@@ -118,7 +116,7 @@ def read_any_lines(path: Path) -> Iterator[ReadLine]:
     check_file(path)
     found = False
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with unpacked(path) as file:
             number = 0
             while raw := file.readline(MAX_RECORD_BYTES + 1):
                 number += 1
@@ -241,7 +239,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
     check_file(path)
     try:
-        return tomllib.loads(decode(path.read_bytes(), path=path))
+        return tomllib.loads(decode(read_whole(path, most=MAX_WRITTEN_BYTES), path=path))
     except tomllib.TOMLDecodeError as error:
         at = re.search(r" \(at line (\d+), column \d+\)$", str(error))
         told = str(error)[: at.start()] if at else str(error).partition(" (at ")[0]

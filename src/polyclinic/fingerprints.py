@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from polyclinic.errors import BadInput
+from polyclinic.opened_files import opened
 
 _PACKAGE = Path(__file__).parent
 _BYTES = 8
@@ -40,10 +41,10 @@ def of_file(path: Path) -> str:
     Raises:
         BadInput: it cannot be read.
     """
-    try:
-        return hashlib.blake2b(path.read_bytes(), digest_size=_BYTES).hexdigest()
-    except OSError as error:
-        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
+    if not path.is_file():
+        raise BadInput("cannot be read again to see whether it is the same; save it as a file", path=path)
+    with opened(path) as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=_BYTES)).hexdigest()
 
 
 @functools.cache

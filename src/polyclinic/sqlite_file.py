@@ -29,7 +29,10 @@ def connect(path: Path) -> sqlite3.Connection:
 
     Raises:
         sqlite3.Error: it is no SQLite file, or cannot be written.
+        BadInput: it is no file at all.
     """
+    if path.exists() and not path.is_file():  # SQLite would wait for a pipe
+        raise BadInput("this is a folder, a pipe, a device or a socket; name a file", path=path)
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=_PATIENCE)
     try:
         _log_ahead(connection)

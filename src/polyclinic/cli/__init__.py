@@ -17,13 +17,14 @@ from pathlib import Path
 
 from cyclopts import CycloptsError
 
+from polyclinic.cli.calling import call
 from polyclinic.cli.command_words import is_given, words_of
 from polyclinic.cli.commands import APP
 from polyclinic.cli.complaints import complaint
 from polyclinic.cli.parts import PartDone
-from polyclinic.cli.stopping import INTERRUPTED, alone, end_soon, is_over, stoppable
 from polyclinic.errors import PolyclinicError, StoppedByHand, UserError
 from polyclinic.lazy import collect_seldom
+from polyclinic.stopping import INTERRUPTED, Stoppable, is_over, take_last_word, was_stopped
 from polyclinic.terminal.screen import Screen, documents_alone, plain, tables_as_csv
 
 _HOME = re.compile(r"(?<![^=:,])~(?=/)")
@@ -41,7 +42,6 @@ _NO_OUTPUT = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF))
 
 def program() -> None:
     """Runs the command line as a program of its own."""
-    alone()
     try:
         main()
     except SystemExit as ended:
@@ -57,40 +57,56 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _prepare_output()
     code: object = 0
     try:
-        if _is_group(words):
-            APP.help_print(words, console=Screen(stderr=True))
-            sys.exit(2)
-        help_on = Screen(file=sys.stdout)
-        as_csv, words = "--csv" in words, [word for word in words if word != "--csv"]
-        output = documents_alone() if "--json" in words else tables_as_csv() if as_csv else nullcontext()
-        with stoppable(), words_of(words), output:
-            code = _run(words, help_on)
+        with Stoppable():
+            code = _command(words)
         sys.stdout.flush()
     except PartDone:
         sys.stdout.flush()
-    except UserError as error:
-        _fail(str(error), 2)
-    except StoppedByHand as error:
-        end_soon()
-        _fail(str(error), INTERRUPTED)
-    except PolyclinicError as error:
-        _fail(f"{type(error).__name__}: {error}", 1)
-    except CycloptsError as error:
-        _fail(complaint(error), 2)
-    except KeyboardInterrupt:
-        end_soon()
-        _fail("interrupted", INTERRUPTED)
-    except (MemoryError, RecursionError) as error:
-        _fail(_DEEP if isinstance(error, RecursionError) else _MUCH, 1)
-    except BrokenPipeError:
+    except SystemExit:
+        raise
+    except BaseException as error:
+        if not (told := _told(error)):
+            raise
+        _fail(*told)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _command(words: list[str]) -> object:
+    """Runs a command with its output where it belongs, and returns what came of it."""
+    if _is_group(words):
+        APP.help_print(words, console=Screen(stderr=True))
+        return 2
+    help_on = Screen(file=sys.stdout)
+    as_csv, words = "--csv" in words, [word for word in words if word != "--csv"]
+    output = documents_alone() if "--json" in words else tables_as_csv() if as_csv else nullcontext()
+    with words_of(words), output:
+        return _run(words, help_on)
+
+
+def _told(error: BaseException) -> tuple[str, int] | None:
+    """Returns what is said of an error, and the exit code; None of a mistake of ours."""
+    told: tuple[str, int] | None = None
+    if isinstance(error, StoppedByHand):
+        told = str(error), INTERRUPTED
+    elif was_stopped() or isinstance(error, KeyboardInterrupt):
+        # Whatever a library has made of the stop: it comes of it.
+        told = "interrupted", INTERRUPTED
+    elif isinstance(error, UserError):
+        told = str(error), 2
+    elif isinstance(error, PolyclinicError):
+        told = f"{type(error).__name__}: {error}", 1
+    elif isinstance(error, CycloptsError):
+        told = complaint(error), 2
+    elif isinstance(error, MemoryError | RecursionError):
+        told = _DEEP if isinstance(error, RecursionError) else _MUCH, 1
+    elif isinstance(error, BrokenPipeError):
         # Whoever read our output has stopped reading (`| head`): nothing is wrong, and nothing is left to say.
         _say_no_more()
-    except OSError as error:
-        if error.errno not in _NO_OUTPUT:
-            raise
+        sys.exit(0)
+    elif isinstance(error, OSError) and error.errno in _NO_OUTPUT:
         _say_no_more()
-        _fail(f"the output cannot be written ({error.strerror})", 1)
-    sys.exit(code if isinstance(code, int) else 0)
+        told = f"the output cannot be written ({error.strerror})", 1
+    return told
 
 
 def _prepare_output() -> None:
@@ -112,11 +128,11 @@ def _run(words: Sequence[str], help_on: Screen) -> object:
             from polyclinic.cli.spreading import in_parts  # noqa: PLC0415 - for those who want it alone
 
             with in_parts(words) as whole:
-                return APP(whole, exit_on_error=False, print_error=False, console=help_on)
-        return APP(words, exit_on_error=False, print_error=False, console=help_on)
+                return call(whole, console=help_on)
+        return call(words, console=help_on)
     from polyclinic.cli.dry_run import rehearse  # noqa: PLC0415 - for those who want it alone
 
-    return rehearse(lambda: APP(words, exit_on_error=False, print_error=False, console=help_on), json="--json" in words)
+    return rehearse(lambda: call(words, console=help_on), json="--json" in words)
 
 
 def _is_group(words: Sequence[str]) -> bool:
@@ -134,5 +150,6 @@ def _fail(message: str, code: int) -> None:
         from polyclinic.stores.address import without_passwords  # noqa: PLC0415 - for those who share a store
 
         message = without_passwords(message)
+    take_last_word()
     print(f"polyclinic: {' '.join(plain(_MARKUP.sub('', message)).split())}", file=sys.stderr)  # noqa: T201
     sys.exit(code)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Group, Parameter
 
+from polyclinic import stopping
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cli import options
 from polyclinic.errors import BadInput, UserError
@@ -63,7 +63,7 @@ class ChairOptions:
             raise UserError(f"--judge {self.judge!r} is no model; leave it out, and rules grade the reports")
         asked = filter(None, map(model_of, (*offered.patients, *offered.beside, self.judge)))
         # What runs here takes a while to load, and is opened when somebody plays.
-        asyncio.run(_can_be_opened([name for name in asked if not name.startswith("local")], models))
+        stopping.run(_can_be_opened([name for name in asked if not name.startswith("local")], models))
         return offered
 
     def practice_folder(self) -> Path | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
+from polyclinic import stopping
 from polyclinic.cli.options import Seed
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_run
@@ -46,7 +46,7 @@ def demo(*, seed: Annotated[Seed, Parameter(help="The same seed gives the same t
         setup=Setup(seed=seed, departments=hospital.departments),
     )
     with watching(configuration, quiet=False) as looks_on:
-        came = asyncio.run(run(configuration, watching=looks_on))
+        came = stopping.run(run(configuration, watching=looks_on))
     show_run(screen, document_of(configuration, came))
     command = _program(Path(sys.argv[0]))
     screen.print("\nTry next:")

@@ -21,7 +21,6 @@ from polyclinic.cli.following import Protocol, WhoPlays, followed, held_by
 from polyclinic.cli.options import POSITIVE, RUN, CaseOptions, Doctors, Metrics, RunOptions, Several, each_once
 from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.cli.pictures import pictures_of
-from polyclinic.cli.stopping import is_stopped
 from polyclinic.errors import UserError
 from polyclinic.files import make_folder, write_text
 from polyclinic.judges.pairs import CRITERIA
@@ -32,6 +31,7 @@ from polyclinic.metrics.own_metrics import choose_metrics
 from polyclinic.players.minds import model_of
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import AieSettings
+from polyclinic.stopping import is_stopped
 from polyclinic.terminal.screen import note
 from polyclinic.verdicts.verdict import Known, in_order
 from polyclinic.visits.staging import Staging

@@ -19,7 +19,6 @@ from polyclinic.cli.mvme_entrants import TEAMS, NamedEntrant, TeamsOptions, entr
 from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.cli.personas import TEMPLATES, with_personas
 from polyclinic.cli.pictures import pictures_of
-from polyclinic.cli.stopping import is_stopped
 from polyclinic.errors import UserError, meant
 from polyclinic.events import Order
 from polyclinic.judges.director import ModelJudge
@@ -31,6 +30,7 @@ from polyclinic.metrics.icd.linkers import linkers_for
 from polyclinic.players.minds import model_of
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MvmeSettings
+from polyclinic.stopping import is_stopped
 from polyclinic.verdicts.judgements import people_words
 from polyclinic.verdicts.results import MeansByPeople, figures
 from polyclinic.verdicts.verdict import PersonsVerdict

@@ -39,7 +39,6 @@ from polyclinic.cli.options import (
 )
 from polyclinic.cli.parts import end_of_part
 from polyclinic.cli.people import read_people, with_agreement
-from polyclinic.cli.stopping import is_stopped
 from polyclinic.errors import PlayFailure, RunStopped, UserError
 from polyclinic.judges.explanations import read_ratings
 from polyclinic.judges.until_stopped import UntilStopped
@@ -52,6 +51,7 @@ from polyclinic.protocols.following import FollowedProtocol, follow
 from polyclinic.protocols.papers import TorSettings
 from polyclinic.retrieval.looking_up import PASSAGES, LookingUp
 from polyclinic.retrieval.opening import open_library
+from polyclinic.stopping import is_stopped
 from polyclinic.terminal.tables import counted
 from polyclinic.verdicts.results import MeansByPeople, figures
 

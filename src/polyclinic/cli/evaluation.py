@@ -19,7 +19,6 @@ from polyclinic.cli.configuration import kind_of_command, write_results
 from polyclinic.cli.memory_knowledge import say_other_knowledge
 from polyclinic.cli.options import CaseOptions, KeptOptions, RunOptions
 from polyclinic.cli.parts import end_of_part
-from polyclinic.cli.stopping import is_stopped
 from polyclinic.cli.storing import keep_results, results_folder
 from polyclinic.cli.trust import note_trust
 from polyclinic.errors import PlayFailure, RunStopped, UserError
@@ -34,6 +33,7 @@ from polyclinic.players.opening import Cast, OpenMinds, open_minds
 from polyclinic.players.patient_trust import PatientTrust
 from polyclinic.results.provenance import server_sums
 from polyclinic.results.replacing import part_in, replacing
+from polyclinic.stopping import is_stopped
 from polyclinic.tasks import interruptible
 from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.usage import show_usage

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import multiprocessing
+import os
 import tempfile
+import threading
 from contextlib import suppress
 from pathlib import Path
 from socket import socket
@@ -14,6 +16,7 @@ from cyclopts import Group, Parameter
 
 from polyclinic.cli.options import between
 from polyclinic.errors import MissingExtra, UserError
+from polyclinic.stopping import Unheard
 from polyclinic.terminal.screen import note
 
 _WATCHING = Group("Watching", sort_key=9)
@@ -69,7 +72,9 @@ def watch(folder: Path | None, port: int) -> None:
     with bound(host, port) as taken:
         # Of its own, so that whoever looks never takes time from the run; it reads the run from its file.
         context = multiprocessing.get_context("spawn")
-        context.Process(target=_serve, args=(folder, host, taken), name=_NAME, daemon=True).start()
+        server = context.Process(target=_serve, args=(folder, host, taken), name=_NAME, daemon=True)
+        with Unheard():
+            server.start()
         note(f"Watch it at {address(taken, host, page='town')}")
 
 
@@ -86,5 +91,11 @@ def _serve(folder: Path, host: str, taken: socket) -> None:
     from polyclinic.web.server import serve  # noqa: PLC0415
     from polyclinic.web.serving import Serving  # noqa: PLC0415
 
-    with suppress(KeyboardInterrupt):
-        serve(Serving([folder], host=host), taken)
+    threading.Thread(target=_end_with_the_run, daemon=True).start()
+    serve(Serving([folder], host=host), taken)
+
+
+def _end_with_the_run() -> None:
+    if (run := multiprocessing.parent_process()) is not None:
+        run.join()
+    os._exit(0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
@@ -12,6 +11,7 @@ from typing import Annotated, Any
 import msgspec
 from cyclopts import Group, Parameter
 
+from polyclinic import stopping
 from polyclinic.cli import options
 from polyclinic.cli.as_agent_hospital import PaperTown, town_of
 from polyclinic.cli.following import Protocol
@@ -376,7 +376,7 @@ def _hold(
     silent = quiet or HUMAN in (setup.doctor, setup.patient, setup.nurse)
     with goes_on_later(store, workers=workers, quiet=quiet), watching(configuration, quiet=silent) as looks_on:
         going = run_hospital(configuration, store=store, workers=workers, watching=looks_on, brought=str(brought or ""))
-        came = asyncio.run(going)
+        came = stopping.run(going)
     document = document_of(configuration, came)
     return document if store is None else store.finish(document), came.run.first_failure
 

@@ -68,7 +68,5 @@ def serve(
                 else "There is no run here yet; polyclinic run --out DIR makes one."
             )
         note(f"The pages are at {address(taken, host, token=token)}  (Ctrl-C ends)")
-        try:
-            serve_pages(serving, taken)
-        except KeyboardInterrupt:
-            note("The pages are closed.")
+        serve_pages(serving, taken)
+        note("The pages are closed.")

@@ -7,7 +7,6 @@ without parts.
 
 from __future__ import annotations
 
-import asyncio
 import io
 import os
 import shutil
@@ -18,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from polyclinic import stopping
 from polyclinic.cli.case_writing import WRITER_ANSWERS
 from polyclinic.cli.evolve_folder import ANSWERS, RESULTS, made_here
 from polyclinic.cli.evolve_options import SHUFFLED
@@ -143,7 +143,7 @@ def _drawn(words: Sequence[str], own: Sequence[str], where: str, scratch: Path) 
 
     drawn = scratch / "drawn"
     drawn.mkdir()
-    asyncio.run(draw())
+    stopping.run(draw())
     return [*words, "--parts", str(drawn)]
 
 
@@ -193,7 +193,7 @@ def _ask_in_parts(
                     advance=lambda job, *far: advance(job.name, *far),
                 )  # fmt: skip
 
-    for name, end in asyncio.run(ask()).items():
+    for name, end in stopping.run(ask()).items():
         if end.code:
             note(f"{name}: {end.said}")
 
@@ -265,7 +265,7 @@ def _replicas(words: Sequence[str], where: str, _: Path) -> Sequence[str]:
                 return await run_jobs(site, jobs, answered=answered, keep=keep, take=take, ended=ended)
 
     make_folder(Path(out))
-    ends = asyncio.run(make())
+    ends = stopping.run(make())
     for name, end in ends.items():
         if not kind.is_over(folders[name]):
             raise PlayFailure(f"{name}: {end.said}; the same command goes on from there")

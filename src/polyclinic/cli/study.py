@@ -28,13 +28,13 @@ from polyclinic.cli.evaluation import finish, within_budget
 from polyclinic.cli.following import Protocol, check_methods, followed, say
 from polyclinic.cli.parts import end_of_part
 from polyclinic.cli.people import read_people, with_agreement
-from polyclinic.cli.stopping import is_stopped
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.judges.error_categories import ErrorCategory, find_categories, read_words
 from polyclinic.judges.until_stopped import UntilStopped
 from polyclinic.methods.table import PRESETS, ChosenMethod, choose
 from polyclinic.models.session import Session, open_session
 from polyclinic.protocols.papers import MedAgentsSettings
+from polyclinic.stopping import is_stopped
 from polyclinic.terminal.tables import counted
 from polyclinic.verdicts.judgements import people_words
 

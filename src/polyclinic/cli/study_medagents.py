@@ -27,7 +27,6 @@ from polyclinic.cli.eval_exam import check_failures, models_of, read_questions
 from polyclinic.cli.evaluation import finish, judge_of, underway, within_budget
 from polyclinic.cli.following import Protocol, check_methods, followed, say
 from polyclinic.cli.parts import end_of_part
-from polyclinic.cli.stopping import is_stopped
 from polyclinic.errors import RunStopped, UserError
 from polyclinic.judges.error_categories import Categories, find_categories
 from polyclinic.judges.until_stopped import UntilStopped
@@ -35,6 +34,7 @@ from polyclinic.models.session import open_session
 from polyclinic.protocols.papers import MedAgentsSettings
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import read_examples
+from polyclinic.stopping import is_stopped
 
 
 @Parameter(name="*")

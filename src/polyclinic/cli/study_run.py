@@ -14,13 +14,13 @@ import msgspec
 from cyclopts import CycloptsError, Parameter
 from rich.console import Console
 
+from polyclinic.cli.calling import call
 from polyclinic.cli.command_words import words_of
 from polyclinic.cli.complaints import complaint
 from polyclinic.cli.configuration import record_of_study
 from polyclinic.cli.options import DIR, MODELS, MODELS_GROUP, Json, MaxFailures, Models, On, Several, Store, kept_in
 from polyclinic.cli.parts import PartDone
 from polyclinic.cli.results_tables import show_compared, show_joined
-from polyclinic.cli.stopping import end_soon
 from polyclinic.cli.storing import keep_results, kept_by_study
 from polyclinic.errors import (
     AccessLost,
@@ -207,12 +207,10 @@ def _call(words: Sequence[str], *, telling: bool = False) -> None:
     Raises:
         UserError: the words are none of ours.
     """
-    from polyclinic.cli.commands import APP  # noqa: PLC0415 - the table of commands knows this module by name
-
     try:
         shown = nullcontext() if telling else redirect_stdout(io.StringIO())
         with words_of(words), shown, redirect_stderr(io.StringIO()):
-            APP(words, exit_on_error=False, print_error=False)
+            call(words)
     except CycloptsError as error:
         raise UserError(f"{complaint(error)} (polyclinic {' '.join(words)})") from None
 
@@ -243,7 +241,6 @@ def _hold(cell: StudyCell, place: str, json: bool, *, in_part: bool) -> Polyclin
         kind = next(one for one in (StoppedByHand, BudgetSpent, AccessLost, PlayFailure) if isinstance(failure, one))
         return kind(f"{cell.folder.name}: {str(failure).partition(';')[0]}")
     except KeyboardInterrupt:
-        end_soon()
         return StoppedByHand(f"{cell.folder.name}: interrupted")
     except UserError as error:
         raise UserError(f"run {cell.folder.name}: {error}") from None

@@ -26,6 +26,7 @@ from polyclinic.models.limits import Limit
 from polyclinic.models.model import AskOptions
 from polyclinic.models.schema import Form
 from polyclinic.models.weights import find_smollm2
+from polyclinic.opened_files import opened
 
 LARGEST_INTEGER = 2**53
 """The largest integer that all readers of JSON agree on."""
@@ -70,7 +71,7 @@ class Local(Door):
             raise MissingExtra("the runtime for local models is not installed: pip install 'polyclinic[local]'")
         self._path = find_smollm2() if model == "smollm2" else Path(model)
         check_file(self._path)
-        with self._path.open("rb") as file:
+        with opened(self._path) as file:
             if file.read(4) != b"GGUF":
                 raise BadInput("no GGUF file; local models are read from those", path=self._path)
         self.name = f"local/{'smollm2' if model == 'smollm2' else self._path.name}"

@@ -27,6 +27,7 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.files import decode, read_toml, split_place
 from polyclinic.models.model import DEAREST
 from polyclinic.models.secrets import check_address, check_no_key, check_variable
+from polyclinic.opened_files import MAX_WRITTEN_BYTES, read_whole
 
 PlayedBy = Literal["doctor", "patient", "examiner", "director", "nurse", "pharmacist", "judge"]
 """The roles that a file may speak of."""
@@ -124,6 +125,10 @@ class ModelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 NOTHING_SAID = ModelFile()
 
 
+def _text(path: Path) -> str:
+    return decode(read_whole(path, most=MAX_WRITTEN_BYTES), path=path)
+
+
 def read_model_file(path: Path) -> ModelFile:
     """Reads a file.
 
@@ -131,7 +136,7 @@ def read_model_file(path: Path) -> ModelFile:
         BadInput: it cannot be read, or says what is none; with the line.
     """
     data = read_toml(path)
-    text = decode(path.read_bytes(), path=path)
+    text = _text(path)
     for part in ("models", "roles"):
         for name, entry in (data.get(part) or {}).items() if isinstance(data.get(part), dict) else ():
             _check(path, text, (part, name), entry)
@@ -205,7 +210,11 @@ def check_key(said: ModelFile, path: Path | None, model: str, role: str = "") ->
     for place, entry in ((("roles", role), said.roles.get(role)), (("models", model), said.models.get(model))):
         if entry is not None and (variable := entry.api_key_env) is not None:
             if not os.environ.get(variable, "").strip():
-                line = None if path is None else _line(decode(path.read_bytes(), path=path), (*place, "api_key_env"))
+                line = (
+                    None
+                    if path is None
+                    else _line(decode(read_whole(path, most=MAX_WRITTEN_BYTES), path=path), (*place, "api_key_env"))
+                )
                 problem = f"the environment variable {variable} is not set; it is to hold the key of {place[1]}"
                 raise BadInput(problem, path=path, line=line)
             return

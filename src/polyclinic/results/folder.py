@@ -20,6 +20,7 @@ from polyclinic.cases.case_share import CaseShare
 from polyclinic.errors import BadInput
 from polyclinic.files import NO_JSON, check_file, read_records, split_place, write_text
 from polyclinic.models.kept_calls import KeptCall
+from polyclinic.opened_files import opened, read_whole
 from polyclinic.protocols.study_plan import PublishedValue
 from polyclinic.seals import SUMS, sums_of
 
@@ -202,7 +203,7 @@ def decoded(path: Path, kind: type[T], what: str) -> T:
     """
     check_file(path)
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return msgspec.json.decode(read_whole(path), type=kind)
     except msgspec.ValidationError as error:
         problem, field = split_place(str(error))
         raise BadInput(f"not {what}: {problem}", path=path, field=field) from None
@@ -227,7 +228,7 @@ def traces_in(folder: Path) -> list[Path]:
 
 
 def _begins_a_visit(path: Path) -> bool:
-    with path.open("rb") as file:
+    with opened(path) as file:
         return file.readline(4096).startswith(b'{"event":')
 
 

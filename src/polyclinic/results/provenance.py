@@ -100,6 +100,8 @@ def data_files(paths: Mapping[str, Path]) -> list[DataFile]:
 
 
 def _hash(path: Path) -> str:
+    if not path.is_file():
+        return ""  # what came through a pipe does not come again
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

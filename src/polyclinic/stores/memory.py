@@ -16,6 +16,7 @@ import msgspec
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import write_text
+from polyclinic.opened_files import read_whole
 from polyclinic.seals import seal
 from polyclinic.stores.address import read_address
 from polyclinic.stores.server import Connection, StoreServer
@@ -209,8 +210,8 @@ def place_of(folder: Path, pointer: str = POINTER) -> MemoryPlace:
         BadInput: the file that says so cannot be read.
     """
     try:
-        return msgspec.json.decode((folder / pointer).read_bytes(), type=MemoryPlace)
-    except (OSError, msgspec.MsgspecError) as error:
+        return msgspec.json.decode(read_whole(folder / pointer), type=MemoryPlace)
+    except (BadInput, msgspec.MsgspecError) as error:
         raise BadInput(f"does not say where a memory is ({error})", path=folder / pointer) from None
 
 

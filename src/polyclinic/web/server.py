@@ -8,17 +8,17 @@ import logging
 import queue
 import socket
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from logging.handlers import QueueHandler
 from threading import Thread
-from types import FrameType
 from typing import TextIO
 from urllib.parse import quote
 
 import uvicorn
 
 from polyclinic.errors import UserError
+from polyclinic.stopping import EndedBy
 from polyclinic.web.application import application
 from polyclinic.web.connections import BoundedConnection, FilesRunOut, allow_files
 from polyclinic.web.serving import Serving
@@ -112,18 +112,24 @@ class _PageServer(uvicorn.Server):
         asyncio.get_running_loop().set_exception_handler(FilesRunOut())
         await super().startup(sockets=sockets)
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        # What comes after the first signal changes nothing: forced, it would end in the middle of ending, and say so.
-        if not self.should_exit:
-            super().handle_exit(sig, frame)
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leaves signals to who listens to them for the whole program."""
+        yield
+
+    def end(self) -> None:
+        """Ends it in order: what is being answered has a moment, and is then broken off."""
+        self.should_exit = True
 
 
 def serve(serving: Serving, taken: socket.socket) -> None:
-    """Serves until Ctrl-C."""
+    """Serves until somebody stops it, which raises nothing."""
     end = tell_later()
     allow_files()
     try:
-        _PageServer(_settings(serving)).run(sockets=[taken])
+        server = _PageServer(_settings(serving))
+        with EndedBy(server.end):
+            server.run(sockets=[taken])
     finally:
         end()
 

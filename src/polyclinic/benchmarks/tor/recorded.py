@@ -7,8 +7,10 @@ from pathlib import Path
 import msgspec
 
 from polyclinic.cases.record import Record
+from polyclinic.errors import BadInput
 from polyclinic.evidence_tree.meeting import Happening
 from polyclinic.files import MAX_RECORD_BYTES, read_records
+from polyclinic.opened_files import opened
 
 
 class RecordedMeeting(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,8 +42,8 @@ def read_meetings(path: str | Path) -> list[RecordedMeeting]:
 def holds_meetings(path: str | Path) -> bool:
     """Whether a file's first line is a meeting; what cannot be read is none."""
     try:
-        with Path(path).open("rb") as file:
+        with opened(Path(path)) as file:
             first = msgspec.json.decode(file.readline(MAX_RECORD_BYTES), type=dict[str, msgspec.Raw])
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (BadInput, msgspec.DecodeError, UnicodeDecodeError):
         return False
     return {"log", "chose", "record"} <= first.keys()

@@ -6,6 +6,7 @@ Lines and array elements are read one after the other, so a file never has to fi
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -16,6 +17,7 @@ import msgspec
 
 from polyclinic.errors import BadInput
 from polyclinic.files import MAX_RECORD_BYTES, ReadLine, check_file, decode, read_any_lines, too_large
+from polyclinic.opened_files import opened
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _CHUNK_BYTES = 2**20
@@ -133,7 +135,7 @@ def _rows(path: Path) -> Iterator[Element]:
     """Yields the rows of a table whose first row has the names of the columns, each as a JSON object of texts."""
     csv.field_size_limit(MAX_RECORD_BYTES)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with io.TextIOWrapper(opened(path), encoding="utf-8-sig", newline="") as file:
             rows = csv.reader(file, delimiter=_DELIMITERS[path.suffix.lower()])
             names, before = next(rows, []), rows.line_num
             if len({*names}) < len(names):
@@ -161,7 +163,7 @@ def _rows(path: Path) -> Iterator[Element]:
 
 def _chunks(path: Path) -> Iterator[bytes]:
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             while chunk := file.read(_CHUNK_BYTES):
                 yield chunk
     except OSError as error:

@@ -1,0 +1,183 @@
+"""How a file that somebody names is opened: whatever it is, reading it takes bounded time and memory.
+
+A pipe is read, as whoever names one wants that (`<(...)`, `/dev/stdin`); but not where nobody writes to it, nor for
+ever. A device that never ends, a socket and a folder are refused.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import stat
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from polyclinic.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from _typeshed import WriteableBuffer
+
+MAX_FILE_BYTES = 2 * 2**30
+"""What is read line by line holds no more, nor does what it unpacks to."""
+
+MAX_PIPE_BYTES = 512 * 2**20
+"""Nobody can say beforehand how much comes through a pipe."""
+
+MAX_WHOLE_BYTES = 256 * 2**20
+"""What is read at once holds no more."""
+
+MAX_WRITTEN_BYTES = 4 * 2**20
+"""What people write by hand, as TOML or YAML, holds no more: its readers are slow."""
+
+_WRITER = 10.0  # seconds in which somebody must begin to write to a pipe
+_LOOK_AGAIN = 0.02  # seconds
+_CHUNK = 64 * 2**10
+_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOCTTY", "O_NONBLOCK"))
+
+
+def opened(path: Path, *, most: int = MAX_FILE_BYTES) -> io.BufferedReader:
+    """Opens a file, or a pipe, to be read; use it with `with`.
+
+    Raises:
+        BadInput: it is neither, cannot be read, or nobody writes to it; or, while it is read, more than `most` bytes
+            came, or more than come through a pipe.
+    """
+    number = -1
+    try:
+        there = path.stat()
+        kind = there.st_mode
+        if problem := _no_file(kind):
+            raise BadInput(problem, path=path)
+        if stat.S_ISREG(kind) and there.st_size > most:
+            size = f"the file is {there.st_size / 2**20:,.0f} MiB"
+            raise BadInput(f"{size}; at most {most >> 20:,} MiB are read", path=path)
+        number = os.open(path, _FLAGS)
+        if stat.S_ISCHR(kind) and not _ends(number):
+            raise BadInput("this is a device that never ends; name a file", path=path)
+        head = _begun(number, path) if stat.S_ISFIFO(kind) else b""
+        if hasattr(os, "O_NONBLOCK"):
+            os.set_blocking(number, True)
+    except OSError as error:
+        _close(number)
+        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
+    except BaseException:
+        _close(number)
+        raise
+    begun = io.BytesIO(head)
+
+    def read(n: int) -> bytes:
+        return begun.read(n) or os.read(number, n)
+
+    if not stat.S_ISREG(kind):
+        most = min(most, MAX_PIPE_BYTES)
+    return io.BufferedReader(_Bounded(read, lambda: _close(number), path, most), _CHUNK)
+
+
+def unpacked(path: Path) -> io.BufferedReader:
+    """Opens a file as `opened`; one whose name ends in .gz is unpacked, and bounded by what comes out of it.
+
+    Raises:
+        BadInput: as `opened`.
+    """
+    file = opened(path)
+    if path.suffix != ".gz":
+        return file
+    unpacking = gzip.GzipFile(fileobj=file)
+
+    def close() -> None:
+        unpacking.close()
+        file.close()
+
+    return io.BufferedReader(_Bounded(unpacking.read1, close, path, MAX_FILE_BYTES), _CHUNK)
+
+
+def read_whole(path: Path, *, most: int = MAX_WHOLE_BYTES) -> bytes:
+    """Returns what a file holds.
+
+    Raises:
+        BadInput: as `opened`.
+    """
+    with opened(path, most=most) as file:
+        return file.read()
+
+
+def check_kind(path: Path) -> None:
+    """Checks that a path is a file, or a pipe, whatever it holds.
+
+    Raises:
+        BadInput: it is neither.
+        OSError: it cannot be looked at.
+    """
+    kind = path.stat().st_mode
+    if problem := _no_file(kind):
+        raise BadInput(problem, path=path)
+    if stat.S_ISCHR(kind):
+        opened(path).close()
+
+
+def _no_file(kind: int) -> str:
+    """Returns what is wrong with what is no file and can never be read, "" where nothing is."""
+    if stat.S_ISDIR(kind):
+        return "this is a directory; name a file in it"
+    if stat.S_ISSOCK(kind):
+        return "this is a socket, and no file"
+    return "this is a disk, and no file" if stat.S_ISBLK(kind) else ""
+
+
+def _ends(device: int) -> bool:
+    """Whether a device is a terminal, where a person ends what is typed, or the one that holds nothing."""
+    return os.isatty(device) or os.path.samestat(os.fstat(device), os.stat(os.devnull))  # noqa: PTH116
+
+
+def _begun(pipe: int, path: Path) -> bytes:
+    """Waits until somebody writes to a pipe, and returns what has come by then."""
+    # One that has no name was given by who writes, or has written: there is nobody to wait for.
+    named = Path(os.path.realpath(path)).exists()
+    latest = time.monotonic() + _WRITER
+    while True:
+        try:
+            came = os.read(pipe, _CHUNK)
+        except BlockingIOError:
+            return b""  # somebody has it open, and will write
+        if came or not named:
+            return came
+        if time.monotonic() > latest:
+            problem = f"nobody has written to this pipe for {_WRITER:g} seconds"
+            raise BadInput(f"{problem}; begin to write to it first, or name a file", path=path)
+        time.sleep(_LOOK_AGAIN)
+
+
+def _close(number: int) -> None:
+    if number >= 0:
+        with suppress(OSError):
+            os.close(number)
+
+
+class _Bounded(io.RawIOBase):
+    """What is read, until so many bytes came."""
+
+    def __init__(self, read: Callable[[int], bytes], close: Callable[[], object], path: Path, most: int) -> None:
+        super().__init__()
+        self._read, self._close, self._path, self._left, self._most = read, close, path, most, most
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        view = memoryview(buffer).cast("B")
+        came = self._read(len(view))
+        self._left -= len(came)
+        if self._left < 0:
+            raise BadInput(f"more than {self._most >> 20} MiB came, the most that is read", path=self._path)
+        view[: len(came)] = came
+        return len(came)
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            self._close()
