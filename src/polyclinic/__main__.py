@@ -1,6 +1,12 @@
 """`polyclinic`, and `python -m polyclinic`: a stop is one line from the first on, also while the rest is imported."""
 
-from polyclinic.stopping import listen
+import os
+
+try:
+    from polyclinic.stopping import listen
+except KeyboardInterrupt:  # nobody listens yet
+    os.write(2, b"polyclinic: interrupted\n")
+    os._exit(130)
 
 
 def program() -> None:

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import shutil
-import stat
 import tempfile
 import zlib
 from collections.abc import Collection, Iterable, Iterator
@@ -57,24 +56,6 @@ def check_file(path: Path) -> None:
     if size > MAX_FILE_BYTES:
         raise BadInput(f"the file is {size / 2**30:.1f} GiB; at most {MAX_FILE_BYTES >> 30} GiB are read", path=path)
     check_sum(path)
-
-
-def check_regular(path: Path, *, most: int = MAX_FILE_BYTES) -> None:
-    """Checks that a path is a file that ends, of at most so many bytes: no pipe, no device, nor a link to one.
-
-    For what is read unasked, as by a server: whoever names a pipe in a command wants it read.
-
-    Raises:
-        BadInput: it is none, or is not there.
-    """
-    try:
-        found = path.stat()
-    except OSError as error:
-        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
-    if not stat.S_ISREG(found.st_mode):
-        raise BadInput("this is no regular file; move it away", path=path)
-    if found.st_size > most:
-        raise BadInput(f"the file is larger than {most >> 20} MiB, the most that is read of it", path=path)
 
 
 def no_folder(path: Path) -> str:

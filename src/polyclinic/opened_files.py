@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MAX_FILE_BYTES = 2 * 2**30
 """What is read line by line holds no more, nor does what it unpacks to."""
 
-MAX_PIPE_BYTES = 512 * 2**20
+MAX_PIPE_BYTES = 128 * 2**20
 """Nobody can say beforehand how much comes through a pipe."""
 
 MAX_WHOLE_BYTES = 256 * 2**20
@@ -75,7 +75,7 @@ def opened(path: Path, *, most: int = MAX_FILE_BYTES) -> io.BufferedReader:
 
     if not stat.S_ISREG(kind):
         most = min(most, MAX_PIPE_BYTES)
-    return io.BufferedReader(_Bounded(read, lambda: _close(number), path, most), _CHUNK)
+    return io.BufferedReader(_BoundedRead(read, lambda: _close(number), path, most), _CHUNK)
 
 
 def unpacked(path: Path) -> io.BufferedReader:
@@ -93,7 +93,7 @@ def unpacked(path: Path) -> io.BufferedReader:
         unpacking.close()
         file.close()
 
-    return io.BufferedReader(_Bounded(unpacking.read1, close, path, MAX_FILE_BYTES), _CHUNK)
+    return io.BufferedReader(_BoundedRead(unpacking.read1, close, path, MAX_FILE_BYTES), _CHUNK)
 
 
 def read_whole(path: Path, *, most: int = MAX_WHOLE_BYTES) -> bytes:
@@ -118,6 +118,24 @@ def check_kind(path: Path) -> None:
         raise BadInput(problem, path=path)
     if stat.S_ISCHR(kind):
         opened(path).close()
+
+
+def check_regular(path: Path, *, most: int = MAX_FILE_BYTES) -> None:
+    """Checks that a path is a file that ends, of at most so many bytes: no pipe, no device, nor a link to one.
+
+    For what is read unasked, as by a server: whoever names a pipe in a command wants it read.
+
+    Raises:
+        BadInput: it is none, or is not there.
+    """
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
+    if not stat.S_ISREG(found.st_mode):
+        raise BadInput("this is no regular file; move it away", path=path)
+    if found.st_size > most:
+        raise BadInput(f"the file is larger than {most >> 20} MiB, the most that is read of it", path=path)
 
 
 def _no_file(kind: int) -> str:
@@ -158,7 +176,7 @@ def _close(number: int) -> None:
             os.close(number)
 
 
-class _Bounded(io.RawIOBase):
+class _BoundedRead(io.RawIOBase):
     """What is read, until so many bytes came."""
 
     def __init__(self, read: Callable[[int], bytes], close: Callable[[], object], path: Path, most: int) -> None:

@@ -295,8 +295,12 @@ def _lost(raised: Any) -> None:
 
 
 def _again(number: int) -> None:
-    """Has the main thread act as at a signal."""
-    _thread.interrupt_main(signal.Signals(number))
+    """Has the main thread act as at a signal, also where it waits."""
+    threading = sys.modules.get("threading")
+    if threading is None or not hasattr(signal, "pthread_kill"):
+        _thread.interrupt_main(signal.Signals(number))
+    else:
+        signal.pthread_kill(threading.main_thread().ident, number)
 
 
 def _waits_for_a_turn() -> bool:

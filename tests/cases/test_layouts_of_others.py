@@ -12,7 +12,7 @@ from tests.tables import each_row
 
 from polyclinic.cases.loaders import load_element, read_cases
 from polyclinic.cases.loaders.reader import Element
-from polyclinic.cases.loaders.usable import read_usable
+from polyclinic.cases.loaders.usable import UsableCases, read_usable
 from polyclinic.errors import BadInput
 
 EVIDENCES = {
@@ -278,3 +278,12 @@ def put(record, path, junk):
         at = at[key]
     at[path[-1]] = junk
     return record
+
+
+def test_what_begins_with_no_case_for_long_is_not_read_on(tmp_path):
+    """So the memory for what is named as left out is bounded, also where what comes has no end."""
+    (tmp_path / "cases.jsonl").write_text('{"id": "a"}\n' * 10_100)
+    usable = UsableCases(tmp_path / "cases.jsonl")
+    with pytest.raises(BadInput, match="line 1: the layout is not recognised"):
+        list(usable)
+    assert len(usable.share.left_out) == 10_000

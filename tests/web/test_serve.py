@@ -2,14 +2,14 @@
 
 import io
 import logging
-import signal
 import socket
+import subprocess
+import sys
 from threading import Event
 
 import pytest
-import uvicorn
 
-from polyclinic.web.server import _PageServer, address, bound, tell_later
+from polyclinic.web.server import address, bound, tell_later
 
 
 def test_a_port_in_use_is_said_at_once(complaint, runs):
@@ -59,8 +59,31 @@ def test_a_terminal_that_stands_still_keeps_the_server_from_nothing():
     assert logging.getLogger("uvicorn").handlers == []
 
 
-def test_a_second_stop_changes_nothing():
-    server = _PageServer(uvicorn.Config(None))
-    server.handle_exit(signal.SIGINT, None)
-    server.handle_exit(signal.SIGINT, None)
-    assert (server.should_exit, server.force_exit) == (True, False)
+def test_a_stop_ends_the_server_in_order_and_a_second_changes_nothing(runs):
+    script = f"""
+import os, signal, sys, threading, urllib.request
+from pathlib import Path
+from polyclinic import stopping
+from polyclinic.web.server import address, bound, serve
+from polyclinic.web.serving import Serving
+stopping.listen()
+stopping.begin()
+
+def stop(url=""):
+    if url:
+        urllib.request.urlopen(url, timeout=60).read()  # it waits until the server is there
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGINT):
+        os.kill(os.getpid(), number)
+
+serving = Serving([Path({str(runs)!r})])
+async def end():
+    print("ended")
+    stop()
+serving.on_end(end)
+with bound("127.0.0.1", 0) as taken:
+    threading.Thread(target=stop, args=(address(taken, "127.0.0.1"),)).start()
+    serve(serving, taken)
+print("closed", flush=True)
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "ended\nclosed\n", "")

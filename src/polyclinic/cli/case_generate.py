@@ -12,8 +12,8 @@ from polyclinic.cases.loaders import write_cases
 from polyclinic.cli.case_writing import write_records
 from polyclinic.cli.options import MODELS, Force, Models, NewFile, On, Seed, between, check_new
 from polyclinic.cli.parts import PartDone
-from polyclinic.errors import UserError
-from polyclinic.files import join_files, make_folder, write_text
+from polyclinic.errors import BadInput, UserError
+from polyclinic.files import join_files, make_folder, no_folder, write_text
 from polyclinic.generation.draw import draw_patients
 from polyclinic.generation.draw import generate as draw
 from polyclinic.generation.inpatients import generate_inpatients
@@ -97,6 +97,8 @@ async def generate(
         write_cases(out, draw(in_region(knowledge, region), n=more, seed=seed, language=language, first=first))
         raise PartDone
     if parts is not None:
+        if not parts.is_dir():
+            raise BadInput(no_folder(parts), path=parts)
         join_files(sorted(parts.iterdir()), out)
     else:
         write_cases(out, draw(in_region(knowledge, region), n=n, seed=seed, language=language))

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.files import MAX_FILE_BYTES, NO_JSON
+from polyclinic.files import NO_JSON
+from polyclinic.opened_files import MAX_FILE_BYTES
 from polyclinic.seals import check_sum
 
 _FILES = 32  # whose lines are held

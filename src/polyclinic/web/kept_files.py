@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from polyclinic.errors import BadInput
-from polyclinic.files import check_regular
+from polyclinic.opened_files import check_regular
 
 MOST_BYTES = 128 * 2**20
 """Of one file."""

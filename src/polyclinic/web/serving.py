@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
@@ -18,6 +19,9 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 MOST_STREAMS = 256
 """Streams of events at once; more are refused."""
+
+MOST_STREAMS_OF_ONE = 64
+"""Of these, from one address, this machine's own too: a browser has six at most, and a class may share an address."""
 
 
 class Serving:
@@ -49,7 +53,7 @@ class Serving:
         self.folders = tuple(folders)
         self.shelf = Shelf(self.folders)
         self.host, self.token, self.live = host, token, live
-        self.streams = 0  # that are open
+        self.streams = Counter[str]()  # that are open, by address
         self.practice = practice or self.folders[0] / "practice"
         self.cases, self.exams, self.players = tuple(cases), tuple(exams), players or OfferedPlayers()
         self._practises = False

@@ -6,13 +6,15 @@ A slow client slows nobody, and loses nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from polyclinic.web.replies import RequestRefused
-from polyclinic.web.serving import MOST_STREAMS, Serving
+from polyclinic.web.serving import MOST_STREAMS, MOST_STREAMS_OF_ONE, Serving
 
 ALIVE = b": \n\n"
 """Says that the server is there, where nothing has happened."""
@@ -30,22 +32,33 @@ def last_id(request: Request, default: int) -> int:
     return int(told) if told.isascii() and told.isdigit() and len(told) < 16 else default
 
 
-def streamed(serving: Serving, events: AsyncIterator[bytes]) -> Response:
+class _Stream(StreamingResponse):
+    """A stream that is counted from its first moment to its last, under the address that takes it."""
+
+    def __init__(self, open_streams: Counter[str], address: str, events: AsyncIterator[bytes]) -> None:
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        super().__init__(events, media_type="text/event-stream", headers=headers)
+        self._open, self._address = open_streams, address
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._open[self._address] += 1
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._open[self._address] -= 1
+            if not self._open[self._address]:
+                del self._open[self._address]
+
+
+def streamed(request: Request, serving: Serving, events: AsyncIterator[bytes]) -> Response:
     """Returns a stream of events.
 
     Raises:
-        RequestRefused: there are too many streams.
+        RequestRefused: there are too many streams, from everywhere or from the address of who asks.
     """
-    if serving.streams >= MOST_STREAMS:
+    address = request.client.host if request.client else ""
+    if serving.streams.total() >= MOST_STREAMS:
         raise RequestRefused(f"{MOST_STREAMS} streams are open already; close a page", 503)
-
-    async def counted() -> AsyncIterator[bytes]:
-        serving.streams += 1
-        try:
-            async for one in events:
-                yield one
-        finally:
-            serving.streams -= 1
-
-    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamingResponse(counted(), media_type="text/event-stream", headers=headers)
+    if serving.streams[address] >= MOST_STREAMS_OF_ONE:
+        raise RequestRefused(f"{MOST_STREAMS_OF_ONE} streams are open from your address already; close a page", 503)
+    return _Stream(serving.streams, address, events)

@@ -7,6 +7,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,7 +20,7 @@ from polyclinic.hospital.record.account import Account, account_of
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
 from polyclinic.hospital.record.happenings import Happening, ShiftBegan, WentHome
 from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.hospital.record.run_file import CannotResume, DiskFull, NotStored
+from polyclinic.hospital.record.run_file import LOCK, CannotResume, DiskFull, NotStored, is_locked, lock
 from polyclinic.hospital.record.store import SNAPSHOT_EVERY, Store
 from polyclinic.models.journal import Journal
 
@@ -185,6 +187,22 @@ def test_one_process_at_a_time(tmp_path):
         done = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, check=False)
         assert "another process is at this run" in done.stderr
     Store.open(folder).close()
+
+
+def test_who_looks_at_a_run_for_long_keeps_nobody_from_it(tmp_path):
+    """On a busy machine, whoever asks whether a run goes on may stand still in the midst of that."""
+    folder = tmp_path / "run"
+    Store.create(folder, {}).close()
+    looks = sqlite3.connect(folder / LOCK, isolation_level=None, check_same_thread=False)
+    with closing(looks):
+        looks.execute("BEGIN")
+        looks.execute("PRAGMA schema_version").fetchone()
+        assert not is_locked(folder)
+        ending = threading.Timer(1.0, looks.commit)
+        ending.start()
+        with closing(lock(folder)):
+            assert is_locked(folder)
+        ending.join()
 
 
 def test_what_is_no_run_is_refused_in_one_line(tmp_path):

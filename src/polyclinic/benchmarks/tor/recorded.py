@@ -40,7 +40,9 @@ def read_meetings(path: str | Path) -> list[RecordedMeeting]:
 
 
 def holds_meetings(path: str | Path) -> bool:
-    """Whether a file's first line is a meeting; what cannot be read is none."""
+    """Whether a file's first line is a meeting; what cannot be read twice is none."""
+    if not Path(path).is_file():
+        return False
     try:
         with opened(Path(path)) as file:
             first = msgspec.json.decode(file.readline(MAX_RECORD_BYTES), type=dict[str, msgspec.Raw])

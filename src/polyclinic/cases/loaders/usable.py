@@ -15,6 +15,9 @@ from polyclinic.errors import BadInput
 
 _IDS = ("id", "case_id")
 
+_FIRST_LEFT_OUT = 10_000  # records of which none is a case; what begins so is no file of cases
+_MOST_LEFT_OUT = 1_000_000  # records beside others that can; each is named, and kept for that
+
 
 class UsableCases:
     """The cases of a file that can be used, one after the other; the `share` is known when all are read."""
@@ -45,12 +48,12 @@ class UsableCases:
         """Yields the cases, once.
 
         Raises:
-            BadInput: the file cannot be used, or a record, where that is an error, or no record is a case; then it says
-                what is wrong with the first.
+            BadInput: the file cannot be used, or a record, where that is an error, or no record is a case, or none of
+                the first thousands; then it says what is wrong with the first.
         """
         for case, element in self._placed:
             if problem := self._needs(case) if self._needs is not None else "":
-                self._leave_out(element, element.bad(f"case {case.id!r}: {problem}"))
+                self._leave_out(element, element.bad(f"case {case.id!r}: {problem}"), most=_MOST_LEFT_OUT)
                 continue
             self._used += 1
             yield case
@@ -63,11 +66,13 @@ class UsableCases:
         file, left_out = named_path(self._path).name, tuple(self._left_out)
         return CaseShare(file=file, records=self._used + len(left_out), used=self._used, left_out=left_out)
 
-    def _leave_out(self, element: Element, error: BadInput) -> None:
+    def _leave_out(self, element: Element, error: BadInput, *, most: int = _FIRST_LEFT_OUT) -> None:
         if self._strict:
             raise error
         # The first says it all where there is no case; of the others a line each is enough.
         self._errors = self._errors or [error]
+        if len(self._left_out) >= (_MOST_LEFT_OUT if self._used else most):
+            raise self._errors[0]
         self._left_out.append(_left_out(element, error))
 
 

@@ -12,6 +12,7 @@ other at every commit.
 from __future__ import annotations
 
 import sqlite3
+import time
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -27,6 +28,7 @@ LOCK = "run.lock"
 SUMMARY = "summary.json"
 
 _PATIENCE = 0.2  # seconds
+_LOOKS = 10.0  # seconds, at most, that somebody looks at a lock: on a machine that is busy it takes a while
 
 FORMAT = 8
 """Number of the format; another is refused by name."""
@@ -149,16 +151,27 @@ def lock(folder: Path) -> sqlite3.Connection:
     """
     try:
         with ExitStack() as stack:
-            # A moment, as whoever asks whether a run goes on looks at the lock.
             connection = sqlite3.connect(folder / LOCK, isolation_level=None, timeout=_PATIENCE)
             stack.callback(connection.close)
-            connection.execute("BEGIN EXCLUSIVE")
+            _take_lock(connection, folder)
             stack.pop_all()
             return connection
     except sqlite3.Error as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
             raise BadInput("another process is at this run; wait for it, or name another folder", path=folder) from None
         raise BadInput(f"cannot be written to ({error})", path=folder) from None
+
+
+def _take_lock(connection: sqlite3.Connection, folder: Path) -> None:
+    """Takes a lock that is not held; who only looks at it, as at whether a run goes on, is waited for."""
+    latest = time.monotonic() + _LOOKS
+    while True:
+        try:
+            connection.execute("BEGIN EXCLUSIVE")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or is_locked(folder) or time.monotonic() > latest:
+                raise
 
 
 def is_locked(folder: Path) -> bool:

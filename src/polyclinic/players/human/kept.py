@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from polyclinic.files import check_regular, json_lines, read_records, write_text
+from polyclinic.files import json_lines, read_records, write_text
+from polyclinic.opened_files import check_regular
 
 _MOST_BYTES = 128 * 2**20
 

@@ -19,9 +19,10 @@ import msgspec
 
 from polyclinic.cases.record import Record, read_out
 from polyclinic.errors import BadInput, UserError
-from polyclinic.files import NO_JSON, check_regular, json_lines, make_folder, write_text
+from polyclinic.files import NO_JSON, json_lines, make_folder, write_text
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.models.shared import SharedAnswers
+from polyclinic.opened_files import check_regular
 from polyclinic.players.minds import order_names_of
 from polyclinic.visits.visit import Visit, see
 from polyclinic.web.chair.catalogue import Catalogue

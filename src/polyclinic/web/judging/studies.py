@@ -18,7 +18,8 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.errors import BadInput, UserError
-from polyclinic.files import check_regular, make_folder, read_records, write_text
+from polyclinic.files import make_folder, read_records, write_text
+from polyclinic.opened_files import check_regular
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.seeds import derive
 from polyclinic.verdicts.forms import Answer, form_named, forms

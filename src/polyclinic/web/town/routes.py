@@ -89,7 +89,7 @@ def town(serving: Serving) -> Sequence[BaseRoute]:
     async def live(request: Request) -> Response:
         run = await run_sync(shown, request)
         after = last_id(request, number(request, "after", 0, least=0, most=2**40) - 1)
-        return streamed(serving, _live(lambda: runs(run.id), after + 1))
+        return streamed(request, serving, _live(lambda: runs(run.id), after + 1))
 
     return [
         Route("/runs", listed),
