@@ -178,6 +178,19 @@ program(work)
     assert program(ends, within=SECONDS) == (INTERRUPTED, LINE)
 
 
+def test_a_signal_that_comes_just_before_a_long_wait_ends_it():
+    ends = """
+def work():
+    # Another thread is hit, as where the main thread was about to wait: nothing wakes it.
+    other = threading.Thread(target=time.sleep, args=(60,), daemon=True)
+    other.start()
+    threading.Timer(0.3, lambda: signal.pthread_kill(other.ident, signal.SIGINT)).start()
+    time.sleep(60)
+program(work)
+"""
+    assert program(ends, within=SECONDS) == (INTERRUPTED, LINE)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "hangs",

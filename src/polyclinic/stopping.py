@@ -67,13 +67,14 @@ class _Stop:
         self.came = 0  # the signal that came first
         self.heard = False  # whether somebody asked, and ends by itself
         self.ending: Callable[[], None] | None = None  # what ends the command in place of an exception
+        self.due = True  # whether the main thread has yet to act as at a signal
         self.lost = False  # whether the exception of the first signal went nowhere
         self.insists = False  # whether what computes in a loop is broken off at the next signal
         self.first, self.word = _thread.allocate_lock(), _thread.allocate_lock()  # taken by the one who is first
 
     def begin(self) -> None:
         """Nobody has stopped what begins now."""
-        self.came, self.heard, self.ending, self.insists = 0, False, None, False
+        self.came, self.heard, self.ending, self.lost, self.insists = 0, False, None, False, False
         self.first = _thread.allocate_lock()
 
 
@@ -255,7 +256,8 @@ def _hear_no_more() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _on_signal(number: int, _: FrameType | None) -> None:
+def _on_signal(number: int, frame: FrameType | None) -> None:
+    _STOP.due = False
     if _STOP.insists:
         _STOP.insists = False
         if _waits_for_a_turn():
@@ -275,6 +277,8 @@ def _on_signal(number: int, _: FrameType | None) -> None:
         _be_quiet()
     if _STOP.ending is not None:
         _STOP.ending()
+    elif frame is not None and frame.f_code is _lost.__code__:
+        _STOP.lost = True  # raised there, it would go nowhere too
     elif _STOP.phase is _Phase.UNDER_WAY:
         raise KeyboardInterrupt
 
@@ -296,6 +300,7 @@ def _lost(raised: Any) -> None:
 
 def _again(number: int) -> None:
     """Has the main thread act as at a signal, also where it waits."""
+    _STOP.due = True
     threading = sys.modules.get("threading")
     if threading is None or not hasattr(signal, "pthread_kill"):
         _thread.interrupt_main(signal.Signals(number))
@@ -317,7 +322,9 @@ def _watch(reads: int) -> None:
         _leave()
     began, patient = time.monotonic(), _PATIENCE
     while (since := time.monotonic() - began) < SECONDS:
-        if _STOP.lost:
+        if _STOP.due:  # it came just before the main thread began to wait for something, and did not wake it
+            _again(number)
+        elif _STOP.lost:
             _STOP.lost = False
             _STOP.first.release()
             _again(number)
