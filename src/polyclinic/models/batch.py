@@ -13,7 +13,7 @@ import asyncio
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,7 +22,8 @@ import msgspec
 from polyclinic.errors import BadInput, Broken, Rejected, UserError
 from polyclinic.models import wire
 from polyclinic.models.answers import Completion
-from polyclinic.models.batch_wire import BatchLine, BatchList, BatchResponse, BatchState, MadeFile, decoded, multipart
+from polyclinic.models.batch_server import BatchServer, is_missing
+from polyclinic.models.batch_wire import BatchLine, BatchResponse, decoded
 from polyclinic.models.direct import Direct
 from polyclinic.models.door import Door, Said, sent
 from polyclinic.models.limits import Limit
@@ -33,8 +34,6 @@ from polyclinic.models.schema import Form
 MOST_REQUESTS, MOST_BYTES = 50_000, 100 * 2**20
 """Of one file; OpenAI takes 50,000 requests and 200 MB."""
 
-LARGEST_OUTPUT = 2**30
-
 QUIET = 0.25
 """Seconds without a further question, after which all are there."""
 
@@ -43,7 +42,6 @@ FIRST_LOOK = 2.0
 
 _LAST_LOOK = 60.0
 _SENT = 3  # batches that a request is part of at most, where it failed or expired
-_NO_ANSWER = 4  # looks in a row at a batch that nobody answered, before it is given up
 _OVER = frozenset({"completed", "failed", "expired", "cancelled"})
 _ENDPOINT = "/v1/chat/completions"
 
@@ -75,6 +73,7 @@ class Batched(Door):
         report: told what happens, a line each.
         quiet: seconds without a further question after which a batch is sent.
         look: seconds before the first look at a batch; doubled for each further one, up to a minute.
+        away: seconds in which nobody answers, before a batch is given up for now.
     """
 
     def __init__(
@@ -86,12 +85,14 @@ class Batched(Door):
         report: Callable[[str], None] = lambda _: None,
         quiet: float | None = None,
         look: float | None = None,
+        away: float | None = None,
     ) -> None:
         self.name, self.repairs = direct.name, direct.repairs
         self.variant, self.address, self.limit = direct.variant, direct.servers[0].address, Limit(2**20)
         self._direct, self._server, self._kept, self._price = direct, direct.servers[0], kept, price or direct.price
         self._report, self._quiet = report, QUIET if quiet is None else quiet
         self._first_look = FIRST_LOOK if look is None else look
+        self._batches = BatchServer(self._server, self.name, look=self._first_look, away=away)
         self._open: dict[str, _OpenRequest] = {}
         self._asked: Counter[str] = Counter()
         self._new: list[str] = []
@@ -186,19 +187,15 @@ class Batched(Door):
 
     async def _go_on(self, kept: _KeptBatch, keys: list[str]) -> None:
         """Waits for a batch of an earlier run; where it was never made, or is not there any more, asks anew."""
-        id = kept.batch or await self._find(kept.input)
+        id = kept.batch or await self._batches.find(kept.input)
+        if isinstance(id, Fault):
+            self._settle_all(keys, id)
+            return
         if not id:
             await self._ask(keys)
             return
         self._report(f"{self.name}: goes on with batch {id}, {len(keys)} of its answers are wanted")
         await self._wait(id, keys)
-
-    async def _find(self, digest: str) -> str:
-        """Returns the id of the batch that was made of a file just before the run was ended; "" where none was."""
-        raw = await self._server.request("GET", "batches", largest=LARGEST_OUTPUT)
-        listed = None if isinstance(raw, Fault) else decoded(raw, BatchList)
-        there = [] if listed is None else listed.data
-        return next((one.id for one in there if (one.metadata or {}).get("polyclinic") == digest), "")
 
     async def _ask(self, keys: list[str]) -> None:
         """Sends requests as a file, makes a batch of it, and waits for that."""
@@ -215,55 +212,39 @@ class Batched(Door):
         )
         data = b"\n".join(lines) + b"\n"
         digest = hashlib.blake2b(data + os.urandom(8), digest_size=16).hexdigest()
-        made = await self._asked_until_there("files", *multipart(data))
-        file = None if isinstance(made, Fault) else decoded(made, MadeFile)
-        if file is None:
-            self._settle_all(keys, made if isinstance(made, Fault) else Fault(Broken, "no file was made"))
+        file = await self._batches.send(data)
+        if isinstance(file, Fault):
+            self._settle_all(keys, file)
             return
         kept = _KeptBatch(digest, keys, self.address)
         self._keep(kept)
         wanted = {
-            "input_file_id": file.id,
+            "input_file_id": file,
             "endpoint": _ENDPOINT,
             "completion_window": "24h",
             "metadata": {"polyclinic": digest},
         }
-        # Not again where it broke: it may have been made all the same, and is looked for then.
-        raw = await self._server.request("POST", "batches", wire.encode(wanted))
-        batch = None if isinstance(raw, Fault) else decoded(raw, BatchState)
-        id = batch.id if batch is not None else await self._find(digest)
-        if not id:
-            self._settle_all(keys, raw if isinstance(raw, Fault) else Fault(Broken, "no batch was made"))
+        id = await self._batches.make(digest, wire.encode(wanted))
+        if isinstance(id, Fault):
+            self._settle_all(keys, id)
             return
         self._keep(msgspec.structs.replace(kept, batch=id))
         self._report(f"{self.name}: {len(keys)} questions are asked as batch {id}")
         await self._wait(id, keys)
 
-    async def _asked_until_there(self, path: str, data: bytes, kind: str) -> bytes | Fault:
-        for tries in range(1, _SENT + 1):
-            made = await self._server.request("POST", path, data, kind=kind)
-            if not isinstance(made, Fault) or not made.again or tries == _SENT:
-                break
-            await asyncio.sleep(self._first_look * tries)
-        if isinstance(made, Fault) and "status 404" in made.problem:
-            raise UserError(f"{self.name} at {self.address} has no batches (/files, /batches); leave --batch-api out")
-        return made
-
     async def _wait(self, id: str, keys: list[str]) -> None:
         """Looks at a batch until it is over, and gives everybody the answer; what has none is asked anew."""
-        pause, silent = self._first_look, 0
+        pause = self._first_look
         while True:
-            raw = await self._server.request("GET", f"batches/{id}")
-            if isinstance(raw, Fault) and "status 404" in raw.problem:
-                self._report(f"{self.name}: batch {id} is not there any more; its questions are asked again")
-                await self._again(keys, Fault(Rejected, f"batch {id} is not there", again=False))
+            batch = await self._batches.state(id)
+            if isinstance(batch, Fault):
+                if is_missing(batch):
+                    self._report(f"{self.name}: batch {id} is not there any more; its questions are asked again")
+                    await self._again(keys, Fault(Rejected, f"batch {id} is not there", again=False))
+                else:
+                    self._settle_all(keys, batch)
                 return
-            batch = None if isinstance(raw, Fault) else decoded(raw, BatchState)
-            silent = 0 if batch is not None else silent + 1
-            if batch is None and (silent >= _NO_ANSWER or (isinstance(raw, Fault) and not raw.again)):
-                self._settle_all(keys, raw if isinstance(raw, Fault) else Fault(Broken, f"batch {id} cannot be read"))
-                return
-            if batch is not None and batch.status in _OVER:
+            if batch.status in _OVER:
                 break
             await asyncio.sleep(pause)
             pause = min(_LAST_LOOK, 2 * pause)
@@ -271,24 +252,31 @@ class Batched(Door):
             raise BadInput(
                 f"{self.name} at {self.address}: batch {id} is refused: {self._server.hidden(batch.refused)}"
             )
-        for file in filter(None, (batch.output_file_id, batch.error_file_id)):
-            await self._read(file)
+        if (fault := await self._batches.read(batch, self._give)) is not None:
+            # Never asked again: the answers are there, and paid for.
+            told = f"the answers of batch {id} cannot be fetched ({fault.problem}); asked again it is looked for"
+            self._settle_all(keys, Fault(fault.error, told, again=False))
+            return
         left = [key for key in keys if (one := self._open.get(key)) is not None and not one.answer.done()]
         if left:
             self._report(f"{self.name}: batch {id} {batch.status} without {len(left)} of {len(keys)} answers")
             await self._again(left, Fault(Broken, f"batch {id} {batch.status} without an answer"))
 
-    async def _read(self, file: str) -> None:
-        """Gives everybody who waits the answer that stands in a file; one that failed for a while is left open."""
-        raw = await self._server.request("GET", f"files/{file}/content", largest=LARGEST_OUTPUT)
-        for line in [] if isinstance(raw, Fault) else raw.splitlines():
+    def _give(self, lines: Sequence[bytes]) -> int:
+        """Gives the answers that stand in a file, and returns how many do; one that failed for a while is left open."""
+        there = 0
+        for line in lines:
             one = decoded(line, BatchLine)
-            waiting = self._open.get(one.custom_id) if one is not None else None
-            if one is None or one.response is None or waiting is None or waiting.answer.done():
+            if one is None or one.response is None:
+                continue
+            there += 1
+            waiting = self._open.get(one.custom_id)
+            if waiting is None or waiting.answer.done():
                 continue
             result = self._read_line(one.response, waiting)
             if result is not None:
                 waiting.answer.set_result(result)
+        return there
 
     def _read_line(self, response: BatchResponse, waiting: _OpenRequest) -> Completion | Fault | None:
         """Returns what a model's server said to one request; None where it may say something else another time."""

@@ -22,6 +22,13 @@ class BatchProblems(msgspec.Struct):
     data: list[BatchProblem] | None = None
 
 
+class BatchCounts(msgspec.Struct):
+    """How many requests of a batch are done."""
+
+    completed: int = 0
+    failed: int = 0
+
+
 class BatchState(msgspec.Struct):
     """What the endpoint says of a batch, as far as we read it."""
 
@@ -31,6 +38,12 @@ class BatchState(msgspec.Struct):
     error_file_id: str | None = None
     errors: BatchProblems | None = None
     metadata: dict[str, str] | None = None
+    request_counts: BatchCounts | None = None
+
+    @property
+    def answers(self) -> int:
+        """How many lines its files are to have, as far as it says."""
+        return 0 if self.request_counts is None else self.request_counts.completed + self.request_counts.failed
 
     @property
     def refused(self) -> str:

@@ -23,15 +23,36 @@ class Batches:
         expire: how many batches, the first ones, expire with every other request unanswered.
         refuse: how many batches, the first ones, are refused.
         hidden: how many batches, the first ones, are made without an answer that says so.
+        limited: how many requests for a batch, the first ones, are too many (429).
+        declined: how many requests for a batch, the first ones, are not taken (400).
+        silent: how many looks, the first ones, meet an error (500).
+        unread: how many times the answers, the first ones, cannot be fetched (500).
+        short: how many times after those they come to an end too early, and nothing says so.
     """
 
     def __init__(
-        self, complete: Complete, *, looks: int = 1, expire: int = 0, refuse: int = 0, hidden: int = 0
+        self,
+        complete: Complete,
+        *,
+        looks: int = 1,
+        expire: int = 0,
+        refuse: int = 0,
+        hidden: int = 0,
+        limited: int = 0,
+        declined: int = 0,
+        silent: int = 0,
+        unread: int = 0,
+        short: int = 0,
     ) -> None:
         self._complete, self._looks, self._expire, self._refuse, self._hidden = complete, looks, expire, refuse, hidden
         self.files: dict[str, bytes] = {}
         self.made: dict[str, dict[str, Any]] = {}
         self._left: dict[str, int] = {}
+        self._met = {"limited": limited, "declined": declined, "silent": silent, "unread": unread, "short": short}
+
+    def _meets(self, kind: str) -> bool:
+        self._met[kind] -= 1
+        return self._met[kind] >= 0
 
     def add_to(self, app: web.Application) -> None:
         """Adds its addresses to a server."""
@@ -48,10 +69,17 @@ class Batches:
         return reply(msgspec.json.encode({"id": self._kept(file.file.read()), "object": "file"}))
 
     async def _give(self, request: web.Request) -> web.Response:
-        return web.Response(body=self.files[request.match_info["id"]])
+        if self._meets("unread"):
+            return failure(500, "not now")
+        body = self.files[request.match_info["id"]]
+        return web.Response(body=body[: len(body) * 2 // 3] if self._meets("short") else body)
 
     async def _make(self, request: web.Request) -> web.Response:
         body = msgspec.json.decode(await request.read())
+        if self._meets("limited"):
+            return failure(429, "too many batches")
+        if self._meets("declined"):
+            return failure(400, "Enqueued token limit reached")
         id = f"batch_{len(self.made) + 1}"
         self.made[id] = {"id": id, "status": "in_progress", "metadata": body.get("metadata")}
         self.made[id]["input_file_id"] = body["input_file_id"]
@@ -68,6 +96,8 @@ class Batches:
         batch = self.made.get(request.match_info["id"])
         if batch is None:
             return failure(404, "no such batch")
+        if self._meets("silent"):
+            return failure(500, "not now")
         self._left[batch["id"]] -= 1
         if self._left[batch["id"]] <= 0 and batch["status"] == "in_progress":
             await self._end(batch)
@@ -91,6 +121,7 @@ class Batches:
             came = {"id": f"l{place}", "custom_id": asked["custom_id"], "response": response, "error": None}
             lines[200 if status == 200 else 500].append(came)
         batch["status"] = "expired" if expires else "completed"
+        batch["request_counts"] = {"completed": len(lines[200]), "failed": len(lines[500])}
         for name, status in (("output_file_id", 200), ("error_file_id", 500)):
             text = b"\n".join(map(msgspec.json.encode, lines[status]))
             batch[name] = self._kept(text) if text else None
