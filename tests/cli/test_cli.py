@@ -95,7 +95,10 @@ def test_every_case_of_a_file(run, tmp_path):
 
 @pytest.mark.slow
 def test_same_seed_same_trace_byte_for_byte(run, process, tmp_path):
-    run("cases", "generate", "--n", 2, "--seed", 5, "--out", tmp_path / "cases.jsonl")
+    told = run("cases", "generate", "--n", 2, "--seed", 5, "--out", tmp_path / "cases.jsonl").stderr
+    assert told.startswith("2 cases, drawn from 77 diseases: ")
+    told = run("cases", "generate", "--n", 1, "--diseases", "gout", "--out", tmp_path / "one.jsonl").stderr
+    assert told.startswith("1 case, drawn from 1 disease: ")
     for start, name in ((process, "one"), (run, "two")):
         start("consult", "--case", tmp_path / "cases.jsonl", "--seed", 5, "--json", "--out", tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()

@@ -90,6 +90,7 @@ def test_a_page_says_definition_looks_examinations_and_plans(knowledge, capsys):
     for part in ("definition", "pain in the right lower belly", "white blood cell count", "needed", "not indicated",
                  "complications", "looks like", "prevention", "sources", "severe"):  # fmt: skip
         assert part in page, part
+    assert "pregnancy test (serum beta-hCG) (1, women alone, aged 12 to 55)" in " ".join(page.split())
     show("acute appendicitis", json=True)
     assert json.loads(capsys.readouterr().out)["id"] == "acute-appendicitis"
 

@@ -102,7 +102,8 @@ async def generate(
         join_files(sorted(parts.iterdir()), out)
     else:
         write_cases(out, draw(in_region(knowledge, region), n=n, seed=seed, language=language))
-    note(f"{counted(n, 'case')} of {len(knowledge.diseases)} diseases: {out}. Next: polyclinic consult --case {out}")
+    drawn = f"{counted(n, 'case')}, drawn from {counted(len(knowledge.diseases), 'disease')}"
+    note(f"{drawn}: {out}. Next: polyclinic consult --case {out}")
 
 
 async def _generate_practice(

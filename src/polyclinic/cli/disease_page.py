@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from polyclinic.cases.presentation import Sex
 from polyclinic.cases.record import printed_unit
 from polyclinic.cli.chart import WORDS
 from polyclinic.knowledge.ages import AGE_BANDS
@@ -23,6 +24,8 @@ from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.terminal.screen import plain
 
 _RARE = 0.03  # shares of a text below which it has no row
+
+_OLDEST = 120  # years; an examination for all up to there has no upper limit
 
 
 class _PageWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,6 +54,9 @@ class _PageWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     not_indicated: str
     priced: str
     priced_note: str
+    alone: dict[Sex, str]
+    years: str
+    from_year: str
     plans: str
     dispositions: dict[str, str]
     routes: dict[str, str]
@@ -257,7 +263,13 @@ class DiseasePage:
         screen.print(shown)
 
     def _priced(self, examination: Examination) -> str:
-        return self._words.priced.format(name=examination.name.get(self._language), cost=examination.cost)
+        words, told = self._words, [f"{examination.cost:g}"]
+        if examination.sex is not None:
+            told.append(words.alone[examination.sex])
+        if examination.ages is not None:
+            first, last = examination.ages
+            told.append((words.years if last < _OLDEST else words.from_year).format(first=first, last=last))
+        return words.priced.format(name=examination.name.get(self._language), told=self._marks.comma.join(told))
 
     def _plan(self, screen: Console, severity: Severity, plan: Plan) -> None:
         words = self._words

@@ -159,8 +159,9 @@ class HospitalLearning:
         disease = self.knowledge.disease_named(named[0].name) if named else None
         if disease is None:
             return {}
-        language = met.language
-        names = (self.knowledge.examinations[id].name.get(language) for id in disease.examinations)
+        language, who = met.language, case.presentation
+        right_ids = self.knowledge.right_examinations(disease, sex=who.sex, age=who.age)
+        names = (self.knowledge.examinations[id].name.get(language) for id in right_ids)
         by_task = {one.task: one for one in met.answered}
         examination = by_task.get(ClinicalTask.EXAMINATION)
         right: dict[ClinicalTask, tuple[str, ...]] = {ClinicalTask.DIAGNOSIS: (disease.name.get(language),)}

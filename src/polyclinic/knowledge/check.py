@@ -292,6 +292,7 @@ def _people(where: str, disease: Disease, knowledge: Knowledge) -> Iterator[Flaw
     for what, named, sexes in (
         ("symptoms", disease.symptoms, {i: s.sex for i, s in knowledge.symptoms.items()}),
         ("findings", disease.findings, {i: e.sex for i, e in knowledge.examinations.items()}),
+        ("indicated", disease.examinations, {i: e.sex for i, e in knowledge.examinations.items()}),
     ):
         for key in named:
             if (sexes[key] == "female" and female == 0) or (sexes[key] == "male" and female == 1):

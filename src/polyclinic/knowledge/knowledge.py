@@ -18,8 +18,10 @@ from typing import TypeVar
 
 import msgspec
 
+from polyclinic.cases.presentation import Sex
 from polyclinic.errors import BadInput, meant
 from polyclinic.knowledge.body import read_body
+from polyclinic.knowledge.criteria import Indicated
 from polyclinic.knowledge.data import DATA, SEVERITIES
 from polyclinic.knowledge.disease_body import DiseaseBody, link_body, share_of_reading, with_marginals
 from polyclinic.knowledge.entries import Department, Disease, Drug, Examination, Identified, Item, Plan, Symptom
@@ -95,6 +97,26 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         name = self.departments[disease.department].name
         others = (disease.id, disease.icd10.casefold(), disease.department, name.en.casefold(), name.zh)
         return word in others or disease.is_called(word)
+
+    def indicated(self, disease: Disease, *, sex: Sex | None, age: float | None) -> Indicated:
+        """Returns what is indicated in a disease for somebody of a sex and an age; what is unknown excludes nothing.
+
+        What cannot be done on such a person is neither needed nor helpful, whatever the disease's file says of others;
+        it is not indicated, in any disease.
+        """
+        impossible = {id: one for id, one in self.examinations.items() if not one.possible(sex, age)}
+        if not impossible:
+            return disease.indicated
+        return Indicated(
+            needed=tuple(id for id in disease.indicated.needed if id not in impossible),
+            helpful=tuple(id for id in disease.indicated.helpful if id not in impossible),
+            not_indicated=tuple(dict.fromkeys((*disease.indicated.not_indicated, *impossible))),
+        )
+
+    def right_examinations(self, disease: Disease, *, sex: Sex | None, age: float | None) -> tuple[str, ...]:
+        """Returns the ids of the examinations that are right for such a person: those needed, then those that help."""
+        chosen = self.indicated(disease, sex=sex, age=age)
+        return (*chosen.needed, *chosen.helpful)
 
     def disease_named(self, name: str) -> Disease | None:
         """Returns the disease that a name or synonym in either language means, or None."""

@@ -6,12 +6,13 @@ cost is known. An examination counts where it was asked for, with a result on th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from polyclinic.cases.report import Diagnosis
-from polyclinic.events import Examined, Trace
+from polyclinic.events import Examined, Opened, Trace
+from polyclinic.knowledge.criteria import Indicated
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.names import Names
 
@@ -45,13 +46,18 @@ class Stewardship(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def stewardship(
-    traces: Iterable[Trace], diagnoses: Iterable[Diagnosis], knowledge: Knowledge, names: Names
+    traces: Sequence[Trace], diagnoses: Iterable[Diagnosis], knowledge: Knowledge, names: Names
 ) -> Stewardship:
-    """Returns how examinations were chosen in the traces of a visit; the diagnoses are those that are so."""
+    """Returns how examinations were chosen in the traces of a visit; the diagnoses are those that are so.
+
+    Of what cannot be done on a patient of this sex and age nothing is missed, and where it was had it is not indicated.
+    """
     disease = next(filter(None, (knowledge.disease_named(one.name) for one in diagnoses)), None)
     had, unknown = _had(traces, names)
-    indicated = ((), (), ()) if disease is None else msgspec.structs.astuple(disease.indicated)
-    needed, helpful, not_indicated = indicated
+    who = next((event.presentation for trace in traces for event in trace if isinstance(event, Opened)), None)
+    sex, age = (None, None) if who is None else (who.sex, who.age)
+    indicated = Indicated() if disease is None else knowledge.indicated(disease, sex=sex, age=age)
+    needed, helpful, not_indicated = msgspec.structs.astuple(indicated)
     done = [knowledge.examinations[id] for id in had]
     return Stewardship(
         disease="" if disease is None else disease.id,

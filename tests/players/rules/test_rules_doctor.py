@@ -238,3 +238,13 @@ async def test_a_question_back_is_no_symptom(reader):
         _, report = await hear(reader, "Something is the matter.", *[reply] * 8)
         found = {s for s in report.symptoms if "?" in s or "glumph" in s}
         assert found == told, report.symptoms
+
+
+async def test_what_cannot_be_done_on_a_patient_makes_no_diagnosis_doubtful():
+    reader = Reader(read_knowledge().select("bronchial-asthma"))
+    told = "I wheeze and have a cough at night. The breathing is worse after running. A cold sets it off."
+    for age, lacks in ((3.0, False), (30.0, True)):
+        doctor = Doctor(RulesDoctor(reader), Presentation(complaint=told, age=age, sex="male"), max_turns=1)
+        report = await doctor.act(REPORT)
+        assert report.diagnoses[0].name == "Bronchial Asthma"
+        assert any("pulmonary function test" in line for line in report.rationale) is lacks, report.rationale

@@ -33,7 +33,11 @@ def cap_of(patients: Sequence[PracticePatient]) -> dict[ClinicalTask, int]:
     for patient in patients:
         said, reading = reader.read_history(patient.case.record)
         diseases = reader.members[:-1] @ normalise(said + reading.log())
-        chosen = labels[int(np.argmax(fits @ diseases))]
+        who = patient.case.presentation
+        can_be_done = [
+            choices.knowledge.examinations[id].possible(who.sex, who.age) for id in choices.examinations.values()
+        ]
+        chosen = labels[int(np.argmax(fits @ diseases * can_be_done))]
         right[ClinicalTask.EXAMINATION] += chosen in patient.right(ClinicalTask.EXAMINATION)
         findings = [f for f in patient.case.record.findings if f.examination.casefold() == chosen.casefold()]
         reader.read_findings(findings, reading)

@@ -107,7 +107,9 @@ class PracticePatient(NamedTuple):
         """Returns the labels that are right; a plan is right only where the diagnosis (a label) is."""
         choices = self.choices
         if task is ClinicalTask.EXAMINATION:
-            return tuple(label for label, id in choices.examinations.items() if id in self.disease.examinations)
+            who = self.case.presentation
+            ids = choices.knowledge.right_examinations(self.disease, sex=who.sex, age=who.age)
+            return tuple(label for label, id in choices.examinations.items() if id in ids)
         right = next(label for label, id in choices.diseases.items() if id == self.disease.id)
         if task is ClinicalTask.DIAGNOSIS:
             return (right,)

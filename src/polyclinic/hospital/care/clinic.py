@@ -353,8 +353,10 @@ class _EpisodeUnderWay:
         disease = disease_meant(truth.diagnoses[0].name, self._knowledge) if truth.diagnoses else None
         done = {examination for seen in self.episode.seen for examination in seen.examinations}
         right = verdict(report, truth, self._knowledge) is Verdict.RIGHT
+        who = self._case.presentation
+        ids = () if disease is None else self._knowledge.right_examinations(disease, sex=who.sex, age=who.age)
         return {
-            "right_examination": disease is not None and not done.isdisjoint(disease.examinations),
+            "right_examination": not done.isdisjoint(ids),
             "right_diagnosis": right,
             "right_treatment": right and plan is not None and plan == truth.severity,
         }

@@ -108,6 +108,10 @@ class Belief:
         """Returns the examinations that were not ordered yet and can be done on this patient."""
         return [examination for examination in self._can_be_done if examination not in self._ordered]
 
+    def undone(self, examinations: Iterable[str]) -> list[str]:
+        """Returns those of the examinations that can be done on this patient and were not ordered yet."""
+        return [id for id in examinations if id in self._can_be_done and id not in self._ordered]
+
     def has_ordered(self, examinations: Iterable[str]) -> bool:
         """Whether all these examinations were ordered, or their results came."""
         return self._ordered.issuperset(examinations)

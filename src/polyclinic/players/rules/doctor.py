@@ -295,7 +295,7 @@ class RulesDoctor:
 
     def _suspected(self, belief: Belief, disease: int, language: Language) -> tuple[str, ...]:
         """Returns that a diagnosis is only suspected, where something that it needs was not looked at."""
-        needed = [e for e in self._reader.diseases[disease].indicated.needed if not belief.has_ordered((e,))]
+        needed = belief.undone(self._reader.diseases[disease].indicated.needed)
         names = [self._reader.knowledge.examinations[e].name.get(language) for e in needed]
         return (
             (doctor_sayings(language).suspected.format(examinations=MARKS[language].item.join(names)),) if names else ()
