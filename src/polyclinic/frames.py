@@ -22,7 +22,7 @@ _CELL = 2000  # letters of a text in a table
 
 # Spreadsheets of East Asia read the signs of full width as the others, and some pass over blanks before them.
 _FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
-_NUMBER = re.compile(r"[+-]?[\d.]+(?:e[+-]?\d+)?", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?[\d.]+(?:e[+-]?\d+)?(?: to [+-]?[\d.]+)?", re.IGNORECASE)
 
 
 def cell(value: Any) -> Any:

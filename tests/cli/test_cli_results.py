@@ -101,12 +101,17 @@ def test_a_spent_budget_shows_what_is_over_and_goes_on(run, medqa, tmp_path, ser
         while endpoint.requests < 12:
             done = run(*command, "--max-tokens", 150, code=1)
             assert "stopped early" in done.stdout and "direct/" in done.stdout
-            assert "the same command goes on from there" in done.stderr and "are over" in done.stderr
+            assert "the same command goes on from there" in done.stderr and "missing: " in done.stderr
             assert json.loads((tmp_path / "out" / "results.json").read_bytes())["stopped"]
             assert "so far" in run("results", "list", tmp_path / "out").stdout
         joined = json.loads(run(*command, "--json").stdout)
         assert [one["n"] for one in joined["methods"]] == [12, 12]
         assert endpoint.requests == 24
+    # What was answered before is told from what was asked now.
+    record = json.loads((tmp_path / "out" / "results.json").read_bytes())
+    assert 0 < sum(one["replayed"] for one in record["calls"]) < 24
+    assert "of them answered from a journal" in run("results", "show", tmp_path / "out").stdout
+    assert "of 24 calls were answered from a journal" in run("results", "join", tmp_path / "out").stdout
 
 
 def test_mmlu_is_sampled_where_a_number_is_named(run, shared_data, serving):

@@ -126,7 +126,9 @@ def _calls(record: RunRecord) -> str:
     """Returns what all calls of the run came to, each counted once."""
     calls, used = sum(one.calls for one in record.calls), sum(one.tokens_in + one.tokens_out for one in record.calls)
     costs = [one.cost for one in record.calls if one.cost is not None]
-    told = (f"{calls:,} in all", f"{used:,} tokens" if used else "", f"cost {sum(costs):.4f}" if costs else "")
+    replayed = sum(one.replayed for one in record.calls)
+    kept = f"{replayed:,} of them answered from a journal, which cost nothing now" if replayed else ""
+    told = (f"{calls:,} in all", kept, f"{used:,} tokens" if used else "", f"cost {sum(costs):.4f}" if costs else "")
     return ", ".join(filter(None, told)) if calls else ""
 
 

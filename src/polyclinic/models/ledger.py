@@ -19,12 +19,16 @@ from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, 
 
 
 class Line(msgspec.Struct):
-    """One line of a ledger: questions asked, those of them without an answer that can be used, and requests made."""
+    """One line of a ledger: questions asked, those of them without an answer that can be used, and requests made.
+
+    Those `replayed` from a journal stand in the sums as when they were asked, and cost nothing now.
+    """
 
     calls: int = 0
     failures: int = 0
     attempts: int = 0
     usage: Usage = Usage()
+    replayed: int = 0
 
     def add(self, other: Line) -> None:
         """Takes another line's sums into this one."""
@@ -32,6 +36,7 @@ class Line(msgspec.Struct):
         self.calls += other.calls
         self.failures += other.failures
         self.attempts += other.attempts
+        self.replayed += other.replayed
 
 
 _SPENT: ContextVar[Line | None] = ContextVar("spent", default=None)
@@ -154,7 +159,7 @@ class Ledger:
         replayed: bool = False,
     ) -> None:
         """Writes down one question; `UserError` where there is a limit on the cost, and the answer has none."""
-        question = Line(1, int(failed), attempts, usage or Usage())
+        question = Line(1, int(failed), attempts, usage or Usage(), int(replayed))
         sums = [self.lines.setdefault((role, purpose), Line()), self.total]
         for line in sums if replayed else (*sums, self.asked):
             line.add(question)

@@ -11,6 +11,7 @@ from polyclinic.terminal.html import shown
 
 _LABEL, _WIDE, _ROW, _TOP = 300, 420, 22, 34
 _LETTERS = 44
+_Z = 1.959964  # of the intervals that a table has
 
 
 def simultaneous(one: Estimate, of: int, *, share: bool) -> tuple[float, float] | None:
@@ -20,11 +21,21 @@ def simultaneous(one: Estimate, of: int, *, share: bool) -> tuple[float, float] 
     z = NormalDist().inv_cdf(1 - 0.05 / (2 * max(of, 1)))
     if share:
         spread = one.mean * (100 - one.mean)
-        n = min(float(one.n), 1 + spread / one.stderr**2) if one.stderr else float(one.n)
+        n = min(float(one.n), 1 + spread / one.stderr**2) if one.stderr else _cases(one)
         low, high = wilson(one.mean / 100 * n, n, z=z)
         return max(0.0, low), min(100.0, high)
     half = z * one.stderr if one.stderr else max(one.mean - one.low, one.high - one.mean)
     return one.mean - half, one.mean + half
+
+
+def _cases(one: Estimate) -> float:
+    """Returns over how many cases a share is that is the same in all: so many as its own interval was made of.
+
+    Several values of a case are one there, and an interval over all of them would be too narrow.
+    """
+    assert one.low is not None and one.high is not None  # noqa: S101
+    away = max(one.high - (one.mean or 0), (one.mean or 0) - one.low)
+    return _Z**2 * (100 - away) / away if away else float(one.n)
 
 
 def forest(rows: Sequence[JoinedRow], measure: str, *, share: bool) -> str:

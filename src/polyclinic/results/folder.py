@@ -98,12 +98,13 @@ class AskedModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CallSum(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the calls of a role for a purpose came to."""
+    """What the calls of a role for a purpose came to; those `replayed` from a journal cost nothing now."""
 
     role: str
     purpose: str
     calls: int
     failures: int = 0
+    replayed: int = 0
     requests: int = 0
     tokens_in: int = 0
     cached: int = 0

@@ -35,7 +35,8 @@ class JoinedRow(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         measures: means with intervals: of shares Wilson's, of other numbers by bootstrap, both over cases.
         n: items with a value of the first measure; failed ones have none.
-        calls: an item, and so round trips, tokens, cost and seconds; `shared` of them serve others of the run too.
+        calls: an item, and so round trips, tokens, cost and seconds; cost is over the items of which it is known, and
+            `shared` calls serve others of the run too.
         published: it is what a paper prints, and nobody ran it here.
     """
 
@@ -80,6 +81,7 @@ def join(results: Sequence[RunResults], *, measures: Sequence[str] = ()) -> Join
     order = {name: place for place, name in enumerate(dict.fromkeys(row.set for row in rows))}
     rows.sort(key=lambda row: order[row.set])
     notes = [f"{twice} items stand in several folders; the last was taken"] if twice else []
+    notes += _told_of_calls(results, by_entrant)
     notes += [f"{one.called} was stopped early, {one.record.stopped}" for one in results if one.record.stopped]
     return JoinedTable(
         rows=tuple(rows), measures=tuple(wanted), notes=(*notes, *_other_data(results), *_not_beside(results))
@@ -146,7 +148,8 @@ def is_share(values: Iterable[float]) -> bool:
 
 def _row(entrant: JoinedEntrant, rows: Sequence[ItemRow], wanted: Sequence[str]) -> JoinedRow:
     n = max(len(rows), 1)
-    costs = [row.cost for row in rows if row.cost is not None]
+    priced = _priced(rows)
+    costs = [row.cost for row in priced if row.cost is not None]
     measures = {name: measured(rows, name) for name in wanted}
     return JoinedRow(
         set=entrant.set,
@@ -160,9 +163,28 @@ def _row(entrant: JoinedEntrant, rows: Sequence[ItemRow], wanted: Sequence[str])
         shared=sum(row.shared for row in rows) / n,
         round_trips=sum(row.round_trips for row in rows) / n,
         tokens=sum(row.tokens for row in rows) / n,
-        cost=sum(costs) / n if costs else None,
+        cost=sum(costs) / len(priced) if costs else None,
         seconds=sum(row.seconds for row in rows) / n,
     )
+
+
+def _priced(rows: Sequence[ItemRow]) -> list[ItemRow]:
+    """Returns the items of which is known what they cost: with a price, or without a call."""
+    return [row for row in rows if row.cost is not None or not row.calls]
+
+
+def _told_of_calls(results: Sequence[RunResults], by_entrant: Mapping[JoinedEntrant, Items]) -> Iterator[str]:
+    """Says of which items a cost is no mean of all, and in which runs seconds are none of a model."""
+    for entrant, items in by_entrant.items():
+        rows = [*items.values()]
+        known = len(_priced(rows))
+        if known < len(rows) and any(row.cost is not None for row in rows):
+            yield f"{entrant.set}, {entrant.label}: the cost is that of the {known} of {len(rows)} items with a price"
+    for one in results:
+        replayed, calls = (sum(getattr(call, name) for call in one.record.calls) for name in ("replayed", "calls"))
+        if replayed:
+            told = f"{replayed:,} of {calls:,} calls were answered from a journal"
+            yield f"{one.called}: {told}; tokens and cost are those of then, and s is not what a model took"
 
 
 def _published(results: Sequence[RunResults], wanted: Sequence[str]) -> list[JoinedRow]:

@@ -147,10 +147,18 @@ def _notes(joined: JoinedTable, *first: str) -> tuple[str, ...]:
 def _by_entrant(joined: JoinedTable) -> PrintedTable:
     """Returns a row for each entrant."""
     methods = any(row.method for row in joined.rows)
+    # Of several seeds pooled in a row, or other ones from row to row, the table says so.
+    ran = [row.seeds for row in joined.rows if not row.published]
+    seeds = len({*ran}) > 1 or any(one[1:] for one in ran)
     counts = _counts(joined)
     rows = [
         PrintedRow(
-            labels=(row.set, _model(row), *([row.method] if methods else [])),
+            labels=(
+                row.set,
+                _model(row),
+                *([row.method] if methods else []),
+                *([" ".join(map(str, row.seeds))] if seeds else []),
+            ),
             figures=(
                 *(figure_of(row.measures.get(name)) for name in joined.measures),
                 *(PrintedNumber(NOTHING if row.published else _count(row, name)) for name in counts),
@@ -159,7 +167,7 @@ def _by_entrant(joined: JoinedTable) -> PrintedTable:
         )
         for row in joined.rows
     ]
-    labels = ("set", "model", *(["method"] if methods else []))
+    labels = ("set", "model", *(["method"] if methods else []), *(["seeds"] if seeds else []))
     return PrintedTable("", labels, (*joined.measures, *counts), tuple(rows), _notes(joined, INTERVALS))
 
 

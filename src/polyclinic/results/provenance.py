@@ -148,6 +148,7 @@ def call_sums(ledger: Ledger) -> list[CallSum]:
             purpose=purpose,
             calls=line.calls,
             failures=line.failures,
+            replayed=line.replayed,
             requests=line.attempts,
             tokens_in=line.usage.tokens_in,
             cached=line.usage.cached,

@@ -22,10 +22,12 @@ def show_usage(screen: Console, ledger: Ledger, *, purposes: bool = True) -> Non
     for (role, purpose), line in sorted(ledger.lines.items()):
         lines.setdefault((role, purpose.partition(",")[0] if purposes else ""), Line()).add(line)
     by = ("role", "purpose") if purposes else ("role",)
-    counted = ("calls", "failed", "requests", "tokens in", "cached", "tokens out", "cost")
+    replayed = ("from the journal",) if ledger.total.replayed else ()
+    counted = ("calls", *replayed, "failed", "requests", "tokens in", "cached", "tokens out", "cost")
     used = table("\nmodel calls", (*by, *counted), left=len(by))
     for names, line in [*lines.items(), (("all", ""), ledger.total)]:
-        used.add_row(*map(Text, names[: len(by)]), f"{line.calls:,}", f"{line.failures:,}", *_used(line))
+        calls = (f"{line.calls:,}", *([f"{line.replayed:,}"] if replayed else []), f"{line.failures:,}")
+        used.add_row(*map(Text, names[: len(by)]), *calls, *_used(line))
     screen.print(used)
     show_by_server(screen, ledger.servers)
 
