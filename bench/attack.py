@@ -19,6 +19,7 @@ PARTS = {
     "stores": ("attack_files", "stores", 400),
     "readers": ("attack_readers", "readers", 2_000),
     "leaks": ("attack_texts", "leaks", 200),
+    "sentences": ("attack_plantings", "sentences", 1_000),
     "canaries": ("attack_leaks", "canaries", 12),
     "secrets": ("attack_outputs", "secrets", 1_000),
     "pipes": ("attack_outputs", "pipes", 1_000),

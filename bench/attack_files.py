@@ -20,6 +20,7 @@ from polyclinic.cases.presentation import Question
 from polyclinic.cli import main
 from polyclinic.errors import PolyclinicError
 from polyclinic.knowledge.disease_names import kept_words
+from polyclinic.knowledge.disease_names.giveaways import read_giveaways
 from polyclinic.knowledge.disease_names.relation import reader as name_reader
 from polyclinic.knowledge.disease_names.vocabulary import flat
 from polyclinic.memory.reading import PassageRead, ReadingAbout, open_reading
@@ -227,7 +228,7 @@ def _cached(folder: Path) -> Iterator[None]:
 def _names_kept(folder: Path) -> None:
     with _cached(folder):
         made = name_reader()
-        kept_words.keep(flat(made._words), made.learnt)
+        kept_words.keep(flat(made._words), made.learnt, read_giveaways())
 
 
 def _names_read(folder: Path) -> tuple[int, str, str]:

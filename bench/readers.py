@@ -152,6 +152,7 @@ OF_THE_PACKAGE = set(
     generation/inpatients.py
     hospital/town/residents.py
     knowledge/body.py
+    knowledge/disease_names/giveaways.py
     knowledge/disease_names/spelling.py
     knowledge/disease_names/vocabulary.py
     knowledge/knowledge.py
@@ -162,6 +163,7 @@ OF_THE_PACKAGE = set(
     knowledge/safety.py
     knowledge/stays.py
     language/disguises.py
+    language/sounds.py
     language/word_lists.py
     metrics/disease_names.py
     metrics/icd/wording.py

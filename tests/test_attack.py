@@ -8,6 +8,7 @@ from bench.attack import PARTS, SEED, attack
 from bench.attack_files import corrupted
 from bench.attack_leaks import ASKED, NO_CASE, asking, canaries
 from bench.attack_outputs import commands, pipes, secrets
+from bench.attack_plantings import became, plantings
 from bench.attack_texts import planted
 from bench.readers import NOT_TRIED, OF_THE_PACKAGE
 from bench.readers_given import READERS
@@ -15,8 +16,10 @@ from bench.readers_given import READERS
 import polyclinic
 
 PACKAGE = Path(polyclinic.__file__).parent
-MISSED = 6
 TRIES = {"readers": 44, "texts": 1, "bombs": 3}
+MISSED = 0
+KNOWN_BEFORE = frozenset(("p114",))
+"""What the table calls decisive, and what is told as something long-standing, which a patient knows."""
 
 
 @pytest.mark.slow
@@ -39,9 +42,18 @@ def test_names_of_the_diagnosis_are_withheld_or_named_as_doubtful():
     assert len(planted()) >= 200
 
 
+def test_sentences_that_give_the_diagnosis_away_are_withheld_or_named_and_harmless_ones_told():
+    rows = {row.id: row for row in plantings()}
+    given = [row for row in rows.values() if row.decisive]
+    harmless = [row for row in rows.values() if row.kind == "harmless"]
+    assert len(given) >= 200 and {row.language for row in given} == {"en", "zh"} and len(harmless) >= 50
+    assert [str(row) for row in given if became(row) == "told" and row.id not in KNOWN_BEFORE] == []
+    assert [str(row) for row in harmless if became(row) == "withheld"] == []
+
+
 def test_every_part_is_there():
     wanted = {"corruption", "stores", "readers", "leaks", "canaries", "texts", "endpoints", "bombs", "signals", "races"}
-    assert wanted | {"kills", "secrets", "pipes"} == set(PARTS)
+    assert wanted | {"kills", "secrets", "pipes", "sentences"} == set(PARTS)
 
 
 _PRIMITIVES = {"read_text", "read_bytes", "read_lines", "read_any_lines", "read_records", "read_toml", "read_yaml"}

@@ -112,3 +112,17 @@ def test_the_check_names_a_diagnosis_in_other_words_and_what_is_doubtful():
     assert "in other words where the doctor sees it" in problems["$.record.presentation.complaint"]
     assert "the patient withholds it" in problems["$.record.history.present"]
     assert "look at it" in problems["$.record.history.review"]
+
+
+def test_the_check_names_what_somebody_concluded_in_words_that_nobody_listed():
+    told = "The nurse said that the baby is growing in the wrong place. I am tired."
+    case = case_of("Ectopic pregnancy", present=told, past="The doctor told me of it ten years ago.")
+    problems = {problem.field: problem.problem for problem in check_case(case, namings=named_in)}
+    assert "somebody concluded something" in problems["$.record.history.present"]
+    assert "$.record.history.past" not in problems
+
+
+def test_a_name_whose_points_look_like_the_ends_of_sentences_is_withheld_whole():
+    assert withhold("They grew S. pneumoniae. I am tired.", ("S. pneumoniae",)) == "I am tired."
+    assert withhold("The note ends S. L. E. I am tired.", ("S. L. E",)) in ("", "I am tired.")
+    assert withhold("I had soup. L. was there.", ("S. L",)) == "I had soup. L. was there."

@@ -22,6 +22,17 @@ NAMED = (
     ("Nephrolithiasis", "they saw stones in the kidney", "stones in the kidney"),
     ("Gastric cancer", "somebody said cancer", "cancer"),
     ("肺炎", "肺\u200b炎", "肺\u200b炎"),
+    ("2型糖尿病", "老中医说是消渴", "消渴"),
+    ("Pulmonary Embolism", "The note says APE.", "APE"),
+    ("Tuberculosis", "it is Koch's disease", "Koch's disease"),
+    ("Systemic Lupus Erythematosus", "The note ends S. L. E. I did not ask.", "S. L. E"),
+    ("Community-Acquired Pneumonia", "a lobar pneumonia", "lobar pneumonia"),
+    ("Croup", "laryngo-tracheo-bronchitis", "laryngo-tracheo-bronchitis"),
+    ("Chickenpox", "校医说出水豆", "水豆"),
+    ("Ischaemic Stroke", "She said that it was nao geng si.", "nao geng si"),
+    ("Bronchial Asthma", "My coach says asma.", "asma"),
+    ("J10.1", "J10 stands on the form", "J10"),
+    ("Infectious Mononucleosis", "Epstein-Barr virus was found", "Epstein-Barr virus"),
 )
 NOT_NAMED = (
     ("Migraine", "I have a headache on one side and feel sick."),

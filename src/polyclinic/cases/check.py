@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from polyclinic.cases.case import Case
+from polyclinic.cases.concluded import conclusions
 from polyclinic.cases.loaders import check_layout, load_element, recognise
 from polyclinic.cases.loaders.choices import same_options
 from polyclinic.cases.loaders.reader import Element, read_elements
@@ -159,6 +160,11 @@ def _texts(case: Case, namings: DiseaseNamings | None) -> Iterator[tuple[Level, 
             problem = f"a diagnosis stands here in other words, and the patient withholds it: {_quoted(said)}"
             if not said.is_sure:
                 problem = f"this may name a diagnosis, and the patient tells it; look at it: {_quoted(said)}"
+            yield "warning", f"$.record.history.{name}", problem
+        elif namings is not None and (concluded := next(conclusions(text, section=name), None)) is not None:
+            problem = (
+                f"somebody concluded something of this illness, and the patient tells it; look at it: {concluded!r}"
+            )
             yield "warning", f"$.record.history.{name}", problem
 
 

@@ -28,6 +28,8 @@ _OF_BEFORE = frozenset(("past", "medications", "allergies", "personal"))
 
 class _KnownWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     before: Pattern
+    taken: Pattern
+    shared: Pattern
     brief: Pattern
     behind: Pattern
     long_ago: Pattern
@@ -45,7 +47,7 @@ class _KnownWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _words = WORDS.section("known", _KnownWords)
 
 
-def known_as(term: str, clause: str, *, section: str = "present", earlier: str = "") -> Known | None:
+def known_as(term: str, clause: str, *, section: str = "present", earlier: str = "", later: str = "") -> Known | None:
     """Returns how a clause shows that the patient knows of what a term names; None where it does not.
 
     Args:
@@ -53,6 +55,7 @@ def known_as(term: str, clause: str, *, section: str = "present", earlier: str =
         clause: what holds it.
         section: the section of the history in which the clause stands.
         earlier: what stands before it in its sentence.
+        later: what stands behind it there.
     """
     folded = Folded(clause)
     at = folded.find(term)
@@ -60,14 +63,14 @@ def known_as(term: str, clause: str, *, section: str = "present", earlier: str =
         return None
     text = folded.plain if len(folded.plain) == len(folded.cased) else folded.cased
     before, behind = text[:at], text[at + len(term) :]
-    how = _at(before, behind, section, tidy(earlier))
+    how = _at(before, behind, section, tidy(earlier), tidy(later))
     # Where it is named twice, it is known only if it is so both times.
     if how is not None and Folded(behind).find(term) >= 0 and known_as(term, behind, section=section) is None:
         return None
     return how
 
 
-def _at(before: str, behind: str, section: str, earlier: str) -> Known | None:
+def _at(before: str, behind: str, section: str, earlier: str, later: str) -> Known | None:
     words = _words("zh" if is_chinese(before + behind + earlier) else "en")
     denial = _last(words.denial, before)
     if denial and not words.not_denial.search(before, denial.end()):
@@ -76,13 +79,16 @@ def _at(before: str, behind: str, section: str, earlier: str) -> Known | None:
         return None
     if section == "family":
         return "a relative's"
-    kin = _last(words.kin, before)
-    if (kin and not words.not_kin.search(before, kin.end())) or words.kin_behind.search(behind):
+    shared = words.shared.search(f"{behind} {later}")
+    kin = None if shared else _last(words.kin, before)
+    if (kin and not words.not_kin.search(before, kin.end())) or (not shared and words.kin_behind.search(behind)):
         return "a relative's"
     if section in _OF_BEFORE:
         return "had"
     known, found = _last(words.before, before), _last(words.found, before)
     if known and not words.brief.search(before[: known.start()]) and (found is None or found.start() < known.start()):
+        return "had"
+    if words.taken.search(before) and not words.recent.search(behind):
         return "had"
     if found is None and words.behind.search(behind):
         return "had"

@@ -23,6 +23,7 @@ _PARTS = re.compile(rf"[:;\n]|,\s|(?<=[{CHINESE})]),|(?<=[{CHINESE}]{{3}})(?:合
 _QUALIFIER = re.compile(
     r"(?:with|without|due|in|of|type|stage|grade|not|unspecified|acute|chronic|mild|moderate|severe)\b"
 )
+_CODE = re.compile(r"[A-Z]\d\d(?:\.\w{1,6})?")
 _MEASURED = re.compile(r"(?=(?:\D*\d){3})[<>]?\s*[\d.,/x×*^+-]+\s*(?:[^\d\s.,;][^;]*)")
 # Results that stand in any textbook: they tell of no patient in particular.
 _PLAIN = re.compile(
@@ -34,11 +35,12 @@ _PLAIN = re.compile(
 
 @lru_cache(maxsize=4096)
 def diagnosis_terms(diagnoses: tuple[Diagnosis, ...]) -> tuple[str, ...]:
-    """Returns the terms of diagnoses, longest first: names, their distinctive parts, abbreviations in brackets.
+    """Returns the terms of diagnoses, longest first: names, their distinctive parts, abbreviations in brackets, codes.
 
-    Nothing but these abbreviations is shorter than four Latin letters or two Chinese characters.
+    Nothing but these abbreviations and codes is shorter than four Latin letters or two Chinese characters.
     """
-    return _longest_first(term for diagnosis in diagnoses for term in _name_terms(diagnosis.name))
+    names = (term for diagnosis in diagnoses for term in _name_terms(diagnosis.name))
+    return _longest_first((*names, *(one.icd10 for one in diagnoses if one.icd10 and _CODE.fullmatch(one.icd10))))
 
 
 def _name_terms(name: str) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable, Iterator
 
@@ -14,6 +13,7 @@ _CLAUSE = re.compile(
     r"，|,(?!\d{3}(?!\d))|\s(?=患[者儿])"
     r"|(?<![，,])\s(?=(?:but|and (?:he|she|they|I|has|was|had)|which|because|although)\b)"
 )
+_MOST_ACROSS = 5  # sentences that a term can span
 _OPEN, _CLOSE = "([（【“", ")]）】”"
 
 
@@ -42,14 +42,20 @@ def withhold(text: str, terms: Iterable[str], *, section: str | None = None) -> 
     return "" if section is None and _holds(result, wanted) else result
 
 
+def clauses_of(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yields the clauses of a text, each between what stands before it in its sentence and what stands behind it."""
+    for sentence, _ in _sentences(text):
+        yield from _clauses(sentence)
+
+
 def ways_known(term: str, text: str, *, section: str = "present") -> set[Known | None]:
     """Returns how the clauses of a text that hold a term show that the patient knows of it; None for who does not."""
     ways: set[Known | None] = set()
     for sentence, _ in _sentences(text):
         if _holds(sentence, (term,)):
-            for earlier, clause in _clauses(sentence):
+            for earlier, clause, later in _clauses(sentence):
                 if _holds(clause, (term,)):
-                    ways.add(known_as(term, clause, section=section, earlier=earlier))
+                    ways.add(known_as(term, clause, section=section, earlier=earlier, later=later))
     return ways
 
 
@@ -59,24 +65,32 @@ def _holds(text: str, wanted: tuple[str, ...]) -> bool:
 
 
 def _across(text: str, wanted: tuple[str, ...]) -> set[int]:
-    """Returns which sentences hold a term together that neither holds alone: its words stand on two lines."""
-    sentences = [sentence for sentence, _ in _sentences(text)]
+    """Returns which sentences hold a term together that none of them holds alone.
+
+    Its words stand on two lines, or points in it ("S. L. E.") are taken for the ends of sentences.
+    """
+    sentences = list(_sentences(text))
     found: set[int] = set()
-    for order, (one, following) in enumerate(itertools.pairwise(sentences)):
-        together = Folded(f"{one}\n{following}")
-        here = [Folded(one), Folded(following)]
-        if any(together.find(term) >= 0 > max(alone.find(term) for alone in here) for term in wanted):
-            found |= {order, order + 1}
+    for size in range(2, _MOST_ACROSS + 1):
+        for first in range(len(sentences) - size + 1):
+            here = sentences[first : first + size]
+            together = "".join(sentence + end for sentence, end in here)
+            less = ("".join(sentence + end for sentence, end in part) for part in (here[1:], here[:-1]))
+            inside = [Folded(part.rstrip()) for part in less]
+            whole = Folded(together)
+            if any(whole.find(term) >= 0 > max(part.find(term) for part in inside) for term in wanted):
+                found.update(range(first, first + size))
     return found
 
 
-def _names(clause: str, wanted: tuple[str, ...], section: str | None, earlier: str) -> bool:
-    """Whether a clause names what must not be said."""
+def _names(within: tuple[str, str, str], wanted: tuple[str, ...], section: str | None) -> bool:
+    """Whether a clause, between what stands before it and behind it, names what must not be said."""
+    earlier, clause, later = within
     folded = Folded(clause)
     held = [term for term in wanted if folded.find(term) >= 0]
     if not held or section is None:
         return bool(held)
-    return any(known_as(term, clause, section=section, earlier=earlier) is None for term in held)
+    return any(known_as(term, clause, section=section, earlier=earlier, later=later) is None for term in held)
 
 
 def _sentences(text: str) -> Iterator[tuple[str, str]]:
@@ -93,8 +107,8 @@ def _without_clauses(sentence: str, wanted: tuple[str, ...], section: str | None
     if not _holds(sentence, wanted):
         return sentence
     apart = list(_clauses(sentence))
-    clauses = [clause for _, clause in apart]
-    held = [_names(clause, wanted, section, earlier) for earlier, clause in apart]
+    clauses = [clause for _, clause, _ in apart]
+    held = [_names(within, wanted, section) for within in apart]
     if not any(held):
         # Either all that is named is known, or a name spans clauses.
         return sentence if any(_holds(clause, wanted) for clause in clauses) else ""
@@ -104,12 +118,12 @@ def _without_clauses(sentence: str, wanted: tuple[str, ...], section: str | None
     return "" if section is None and _holds(rest, wanted) else rest
 
 
-def _clauses(sentence: str) -> Iterator[tuple[str, str]]:
-    """Yields the clauses of a sentence, each behind what stands before it."""
+def _clauses(sentence: str) -> Iterator[tuple[str, str, str]]:
+    """Yields the clauses of a sentence, each between what stands before it and what stands behind it."""
     marks = [mark for mark in _CLAUSE.finditer(sentence) if not _in_brackets(sentence, mark.start())]
     starts = [0, *(mark.start() for mark in marks)]
     for begin, end in zip(starts, [*starts[1:], len(sentence)], strict=True):
-        yield sentence[:begin], sentence[begin:end]
+        yield sentence[:begin], sentence[begin:end], sentence[end:]
 
 
 def _in_brackets(text: str, at: int) -> bool:

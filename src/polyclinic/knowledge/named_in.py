@@ -13,33 +13,33 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from rapidfuzz.distance import OSA
-
 from polyclinic.cases.naming import DiseaseNaming
+from polyclinic.knowledge.disease_names.giveaways import (
+    codes_like,
+    giveaways,
+    in_other_sense,
+    is_code,
+)
 from polyclinic.knowledge.disease_names.kept_words import vocabulary
-from polyclinic.knowledge.disease_names.meaning import CANCER
+from polyclinic.knowledge.disease_names.meaning import CANCER, ORGANISMS
 from polyclinic.knowledge.disease_names.relation import Relation, reader
+from polyclinic.knowledge.disease_names.running_text import TextWord, rows
 from polyclinic.knowledge.disease_names.segments import placed
 from polyclinic.knowledge.disease_names.spelling import units
 from polyclinic.knowledge.disease_names.vocabulary import DISEASE, Kind
 from polyclinic.knowledge.entries import Symptom
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.knowledge.misspelt import LEAST_MISSPELT, is_misspelt, may_be_chinese, names_by_atom, written_by_ear
 from polyclinic.language.disguises import Undisguised, readings
 from polyclinic.language.folding import ABBREVIATION, Folded, fold_term
-from polyclinic.language.language import CHINESE
+from polyclinic.language.language import is_chinese
 
-_TOKEN = re.compile(rf"[A-Za-z0-9]+|[{CHINESE}]")
-_SPELT = re.compile(
-    r"\b(?:(?:[A-Za-z][.·-]){2,24}[A-Za-z]\b|(?:[A-Za-z][.·-]?\s){2,24}[A-Za-z]\b|[A-Z]\.\s?[A-Z]\b(?=\.))"
-)
-_JOINS = re.compile(r"(?:\s+|\s?[-/’'·(]\s?|['’]s\s+)?")
+_SHORT = 4  # letters of a name that may stand in any word
 _LONGEST = 7  # words of a name
 _LEAST_TOGETHER = 8  # letters of words that are read as a name though nothing parts them
 _HEADS: frozenset[Kind] = frozenset(("disease", "process", "event", "cause", "place"))
 _AMONG: frozenset[Kind] = frozenset(("nothing", "link", "doubt", "denied"))
-_LEAST_MISSPELT = 6
-_ENDING = 3  # letters of an ending: "hyperthyroid", of a hyperthyroidism
-_LONG = 9  # letters of a word of which two may be wrong
+_LEAST_SPELLING = 6  # letters of a name that may be misspelt
 
 _SIGNS = frozenset(("jaundice", "rash", "oedema", "bleeding", "pain", "mass", "discharge", "injury", "wound"))
 """What anybody sees or feels, whatever it comes from."""
@@ -47,7 +47,7 @@ _SIGNS = frozenset(("jaundice", "rash", "oedema", "bleeding", "pain", "mass", "d
 
 def named_in(text: str, names: Iterable[str]) -> tuple[DiseaseNaming, ...]:
     """Returns what names one of these diseases in a text, each naming once, the shortest words that do."""
-    read = readings(text)
+    read = [_meant(one) for one in readings(text)]
     found: dict[str, DiseaseNaming] = {}
     for name in dict.fromkeys(names):
         for naming in (naming for one in read for naming in _found(one, text, name)):
@@ -57,22 +57,48 @@ def named_in(text: str, names: Iterable[str]) -> tuple[DiseaseNaming, ...]:
     return tuple(found.values())
 
 
+def _meant(read: Undisguised) -> Undisguised:
+    """Returns what is read with marks in place of words that are the name of a disease and mean something else."""
+    text = read.text
+    for begin, end in in_other_sense(text):
+        text = f"{text[:begin]}{';' * (end - begin)}{text[end:]}"
+    return Undisguised(text, read.places)
+
+
 def _found(read: Undisguised, text: str, name: str) -> Iterator[DiseaseNaming]:
     for begin, end in _word_for_word(read.text, name):
         yield DiseaseNaming(read.original(text, begin, end), name)
+    if is_code(name):
+        for begin, end in codes_like(name, read.text):
+            yield DiseaseNaming(read.original(text, begin, end), name)
+        return
+    for given in giveaways(read.text):
+        of_it = reader().relation(given.disease, name)
+        if of_it is not Relation.DIFFERENT:
+            said = read.original(text, given.begin, given.end)
+            yield DiseaseNaming(said, name, given.is_sure, of_it is Relation.BROADER)
+    for begin, end in written_by_ear(read.text, _chinese_names(name)) if may_be_chinese(read.text) else ():
+        yield DiseaseNaming(read.original(text, begin, end), name)
+    for begin, end, says in _by_meaning(read.text, name):
+        yield DiseaseNaming(read.original(text, begin, end), name, says is not _Says.PERHAPS, says is not _Says.SURELY)
+
+
+def _by_meaning(text: str, name: str) -> Iterator[tuple[int, int, _Says]]:
+    """Yields where words are a name of the disease by what they say, or are nearly one."""
     taken: list[tuple[int, int]] = []
-    for phrase in _phrases(read.text):
+    for phrase in _phrases(text):
         if any(phrase.begin <= first and last <= phrase.end for first, last in taken):
             continue
         says = _says(phrase.words, name) if phrase.known else _Says.NOT
-        if says in (_Says.NOT, _Says.PERHAPS) and _is_misspelt(phrase.words.casefold(), name, known=phrase.known):
+        if says in (_Says.NOT, _Says.PERHAPS) and is_misspelt(
+            phrase.words.casefold(), _spellings(name), known=phrase.known
+        ):
             says = _Says.SURELY
         if says is _Says.NOT:
             continue
         if says is not _Says.PERHAPS:
             taken.append((phrase.begin, phrase.end))
-        original = read.original(text, phrase.begin, phrase.end)
-        yield DiseaseNaming(original, name, says is not _Says.PERHAPS, says is not _Says.SURELY)
+        yield phrase.begin, phrase.end, says
 
 
 def _word_for_word(text: str, name: str) -> Iterator[tuple[int, int]]:
@@ -95,13 +121,6 @@ def _together(letters: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z0-9])(?:{joined}|{blanks})(?![A-Za-z0-9])", re.IGNORECASE)
 
 
-class _PhraseWord(NamedTuple):
-    begin: int
-    end: int
-    units: tuple[str, ...]
-    spelt: str  # letter by letter; "" where it is not
-
-
 class _Phrase(NamedTuple):
     """A row of known words that may be a name, or one word that is unknown."""
 
@@ -114,21 +133,21 @@ class _Phrase(NamedTuple):
 @functools.lru_cache(maxsize=1 << 13)
 def _phrases(text: str) -> tuple[_Phrase, ...]:
     """Returns what may be a name, the shortest first."""
-    found = (phrase for run in _runs(text) for phrase in _phrases_of(text, run))
+    found = (phrase for run in rows(text) for phrase in _phrases_of(text, run))
     return tuple(sorted(found, key=lambda one: one.end - one.begin))
 
 
-def _phrases_of(text: str, run: list[_PhraseWord]) -> Iterator[_Phrase]:
+def _phrases_of(text: str, run: list[TextWord]) -> Iterator[_Phrase]:
     row = tuple(unit for token in run for unit in token.units)
     owner = [at for at, token in enumerate(run) for _ in token.units]
     felt = _felt_in(row)
-    pieces: list[tuple[_PhraseWord, _PhraseWord, Kind | None, bool]] = []
+    pieces: list[tuple[TextWord, TextWord, Kind | None, bool]] = []
     for begin, end, said in placed(row, vocabulary()):
         kinds = {piece.kind for piece in said}
         first, last = run[owner[begin]], run[owner[end - 1]]
         kind: Kind = next((piece.kind for piece in said if piece.kind in _HEADS or piece.kind in _AMONG), "quality")
         unknown = kinds == {"unknown"}
-        if unknown and last.end - first.begin >= _LEAST_MISSPELT and row[begin].isascii():
+        if unknown and last.end - first.begin >= LEAST_MISSPELT and row[begin].isascii():
             yield _Phrase(first.begin, last.end, text[first.begin : last.end], known=False)
         is_head = not kinds.isdisjoint(_HEADS) and not felt.issuperset(range(begin, end))
         pieces.append((first, last, None if unknown else kind, is_head))
@@ -144,34 +163,13 @@ def _phrases_of(text: str, run: list[_PhraseWord]) -> Iterator[_Phrase]:
                 yield _Phrase(first.begin, last.end, _as_written(text, run, first, last))
 
 
-def _as_written(text: str, run: list[_PhraseWord], first: _PhraseWord, last: _PhraseWord) -> str:
+def _as_written(text: str, run: list[TextWord], first: TextWord, last: TextWord) -> str:
     words = text[first.begin : last.end]
     if any(token.spelt for token in run):
         words = " ".join(
             token.spelt or text[token.begin : token.end] for token in run if first.begin <= token.begin <= last.begin
         )
     return " ".join(words.split())
-
-
-def _runs(text: str) -> Iterator[list[_PhraseWord]]:
-    """Yields the tokens that stand together, with no mark between them."""
-    spelt = {match.start(): match for match in _SPELT.finditer(text)}
-    run: list[_PhraseWord] = []
-    at = 0
-    while match := _TOKEN.search(text, at):
-        begin, end = match.span()
-        letters = ""
-        if begin in spelt:
-            end = spelt[begin].end()
-            letters = "".join(c for c in spelt[begin][0] if c.isalpha()).upper()
-        if run and _JOINS.fullmatch(text, at, begin) is None:
-            yield run
-            run = []
-        written = letters or match[0]
-        run.append(_PhraseWord(begin, end, units(written) or (written.casefold(),), letters))
-        at = end
-    if run:
-        yield run
 
 
 class _Says(Enum):
@@ -191,6 +189,8 @@ def _says(words: str, name: str) -> _Says:
         return _Says.NOT
     relation = names.relation(words, name)
     if relation is Relation.DIFFERENT:
+        if _is_sibling(words, said, name):
+            return _Says.WIDER
         return _Says.PERHAPS if _comes_close(said, name) else _Says.NOT
     if relation is not Relation.BROADER:
         return _Says.SURELY
@@ -202,7 +202,29 @@ def _says(words: str, name: str) -> _Says:
         return _Says.WIDER
     if "disease" in what:
         return _Says.PERHAPS if _is_shortened(words) else _Says.WIDER
+    if any(_is_organism(atom) for atom in said):
+        return _Says.WIDER
     return _Says.PERHAPS if process or "cause" in what else _Says.NOT
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _is_organism(atom: str) -> bool:
+    """Whether an atom is one organism or kind of organisms, and not only a bacterium or a virus."""
+    return atom not in ORGANISMS and not reader().closure(frozenset((atom,))).isdisjoint(ORGANISMS)
+
+
+def _is_sibling(words: str, said: frozenset[str], name: str) -> bool:
+    """Whether words name another kind of what the disease is a kind of: "lobar pneumonia", of an acquired one."""
+    names = reader()
+    over = frozenset(parent for atom in names.known(name).said for parent in names.parents(atom))
+    shared = {atom for atom in over & names.closure(said) if names.kinds.get(atom) == "disease"} - {DISEASE}
+    return any(_holds_name(words, atom) and _says(atom, name) is _Says.WIDER for atom in shared)
+
+
+def _holds_name(words: str, atom: str) -> bool:
+    """Whether words hold one of the names of a disease, alone or in a compound."""
+    called = names_by_atom().get(atom, ())
+    return any(one in words.casefold() for one in called if len(one) > _SHORT or not one.isascii())
 
 
 def _comes_close(said: frozenset[str], name: str) -> bool:
@@ -232,27 +254,20 @@ def _is_shortened(word: str) -> bool:
     return word.casefold() not in names and any(called.startswith(f"{word.casefold()} ") for called in names)
 
 
-@functools.lru_cache(maxsize=1 << 14)
-def _is_misspelt(word: str, name: str, *, known: bool) -> bool:
-    """Whether a word is one of the disease's names but for its end, or, where nobody knows it, for a letter."""
-    for own in _spellings(name):
-        if len(word) >= _LEAST_MISSPELT and own.startswith(word) and len(own) - len(word) <= _ENDING:
-            return True
-        if known:
-            continue
-        wrong = 2 if min(len(own), len(word)) >= _LONG else 1
-        if OSA.distance(word, own, score_cutoff=wrong) <= wrong:
-            return True
-    return False
-
-
 @functools.lru_cache(maxsize=1 << 12)
 def _spellings(name: str) -> frozenset[str]:
     """Returns the single Latin words that name the disease, or what it is a kind of."""
-    own = _own(name)
-    names = [name, *(called for row in vocabulary().said if row.atom in own for called in row.names)]
-    words = (called.lstrip("=^").casefold() for called in names)
-    return frozenset(word for word in words if word.isascii() and word.isalpha() and len(word) >= _LEAST_MISSPELT)
+    called = (one for atom in _own(name) for one in names_by_atom().get(atom, ()))
+    words = (name.casefold(), *called)
+    return frozenset(word for word in words if word.isascii() and word.isalpha() and len(word) >= _LEAST_SPELLING)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _chinese_names(name: str) -> frozenset[str]:
+    """Returns the Chinese names of the disease, or of what it is a kind of."""
+    called = {name, *(one for atom in _own(name) for one in names_by_atom().get(atom, ()))}
+    chinese = (one for one in called if is_chinese(one) and len(one) > 1 and not any(c.isascii() for c in one))
+    return frozenset(one for one in chinese if one == name or _says(one, name) in (_Says.SURELY, _Says.WIDER))
 
 
 @functools.lru_cache(maxsize=1 << 12)

@@ -18,6 +18,7 @@ _UNSEEN = frozenset(("Cf", "Mn", "Me", "Cc"))
 _BLANKS = "\t\n\r"
 _LATIN = 0x250  # code points below are Latin ones, with their marks
 _PARTED = re.compile(r"(?<=[A-Za-z])-\s+(?=[a-z])")
+_HYPHENED = re.compile(r"(?<=[A-Za-z]{4})-(?=[a-z]{4})")
 _NO_WIDTH = re.compile("[\u200b\u2060\ufeff]")
 _RUN_TOGETHER = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 
@@ -59,6 +60,8 @@ def readings(text: str) -> list[Undisguised]:
     found = [undisguised(text)]
     if _PARTED.search(text):
         found.append(_cut(found[0], _PARTED))
+    if _HYPHENED.search(found[0].text):
+        found.append(_cut(found[0], _HYPHENED))
     if _NO_WIDTH.search(text):
         found.append(undisguised(_NO_WIDTH.sub(" ", text)))
     if _RUN_TOGETHER.search(text):

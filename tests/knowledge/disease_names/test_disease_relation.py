@@ -13,6 +13,7 @@ import pytest
 from tests.tables import each_row
 
 from polyclinic.knowledge.disease_names import kept_words
+from polyclinic.knowledge.disease_names.giveaways import read_giveaways
 from polyclinic.knowledge.disease_names.known import disease_meant, known_relation
 from polyclinic.knowledge.disease_names.relation import TURNED, Relation, reader, relation
 from polyclinic.knowledge.disease_names.spelling import HERE as DATA
@@ -160,7 +161,7 @@ def test_words_that_were_kept_are_read_only_where_they_are_whole_and_of_these_fi
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     kept = kept_words._kept.__wrapped__
     assert kept() is None
-    kept_words.keep(flat(reader()._words), reader().learnt)
+    kept_words.keep(flat(reader()._words), reader().learnt, read_giveaways())
     words = unfolded(kept().words)
     assert words.tree == reader()._words.tree
     [file] = (tmp_path / "cache" / "polyclinic").iterdir()
@@ -177,7 +178,7 @@ def test_words_that_were_kept_are_read_only_where_they_are_whole_and_of_these_fi
     assert kept() is not None
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    kept_words.keep(flat(words), reader().learnt)  # nothing can be written there, and nothing is
+    kept_words.keep(flat(words), reader().learnt, read_giveaways())  # nothing can be written there, and nothing is
     assert kept() is None
 
 

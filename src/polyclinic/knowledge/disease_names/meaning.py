@@ -19,7 +19,8 @@ BESIDE = "~"
 """What an atom begins with that stands beside the disease."""
 
 INFLAMMATION, CANCER, METASTASIS = "inflammation", "cancer", "metastasis"
-_ORGANISMS = frozenset(("bacteria", "virus", "fungus", "parasite"))
+ORGANISMS = frozenset(("bacteria", "virus", "fungus", "parasite"))
+"""Kinds of all that brings an infection."""
 _HEADS = ("process", "state", "disease")
 _LATIN = re.compile(r"(?:[^o]us|is|um|ans|ens|osa|ica|ata|iva|ilis)$")
 _TOGETHER = frozenset("/、+")
@@ -318,7 +319,7 @@ def _with_infection(atoms: set[str], causes: set[str], entails: Entails) -> set[
     """Returns the atoms of a name, where an infection that inflames an organ is both: the infection and the organ's."""
     if not causes or INFLAMMATION not in entails(frozenset(atom for atom in atoms if not atom.startswith(BESIDE))):
         return atoms
-    organisms = {cause: _ORGANISMS & entails(frozenset((cause,))) for cause in causes}
+    organisms = {cause: ORGANISMS & entails(frozenset((cause,))) for cause in causes}
     infections = {BESIDE + cause for cause, found in organisms.items() if found}
     own = {atom.removeprefix(BESIDE) if atom in infections else atom for atom in atoms}
     # A tuberculous meningitis is not what is called a bacterial one.

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 
 from polyclinic.knowledge.disease_names import kept_words
 from polyclinic.knowledge.disease_names.alternatives import one_line
+from polyclinic.knowledge.disease_names.giveaways import read_giveaways
 from polyclinic.knowledge.disease_names.kept_words import Definition, LearntNames, vocabulary
 from polyclinic.knowledge.disease_names.meaning import BESIDE, METASTASIS, NameMeaning, read
 from polyclinic.knowledge.disease_names.relations import TURNED, ReadName, Relation
@@ -103,6 +104,10 @@ class NameReader:
     def learnt(self) -> LearntNames:
         """What was read out of the names of diseases."""
         return LearntNames(self._parents, self._usual, self._definitions, self._entered)
+
+    def parents(self, atom: str) -> frozenset[str]:
+        """Returns what an atom is a kind of, as the files say."""
+        return self._parents.get(atom, frozenset())
 
     def _define(self, atom: str, name: str) -> None:
         """Takes a name apart: whoever says its parts, in whatever order, means the disease."""
@@ -322,7 +327,7 @@ def reader() -> NameReader:
     if learnt is None:
         before = flat(words)
         made = NameReader(words)
-        kept_words.keep(before, made.learnt)
+        kept_words.keep(before, made.learnt, read_giveaways())
         return made
     return NameReader(words, learnt)
 

@@ -26,10 +26,13 @@ DISEASE = "disease"
 """What every disease is."""
 
 _LETTERED = re.compile(r"([a-z]+:\d+)[a-e]$|([a-z]+:\d+[a-e])\d$")
+_BINOMIAL = re.compile(
+    r"((?!human|atyp|non)[a-z])[a-z]{4,} ([a-z]{4,}(?:ae|is|um|us|ii|a|ans|es|ens|er|i|on|ei)(?<!virus|teria|nella))"
+)
 _SHORT = 5  # letters of a name that says too little without "disease"
 
 _CAUSES = ("organisms.yaml", "substances.yaml", "causes.yaml")
-_FILES = ("diseases.yaml", *(f"diseases_{number}.yaml" for number in range(2, 11)))
+_FILES = ("diseases.yaml", *(f"diseases_{number}.yaml" for number in range(2, 12)))
 
 
 class NameWord(NamedTuple):
@@ -138,6 +141,7 @@ class NameVocabulary:
             self.rivals[name] = "level"
         for name, row in self._causes.items():
             self._enter(name, "cause", row)
+            self._add(with_short_genus(_texts(row.en)), NameWord("cause", (name,)))
         qualities = read_yaml(HERE / "qualities.yaml", _Qualities)
         for name, row in qualities.free.items():
             self._enter(name, "quality", row)
@@ -268,6 +272,12 @@ def _rows(file: str) -> Mapping[str, dict[str, _NameRow]]:
 
 def _texts(*several: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for text in several if text for name in text.split(";") if name.strip())
+
+
+def with_short_genus(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the names of organisms with the genus as its letter: "M tuberculosis"."""
+    found = (_BINOMIAL.fullmatch(name) for name in names)
+    return tuple(f"{binomial[1]} {binomial[2]}" for binomial in found if binomial is not None)
 
 
 def opposed(atoms: frozenset[str], others: frozenset[str], rivals: Mapping[str, str]) -> bool:
