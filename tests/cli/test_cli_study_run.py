@@ -8,11 +8,15 @@ import subprocess
 import sys
 import time
 
+import msgspec
 import pytest
 from tests.tables import each_row
 
+from polyclinic.cli.study_over import check_over
 from polyclinic.errors import BadInput
 from polyclinic.protocols.study_plan import SHIPPED_PLANS, find_plan, read_plan
+from polyclinic.results.folder import RunRecord
+from polyclinic.results.provenance import versions
 
 PLAN = """
 title = "Two methods"
@@ -131,3 +135,39 @@ def test_a_study_that_is_killed_twice_asks_nothing_twice(run, tmp_path, serving)
         asked = endpoint.requests
     assert [row["items"] for row in rows if not row["published"]] == [100] * 6
     assert 600 <= asked <= 600 + 2 * 2 * 8
+
+
+OVER = """
+title = "One doctor"
+models = ["rules"]
+[[run]]
+name = "aie"
+command = "eval aie"
+cases = "cases.jsonl"
+limit = 1
+"""
+
+
+@pytest.mark.slow
+def test_what_is_over_is_not_shown_for_something_else(run, tmp_path):
+    plan, cases, out = tmp_path / "plan.toml", tmp_path / "cases.jsonl", tmp_path / "out"
+    plan.write_text(OVER, "utf-8")
+    run("cases", "generate", "--n", "2", "--out", cases)
+    command = ("study", "run", plan, "--data", tmp_path, "--out", out)
+    run(*command)
+    run(*command, "--max-tokens", "1000")
+    plan.write_text(OVER.replace("limit = 1", "limit = 2"), "utf-8")
+    assert "was run with --limit 1; now it is --limit 2" in run(*command, code=2).stderr
+    plan.write_text(OVER, "utf-8")
+    assert "now it is --temperature 0.5" in run(*command, "--temperature", "0.5", code=2).stderr
+    cases.write_text("".join(reversed(cases.read_text("utf-8").splitlines(keepends=True))), "utf-8")
+    assert "cases.jsonl is another file now" in run(*command, code=2).stderr
+
+
+def test_what_is_over_was_made_of_the_same_knowledge_and_prompts(tmp_path):
+    made = RunRecord(kind="eval aie", command=["eval", "aie"], versions=versions())
+    check_over(made, ["eval", "aie"], tmp_path)
+    for part in ("knowledge", "prompts", "words"):
+        changed = msgspec.structs.replace(made, versions=made.versions | {part: "another"})
+        with pytest.raises(BadInput, match=f"was run with other {part}"):
+            check_over(changed, ["eval", "aie"], tmp_path)

@@ -22,6 +22,7 @@ from polyclinic.cli.options import DIR, MODELS, MODELS_GROUP, Json, MaxFailures,
 from polyclinic.cli.parts import PartDone
 from polyclinic.cli.results_tables import show_compared, show_joined
 from polyclinic.cli.storing import keep_results, kept_by_study
+from polyclinic.cli.study_over import check_over
 from polyclinic.errors import (
     AccessLost,
     BudgetSpent,
@@ -100,6 +101,9 @@ def run(
     if models.dry_run:
         raise DryRunOver(together([_rehearsed(cell) for cell in cells]))
     assert out is not None  # noqa: S101
+    for cell in cells:
+        if _is_over(cell.folder):
+            check_over(read_record(cell.folder), cell.words, cell.folder)
     stopped: PolyclinicError | None = None
     with spending(), kept_by_study():
         for number, cell in enumerate(cells, 1):

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from polyclinic import __version__
+from polyclinic.fingerprints import of_package
 from polyclinic.models.ledger import Ledger, Line
 from polyclinic.models.model_file import NOTHING_SAID, ModelFile
 from polyclinic.results.folder import AskedModel, CallSum, DataFile, ServerSum
@@ -75,14 +76,19 @@ def command_words(words: Iterable[str]) -> list[str]:
 
 
 def versions() -> dict[str, str]:
-    """Returns the versions of what made the results."""
-    found = {"polyclinic": __version__, "python": platform.python_version(), "system": platform.system()}
+    """Returns the versions of what made the results, of the package's knowledge, prompts and words by their hashes."""
+    found = {**made_of(), "python": platform.python_version(), "system": platform.system()}
     for package in _PACKAGES:
         try:
             found[package] = version(package)
         except PackageNotFoundError:
             continue
     return found
+
+
+def made_of() -> dict[str, str]:
+    """Returns what of ours results come from: the version, and the hashes of knowledge, prompts and words."""
+    return {"polyclinic": __version__, **of_package()}
 
 
 def now() -> str:
