@@ -78,6 +78,13 @@ def test_nothing_is_fetched_and_an_address_is_told_only_where_that_is_wanted(ask
     assert "secret" not in done.stdout and "hidden" not in done.stdout
 
 
+def test_an_address_that_names_the_diagnosis_is_sent_to_nobody(asked):
+    for place in ("lyme-disease.jpg", "a/LymeDisease/1.jpg", "1.jpg?about=lyme_disease", "%6Cyme%20disease.jpg"):
+        done, bodies = asked(f"https://example.org/{place}", "--pictures", "addresses")
+        assert not pictures(bodies) and "lyme" not in json.dumps(bodies).lower(), place
+        assert "not shown, as the address names the diagnosis" in done.stderr
+
+
 def test_what_is_no_picture_of_the_folder_ends_it_before_anybody_is_asked(asked):
     bad = {
         "../out.png": "lies outside of the folder",

@@ -8,12 +8,14 @@ from pathlib import Path
 from polyclinic.cases.case import Case
 from polyclinic.cases.pictures import CasePictures, PictureChoice
 from polyclinic.cases.shipped import shipped_path
+from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Role
 from polyclinic.models.model_file import ModelFile
 from polyclinic.models.session import ModelOptions
 from polyclinic.players.minds import model_of, name_of
 from polyclinic.players.recalling import RecallMind
+from polyclinic.players.seeing import tells_in_address
 from polyclinic.terminal.screen import note
 from polyclinic.terminal.tables import counted
 
@@ -49,9 +51,11 @@ def pictures_of(
         return None
     path = shipped_path(file)
     pictures = CasePictures(path if path.is_dir() else path.parent, addresses=choice == "addresses")
-    hidden = 0
+    hidden = telling = 0
     for case in having:
         urls = [one.url for one in case.attachments]
+        if choice == "addresses":
+            telling += sum(tells_in_address(url, diagnosis_terms(case.truth.diagnoses)) for url in urls)
         try:
             hidden += len(urls) - len(pictures.of(urls))
         except BadInput as error:
@@ -62,6 +66,8 @@ def pictures_of(
             f"{counted(hidden, 'picture')} on the network: not shown; nothing is fetched from there. --pictures "
             "addresses lets the endpoint of the model fetch them"
         )
+    if telling:
+        note(f"{counted(telling, 'picture')} on the network: not shown, as the address names the diagnosis")
     return pictures
 
 
