@@ -5,6 +5,7 @@ to its end. The same must come of both, the endpoint must have answered nothing 
 and no process may be left.
 """
 
+import itertools
 import json
 import os
 import random
@@ -36,6 +37,9 @@ _CASES = (40, 8)  # patients to practise on, and of the tests
 _PASSAGES = 6_000
 _THINKING = 0.1  # seconds between two moves of a player
 _GONE = 2.0  # seconds in which processes of one that is killed must end
+_MARK = "POLYCLINIC_ATTACKED"
+_NUMBERS = itertools.count(os.getpid() << 20)
+_MARKS: dict[int, bytes] = {}  # by process, what stands in its environment and in that of all that it starts
 _SPENT = re.compile(r'"(?:seconds|wall_seconds|cost|usage|money|spent|calls|tokens\w*|mib|new|same|folder|out)": ')
 _ADDRESS = re.compile(r"http://[\d.:]+/")
 _SAID = ("Since when?", "Do you have a fever?", "Do you smoke?", "Any pain?", "Do you cough?", "What do you take?")
@@ -304,7 +308,9 @@ def polyclinic(*words: str, errors: bool = False) -> "Iterator[subprocess.Popen[
         stderr=subprocess.PIPE if errors else subprocess.DEVNULL,
         text=True,
         start_new_session=True,
+        env={**os.environ, _MARK: (mark := str(next(_NUMBERS)))},
     )
+    _MARKS[process.pid] = f"{_MARK}={mark}".encode()
     try:
         yield process
     finally:
@@ -313,10 +319,10 @@ def polyclinic(*words: str, errors: bool = False) -> "Iterator[subprocess.Popen[
             process.communicate()
 
 
-def orphans_of(session: int) -> int:
-    """Returns how many processes of a session are left, once they had time to end; and ends them."""
+def orphans_of(process: int) -> int:
+    """Returns how many are left of a process that has ended and of all that it started, after a while; ends them."""
     latest = time.monotonic() + _GONE
-    while (found := _of(session)) and time.monotonic() < latest:
+    while (found := _started_by(process)) and time.monotonic() < latest:
         time.sleep(0.05)
     for number in found:
         with suppress(ProcessLookupError):
@@ -324,13 +330,12 @@ def orphans_of(session: int) -> int:
     return len(found)
 
 
-def _of(session: int) -> list[int]:
+def _started_by(process: int) -> list[int]:
+    # By their environment: what a command starts may have a session of its own.
     found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
+    for path in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):
-            _, _, rest = path.read_text().rpartition(") ")
-            state, _, _, of, *_ = rest.split()
-            if int(of) == session and state != "Z":
+            if _MARKS[process] in path.read_bytes().split(b"\0"):
                 found.append(int(path.parent.name))
     return found
 

@@ -95,7 +95,7 @@ def test_a_pipe_is_read_to_its_end_by_whoever_names_it(tmp_path):
 def test_a_pipe_without_an_end_is_read_so_far(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     written(tmp_path / "pipe", *[LINE * 1_000] * 1_000)
-    with pytest.raises(BadInput, match="more than 1 MiB came"):
+    with pytest.raises(BadInput, match="more than 1 MiB came.*save it as a file"):
         for _ in read_lines(tmp_path / "pipe"):
             pass
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MAX_FILE_BYTES = 2 * 2**30
 """What is read line by line holds no more, nor does what it unpacks to."""
 
-MAX_PIPE_BYTES = 128 * 2**20
+MAX_PIPE_BYTES = 64 * 2**20
 """Nobody can say beforehand how much comes through a pipe."""
 
 MAX_WHOLE_BYTES = 256 * 2**20
@@ -191,7 +191,8 @@ class _BoundedRead(io.RawIOBase):
         came = self._read(len(view))
         self._left -= len(came)
         if self._left < 0:
-            raise BadInput(f"more than {self._most >> 20} MiB came, the most that is read", path=self._path)
+            more = f"more than {self._most >> 20} MiB came, the most that is read"
+            raise BadInput(f"{more}{'' if self._path.is_file() else ' of a pipe; save it as a file'}", path=self._path)
         view[: len(came)] = came
         return len(came)
 
