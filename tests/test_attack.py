@@ -56,7 +56,10 @@ def test_every_part_is_there():
     assert wanted | {"kills", "secrets", "pipes", "sentences"} == set(PARTS)
 
 
-_PRIMITIVES = {"read_text", "read_bytes", "read_lines", "read_any_lines", "read_records", "read_toml", "read_yaml"}
+_PRIMITIVES = {
+    *("read_text", "read_bytes", "read_whole", "unpacked"),
+    *("read_lines", "read_any_lines", "read_records", "read_toml", "read_yaml"),
+}
 
 
 def reading():
