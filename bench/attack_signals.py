@@ -34,7 +34,7 @@ GAPS = (0.0, 0.0, 0.001, 0.01, 0.1, 0.2)
 
 MOMENTS = ("first lines", "start-up", "midst", "end")
 _STARTED = 0.8  # seconds in which a command starts up
-_TAKES = 4.0  # seconds, at most, after which commands that cannot be taken up are stopped
+_TAKES = 2.5  # seconds, at most, after which commands that cannot be taken up are stopped
 _TAKEN_UP = 2  # of those that can, every so manyth is, to its end
 _PLAN = """title = "two runs"
 models = ["direct/m"]

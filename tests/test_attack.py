@@ -57,7 +57,7 @@ def test_every_part_is_there():
 
 
 _PRIMITIVES = {
-    *("read_text", "read_bytes", "read_whole", "unpacked"),
+    *("read_text", "read_bytes", "read_at_once", "unpacked"),
     *("read_lines", "read_any_lines", "read_records", "read_toml", "read_yaml"),
 }
 

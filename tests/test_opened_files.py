@@ -15,14 +15,14 @@ from polyclinic import opened_files
 from polyclinic.errors import BadInput
 from polyclinic.files import read_lines, read_toml
 from polyclinic.fingerprints import of_file
-from polyclinic.opened_files import opened, read_whole
+from polyclinic.opened_files import opened, read_at_once
 from polyclinic.sqlite_file import connect
 from polyclinic.yaml_files import read_yaml
 
 LINE = b'{"id": 1}\n'
 READERS = {
     "lines": lambda path: list(read_lines(path)),
-    "whole": read_whole,
+    "whole": read_at_once,
     "TOML": read_toml,
     "YAML": lambda path: read_yaml(path, dict[str, str]),
 }
@@ -89,13 +89,13 @@ def test_a_pipe_is_read_to_its_end_by_whoever_names_it(tmp_path):
     written(tmp_path / "pipe", LINE, LINE * 9_000, begin=0.1)
     assert len(list(read_lines(tmp_path / "pipe"))) == 9_001
     written(tmp_path / "pipe", LINE * 9_000)
-    assert read_whole(tmp_path / "pipe") == LINE * 9_000
+    assert read_at_once(tmp_path / "pipe") == LINE * 9_000
 
 
 def test_a_pipe_without_an_end_is_read_so_far(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     written(tmp_path / "pipe", *[LINE * 1_000] * 1_000)
-    with pytest.raises(BadInput, match="more than 1 MiB came.*save it as a file"):
+    with pytest.raises(BadInput, match=r"more than 1 MiB came.*save it as a file"):
         for _ in read_lines(tmp_path / "pipe"):
             pass
 
@@ -108,7 +108,7 @@ def test_standard_input_is_read_and_may_be_empty(tmp_path):
     for given in (b"", LINE * 20_000):
         ended = subprocess.run([sys.executable, "-c", code], input=given, capture_output=True, check=False, timeout=60)
         assert (int(ended.stdout), ended.stderr) == (len(given), b"")
-    assert read_whole(Path(os.devnull)) == b""
+    assert read_at_once(Path(os.devnull)) == b""
 
 
 def test_what_is_packed_is_bounded_by_what_comes_out_of_it(tmp_path, monkeypatch):

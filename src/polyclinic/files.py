@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.opened_files import MAX_FILE_BYTES, MAX_WRITTEN_BYTES, check_kind, read_whole, unpacked
+from polyclinic.opened_files import MAX_FILE_BYTES, MAX_WRITTEN_BYTES, check_kind, read_at_once, unpacked
 from polyclinic.seals import check_sum, has_sum
 
 T = TypeVar("T")
@@ -220,7 +220,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
     check_file(path)
     try:
-        return tomllib.loads(decode(read_whole(path, most=MAX_WRITTEN_BYTES), path=path))
+        return tomllib.loads(decode(read_at_once(path, most=MAX_WRITTEN_BYTES), path=path))
     except tomllib.TOMLDecodeError as error:
         at = re.search(r" \(at line (\d+), column \d+\)$", str(error))
         told = str(error)[: at.start()] if at else str(error).partition(" (at ")[0]

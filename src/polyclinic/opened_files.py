@@ -96,7 +96,7 @@ def unpacked(path: Path) -> io.BufferedReader:
     return io.BufferedReader(_BoundedRead(unpacking.read1, close, path, MAX_FILE_BYTES), _CHUNK)
 
 
-def read_whole(path: Path, *, most: int = MAX_WHOLE_BYTES) -> bytes:
+def read_at_once(path: Path, *, most: int = MAX_WHOLE_BYTES) -> bytes:
     """Returns what a file holds.
 
     Raises:

@@ -10,7 +10,7 @@ import msgspec
 
 from polyclinic.errors import BadInput
 from polyclinic.files import check_file, decode, split_place
-from polyclinic.opened_files import MAX_WRITTEN_BYTES, read_whole
+from polyclinic.opened_files import MAX_WRITTEN_BYTES, read_at_once
 
 MOST_NODES = 100_000  # No file of ours or of a user's is larger; aliases of aliases would grow without end.
 DEEPEST = 32  # levels of lists and mappings in one another; also what ends a text that holds itself
@@ -33,7 +33,7 @@ def read_yaml(path: Path, kind: type[T]) -> T:
     """
     check_file(path)
     try:
-        data = parse_yaml(decode(read_whole(path, most=MAX_WRITTEN_BYTES).removeprefix(b"\xef\xbb\xbf"), path=path))
+        data = parse_yaml(decode(read_at_once(path, most=MAX_WRITTEN_BYTES).removeprefix(b"\xef\xbb\xbf"), path=path))
         return msgspec.convert(data, kind, dec_hook=_pattern)
     except OSError as error:
         raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
@@ -55,7 +55,7 @@ def line_of(path: Path, field: str) -> int | None:
 
     nodes = [
         yaml.compose(
-            read_whole(path, most=MAX_WRITTEN_BYTES).decode(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+            read_at_once(path, most=MAX_WRITTEN_BYTES).decode(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         )
     ]
     line: int | None = None

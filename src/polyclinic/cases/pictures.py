@@ -16,7 +16,7 @@ import msgspec
 from polyclinic.cases.presentation import ShownPicture
 from polyclinic.errors import BadInput
 from polyclinic.files import check_file
-from polyclinic.opened_files import read_whole
+from polyclinic.opened_files import read_at_once
 
 PictureChoice = Literal["none", "local", "addresses"]
 """Which pictures are shown: none, those that are here, or also the addresses of others, which endpoints fetch."""
@@ -100,7 +100,7 @@ def _here(url: str, folder: Path) -> SeenPicture:
     if path.stat().st_size > MOST_BYTES:
         raise BadInput(_too_large(path.stat().st_size), path=path)
     try:
-        return _checked(read_whole(path), url, path)
+        return _checked(read_at_once(path), url, path)
     except OSError as error:
         raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
 

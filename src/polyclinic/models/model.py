@@ -17,7 +17,7 @@ import msgspec
 from polyclinic.errors import BadInput
 from polyclinic.files import check_file
 from polyclinic.models.limits import Limit
-from polyclinic.opened_files import read_whole
+from polyclinic.opened_files import read_at_once
 
 
 class Text(msgspec.Struct, frozen=True, tag="text"):
@@ -39,7 +39,7 @@ class Image(msgspec.Struct, frozen=True, tag="image"):
         kind = mimetypes.guess_type(path.name)[0] or ""
         if not kind.startswith("image/"):
             raise BadInput("not a picture by its name; .png, .jpg, .gif and .webp are", path=path)
-        return cls(url=f"data:{kind};base64,{base64.b64encode(read_whole(path)).decode()}")
+        return cls(url=f"data:{kind};base64,{base64.b64encode(read_at_once(path)).decode()}")
 
 
 Part = Text | Image

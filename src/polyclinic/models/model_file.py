@@ -27,7 +27,7 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.files import decode, read_toml, split_place
 from polyclinic.models.model import DEAREST
 from polyclinic.models.secrets import check_address, check_no_key, check_variable
-from polyclinic.opened_files import MAX_WRITTEN_BYTES, read_whole
+from polyclinic.opened_files import MAX_WRITTEN_BYTES, read_at_once
 
 PlayedBy = Literal["doctor", "patient", "examiner", "director", "nurse", "pharmacist", "judge"]
 """The roles that a file may speak of."""
@@ -126,7 +126,7 @@ NOTHING_SAID = ModelFile()
 
 
 def _text(path: Path) -> str:
-    return decode(read_whole(path, most=MAX_WRITTEN_BYTES), path=path)
+    return decode(read_at_once(path, most=MAX_WRITTEN_BYTES), path=path)
 
 
 def read_model_file(path: Path) -> ModelFile:
@@ -213,7 +213,7 @@ def check_key(said: ModelFile, path: Path | None, model: str, role: str = "") ->
                 line = (
                     None
                     if path is None
-                    else _line(decode(read_whole(path, most=MAX_WRITTEN_BYTES), path=path), (*place, "api_key_env"))
+                    else _line(decode(read_at_once(path, most=MAX_WRITTEN_BYTES), path=path), (*place, "api_key_env"))
                 )
                 problem = f"the environment variable {variable} is not set; it is to hold the key of {place[1]}"
                 raise BadInput(problem, path=path, line=line)

@@ -14,7 +14,7 @@ from polyclinic.models.answers import Completion
 from polyclinic.models.door import Door, Said
 from polyclinic.models.model import Answer, AskOptions, Messages, Reply
 from polyclinic.models.schema import Form
-from polyclinic.opened_files import read_whole
+from polyclinic.opened_files import read_at_once
 
 Script = Sequence[Any] | Mapping[str, Any] | Callable[[Said], Any]
 
@@ -41,7 +41,7 @@ class Scripted(Door):
         path = Path(path)
         check_file(path)
         try:
-            script = msgspec.json.decode(decode(read_whole(path), path=path), type=list[Any] | dict[str, Any])
+            script = msgspec.json.decode(decode(read_at_once(path), path=path), type=list[Any] | dict[str, Any])
         except (msgspec.DecodeError, RecursionError) as error:
             raise BadInput(f"a script is a JSON list or object ({error})", path=path) from None
         return cls(script, name=f"scripted/{path.name}", repairs=repairs)

@@ -11,7 +11,7 @@ import msgspec
 
 from polyclinic.errors import BadInput, ScriptError
 from polyclinic.files import check_file, decode
-from polyclinic.opened_files import read_whole
+from polyclinic.opened_files import read_at_once
 from polyclinic.players.onward import NextStep
 from polyclinic.players.own_mind import turn_of
 from polyclinic.players.player import Ask, Purpose
@@ -64,7 +64,7 @@ def read_script(path: Path) -> Script:
     check_file(path)
     problem = "a script is a JSON list of answers, or an object with such a list for each purpose (open, speak, ...)"
     try:
-        return msgspec.json.decode(decode(read_whole(path), path=path), type=list[Any] | dict[str, list[Any]])
+        return msgspec.json.decode(decode(read_at_once(path), path=path), type=list[Any] | dict[str, list[Any]])
     except msgspec.ValidationError:
         raise BadInput(problem, path=path) from None
     except (msgspec.DecodeError, RecursionError) as error:

@@ -11,7 +11,7 @@ import msgspec
 
 from polyclinic.errors import BadInput, UserError, meant
 from polyclinic.files import in_plain_words
-from polyclinic.opened_files import read_whole
+from polyclinic.opened_files import read_at_once
 from polyclinic.protocols.papers import PAPERS, Settings
 from polyclinic.protocols.printed import changes, told
 from polyclinic.protocols.protocol import PaperProtocol, PaperRole, PaperSetting, Side
@@ -86,7 +86,7 @@ def changes_in(name: str) -> list[str]:
 def protocol_text(name: str) -> str:
     """Returns the text of a protocol's file, by its name or its path; see `named_protocol`."""
     path = _FOLDER / f"{name}.yaml" if name in PAPERS else Path(name)
-    return read_whole(path).decode()
+    return read_at_once(path).decode()
 
 
 class _ProtocolName(msgspec.Struct):

@@ -20,7 +20,7 @@ from polyclinic.cases.case_share import CaseShare
 from polyclinic.errors import BadInput
 from polyclinic.files import NO_JSON, check_file, read_records, split_place, write_text
 from polyclinic.models.kept_calls import KeptCall
-from polyclinic.opened_files import opened, read_whole
+from polyclinic.opened_files import opened, read_at_once
 from polyclinic.protocols.study_plan import PublishedValue
 from polyclinic.seals import SUMS, sums_of
 
@@ -204,7 +204,7 @@ def decoded(path: Path, kind: type[T], what: str) -> T:
     """
     check_file(path)
     try:
-        return msgspec.json.decode(read_whole(path), type=kind)
+        return msgspec.json.decode(read_at_once(path), type=kind)
     except msgspec.ValidationError as error:
         problem, field = split_place(str(error))
         raise BadInput(f"not {what}: {problem}", path=path, field=field) from None

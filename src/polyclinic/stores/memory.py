@@ -16,7 +16,7 @@ import msgspec
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import write_text
-from polyclinic.opened_files import read_whole
+from polyclinic.opened_files import read_at_once
 from polyclinic.seals import seal
 from polyclinic.stores.address import read_address
 from polyclinic.stores.server import Connection, StoreServer
@@ -210,7 +210,7 @@ def place_of(folder: Path, pointer: str = POINTER) -> MemoryPlace:
         BadInput: the file that says so cannot be read.
     """
     try:
-        return msgspec.json.decode(read_whole(folder / pointer), type=MemoryPlace)
+        return msgspec.json.decode(read_at_once(folder / pointer), type=MemoryPlace)
     except (BadInput, msgspec.MsgspecError) as error:
         raise BadInput(f"does not say where a memory is ({error})", path=folder / pointer) from None
 

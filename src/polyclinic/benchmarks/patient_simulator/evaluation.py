@@ -38,7 +38,7 @@ from polyclinic.metrics.patient_replies import (
     score_reply,
     summarise_replies,
 )
-from polyclinic.opened_files import read_whole
+from polyclinic.opened_files import read_at_once
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import OPEN, REPLY, PatientTurn
 from polyclinic.players.roles.patient import Patient
@@ -320,7 +320,7 @@ def read_labelled(path: str | Path) -> list[LabelledCase]:
     path = Path(path)
     check_file(path)
     try:
-        cases = msgspec.json.decode(decode(read_whole(path), path=path), type=list[_LabelledRecord])
+        cases = msgspec.json.decode(decode(read_at_once(path), path=path), type=list[_LabelledRecord])
     except NO_JSON as error:
         problem, field = split_place(str(error))
         raise BadInput(f"not a labelled set for patient simulators: {problem}", path=path, field=field) from None

@@ -23,7 +23,7 @@ from polyclinic.cases.record import History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
-from polyclinic.opened_files import read_whole
+from polyclinic.opened_files import read_at_once
 
 _EVIDENCES, _CONDITIONS = "release_evidences.json", "release_conditions.json"
 _VALUE = "_@_"
@@ -150,7 +150,7 @@ def _read(path: Path, kind: Any) -> Mapping[str, Any]:
 @lru_cache(maxsize=8)
 def _decoded(path: Path, kind: Any, _changed: int) -> Mapping[str, Any]:
     try:
-        read: Mapping[str, Any] = msgspec.json.decode(read_whole(path), type=dict[str, kind])
+        read: Mapping[str, Any] = msgspec.json.decode(read_at_once(path), type=dict[str, kind])
     except (BadInput, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{path.name}, which has the names of the codes, cannot be read ({error})") from None
     return read

@@ -16,7 +16,7 @@ from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput
 from polyclinic.files import check_file, decode
 from polyclinic.language.language import language_of
-from polyclinic.opened_files import read_whole
+from polyclinic.opened_files import read_at_once
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.layouts.checking import check
 
@@ -47,7 +47,7 @@ def read(path: Path) -> Iterator[tuple[Element, ExamQuestion]]:
 def _read(path: Path) -> Iterator[tuple[Element, ExamQuestion]]:
     check_file(path)
     try:
-        text = decode(read_whole(path).removeprefix(b"\xef\xbb\xbf"), path=path)
+        text = decode(read_at_once(path).removeprefix(b"\xef\xbb\xbf"), path=path)
     except OSError as error:
         raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
     name = path.stem.removesuffix("_test")

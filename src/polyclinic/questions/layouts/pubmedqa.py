@@ -15,7 +15,7 @@ import msgspec
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput
 from polyclinic.files import NO_JSON, check_file
-from polyclinic.opened_files import read_whole
+from polyclinic.opened_files import read_at_once
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.layouts.checking import text_field
 
@@ -74,7 +74,7 @@ def _test_ids(path: Path) -> dict[str, str]:
         return {}
     check_file(path)
     try:
-        return msgspec.json.decode(read_whole(path), type=dict[str, str])
+        return msgspec.json.decode(read_at_once(path), type=dict[str, str])
     except NO_JSON as error:
         raise BadInput(f"the list of the test set is no object of ids and decisions ({error})", path=path) from None
     except OSError as error:
