@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -30,6 +31,19 @@ def interruptible(is_stopped: Callable[[], bool]) -> Iterator[None]:
         yield
     finally:
         _IS_STOPPED.reset(before)
+
+
+_UNBOUNDED: ContextVar[bool] = ContextVar("unbounded", default=False)
+
+
+@contextmanager
+def unbounded() -> Iterator[None]:
+    """While it lasts, all that is run begins at once, however many: what is asked together is sent together."""
+    before = _UNBOUNDED.set(True)
+    try:
+        yield
+    finally:
+        _UNBOUNDED.reset(before)
 
 
 async def run_all(makes: Iterable[Callable[[], Awaitable[T]]], *, at_once: int = AT_ONCE) -> list[T]:
@@ -62,7 +76,7 @@ async def run_numbered(
     makes: Iterable[Callable[[], Awaitable[T]]], *, at_once: int = AT_ONCE, advance: Callable[[], None] | None = None
 ) -> tuple[dict[int, T], PolyclinicError | None]:
     """Does what `run_until_error` does, and returns what was over by its number."""
-    limit, is_stopped = asyncio.Semaphore(at_once), _IS_STOPPED.get()
+    limit, is_stopped = asyncio.Semaphore(sys.maxsize if _UNBOUNDED.get() else at_once), _IS_STOPPED.get()
     begun: set[int] = set()
     interrupted = None
 

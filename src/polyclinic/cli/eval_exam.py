@@ -11,7 +11,7 @@ import msgspec
 from cyclopts import Parameter
 
 from polyclinic.benchmarks.benchmark import StoppedEarly
-from polyclinic.benchmarks.exams.evaluation import AT_ONCE, MethodResult, compare
+from polyclinic.benchmarks.exams.evaluation import MethodResult, compare
 from polyclinic.benchmarks.exams.published import as_published, check_sample, sample_of
 from polyclinic.benchmarks.exams.runs import Episode, Learning, Match, asked, run_methods
 from polyclinic.benchmarks.exams.tables import exam_document, exam_output, show_exam
@@ -23,6 +23,7 @@ from polyclinic.cli.options import (
     FILE,
     LIBRARY,
     RUN,
+    BatchApi,
     ExamFileOptions,
     Library,
     Memory,
@@ -94,6 +95,7 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
         library: Library = LIBRARY,
         protocol: Protocol = "ours",
         memory: Memory = FORGETFUL,
+        batch_api: BatchApi = False,
         run: RunOptions = RUN,
     ) -> None:
         rules = followed(MedAgentsSettings, protocol)
@@ -112,7 +114,7 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
         chosen = as_published(chosen, rules, dataset=dataset, temperature=run.models.temperature)
         check_methods(rules, chosen, model, run.models)
         against_what = next((one.label for one in chosen if one.name == baseline), None)
-        batches = batches_beside(run, chosen, model, wanted=options.batch_api)
+        batches = batches_beside(run, model, wanted=batch_api, methods=chosen)
         say(rules)
         put = [*run.part.mine(read_questions(dataset, options, seed=run.seed))]
         learning = Learning(
@@ -138,7 +140,6 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
                         advance=advance,
                         looking_up=looking_up,
                         kept=kept[name],
-                        at_once=AT_ONCE if batches is None else len(put),
                     )
                     for name in model
                 )

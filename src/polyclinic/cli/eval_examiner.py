@@ -10,8 +10,9 @@ from cyclopts import Parameter
 from polyclinic.benchmarks.examiner.dialogues import read_labels, read_requests_of
 from polyclinic.benchmarks.examiner.evaluation import recorded_requests
 from polyclinic.benchmarks.examiner.tables import examiner_output
+from polyclinic.cli.batching import batches_beside
 from polyclinic.cli.evaluation import cases_of, finish, hold, open_players
-from polyclinic.cli.options import FILE, RUN, CaseOptions, Cases, Examiner, Layout, RunOptions
+from polyclinic.cli.options import FILE, RUN, BatchApi, CaseOptions, Cases, Examiner, Layout, RunOptions
 from polyclinic.errors import BadInput, PlayFailure
 from polyclinic.terminal.screen import note
 
@@ -37,6 +38,7 @@ async def examiner(
     ] = None,
     examiner: Examiner = "rules",
     layout: Layout = None,
+    batch_api: BatchApi = False,
     run: RunOptions = RUN,
 ) -> None:
     """Puts recorded requests to the examiner, and prints how much of what they order it gives, and what beyond."""
@@ -46,8 +48,9 @@ async def examiner(
     options = CaseOptions(cases=cases, layout=layout, examiner=examiner)
     known = {case.id: case for case in cases_of(options)}
     found = read_requests_of(dialogues, known)
+    batches = batches_beside(run, [examiner], wanted=batch_api)
     said = None if labels is None else read_labels(labels, found.requests, known)
-    async with open_players(["rules"], options, run) as opened:
+    async with open_players(["rules"], options, run, batches=batches) as opened:
         benchmark = recorded_requests(known.values(), found, labels=said)
         result = await hold(benchmark, {examiner: opened.minds["rules"]}, run, "asking")
     about = {"examiner": examiner, "labels": None if labels is None else str(labels), "seed": run.seed}

@@ -13,6 +13,7 @@ from polyclinic.benchmarks.mvme.evaluation import mvme as mvme_benchmark
 from polyclinic.benchmarks.mvme.tables import mvme_output
 from polyclinic.cases.case import Case
 from polyclinic.cli import options
+from polyclinic.cli.batching import batches_beside
 from polyclinic.cli.evaluation import cases_of, finish, hold, open_players
 from polyclinic.cli.following import Protocol, WhoPlays, followed, held_by
 from polyclinic.cli.mvme_entrants import TEAMS, NamedEntrant, TeamsOptions, entrants_of
@@ -72,6 +73,7 @@ async def mvme(
     ] = None,
     max_turns: Annotated[options.MaxTurns, Parameter(help="Each doctor's turns.")] = MAX_TURNS,
     protocol: Protocol = "ours",
+    batch_api: options.BatchApi = False,
     run: options.RunOptions = options.RUN,
 ) -> None:
     """Holds MVME for every doctor and team, and prints the paper's tables."""
@@ -114,6 +116,7 @@ async def mvme(
         one_step=alone,
         languages=languages,
         pictures=pictures_of(cases.cases, asked, minds, run.models, cases.pictures),
+        batches=batches_beside(run, [*minds, *judges], wanted=batch_api, talking=not alone),
     ) as opened:
         if personas is not None and not alone:
             asked = await with_personas(

@@ -21,6 +21,7 @@ from polyclinic.benchmarks.tor.inpatients import Inpatient, read_inpatients
 from polyclinic.benchmarks.tor.runs import RULES, RecordsAndMinds, run_on_records, with_ratings
 from polyclinic.benchmarks.tor.tables import ablation_output, outcome_names, records_output
 from polyclinic.cases.shipped import shipped_path
+from polyclinic.cli.batching import batches_beside
 from polyclinic.cli.case_files import note_share
 from polyclinic.cli.evaluation import check_looks_up, finish, judge_of, underway, within_budget
 from polyclinic.cli.following import Protocol, mind_kind, say
@@ -29,6 +30,7 @@ from polyclinic.cli.options import (
     LIBRARY,
     POSITIVE,
     RUN,
+    BatchApi,
     Cases,
     Layout,
     Library,
@@ -52,6 +54,7 @@ from polyclinic.protocols.papers import TorSettings
 from polyclinic.retrieval.looking_up import PASSAGES, LookingUp
 from polyclinic.retrieval.opening import open_library
 from polyclinic.stopping import is_stopped
+from polyclinic.terminal.screen import note
 from polyclinic.terminal.tables import counted
 from polyclinic.verdicts.results import MeansByPeople, figures
 
@@ -120,6 +123,7 @@ async def tor(
         ),
     ] = None,
     protocol: Protocol = "ours",
+    batch_api: BatchApi = False,
     run: RunOptions = RUN,
 ) -> None:
     """Puts records to methods, and prints what they chose of the options, and what bears it."""
@@ -135,7 +139,9 @@ async def tor(
     said = read_people(verdicts, {"explanations": explained})
     results: dict[str, dict[str, RecordScores]] = {}
     named = f"tor {Path(options.cases).name}"
-    async with _open(options, run, named=named, judges=judge_of(judge)) as (session, library):
+    asked = [*options.minds(), judge]
+    batches = batches_beside(run, asked, wanted=batch_api, methods=chosen)
+    async with _open(options, run, named=named, judges=judge_of(judge), batches=batches) as (session, library):
         wards = {mind: _ward(session, library, options, mind, patients, run) for mind in options.minds()}
         stopped = await _put(wards, chosen, results, run)
         for mind, result in results.items():
@@ -316,12 +322,19 @@ def _patients(options: RecordOptions, run: RunOptions) -> Sequence[Inpatient]:
 
 @asynccontextmanager
 async def _open(
-    options: RecordOptions, run: RunOptions, *, named: str, judges: Sequence[str] = ()
+    options: RecordOptions, run: RunOptions, *, named: str, judges: Sequence[str] = (), batches: Path | None = None
 ) -> AsyncIterator[tuple[Session, LookingUp | None]]:
     names = [mind for mind in options.minds() if mind != RULES]
     every = [*names, *judges]
     opening = open_session(
-        every, run.models, journal=run.answers, run=f"seed={run.seed} {named}", seed=run.seed, share=run.part
+        every,
+        run.models,
+        journal=run.answers,
+        run=f"seed={run.seed} {named}",
+        seed=run.seed,
+        share=run.part,
+        batches=batches,
+        report=note,
     )
     with within_budget(run):
         async with opening as session, open_library(options.library, session, run.models) as library:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -124,11 +125,13 @@ async def open_players(
     one_step: bool = False,
     languages: Iterable[Language] = (),
     pictures: CasePictures | None = None,
+    batches: Path | None = None,
 ) -> AsyncIterator[OpenMinds]:
     """Opens who plays the visits, and further models that judge, as long as they are needed; see `within_budget`.
 
     A memory must be in the `languages` of the visits, as far as they are given. In one step nobody meets the patient,
-    and nothing is said of how far it is to be trusted. Doctors who see are shown the pictures.
+    and nothing is said of how far it is to be trusted. Doctors who see are shown the pictures. With `batches`, the file
+    of their ids, models are asked by batches.
     """
     cast = Cast(patient=options.patient, examiner=options.examiner, director=director)
     known = read_knowledge()
@@ -146,6 +149,8 @@ async def open_players(
             languages=languages,
             share=run.part,
             pictures=pictures,
+            batches=batches,
+            report=note,
         ) as opened:
             say_other_knowledge(options.memory)
             yield opened._replace(patient_trust=None) if one_step else opened

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from polyclinic.cli import options
+from polyclinic.cli.batching import batches_beside
 from polyclinic.cli.evaluation import judge_of, within_budget
 from polyclinic.cli.storing import keep_outcome
 from polyclinic.errors import PlayFailure
@@ -50,17 +51,19 @@ async def compare(
     json: options.Json = False,
     max_failures: options.MaxFailures = 5.0,
     models: options.Models = options.MODELS,
+    batch_api: options.BatchApi = False,
     kept: options.KeptOptions = options.NOWHERE,
 ) -> None:
     """Prints what each name a is to b: same, narrower (a is a kind of b), broader, different."""
     pairs = read_name_pairs(file)
+    batches = batches_beside(kept, [judge], wanted=batch_api)
     if judge is None:
         compared, ledger = compare_by_rules(pairs), None
     else:
         run = options.RunOptions(
             json=json, max_failures=max_failures, models=models, journal=kept.journal, store=kept.store
         )
-        compared, ledger = await _judged(pairs, judge, run)
+        compared, ledger = await _judged(pairs, judge, run, batches)
     agreed = agreement_with_labels(compared)
     unreadable, failed = failures(compared)
     rows = [_row(one) for one in compared]
@@ -79,12 +82,22 @@ async def compare(
         raise PlayFailure(f"{problem}, more than --max-failures {max_failures:g} allows")
 
 
-async def _judged(pairs: Sequence[NamePair], judge: str, run: options.RunOptions) -> tuple[list[ComparedPair], Ledger]:
+async def _judged(
+    pairs: Sequence[NamePair], judge: str, run: options.RunOptions, batches: Path | None
+) -> tuple[list[ComparedPair], Ledger]:
     # Not for those who ask the rules: a session of models takes longer to import than they to answer.
     from polyclinic.judges.disease_names import compare_by_model  # noqa: PLC0415
     from polyclinic.models.session import open_session  # noqa: PLC0415
 
-    opening = open_session(judge_of(judge), run.models, journal=run.answers, run="disease names", seed=run.seed)
+    opening = open_session(
+        judge_of(judge),
+        run.models,
+        journal=run.answers,
+        run="disease names",
+        seed=run.seed,
+        batches=batches,
+        report=note,
+    )
     with within_budget(run, "comparison"):
         async with opening as session:
             model = session.metered(judge, role="judge", episode="disease names")

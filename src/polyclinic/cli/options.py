@@ -89,6 +89,14 @@ MemoryStore = Annotated[
     ),
 ]
 
+BatchApi = Annotated[
+    bool,
+    Parameter(
+        group=MODELS_GROUP,
+        help="Ask by batch files (/files, /batches), which cost less and may take a day; --journal keeps their ids.",
+    ),
+]
+
 RunStore = Annotated[
     str | None,
     Parameter(
@@ -300,8 +308,6 @@ class SampleOptions(ExamFileOptions):
     """All questions."""
     answer_tokens: Annotated[int | None, POSITIVE] = None
     """The longest answer to a call; a longer one is cut off. The server's where left out, 512 for local."""
-    batch_api: bool = False
-    """Ask by batch files (/files, /batches), which cost less and may take a day; --journal keeps their ids."""
 
 
 @Parameter(name="*")

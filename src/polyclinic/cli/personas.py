@@ -16,6 +16,7 @@ from polyclinic.cases.loaders import write_cases
 from polyclinic.cases.persona import Manner, Persona
 from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.cli import options
+from polyclinic.cli.batching import batches_beside
 from polyclinic.cli.case_files import read_case_file
 from polyclinic.cli.evaluation import saying_how_it_goes_on
 from polyclinic.cli.storing import keep_outcome
@@ -57,6 +58,7 @@ async def personas(
     force: options.Force = False,
     max_failures: options.MaxFailures = 5.0,
     models: options.Models = options.MODELS,
+    batch_api: options.BatchApi = False,
     kept: options.KeptOptions = options.NOWHERE,
 ) -> None:
     """Makes the personas, and writes the cases with them; a parent may speak for a child only."""
@@ -66,7 +68,16 @@ async def personas(
     read = read_case_file(cases, layout=layout, strict=strict)
     names = [] if mind == TEMPLATES else [mind]
     chosen = None if manner == "mixed" else manner
-    async with open_session(names, models, journal=kept.answers, run=f"personas seed={seed}", seed=seed) as session:
+    opening = open_session(
+        names,
+        models,
+        journal=kept.answers,
+        run=f"personas seed={seed}",
+        seed=seed,
+        batches=batches_beside(kept, names, wanted=batch_api),
+        report=note,
+    )
+    async with opening as session:
 
         async def make(case: Case) -> Persona | str:
             model = session.metered(mind, role="patient", episode=f"persona {case.id}") if names else None

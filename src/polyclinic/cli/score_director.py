@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
+from polyclinic.cli.batching import batches_beside
 from polyclinic.cli.evaluation import judge_of, within_budget
 from polyclinic.cli.following import Protocol, at_temperatures, followed, mind_kind
 from polyclinic.cli.options import (
@@ -19,6 +20,7 @@ from polyclinic.cli.options import (
     MIND,
     MODELS,
     NOWHERE,
+    BatchApi,
     BootstrapSeed,
     Json,
     KeptOptions,
@@ -96,6 +98,7 @@ async def director(
     seed: BootstrapSeed = 0,
     json: Json = False,
     models: Models = MODELS,
+    batch_api: BatchApi = False,
     kept: KeptOptions = NOWHERE,
 ) -> None:
     """Scores the grades of one file, or of two and how far they agree."""
@@ -104,14 +107,14 @@ async def director(
     rules = followed(MvmeSettings, protocol)
     models = at_temperatures(rules, models, {"judge": [judge]})
     run = RunOptions(seed=seed, json=json, models=models, journal=kept.journal, store=kept.store)
-    ledger = Ledger()
-    read = [await _read(path, layout, reference, judge, run, rules, ledger) for path in files]
+    asking = _Asking(judge, run, Ledger(), batches_beside(kept, [judge], wanted=batch_api))
+    read = [await _read(path, layout, reference, asking, rules) for path in files]
     people = _people(verdicts, read, seed)
     graded = [_grades(path, judgements, rules, seed) for path, judgements in zip(files, read, strict=True)]
     between = compare_judges(*read) if len(read) == _MOST_FILES else None
     document = msgspec.to_builtins(graded[0]) if between is None else {"files": graded, "agreement": between}
     document |= {} if people is None else {"people": people}
-    keep_outcome(kept, document, models=models, ledger=ledger, seed=seed)
+    keep_outcome(kept, document, models=models, ledger=asking.ledger, seed=seed)
     if json:
         print_json(document)
         return
@@ -188,13 +191,7 @@ def _people(paths: Sequence[Path] | None, read: Sequence[Sequence[Judgement]], s
 
 
 async def _read(
-    path: Path,
-    layout: ReportLayout | None,
-    reference: Path | None,
-    judge: str,
-    run: RunOptions,
-    rules: _Rules,
-    ledger: Ledger,
+    path: Path, layout: ReportLayout | None, reference: Path | None, asking: _Asking, rules: _Rules
 ) -> list[Judgement]:
     if (layout or _layout_of(path)) is ReportLayout.POLYCLINIC:
         judgements = read_judgements(path)
@@ -208,16 +205,26 @@ async def _read(
     found = read_recorded(path, None if reference is None else read_references(reference))
     lettered = any(letter for one in found.reports for letter in one.letters.values())
     if not lettered:
-        rules.check_mind("judge", "--judge", judge, mind_kind(judge))
+        rules.check_mind("judge", "--judge", asking.judge, mind_kind(asking.judge))
     if found.without_reference:
         note(f"{path}: left out, as without a reference: {counted(len(found.without_reference), 'case')}")
     if lettered:
         return recorded_judgements(found.reports)
-    return await _graded(judge, found.reports, run, ledger)
+    return await _graded(found.reports, asking)
 
 
-async def _graded(judge: str, reports: Sequence[RecordedReport], run: RunOptions, ledger: Ledger) -> list[Judgement]:
+class _Asking(NamedTuple):
+    """How reports without letters are graded: by whom, what its calls came to, and where the ids of batches are."""
+
+    judge: str
+    run: RunOptions
+    ledger: Ledger
+    batches: Path | None
+
+
+async def _graded(reports: Sequence[RecordedReport], asking: _Asking) -> list[Judgement]:
     """Returns the grades of reports without letters, which a judge of ours gives; its calls go to the ledger."""
+    judge, run, ledger, batches = asking
     # Neither is needed where the letters are there.
     from polyclinic.judges.director import ModelJudge  # noqa: PLC0415
     from polyclinic.judges.director_by_rules import RulesJudge  # noqa: PLC0415
@@ -227,7 +234,15 @@ async def _graded(judge: str, reports: Sequence[RecordedReport], run: RunOptions
 
     if judge == "rules":
         return await grade_recorded(RulesJudge(read_knowledge()), reports)
-    opening = open_session(judge_of(judge), run.models, journal=run.answers, run="director", seed=run.seed)
+    opening = open_session(
+        judge_of(judge),
+        run.models,
+        journal=run.answers,
+        run="director",
+        seed=run.seed,
+        batches=batches,
+        report=note,
+    )
     with within_budget(run, "grading"):
         async with opening as session:
             model = session.metered(judge, role="judge", episode="director")

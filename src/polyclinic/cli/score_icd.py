@@ -15,9 +15,10 @@ from rich.console import Console
 from rich.text import Text
 
 from polyclinic.benchmarks.aie.score_tables import show_left_out
+from polyclinic.cli.batching import batches_beside
 from polyclinic.cli.evaluation import judge_of, within_budget
 from polyclinic.cli.following import Protocol, at_temperatures, followed
-from polyclinic.cli.options import FILE, MODELS, NOWHERE, BootstrapSeed, Json, KeptOptions, Models, RunOptions
+from polyclinic.cli.options import FILE, MODELS, NOWHERE, BatchApi, BootstrapSeed, Json, KeptOptions, Models, RunOptions
 from polyclinic.cli.storing import keep_outcome
 from polyclinic.errors import UserError
 from polyclinic.metrics.disease_names import split_names
@@ -84,10 +85,11 @@ async def icd(
     seed: BootstrapSeed = 0,
     json: Json = False,
     models: Models = MODELS,
+    batch_api: BatchApi = False,
     kept: KeptOptions = NOWHERE,
 ) -> None:
     """Links the diagnoses of the reports to ICD-10, and scores them."""
-    begun = time.perf_counter()
+    begun, batches = time.perf_counter(), batches_beside(kept, [names_by], wanted=batch_api)
     references = None if reference is None else read_references(reference)
     rules = _followed(protocol, names_by, plain=plain, known_codes=known_codes)
     models = at_temperatures(rules, models, {"judge": [names_by]})
@@ -104,7 +106,7 @@ async def icd(
     ledger = None
     if names_by is not None:
         run = RunOptions(seed=seed, json=json, models=models, journal=kept.journal, store=kept.store)
-        reports, by_rules, ledger = await _named_by(names_by, reports, run)
+        reports, by_rules, ledger = await _named_by(names_by, reports, run, batches)
     entries = _entries(reports, table)
     linker = partial(link_plainly, entries=entries) if plain else Titles(entries).link_all
     linker = NearestTitles(entries, linker).link_all if nearest else linker
@@ -136,12 +138,22 @@ def _followed(protocol: str, names_by: str | None, *, plain: bool, known_codes: 
     return rules
 
 
-async def _named_by(model: str, reports: NamedReports, run: RunOptions) -> tuple[NamedReports, dict[str, int], Ledger]:
+async def _named_by(
+    model: str, reports: NamedReports, run: RunOptions, batches: Path | None
+) -> tuple[NamedReports, dict[str, int], Ledger]:
     # Not for those who ask the rules: a session of models takes longer to import than they to answer.
     from polyclinic.judges.disease_extraction import extract_diseases  # noqa: PLC0415
     from polyclinic.models.session import open_session  # noqa: PLC0415
 
-    opening = open_session(judge_of(model), run.models, journal=run.answers, run="disease names", seed=run.seed)
+    opening = open_session(
+        judge_of(model),
+        run.models,
+        journal=run.answers,
+        run="disease names",
+        seed=run.seed,
+        batches=batches,
+        report=note,
+    )
     texts = texts_of(reports.pairs)
     with within_budget(run, "scoring"):
         async with opening as session:

@@ -13,6 +13,7 @@ from polyclinic.cli.chair_options import CHAIR, ChairOptions
 from polyclinic.cli.live import PORT, need_pages
 from polyclinic.cli.options import between
 from polyclinic.errors import BadInput
+from polyclinic.files import no_folder
 from polyclinic.terminal.screen import note
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -43,7 +44,7 @@ def serve(
     shown = folders or [Path()]
     for folder in shown:
         if not folder.is_dir():
-            raise BadInput("no such folder; name a run, or a folder of runs", path=folder)
+            raise BadInput(f"{no_folder(folder)}; name a run, or a folder of runs", path=folder)
     token = "" if host in _LOOPBACK else secrets.token_urlsafe(18)
     serving = Serving(
         shown,

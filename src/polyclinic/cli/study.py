@@ -23,6 +23,7 @@ from polyclinic.benchmarks.exams.studies import (
 )
 from polyclinic.benchmarks.exams.study_tables import errors_output, sweep_output
 from polyclinic.cli import options
+from polyclinic.cli.batching import batches_beside
 from polyclinic.cli.eval_exam import ask_all, check_failures, finish_exam, models_of, of_models, read_questions
 from polyclinic.cli.evaluation import finish, within_budget
 from polyclinic.cli.following import Protocol, check_methods, followed, say
@@ -35,6 +36,7 @@ from polyclinic.methods.table import PRESETS, ChosenMethod, choose
 from polyclinic.models.session import Session, open_session
 from polyclinic.protocols.papers import MedAgentsSettings
 from polyclinic.stopping import is_stopped
+from polyclinic.terminal.screen import note
 from polyclinic.terminal.tables import counted
 from polyclinic.verdicts.judgements import people_words
 
@@ -184,6 +186,7 @@ async def errors(
         options.POSITIVE,
         Parameter(help="At most so many wrong answers of each method, drawn by --seed; the paper: 40."),
     ] = None,
+    batch_api: options.BatchApi = False,
     run: options.RunOptions = options.RUN,
 ) -> None:
     """Sorts the wrong answers of a run, and prints how many are of which kind."""
@@ -200,6 +203,8 @@ async def errors(
         run=f"seed={run.seed} error categories",
         seed=run.seed,
         share=run.part,
+        batches=batches_beside(run, judges, wanted=batch_api),
+        report=note,
     )
     with within_budget(run):
         async with opening as session:

@@ -13,6 +13,7 @@ from polyclinic.benchmarks.exams.memory_study import METHOD, USUAL, memory_outpu
 from polyclinic.benchmarks.exams.runs import Learning, run_methods
 from polyclinic.cli import options
 from polyclinic.cli.as_agent_hospital import check_exam
+from polyclinic.cli.batching import batches_beside
 from polyclinic.cli.eval_exam import ask_all, check_failures, models_of, of_models, read_questions
 from polyclinic.cli.evaluation import finish
 from polyclinic.cli.exam_memory import open_exam_memory
@@ -32,6 +33,7 @@ async def medagent_zero(
         int, options.POSITIVE, Parameter(help="The memory is tested after every so many of its patients.")
     ] = 2_000,
     protocol: Protocol = "ours",
+    batch_api: options.BatchApi = False,
     run: options.RunOptions = options.RUN,
 ) -> None:
     """Puts MedQA's questions to the paper's methods and to the memory in parts and as it was, and prints its tables."""
@@ -47,6 +49,7 @@ async def medagent_zero(
     tables = paper_tables(seen, snapshots=range(0, seen, snapshots), k=records)
     chosen, put = methods_of(tables), [*run.part.mine(read_questions("medqa", exam, seed=run.seed))]
 
+    batches = batches_beside(run, [exam.model], wanted=batch_api)
     kept: list[MethodResult] = []
 
     async def work(session: Session, advance: Callable[[], None], _: object) -> None:
@@ -56,7 +59,7 @@ async def medagent_zero(
             await run_methods(put, chosen, models, learning=learnt, match="none", advance=advance, kept=kept)
 
     named = f"medagent_zero {exam.questions.name}"
-    stopped, ledger = await ask_all(work, [exam.model], run, named=named, total=len(put) * len(chosen))
+    stopped, ledger = await ask_all(work, [exam.model], run, named=named, total=len(put) * len(chosen), batches=batches)
     results = of_models({exam.model: kept})
     about = {"study": "medagent-zero", "dataset": "medqa", "questions": len(put), "seed": run.seed}
     about |= {"topic": exam.topic, "memory": str(memory.memory), "patients": seen, "k": records, "protocol": protocol}

@@ -26,6 +26,10 @@ SECONDS = 60.0
 """For the cluster to be there; Ray's own client waits for minutes on a head that is not."""
 
 _ANSWERS = 5.0  # seconds for the head's port to take a connection
+_HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+"""How every client of HTTP/2 begins, Ray's too; whoever knows no HTTP/2 answers in that which it knows."""
+
+_WEB = b"HTTP/1"
 _WITHIN = 1.0  # seconds that a worker waits for news
 _TRIES = 3  # to be let in; the server that a head starts for each client may end as it begins
 
@@ -106,8 +110,11 @@ class RayCluster:
         Raises:
             WorkerLost: it is gone, or its node.
         """
+        coming = asyncio.wrap_future(reference.future())
+        coming.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody may wait for it any more
         try:
-            return await asyncio.wrap_future(reference.future())
+            # Ray answers also those who have gone, and would meet a future that is cancelled.
+            return await asyncio.shield(coming)
         except self._ray.exceptions.RayTaskError:
             raise
         except (self._ray.exceptions.RayError, ConnectionError) as error:
@@ -219,13 +226,23 @@ def _look(address: str) -> None:
         port = 0
     if not address.startswith(SCHEME) or not place.hostname or not port:
         raise UserError(f"--on {address!r}; a cluster is named ray://HOST:PORT, and ray makes one on this machine")
+    said = b""
     try:
-        socket.create_connection((place.hostname, port), timeout=_ANSWERS).close()
+        with socket.create_connection((place.hostname, port), timeout=_ANSWERS) as there:
+            there.sendall(_HELLO)
+            with contextlib.suppress(TimeoutError):
+                said = there.recv(len(_WEB))
     except OSError as error:
         raise UserError(
             f"--on {address}: nobody answers at {place.hostname} port {port} ({error.strerror or error}); "
             "start the head there with 'ray start --head --ray-client-server-port PORT'"
         ) from None
+
+    if said == _WEB:
+        raise UserError(
+            f"--on {address}: a web server answers at {place.hostname} port {port}, and no Ray; name the port of the "
+            "head's client server, 10001 unless 'ray start --ray-client-server-port' says otherwise"
+        )
 
 
 async def _joined(ray: Any, address: str, workers: int | None, left: threading.Event) -> None:

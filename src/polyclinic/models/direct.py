@@ -185,14 +185,14 @@ class Direct(Door):
             sent = body()
             server, result, began = await self._balance.enter(conversation, tried), None, now()
             try:
-                size, expected = 0, 0.0
+                size, expected, raw = 0, 0.0, None
                 if self._pace is not None and server.stopped is None:
-                    size = len(wire.encode(sent))
+                    size = len(raw := wire.encode(sent))
                     expected, began = await self._pace.enter(size), now()
                 # Looked at inside the limit: of thousands that wait, none is sent after the first that found out.
                 if server.stopped is None:
                     patience.begin()
-                    result = await server.send(path, sent, read)
+                    result = await server.send(path, sent, read, raw)
                     if self._pace is not None and isinstance(result, Completion):
                         self._pace.settle(size, expected, result.usage.tokens_in + result.usage.tokens_out)
             finally:

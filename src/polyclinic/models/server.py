@@ -137,9 +137,14 @@ class ModelServer:
             return None
         return None if response.status >= 500 else wire.model_names(raw or b"")
 
-    async def send(self, path: str, body: dict[str, Any], read: Callable[[bytes], T | Fault]) -> T | Fault | None:
-        """Sends one request. None says that it was refused for a parameter, and is to be sent again without it."""
-        answer = await self._exchange("POST", path, wire.encode(body))
+    async def send(
+        self, path: str, body: dict[str, Any], read: Callable[[bytes], T | Fault], raw: bytes | None = None
+    ) -> T | Fault | None:
+        """Sends one request, `raw` where it is encoded already.
+
+        None says that it was refused for a parameter, and is to be sent again without it.
+        """
+        answer = await self._exchange("POST", path, wire.encode(body) if raw is None else raw)
         if isinstance(answer, Fault):
             return answer
         if answer.status == 200:

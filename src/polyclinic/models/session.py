@@ -28,6 +28,7 @@ from polyclinic.models.persistent import Persistent
 from polyclinic.models.rehearsal import DryRunOver, Rehearsed, Rehearsing
 from polyclinic.models.secrets import check_address, check_no_key, check_variable
 from polyclinic.stores.address import is_store
+from polyclinic.tasks import unbounded
 
 MOST_AT_ONCE = 1024
 """Questions at a time to an endpoint that is adapted to, over all processes of a run."""
@@ -213,6 +214,8 @@ async def open_session(
     names, paces = list(dict.fromkeys(names)), Paces()
     check_addresses(names, options)
     async with AsyncExitStack() as stack:
+        if batches is not None:
+            stack.enter_context(unbounded())
 
         def open_for(name: str, role: str) -> Model:
             # Doors to endpoints connect when they are first asked: there is nothing to wait for.

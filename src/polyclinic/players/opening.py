@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,6 +72,8 @@ async def open_minds(
     languages: Iterable[Language] = (),
     prompts: bool = True,
     pictures: CasePictures | None = None,
+    batches: Path | None = None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[OpenMinds]:
     """Opens the models among the minds with `open_session`, and gives each doctor minds of its own.
 
@@ -79,7 +81,7 @@ async def open_minds(
     name in the journal, unless given, is made of seed, patient and examiner; `prompts` says whether what was asked is
     kept there. With a library, doctors look things up; with a memory, they remember; it must be in the `languages` of
     the visits, as far as they are given. People play at the desk, the terminal by default. Doctors who see are shown
-    the pictures.
+    the pictures. `batches` and `report` are as in `open_session`.
 
     Raises:
         BadInput: the memory is in another language.
@@ -102,6 +104,8 @@ async def open_minds(
             seed=seed,
             share=share,
             prompts=prompts,
+            batches=batches,
+            report=report,
         ) as session,
         open_library(library, session, options, share=share) as looking_up,
     ):

@@ -1,0 +1,70 @@
+"""`--batch-api` over all commands: whoever asks questions without a dialogue takes it, or is named with the reason."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.test_stores_everywhere import options_of
+
+from polyclinic.cli.batching import WITHOUT_BATCHES
+from polyclinic.cli.commands import COMMANDS
+from polyclinic.models import batch
+
+
+@pytest.mark.slow
+def test_whoever_asks_models_does_so_by_batches_or_is_named_with_a_reason():
+    asks = {command for command in COMMANDS if "--base-url" in options_of(command)}
+    by_batches = {command for command in COMMANDS if "--batch-api" in options_of(command)}
+    assert len(by_batches) > 12
+    assert asks - by_batches == WITHOUT_BATCHES.keys()
+    assert all("--journal" in options_of(command) for command in by_batches)
+
+
+def test_the_page_on_models_names_every_one_that_does_not():
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
+    missing = [name for name, why in WITHOUT_BATCHES.items() if f"`{name}`" not in page or why not in page]
+    assert not missing
+
+
+LABELLED = ["eval", "patient-simulator", "--cases", "labelled.json", "--patient", "direct/x", "--max-failures", "100"]
+COMMANDS_BY_BATCHES = {
+    "names": ["names", "compare", "names.jsonl", "--judge", "direct/x", "--max-failures", "100"],
+    "personas": ["cases", "personas", "--cases", "two.jsonl", "--writer", "direct/x", "--out", "OUT.jsonl",
+                 "--max-failures", "100"],
+    "patient-simulator": LABELLED,
+    "errors": ["study", "errors", "--questions", "shipped", "--run", "answered", "--judge", "direct/x",
+               "--max-failures", "100"],
+    "tor": ["eval", "tor", "--cases", "inpatients", "--limit", "3", "--method", "zero_shot", "--model", "direct/x"],
+    "mvme": ["eval", "mvme", "--cases", "two.jsonl", "--doctor", "direct/x", "--one-step", "--judge", "rules"],
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS_BY_BATCHES)
+def test_all_questions_go_as_batches_and_none_goes_twice(name, run, tmp_path, serving, monkeypatch):
+    monkeypatch.setattr(batch, "QUIET", 0.05)
+    monkeypatch.setattr(batch, "FIRST_LOOK", 0.01)
+    (tmp_path / "names.jsonl").write_text('{"a": "flu", "b": "influenza"}\n{"a": "gout", "b": "asthma"}\n')
+    run("cases", "generate", "--n", "2", "--out", tmp_path / "two.jsonl")
+    run("cases", "patient-test", "--cases", tmp_path / "two.jsonl", "--rounds", 1, "--out", tmp_path / "labelled.json")
+    run("eval", "medqa", "--questions", "shipped", "--model", "made-up", "--out", tmp_path / "answered")
+    with serving(seed=1, batches={}) as endpoint:
+        made = []
+        for number in (1, 2):
+            words = [word.replace("OUT", f"out{number}") for word in COMMANDS_BY_BATCHES[name]]
+            more = ["--base-url", endpoint.url, "--journal", "j", "--batch-api"]
+            done = run(*words, *more, cwd=tmp_path, code=0)
+            made.append(len(endpoint.batches.made))
+        assert made[0] == made[1] > 0, done.stderr
+        files = [endpoint.batches.files[one["input_file_id"]] for one in endpoint.batches.made.values()]
+        assert endpoint.requests == sum(len(file.splitlines()) for file in files), "some were asked one by one"
+
+
+def test_who_talks_and_who_asks_nobody_is_told_in_a_line(complaint, tmp_path):
+    at = ("--base-url", "http://127.0.0.1:9/v1", "--journal", tmp_path / "j", "--batch-api")
+    (tmp_path / "n.jsonl").write_text(json.dumps({"a": "flu", "b": "influenza"}) + "\n")
+    assert "no model is asked" in complaint("names", "compare", tmp_path / "n.jsonl", *at)
+    mvme = ("eval", "mvme", "--cases", "shipped", "--doctor", "direct/x", *at)
+    assert "--one-step has none" in complaint(*mvme)
+    study = ("study", "ablation", "--questions", "shipped", "--model", "direct/x", *at)
+    assert "--batch-api" in complaint(*study)
