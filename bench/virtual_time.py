@@ -94,7 +94,9 @@ class SimulatedServer:
     async def _models(self, **_: Any) -> list[str] | None:
         return [] if self.alive else None
 
-    async def _send(self, path: str, body: dict[str, Any], read: Callable[[bytes], T | Fault]) -> T | Fault | None:
+    async def _send(
+        self, path: str, body: dict[str, Any], read: Callable[[bytes], T | Fault], raw: bytes | None = None
+    ) -> T | Fault | None:
         del path
         assert self._server is not None
         if self._gone():

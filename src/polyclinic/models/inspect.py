@@ -32,6 +32,7 @@ class Inspect(Door):
         api_key_env: the environment variable that holds the key; the provider's own unless given.
         pace: how many requests and tokens a minute; Inspect's own retries are not counted.
         timeout: seconds that one answer may take, Inspect's own retries included.
+        attempts: requests for one answer; as many as Inspect makes unless given.
         price: what tokens cost; what Inspect knows of the cost, unless given.
         extra_body: what else each request says, where the provider takes it.
         arguments: what else the provider takes; the rest is as in `open_model`.
@@ -46,6 +47,7 @@ class Inspect(Door):
         concurrency: int | Limit = 64,
         pace: Pace | None = None,
         timeout: float = 300.0,
+        attempts: int | None = None,
         repairs: int = 1,
         price: Price | None = None,
         extra_body: dict[str, Any] | None = None,
@@ -59,7 +61,7 @@ class Inspect(Door):
         self.limit = concurrency if isinstance(concurrency, Limit) else Limit(concurrency)
         self._pace = pace
         self._timeout, self.repairs, self._price = timeout, repairs, price
-        self._extra_body = extra_body
+        self._extra_body, self._retries = extra_body, None if attempts is None else attempts - 1
         if api_key_env is not None:
             arguments["api_key"] = os.environ.get(api_key_env, "")
         # Inspect has a limit of its own; ours is the one that counts.
@@ -85,7 +87,9 @@ class Inspect(Door):
             messages.append(_message("user", wish_for(form, spoken_language(said))))
             json_schema = JSONSchema.model_validate(form.schema)
             given["response_schema"] = ResponseSchema(name="answer", json_schema=json_schema, strict=form.strict)
-        config = GenerateConfig(**given, timeout=max(1, round(self._timeout)), extra_body=self._extra_body)
+        config = GenerateConfig(
+            **given, timeout=max(1, round(self._timeout)), extra_body=self._extra_body, max_retries=self._retries
+        )
         failure: Exception | None = None
         async with self.limit:
             size = sum(len(part) if isinstance(part, str) else len(repr(part)) for _, part in said)

@@ -39,7 +39,8 @@ class DoorOptions(TypedDict, total=False):
         api_key_env: the environment variable that holds the key. Without a key, requests go without one (direct);
             Inspect's providers read their own unless one is named (inspect).
         timeout: seconds that one request may take, 300 unless given (direct, inspect).
-        attempts: requests for one answer, where the endpoint fails, 6 unless given (direct).
+        attempts: requests for one answer, where the endpoint fails, 6 unless given (direct); as many as Inspect makes
+            within the time-out (inspect).
         patience: seconds for one answer, pauses included, before it is given up, 600 unless given (direct).
         wait_for_server: seconds that a server is waited for that is away (nobody listens, or 502 or 503 comes), none
             unless given; they count neither as attempts nor as patience (direct).
@@ -115,7 +116,9 @@ def open_model(
     if door == "inspect" and rest:
         from polyclinic.models.inspect import Inspect  # noqa: PLC0415
 
-        taken = _among(options, "base_url", "api_key_env", "timeout", "repairs", "price", "extra_body", "pace")
+        taken = _among(
+            options, "base_url", "api_key_env", "timeout", "attempts", "repairs", "price", "extra_body", "pace"
+        )
         return Inspect(rest, concurrency=64 if limit is None else limit, **taken)
     if door == "scripted" and rest:
         from polyclinic.models.scripted import Scripted  # noqa: PLC0415

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import random
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Unpack
 
-from polyclinic.errors import NoAddress
-from polyclinic.models.balance import rank
+import msgspec
+
+from polyclinic.errors import EndpointError, ModelError, NoAddress, RateLimited, Rejected
+from polyclinic.models.balance import Balance
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Wrapper
 from polyclinic.models.model_file import NOTHING_SAID, ROLES, SILENT, Asking, Effort, ModelFile, PlayedBy
 from polyclinic.models.open import door_named
+from polyclinic.models.retry import Fault, Patience
 
 _JUDGE: PlayedBy = "judge"
+_ATTEMPTS, _SECONDS = 6, 600.0  # as of direct/ models
+
+_log = logging.getLogger(__name__)
 
 
 class OpenModels(dict[str, Model]):
@@ -127,11 +136,52 @@ class Belonging(Wrapper):
         return self._model.ask(messages, answer=answer, **options)
 
 
-class Replicas:
-    """A provider's model at several addresses; the conversation says which is asked. They are opened already."""
+class _Replica:
+    """One address of a provider's model."""
 
-    def __init__(self, doors: Sequence[Model], addresses: Sequence[str]) -> None:
-        self.doors, self.addresses = tuple(doors), tuple(addresses)
+    def __init__(self, door: Model, address: str, limit: Limit) -> None:
+        self.door, self.address, self.limit = door, address, limit
+        self.stopped: Fault | None = None
+
+    async def models(self, *, timeout: float | None = None) -> list[str]:  # noqa: ASYNC109
+        """Returns none: a provider does not say, and only a question tells whether it is there."""
+        del timeout
+        return []
+
+    def told(self, fault: Fault) -> str:
+        """Returns a fault with where it was met."""
+        return f"{self.address}: {fault.problem}"
+
+
+class Replicas:
+    """A provider's model at several addresses, asked as several servers of `direct/` are: see `Balance`.
+
+    The doors are opened already, and ask once: whoever fails is left to the others.
+
+    Args:
+        doors: the model at each address.
+        addresses: where.
+        limit: how many questions at a time the first takes; the others take as many.
+        rng: draws the pauses.
+        report: told what happens to servers, a line each.
+        pause: seconds before a question is asked again at most; doubled for each further time.
+    """
+
+    def __init__(
+        self,
+        doors: Sequence[Model],
+        addresses: Sequence[str],
+        *,
+        limit: Limit,
+        rng: random.Random,
+        report: Callable[[str], None] = _log.warning,
+        pause: float = 0.5,
+    ) -> None:
+        self.doors, self.addresses, self._rng, self._pause = tuple(doors), tuple(addresses), rng, pause
+        limits = [limit, *(limit.like() for _ in doors[1:])]
+        servers = [_Replica(*one) for one in zip(doors, addresses, limits, strict=True)]
+        self.limit = limit
+        self._balance: Balance[_Replica] = Balance(servers, model="", name=self.name, rng=rng, report=report)
 
     @property
     def name(self) -> str:
@@ -143,17 +193,44 @@ class Replicas:
         """What each request says beside the question."""
         return str(getattr(self.doors[0], "variant", ""))
 
-    @property
-    def limit(self) -> Limit | None:
-        """The limit of all of them."""
-        limit = getattr(self.doors[0], "limit", None)
-        return limit if isinstance(limit, Limit) else None
-
     async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
-        """Asks where the conversation belongs; see `Model.ask`."""
+        """Asks where the conversation belongs, or where there is room, and elsewhere where that fails.
+
+        Raises:
+            EndpointError: no answer came from any of them, after several attempts.
+        """
+        now = asyncio.get_running_loop().time
+        patience = Patience(attempts=_ATTEMPTS, seconds=_SECONDS, pause=self._pause, rng=self._rng, clock=now)
         conversation = options.get("conversation") or repr(messages)
-        at = max(range(len(self.doors)), key=lambda number: rank(conversation, self.addresses[number]))
-        return await self.doors[at].ask(messages, answer=answer, **options)
+        tried: list[_Replica] = []
+        while True:
+            server = await self._balance.enter(conversation, tried)
+            result: Reply | Fault | None = None
+            failure: EndpointError | None = None
+            began = now()
+            try:
+                patience.begin()
+                result = await server.door.ask(messages, answer=answer, **options)
+                server.limit.went_well()
+            except ModelError:
+                server.limit.went_well()
+                raise
+            except EndpointError as error:
+                failure = error
+                result = Fault(type(error), error.problem, again=not isinstance(error, Rejected))
+                if isinstance(error, RateLimited):
+                    server.limit.too_many()
+            finally:
+                self._balance.leave(server, result, now() - began)
+            if isinstance(result, Reply):
+                return msgspec.structs.replace(result, attempts=patience.made, server=server.address)
+            tried.append(server)
+            wait = patience.wait(result) if isinstance(result, Fault) else None
+            if wait is None and failure is not None:
+                raise type(failure)(f"{failure.problem}, {patience.made} attempts", attempts=patience.made) from None
+            if not self._balance.goes_elsewhere(tried):
+                tried.clear()
+                await asyncio.sleep(wait or 0.0)
 
 
 def addresses_of(said: Asking, name: str, otherwise: Sequence[str]) -> list[str]:

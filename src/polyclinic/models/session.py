@@ -27,6 +27,7 @@ from polyclinic.models.pace import Paces
 from polyclinic.models.persistent import Persistent
 from polyclinic.models.rehearsal import DryRunOver, Rehearsed, Rehearsing
 from polyclinic.models.secrets import check_address, check_no_key, check_variable
+from polyclinic.seeds import derive
 from polyclinic.stores.address import is_store
 from polyclinic.tasks import unbounded
 
@@ -219,25 +220,29 @@ async def open_session(
 
         def open_for(name: str, role: str) -> Model:
             # Doors to endpoints connect when they are first asked: there is nothing to wait for.
-            doors, addresses = _doors(name, role, options, paces, share=share, seed=seed)
-            for door in doors:
+            found = _doors(name, role, options, paces, share=share, seed=seed)
+            for door in found.doors:
                 stack.push_async_exit(door)
-            return _one_of(doors, addresses)
+            return _one_of(found, found.doors, seed)
 
-        def to_open(name: str) -> tuple[list[Door], list[str]]:
-            doors, addresses = _doors(name, "", options, paces, share=share, seed=seed)
-            return doors if batches is None else _batched(name, doors, batches, options, report), addresses
+        def to_open(name: str) -> _Doors:
+            found = _doors(name, "", options, paces, share=share, seed=seed)
+            return (
+                found
+                if batches is None
+                else found._replace(doors=_batched(name, found.doors, batches, options, report))
+            )
 
         models = OpenModels(options.said, open_for, options.temperature)
         for name in names:
             try:
-                doors, addresses = to_open(name)
+                found = to_open(name)
             except NoAddress as nowhere:
                 if not any(said.base_url for said in options.said.roles.values()):
                     raise
                 models[name] = Nowhere(name, nowhere)
                 continue
-            models[name] = _one_of([await stack.enter_async_context(door) for door in doors], addresses)
+            models[name] = _one_of(found, [await stack.enter_async_context(door) for door in found.doors], seed)
         kept = None
         if journal is not None and is_store(journal):
             kept = await stack.enter_async_context(Journal(journal, run=run, prompts=prompts))
@@ -269,10 +274,10 @@ async def _rehearsed(names: Sequence[str], options: ModelOptions, *, seed: int) 
             price = Price(*said.price) if said.price is not None else read_price(options.price)
             if not options.pilot:
                 return Rehearsed(name, rehearsing, price=price)
-            doors, addresses = _doors(name, role, options, paces, share=WHOLE, seed=seed)
-            for door in doors:
+            found = _doors(name, role, options, paces, share=WHOLE, seed=seed)
+            for door in found.doors:
                 stack.push_async_exit(door)
-            return Rehearsed(name, rehearsing, price=price, model=_one_of(doors, addresses))
+            return Rehearsed(name, rehearsing, price=price, model=_one_of(found, found.doors, seed))
 
         models = OpenModels(options.said, stand_in, options.temperature)
         models.update({name: stand_in(name, "") for name in names})
@@ -316,8 +321,19 @@ def check_addresses(names: Sequence[str], options: Address) -> None:
         )
 
 
-def _one_of(doors: Sequence[Model], addresses: Sequence[str]) -> Model:
-    return doors[0] if len(doors) == 1 else Replicas(doors, addresses)
+class _Doors(NamedTuple):
+    """The doors to a model, its addresses, and how many questions at a time each takes."""
+
+    doors: list[Door]
+    addresses: list[str]
+    limit: Limit | int
+
+
+def _one_of(found: _Doors, doors: Sequence[Model], seed: int) -> Model:
+    if len(doors) == 1:
+        return doors[0]
+    limit = found.limit if isinstance(found.limit, Limit) else Limit(found.limit)
+    return Replicas(doors, found.addresses, limit=limit, rng=derive(seed, "pauses", doors[0].name))
 
 
 def _batched(
@@ -333,10 +349,8 @@ def _batched(
     return [Batched(one, kept, price=price, report=report) if isinstance(one, Direct) else one for one in doors]
 
 
-def _doors(
-    name: str, role: str, options: ModelOptions, paces: Paces, *, share: Share, seed: int
-) -> tuple[list[Door], list[str]]:
-    """Returns the doors to a model in a role, not open yet, and its addresses: Inspect's has a door for each of them.
+def _doors(name: str, role: str, options: ModelOptions, paces: Paces, *, share: Share, seed: int) -> _Doors:
+    """Returns the doors to a model in a role, not open yet: Inspect's has a door for each of its addresses.
 
     Raises:
         UserError: the model cannot be opened so; among them a key's variable that is not set.
@@ -365,9 +379,12 @@ def _doors(
         tokens=said.tokens_per_minute or options.tokens_per_minute,
     )
     if door == "inspect" and len(addresses) > 1:
-        limit = limit if isinstance(limit, Limit) else Limit(limit)
-        return [open_model(name, base_url=one, concurrency=limit, **given) for one in addresses], addresses
-    return [open_model(name, base_url=addresses or None, concurrency=limit, **given)], addresses
+        # Who is asked is decided among them, and their own limits let in whoever comes.
+        most = limit.most if isinstance(limit, Limit) else limit
+        doors = [open_model(name, base_url=one, concurrency=most, attempts=1, **given) for one in addresses]
+    else:
+        doors = [open_model(name, base_url=addresses or None, concurrency=limit, **given)]
+    return _Doors(doors, addresses, limit)
 
 
 def _on_line(said: Asking) -> str:
