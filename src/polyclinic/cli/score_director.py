@@ -107,7 +107,7 @@ async def director(
     rules = followed(MvmeSettings, protocol)
     models = at_temperatures(rules, models, {"judge": [judge]})
     run = RunOptions(seed=seed, json=json, models=models, journal=kept.journal, store=kept.store)
-    asking = _Asking(judge, run, Ledger(), batches_beside(kept, [judge], wanted=batch_api))
+    asking = _Grading(judge, run, Ledger(), batches_beside(kept, [judge], wanted=batch_api))
     read = [await _read(path, layout, reference, asking, rules) for path in files]
     people = _people(verdicts, read, seed)
     graded = [_grades(path, judgements, rules, seed) for path, judgements in zip(files, read, strict=True)]
@@ -191,7 +191,7 @@ def _people(paths: Sequence[Path] | None, read: Sequence[Sequence[Judgement]], s
 
 
 async def _read(
-    path: Path, layout: ReportLayout | None, reference: Path | None, asking: _Asking, rules: _Rules
+    path: Path, layout: ReportLayout | None, reference: Path | None, asking: _Grading, rules: _Rules
 ) -> list[Judgement]:
     if (layout or _layout_of(path)) is ReportLayout.POLYCLINIC:
         judgements = read_judgements(path)
@@ -213,7 +213,7 @@ async def _read(
     return await _graded(found.reports, asking)
 
 
-class _Asking(NamedTuple):
+class _Grading(NamedTuple):
     """How reports without letters are graded: by whom, what its calls came to, and where the ids of batches are."""
 
     judge: str
@@ -222,7 +222,7 @@ class _Asking(NamedTuple):
     batches: Path | None
 
 
-async def _graded(reports: Sequence[RecordedReport], asking: _Asking) -> list[Judgement]:
+async def _graded(reports: Sequence[RecordedReport], asking: _Grading) -> list[Judgement]:
     """Returns the grades of reports without letters, which a judge of ours gives; its calls go to the ledger."""
     judge, run, ledger, batches = asking
     # Neither is needed where the letters are there.

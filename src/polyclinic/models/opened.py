@@ -6,17 +6,19 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import msgspec
 
 from polyclinic.errors import EndpointError, ModelError, NoAddress, RateLimited, Rejected
 from polyclinic.models.balance import Balance
+from polyclinic.models.door import Door
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Wrapper
 from polyclinic.models.model_file import NOTHING_SAID, ROLES, SILENT, Asking, Effort, ModelFile, PlayedBy
 from polyclinic.models.open import door_named
 from polyclinic.models.retry import Fault, Patience
+from polyclinic.seeds import derive
 
 _JUDGE: PlayedBy = "judge"
 _ATTEMPTS, _SECONDS = 6, 600.0  # as of direct/ models
@@ -231,6 +233,21 @@ class Replicas:
             if not self._balance.goes_elsewhere(tried):
                 tried.clear()
                 await asyncio.sleep(wait or 0.0)
+
+
+class ModelDoors(NamedTuple):
+    """The doors to a model, its addresses, and how many questions at a time each takes."""
+
+    doors: list[Door]
+    addresses: list[str]
+    limit: Limit | int
+
+    def as_one(self, opened: Sequence[Model], seed: int) -> Model:
+        """Returns the doors, which are open, as one model; the seed is that of pauses."""
+        if len(opened) == 1:
+            return opened[0]
+        limit = self.limit if isinstance(self.limit, Limit) else Limit(self.limit)
+        return Replicas(opened, self.addresses, limit=limit, rng=derive(seed, "pauses", opened[0].name))
 
 
 def addresses_of(said: Asking, name: str, otherwise: Sequence[str]) -> list[str]:

@@ -22,12 +22,11 @@ from polyclinic.models.limits import Limit
 from polyclinic.models.model import Model, Price
 from polyclinic.models.model_file import NOTHING_SAID, SILENT, Asking, ModelFile, check_key, read_model_file
 from polyclinic.models.open import door_named, open_model
-from polyclinic.models.opened import Belonging, Nowhere, OpenModels, Replicas, addresses_of, door_of
+from polyclinic.models.opened import Belonging, ModelDoors, Nowhere, OpenModels, addresses_of, door_of
 from polyclinic.models.pace import Paces
 from polyclinic.models.persistent import Persistent
 from polyclinic.models.rehearsal import DryRunOver, Rehearsed, Rehearsing
 from polyclinic.models.secrets import check_address, check_no_key, check_variable
-from polyclinic.seeds import derive
 from polyclinic.stores.address import is_store
 from polyclinic.tasks import unbounded
 
@@ -223,9 +222,9 @@ async def open_session(
             found = _doors(name, role, options, paces, share=share, seed=seed)
             for door in found.doors:
                 stack.push_async_exit(door)
-            return _one_of(found, found.doors, seed)
+            return found.as_one(found.doors, seed)
 
-        def to_open(name: str) -> _Doors:
+        def to_open(name: str) -> ModelDoors:
             found = _doors(name, "", options, paces, share=share, seed=seed)
             return (
                 found
@@ -242,7 +241,7 @@ async def open_session(
                     raise
                 models[name] = Nowhere(name, nowhere)
                 continue
-            models[name] = _one_of(found, [await stack.enter_async_context(door) for door in found.doors], seed)
+            models[name] = found.as_one([await stack.enter_async_context(door) for door in found.doors], seed)
         kept = None
         if journal is not None and is_store(journal):
             kept = await stack.enter_async_context(Journal(journal, run=run, prompts=prompts))
@@ -277,7 +276,7 @@ async def _rehearsed(names: Sequence[str], options: ModelOptions, *, seed: int) 
             found = _doors(name, role, options, paces, share=WHOLE, seed=seed)
             for door in found.doors:
                 stack.push_async_exit(door)
-            return Rehearsed(name, rehearsing, price=price, model=_one_of(found, found.doors, seed))
+            return Rehearsed(name, rehearsing, price=price, model=found.as_one(found.doors, seed))
 
         models = OpenModels(options.said, stand_in, options.temperature)
         models.update({name: stand_in(name, "") for name in names})
@@ -321,21 +320,6 @@ def check_addresses(names: Sequence[str], options: Address) -> None:
         )
 
 
-class _Doors(NamedTuple):
-    """The doors to a model, its addresses, and how many questions at a time each takes."""
-
-    doors: list[Door]
-    addresses: list[str]
-    limit: Limit | int
-
-
-def _one_of(found: _Doors, doors: Sequence[Model], seed: int) -> Model:
-    if len(doors) == 1:
-        return doors[0]
-    limit = found.limit if isinstance(found.limit, Limit) else Limit(found.limit)
-    return Replicas(doors, found.addresses, limit=limit, rng=derive(seed, "pauses", doors[0].name))
-
-
 def _batched(
     name: str, doors: Sequence[Door], kept: Path, options: ModelOptions, report: Callable[[str], None]
 ) -> list[Door]:
@@ -349,7 +333,7 @@ def _batched(
     return [Batched(one, kept, price=price, report=report) if isinstance(one, Direct) else one for one in doors]
 
 
-def _doors(name: str, role: str, options: ModelOptions, paces: Paces, *, share: Share, seed: int) -> _Doors:
+def _doors(name: str, role: str, options: ModelOptions, paces: Paces, *, share: Share, seed: int) -> ModelDoors:
     """Returns the doors to a model in a role, not open yet: Inspect's has a door for each of its addresses.
 
     Raises:
@@ -384,7 +368,7 @@ def _doors(name: str, role: str, options: ModelOptions, paces: Paces, *, share: 
         doors = [open_model(name, base_url=one, concurrency=most, attempts=1, **given) for one in addresses]
     else:
         doors = [open_model(name, base_url=addresses or None, concurrency=limit, **given)]
-    return _Doors(doors, addresses, limit)
+    return ModelDoors(doors, addresses, limit)
 
 
 def _on_line(said: Asking) -> str:
