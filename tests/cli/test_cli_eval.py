@@ -199,4 +199,6 @@ def test_a_doctor_and_a_metric_of_ones_own(run, tmp_path):
     assert len(files) == 6 and {"rules.jsonl", "summary.json", "results.json", "items.jsonl", "SHA256SUMS"} < files
     shown = run(*AIE, "--doctor", "rules", "--metric", f"{own}:turns").stdout
     assert "turns" in shown  # a long path is broken anywhere
-    assert "it returns a number" in run(*AIE, "--doctor", "rules", "--metric", f"{own}:talks", code=2).stderr
+    broken = run(*AIE, "--doctor", "rules", "--metric", f"{own}:talks", "--metric", "AVG_TURN", code=1)
+    assert "AVG_TURN" in broken.stdout
+    assert "BrokenMetric" in broken.stderr and "it returns a number" in broken.stderr

@@ -7,7 +7,7 @@ from polyclinic.events import State
 from polyclinic.metrics.comparison import compare
 from polyclinic.metrics.conversation import METRICS, summarise, unusable
 from polyclinic.metrics.dialogue import Dialogue, Turn
-from polyclinic.metrics.own_metrics import TEN, choose_metrics, measure
+from polyclinic.metrics.own_metrics import TEN, BrokenMetric, check_measured, choose_metrics, measure
 
 OWN = """
 import asyncio
@@ -136,9 +136,21 @@ def test_a_doctor_whose_answer_could_not_be_used_has_none_of_the_users(own):
     assert own("questions") in scored.left_out[0].metrics
 
 
-async def test_what_is_no_number_ends_the_run(own):
-    with pytest.raises(UserError, match="returned 'very well' on case a; it returns a number, or None"):
-        await measure(dialogue("a"), choose_metrics([own("talks")]))
+async def test_what_is_no_number_leaves_the_dialogue_out_as_what_is_raised_does(own):
+    scored = await measure(dialogue("a"), choose_metrics([own("talks")]))
+    assert own("talks") not in scored.values
+    assert [one.problem for one in scored.left_out if one.metrics == (own("talks"),)] == [
+        "the metric returned 'very well'; it returns a number, or None where there is nothing to measure"
+    ]
+
+
+async def test_a_metric_that_is_wrong_everywhere_is_told_and_one_that_has_nothing_to_measure_is_not(own):
+    wanted = choose_metrics([own("talks"), own("silent")])
+    scores = [await measure(dialogue(name), wanted) for name in "ab"]
+    with pytest.raises(BrokenMetric, match=r"talks measured none of 2 dialogues; the first, a: the metric returned"):
+        check_measured(wanted, [scores[:1], scores[1:]])
+    wanted = choose_metrics([own("silent"), own("questions")])
+    check_measured(wanted, [[await measure(dialogue("a"), wanted)]])
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from polyclinic.judges.pairs import CRITERIA
 from polyclinic.judges.until_stopped import UntilStopped
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
-from polyclinic.metrics.own_metrics import choose_metrics
+from polyclinic.metrics.own_metrics import check_measured, choose_metrics
 from polyclinic.players.minds import model_of
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import AieSettings
@@ -162,6 +162,7 @@ async def aie(
         trust=opened.patient_trust,
         stopped=None if comparing is None else comparing.stopped,
     )
+    check_measured(metrics, (one.summary.scores for one in result.doctors))
 
 
 def _lacks(case: Case) -> str:

@@ -16,7 +16,7 @@ from polyclinic.cli.options import FILE, BootstrapSeed, Json, Metrics, Strict
 from polyclinic.errors import BadInput
 from polyclinic.metrics.comparison import compare
 from polyclinic.metrics.conversation import ConversationSummary, summarise
-from polyclinic.metrics.own_metrics import Wanted, choose_metrics, measure
+from polyclinic.metrics.own_metrics import Wanted, check_measured, choose_metrics, measure
 from polyclinic.metrics.transcripts import read_dialogues
 from polyclinic.results.folder import traces_in
 from polyclinic.terminal.screen import console, print_json
@@ -53,13 +53,14 @@ async def aie(
     if json:
         documents = [summary_document(str(path), one) for path, one in zip(files, summaries.values(), strict=True)]
         print_json(documents[0] if len(files) == 1 else {"files": documents, "comparisons": compared})
-        return
-    screen = console()
-    for name, summary in summaries.items():
-        show_summary(screen, name, summary)
-    if len(summaries) > 1:
-        show_side_by_side(screen, summaries)
-        show_compared(screen, compared)
+    else:
+        screen = console()
+        for name, summary in summaries.items():
+            show_summary(screen, name, summary)
+        if len(summaries) > 1:
+            show_side_by_side(screen, summaries)
+            show_compared(screen, compared)
+    check_measured(metrics, (one.scores for one in summaries.values()))
 
 
 async def _summary(path: Path, known: Mapping[str, Case], metrics: Wanted, seed: int) -> ConversationSummary:

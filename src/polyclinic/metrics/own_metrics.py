@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
 import msgspec
 
 from polyclinic import doors
-from polyclinic.errors import UserError, meant
+from polyclinic.errors import PolyclinicError, UserError, meant
 from polyclinic.metrics.conversation import METRICS, Score, score
 from polyclinic.metrics.dialogue import Dialogue, LeftOut
 
 _FITS = "a metric is a function of one polyclinic.metrics.dialogue.Dialogue"
+
+
+class BrokenMetric(PolyclinicError):
+    """A metric of the user's measured nothing, for it made a mistake wherever it was to."""
 
 
 class Wanted(NamedTuple):
@@ -68,7 +72,6 @@ async def measure(dialogue: Dialogue, wanted: Wanted = TEN) -> Score:
     """Scores one dialogue by the ten metrics, and by the user's own.
 
     Raises:
-        UserError: a metric returned something that is no number.
         MissingExtra: as `score`.
     """
     scored = score(dialogue)
@@ -85,12 +88,24 @@ async def measure(dialogue: Dialogue, wanted: Wanted = TEN) -> Score:
         if value is None:
             continue
         if not isinstance(value, Real):
-            raise UserError(
-                f"the metric {name!r} returned {value!r:.60} on case {dialogue.id}; it returns a number, or None where "
-                "there is nothing to measure"
-            )
-        if finite:
+            told = f"the metric returned {value!r:.60}; it returns a number, or None where there is nothing to measure"
+            left_out.append(LeftOut(dialogue.id, told, (name,)))
+        elif finite:
             values[name] = float(value)
         else:
             left_out.append(LeftOut(dialogue.id, f"the metric returned {value}", (name,)))
     return msgspec.structs.replace(scored, values=values, left_out=tuple(left_out))
+
+
+def check_measured(wanted: Wanted, scored: Iterable[Sequence[Score]]) -> None:
+    """Tells of a metric of the user's that made a mistake on every dialogue of everybody.
+
+    Raises:
+        BrokenMetric: there is one.
+    """
+    scores = [score for scores in scored for score in scores]
+    for name in wanted.own:
+        mistakes = [one for score in scores for one in score.left_out if one.metrics == (name,)]
+        if mistakes and len(mistakes) == len(scores):
+            first = f"the first, {mistakes[0].id}: {mistakes[0].problem}"
+            raise BrokenMetric(f"the metric {name} measured none of {len(scores)} dialogues; {first}")

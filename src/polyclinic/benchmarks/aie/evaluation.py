@@ -176,9 +176,6 @@ async def score_dialogue(case: Case, visit: Visit, metrics: Wanted = TEN) -> Sco
     """Scores a visit with a dialogue by the metrics, or says why there is no score.
 
     The diagnosis of a doctor whose answer could not be used is wrong.
-
-    Raises:
-        UserError: a user's metric returned something that is no number.
     """
     problem = unusable_answer(visit.trace)
     if problem is not None:
