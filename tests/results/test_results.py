@@ -276,3 +276,21 @@ def test_what_is_nested_too_deeply_is_named(tmp_path):
     (folder / "results.json").write_text('{"a":' * 50_000 + "1" + "}" * 50_000)
     with pytest.raises(BadInput, match=r"results\.json: the JSON is nested too deeply"):
         read_results(folder)
+
+
+def test_what_two_benchmarks_measure_on_a_case_stands_together_whichever_is_repeated(tmp_path):
+    def of(name, values, **more):
+        items = [ItemRow(item=f"p{n}", values=values, set="s", model="m", **more) for n in range(7)]
+        return written(tmp_path / name, items, measures=[*values])
+
+    of("a", {"COVERAGE": 50.5, "DIAGNOSIS": 100.0}, calls=2, tokens=20, cost=1.0)
+    of("b", {"grade": 3.5}, calls=3, tokens=30, cost=0.5)
+    (row,) = join(read_results(tmp_path)).rows
+    assert {name: one.mean for name, one in row.measures.items()} == {"COVERAGE": 50.5, "DIAGNOSIS": 100, "grade": 3.5}
+    assert (row.calls, row.tokens, row.cost) == (5, 50, 1.5)
+    of("c", {"COVERAGE": 60.5, "DIAGNOSIS": 100.0}, calls=2)
+    joined = join(read_results(tmp_path))
+    assert {name: one.mean for name, one in joined.rows[0].measures.items()} == {
+        "COVERAGE": 60.5, "DIAGNOSIS": 100, "grade": 3.5,
+    }  # fmt: skip
+    assert joined.notes == ("7 items stand in several folders; the last was taken",)

@@ -147,3 +147,23 @@ def test_latex_sets_whatever_names_say(tmp_path, latex, encoding, names):
     )
     assert done.returncode == 0, done.stdout[-2000:]
     assert "Overfull \\hbox" not in done.stdout
+
+
+def test_runs_that_have_no_measure_in_common_stand_in_tables_of_their_own(tmp_path):
+    """A table of dashes tells nobody anything."""
+    first = [ItemRow(item=str(n), values={"right": 100.0, "late": 1.0 + n}, set="a", model="m") for n in range(7)]
+    second = [ItemRow(item=str(n), values={"late": 1.0 + n}, set="b", model="m") for n in range(7)]
+    third = [ItemRow(item=str(n), values={"grade": 1.0 + n}, set="c", model="m") for n in range(7)]
+    failed = [ItemRow(item="1", values={}, set="c", model="broken")]
+    joined = join(
+        read_results(written(tmp_path / "a", first, second, third, failed, measures=["right", "late", "grade"]))
+    )
+    tables = printed(joined)
+    assert [[row.labels for row in one.rows] for one in tables] == [
+        [("a", "m"), ("b", "m")],
+        [("c", "m"), ("c", "broken")],
+    ]
+    assert [one.heads[:-2] for one in tables] == [("right", "late"), ("grade",)]
+    assert not tables[0].notes and tables[1].notes
+    shown = page(read_results(tmp_path / "a"), joined, None)
+    assert '<th>set</th><th>model</th><th class="n">grade</th>' in shown

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from polyclinic.results.comparing import ResultsComparison
 from polyclinic.results.joining import JoinedTable
-from polyclinic.results.printed import PrintedTable, TableColumns, columns_of, differences, printed
+from polyclinic.results.printed import PrintedTable, TableColumns, columns_of, differences, grouped, printed
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import NOTHING, table
 
@@ -17,12 +17,13 @@ _FEW = 3  # measures up to which each interval has a column of its own; of more 
 
 def show_joined(screen: Console, joined: JoinedTable, columns: TableColumns | None = None) -> None:
     """Prints the table, with the intervals where there are few measures; many measures of few entrants stand below."""
-    chosen = columns_of(joined, columns)
-    for place, one in enumerate(printed(joined, columns)):
+    tables = printed(joined, columns)
+    groups = [joined] * len(tables) if columns is TableColumns.SETS else grouped(joined)
+    for place, (one, group) in enumerate(zip(tables, groups, strict=True)):
         if place:
             screen.print()
-        if chosen is TableColumns.MEASURES:
-            screen.print(beside(one, "-") if len(joined.measures) <= _FEW else _within(one, ends=False))
+        if columns_of(group, columns) is TableColumns.MEASURES:
+            screen.print(beside(one, "-") if len(group.measures) <= _FEW else _within(one, ends=False))
         else:
             screen.print(_within(one))
         for note in one.notes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import msgspec
@@ -97,17 +97,39 @@ def gathered(results: Iterable[RunResults]) -> tuple[dict[JoinedEntrant, Items],
     found: dict[JoinedEntrant, Items] = {}
     twice = 0
     for one in results:
+        measures = frozenset(one.measures)
         for row in one.rows:
             items = found.setdefault(JoinedEntrant(row.set, row.model, row.method), {})
             before = items.get((row.item, row.seed))
-            apart = before is not None and not before.values.keys() & row.values.keys()
-            twice += before is not None and not apart
-            # What two benchmarks measured on one case stands together.
-            if before is not None and apart:
-                both, weights = {**before.values, **row.values}, {**before.weights, **row.weights}
-                row = msgspec.structs.replace(row, values=both, weights=weights)  # noqa: PLW2901
-            items[row.item, row.seed] = row
+            others = set() if before is None else before.values.keys() - measures
+            twice += before is not None and (not others or len(others) < len(before.values))
+            items[row.item, row.seed] = row if before is None or not others else _together(before, row, others)
     return found, twice
+
+
+def _together(before: ItemRow, row: ItemRow, others: Set[str]) -> ItemRow:
+    """Returns what two benchmarks measured on one case: of the first what the second does not measure.
+
+    Their calls are those of both; where a part of the first is measured anew, those of the first are of both already.
+    """
+    again = len(others) < len(before.values)
+    joined = msgspec.structs.replace(
+        before if again else row,
+        values={**{name: before.values[name] for name in others}, **row.values},
+        weights={**{name: one for name, one in before.weights.items() if name in others}, **row.weights},
+    )
+    if again:
+        return joined
+    costs = [one.cost for one in (before, row) if one.cost is not None]
+    return msgspec.structs.replace(
+        joined,
+        calls=before.calls + row.calls,
+        shared=before.shared + row.shared,
+        round_trips=before.round_trips + row.round_trips,
+        tokens=before.tokens + row.tokens,
+        cost=sum(costs) if costs else None,
+        seconds=before.seconds + row.seconds,
+    )
 
 
 def chosen_measures(results: Sequence[RunResults], wanted: Sequence[str]) -> list[str]:

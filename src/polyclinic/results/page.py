@@ -41,7 +41,7 @@ def page(results: Sequence[RunResults], joined: JoinedTable, compared: ResultsCo
     parts = [
         "<h2>Table</h2>",
         *(map(_table, by_sets) if len({row.set for row in joined.rows}) > 1 else ()),
-        _table(printed(joined, TableColumns.MEASURES)[0]),
+        *map(_table, printed(joined, TableColumns.MEASURES)),
         "<h2>Figures</h2>",
         *_figures(results, joined),
         *(["<h2>Differences</h2>", _table(differences(compared))] if compared is not None else []),

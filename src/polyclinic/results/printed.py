@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
+import msgspec
+
 from polyclinic.results.comparing import ResultsComparison
 from polyclinic.results.joining import JoinedRow, JoinedTable
 from polyclinic.statistics.uncertainty import Difference, Estimate
@@ -93,14 +95,44 @@ def columns_of(joined: JoinedTable, wanted: TableColumns | None = None) -> Table
 
 
 def printed(joined: JoinedTable, columns: TableColumns | None = None) -> list[PrintedTable]:
-    """Returns a joined table as people read it: one, or of sets in columns one for each measure."""
-    match columns_of(joined, columns):
-        case TableColumns.MEASURES:
-            return [_by_entrant(joined)]
-        case TableColumns.ENTRANTS:
-            return [_by_measure(joined)]
-        case TableColumns.SETS:
-            return [_by_set(joined, measure, last=measure == joined.measures[-1]) for measure in joined.measures]
+    """Returns a joined table as people read it; what is to be said stands below the last.
+
+    It is one table where all that were run have measures in common, else one for each kind of them; of sets in columns,
+    one for each measure.
+    """
+    if columns is TableColumns.SETS:
+        return [_by_set(joined, measure, last=measure == joined.measures[-1]) for measure in joined.measures]
+    tables = [
+        _by_measure(one) if columns_of(one, columns) is TableColumns.ENTRANTS else _by_entrant(one)
+        for one in grouped(joined)
+    ]
+    notes = tuple(dict.fromkeys(note for one in tables for note in one.notes))
+    return [one._replace(notes=notes if one is tables[-1] else ()) for one in tables]
+
+
+def grouped(joined: JoinedTable) -> list[JoinedTable]:
+    """Returns the rows that have measures in common as a table each, with these measures alone.
+
+    Whoever has none, as all failed, stands with the others of the set.
+    """
+    groups: list[tuple[set[str], list[JoinedRow]]] = []
+    for row in joined.rows:
+        near = [one for one in groups if one[0] & row.measures.keys()]
+        if not row.measures:
+            near = [one for one in groups if any(other.set == row.set for other in one[1])]
+        names = {*row.measures}.union(*(one[0] for one in near))
+        rows = [other for one in near for other in one[1]]
+        groups = [one for one in groups if one not in near] + [(names, [*rows, row])]
+    order = {id(row): place for place, row in enumerate(joined.rows)}
+    found = [
+        msgspec.structs.replace(
+            joined,
+            rows=tuple(sorted(rows, key=lambda row: order[id(row)])),
+            measures=tuple(name for name in joined.measures if name in names) if len(groups) > 1 else joined.measures,
+        )
+        for names, rows in groups
+    ]
+    return sorted(found, key=lambda one: order[id(one.rows[0])]) or [joined]
 
 
 def differences(compared: ResultsComparison) -> PrintedTable:
