@@ -144,7 +144,7 @@ def _kept(folder: Path, *, runs: bool) -> list[Kept]:
     corpus.mkdir()
     call("corpus", "add", "friends", prose, "--library", corpus, "--embedder", "wordllama")
     found = ("corpus", "search", "friends", "gout", "--by", "hybrid", "--json", "--library")
-    practice, played, books = _practised(folder), folder / "played", folder / "books"
+    practice, played, books = practised(folder), folder / "played", folder / "books"
     call("eval", "aie", "--cases", "shipped", "--limit", 3, "--doctor", "rules", "--out", played)
     _study(books)
     trace, study, judged = _traced(folder / "trace"), _studied(folder / "study"), _judged(folder / "judged")
@@ -242,7 +242,7 @@ def _files(folder: Path) -> tuple[object, ...]:
     return ("--train", folder / "train.jsonl", "--test", folder / "test.jsonl")
 
 
-def _practised(folder: Path) -> Path:
+def practised(folder: Path) -> Path:
     """Lets a doctor practise on a few patients; returns where what it remembers is kept."""
     call("cases", "generate", "--preset", "agent-hospital", "--out", folder / "patients")
     for name, n in (("train", 12), ("test", 4)):

@@ -15,6 +15,7 @@ from typing import Any
 from bench.attack import Tried
 from bench.attack_files import call
 from bench.attack_leaks import served
+from bench.attack_words import ASKS_NOBODY, GIVEN
 from polyclinic.cli import main
 from polyclinic.cli.commands import APP
 from polyclinic.testing.endpoint import Endpoint
@@ -45,7 +46,6 @@ _VALUES = {
 """What options and arguments are given; others "nothing", which is no file and no name."""
 _USED = ("--cases", "--doctor", "--model", "--judge", "--limit", "--max-failures", "--residents", "--days", "--port")
 """Options that are given where a command has them, though it does without."""
-_PLAN = 'title = "one"\nrun = ["eval medqa --questions shipped --method zero_shot --model direct/m --limit 1"]\n'
 
 Words = tuple[str, ...]
 
@@ -68,8 +68,11 @@ def commands() -> dict[Words, Any]:
 def _filled(words: Words, app: Any, folder: Path) -> tuple[list[str], set[str]]:
     """Returns a command with what it needs, and the names of its options."""
     given, names = list(words), set()
-    (folder / "plan.toml").write_text(_PLAN)
-    values = _VALUES | {"--out": str(folder / "out"), "PLAN": str(folder / "plan.toml"), "--journal": str(folder / "j")}
+    if (special := GIVEN.get(" ".join(words))) is not None:
+        for argument in app.assemble_argument_collection():
+            names |= set(argument.names)
+        return [*words, *map(str, special(folder))], names
+    values = _VALUES | {"--out": str(folder / "out"), "--journal": str(folder / "j")}
     for argument in app.assemble_argument_collection():
         names |= set(argument.names)
         name = argument.name
@@ -101,6 +104,8 @@ def secrets(seed: int, n: int) -> list[Tried]:
                     with _limited():
                         _, out, err = call(*given)
                     named = f"{' '.join(words)}, key in {where}"
+                    if where == "variable" and not endpoint.bodies and " ".join(words) not in ASKS_NOBODY:
+                        failed.append(f"{named}: asked nobody, so that nothing was tried: {err[-200:]!r}")
                     if KEY in out + err:
                         failed.append(f"{named}: printed")
                     kept = [path for path in folder.rglob("*") if path.is_file() and path.name != "given.toml"]

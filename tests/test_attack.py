@@ -10,6 +10,7 @@ from bench.attack_leaks import ASKED, NO_CASE, asking, canaries
 from bench.attack_outputs import commands, pipes, secrets
 from bench.attack_plantings import became, plantings
 from bench.attack_texts import planted
+from bench.attack_words import ASKS_NOBODY, GIVEN
 from bench.readers import NOT_TRIED, OF_THE_PACKAGE
 from bench.readers_given import READERS
 
@@ -94,6 +95,11 @@ def test_a_key_is_in_no_output_of_a_command(monkeypatch):
     for tries in (secrets, pipes):
         (tried,) = tries(SEED, 1)
         assert (tried.n >= 4, tried.failed) == (True, ()), tries
+
+
+def test_commands_that_are_given_words_of_their_own_are_there():
+    every = {" ".join(words) for words in commands()}
+    assert {*GIVEN, *ASKS_NOBODY} <= every and not set(GIVEN) & (set(ASKS_NOBODY) - {"corpus search", "score icd"})
 
 
 @pytest.mark.slow
