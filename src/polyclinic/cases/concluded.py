@@ -17,6 +17,8 @@ class _ConclusionWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     who: Pattern
     found: Pattern
     says: Pattern
+    others: Pattern
+    opinion: Pattern
 
 
 _words = WORDS.section("concluded", _ConclusionWords)
@@ -28,6 +30,7 @@ def conclusions(text: str, *, section: str) -> Iterator[str]:
         words = _words("zh" if is_chinese(clause) else "en")
         plain = tidy(clause).casefold()
         cue = words.found.search(plain) or (words.who.search(plain) and words.says.search(plain))
+        cue = cue or (words.others.search(plain) and words.opinion.search(plain))
         if not cue:
             continue
         known = known_as(cue[0], clause, section=section, earlier=earlier, later=later)

@@ -33,19 +33,20 @@ def is_misspelt(word: str, names: frozenset[str], *, known: bool) -> bool:
     for own in names:
         if len(word) >= _LEAST_SLIP and own.startswith(word) and len(own) - len(word) <= _ENDING:
             return True
-        if known:
+        if known or word == own:
             continue
         wrong = 2 if min(len(own), len(word)) >= _LONG else 1
         if min(len(own), len(word)) >= _LEAST_SLIP and OSA.distance(word, own, score_cutoff=wrong) <= wrong:
             return True
-        if _sounds_like(sound(word), sound(own)):
+        if _sounds_like(word, own):
             return True
     return False
 
 
-def _sounds_like(one: str, other: str) -> bool:
+def _sounds_like(word: str, own: str) -> bool:
+    one, other = sound(word), sound(own)
     if one == other:
-        return len(one) >= _LEAST_SOUND
+        return len(one) >= _LEAST_SOUND or OSA.distance(word, own) == 1
     return min(len(one), len(other)) >= _LONG_SOUND and one[0] == other[0] and OSA.distance(one, other) == 1
 
 
@@ -84,9 +85,16 @@ def _in_pinyin(text: str) -> dict[str, list[tuple[int, int]]]:
             if len(text[end : other.start()].strip(_BETWEEN)) > 0:
                 break
             letters, end = letters + other[0].casefold(), other.end()
-            if len(letters) >= _LEAST_PINYIN:
+            if letters in _all_pinyin():
                 found.setdefault(letters, []).append((word.start(), end))
     return found
+
+
+@functools.cache
+def _all_pinyin() -> frozenset[str]:
+    """Returns the pinyin of all Chinese names."""
+    names = (called for row in vocabulary().said for called in row.names if is_chinese(called))
+    return frozenset(letters for name in names if len(letters := pinyin(name.lstrip("=^"))) >= _LEAST_PINYIN)
 
 
 @functools.cache

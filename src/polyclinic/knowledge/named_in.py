@@ -39,7 +39,7 @@ _LONGEST = 7  # words of a name
 _LEAST_TOGETHER = 8  # letters of words that are read as a name though nothing parts them
 _HEADS: frozenset[Kind] = frozenset(("disease", "process", "event", "cause", "place"))
 _AMONG: frozenset[Kind] = frozenset(("nothing", "link", "doubt", "denied"))
-_LEAST_SPELLING = 6  # letters of a name that may be misspelt
+_LEAST_SPELLING = 4  # letters of a name that may be misspelt
 
 _SIGNS = frozenset(("jaundice", "rash", "oedema", "bleeding", "pain", "mass", "discharge", "injury", "wound"))
 """What anybody sees or feels, whatever it comes from."""

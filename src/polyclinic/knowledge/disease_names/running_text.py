@@ -6,6 +6,7 @@ genus that is shortened to its letter ("M. tuberculosis") no row of its own.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -39,8 +40,13 @@ class TextWord(NamedTuple):
     spelt: str
 
 
-def rows(text: str) -> Iterator[list[TextWord]]:
-    """Yields the words that stand together, with no mark between them."""
+@functools.lru_cache(maxsize=1 << 10)
+def rows(text: str) -> tuple[list[TextWord], ...]:
+    """Returns the words that stand together, with no mark between them, row by row."""
+    return tuple(_rows(text))
+
+
+def _rows(text: str) -> Iterator[list[TextWord]]:
     spelt = {begin: (end, letters) for begin, end, letters in map(_initials, _SPELT.finditer(text))}
     row: list[TextWord] = []
     at = 0
