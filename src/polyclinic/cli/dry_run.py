@@ -16,7 +16,7 @@ from rich.text import Text
 from polyclinic.errors import UserError
 from polyclinic.models.rehearsal import ASSUMED, DryRunOver, ExpectedRun
 from polyclinic.terminal.screen import console, plain, print_json
-from polyclinic.terminal.tables import number, table
+from polyclinic.terminal.tables import counted, number, table
 
 _MINUTE, _HOUR = 60, 3600
 
@@ -73,13 +73,12 @@ def show_forecast(screen: Console, forecast: ExpectedRun) -> None:
     counts = (f"{forecast.calls:,}", f"{forecast.tokens_in:,}", f"{forecast.tokens_out:,}")
     shown.add_row("all", "", *counts, *([number(forecast.cost, ".4f")] if money else []))
     screen.print(shown)
-    how = f"{forecast.in_a_row:,} calls in a row; {forecast.at_once} at a time"
+    how = f"{counted(forecast.in_a_row, 'call')} in a row; {forecast.at_once} at a time"
     screen.print(f"{how}: {duration(forecast.seconds)}" if forecast.seconds is not None else how)
     for limit in forecast.beyond:
         screen.print(f"{limit} would stop the run before its end", style="yellow")
-    lengths = (
-        f"measured with {forecast.piloted} questions that were put" if forecast.piloted else f"taken as {ASSUMED} each"
-    )
+    put = f"measured with {counted(forecast.piloted, 'question')} put to the model"
+    lengths = put if forecast.piloted else f"taken as {ASSUMED} each"
     told = f"Answers were made up in the form that is wanted; their tokens are {lengths}. Nothing was written."
     if not forecast.piloted:
         told += (
