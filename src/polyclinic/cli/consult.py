@@ -18,7 +18,7 @@ from polyclinic.cli import options
 from polyclinic.cli.memory_knowledge import say_other_knowledge
 from polyclinic.cli.one_case import cases_named, split_case
 from polyclinic.cli.pictures import pictures_of
-from polyclinic.cli.played import hold_in_turn, show_played
+from polyclinic.cli.played import desk_of, hold_in_turn, show_played
 from polyclinic.cli.show import show_end, show_event, show_visits
 from polyclinic.cli.storing import keep_outcome
 from polyclinic.cli.team import Stage
@@ -28,8 +28,6 @@ from polyclinic.events import Failed, Order
 from polyclinic.files import check_writable, write_text
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.options import FORGETFUL
-from polyclinic.players.human.desk import Desk
-from polyclinic.players.minds import HUMAN
 from polyclinic.players.opening import Cast, open_minds
 from polyclinic.players.patient_trust import trust_fields
 from polyclinic.tasks import run_until_error
@@ -67,13 +65,7 @@ async def consult(
     pictures: options.Pictures = None,
     models: options.Models = options.MODELS,
     kept: options.KeptOptions = options.NOWHERE,
-    session: Annotated[
-        Path | None,
-        Parameter(
-            metavar="FILE",
-            help="Keep what you type as 'human' in this file; the same command goes on from there.",
-        ),
-    ] = None,
+    session: options.Session = None,
 ) -> None:
     """Sees the patients, prints what happens, and writes the traces, also where the models have cost what they may."""
     path, one = _case_file(case)
@@ -82,7 +74,7 @@ async def consult(
     doctors = _doctors(doctor, team)
     cases = cases_named(case, layout, strict=strict)
     knowledge, screen = read_knowledge(), console()
-    desk, played = _desk(session, [patient, *doctors])
+    desk, played = desk_of(session, [patient, *doctors])
     cast = Cast(patient=patient, examiner=examiner, director=team.director)
     opening = open_minds(
         doctors,
@@ -161,14 +153,6 @@ def _case_file(case: str) -> tuple[Path, bool]:
     """Returns the file, and whether one case of it is named."""
     path, case_id = split_case(case)
     return path, case_id is not None
-
-
-def _desk(session: Path | None, minds: Sequence[str]) -> tuple[Desk, bool]:
-    """Returns where a person plays, and whether one does; a `UserError` where nobody would type what is kept."""
-    played = HUMAN in minds
-    if session is not None and not played:
-        raise UserError("--session keeps what a person types; play the doctor or the patient: --doctor human")
-    return Desk(session=session), played
 
 
 def _doctors(doctor: str, team: options.TeamOptions) -> list[str]:

@@ -18,9 +18,20 @@ from polyclinic.benchmarks.aie.tables import aie_output
 from polyclinic.cases.case import Case
 from polyclinic.cli.evaluation import cases_of, finish, hold, judge_of, open_players
 from polyclinic.cli.following import Protocol, WhoPlays, followed, held_by
-from polyclinic.cli.options import POSITIVE, RUN, CaseOptions, Doctors, Metrics, RunOptions, Several, each_once
+from polyclinic.cli.options import (
+    POSITIVE,
+    RUN,
+    CaseOptions,
+    Doctors,
+    Metrics,
+    RunOptions,
+    Session,
+    Several,
+    each_once,
+)
 from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.cli.pictures import pictures_of
+from polyclinic.cli.played import desk_of
 from polyclinic.errors import UserError
 from polyclinic.files import make_folder, write_text
 from polyclinic.judges.pairs import CRITERIA
@@ -102,6 +113,7 @@ async def aie(
             help="Let a model's doctor write down a thought before each turn, which nobody gets to know.",
         ),
     ] = False,
+    session: Session = None,
     protocol: Protocol = "ours",
     run: RunOptions = RUN,
 ) -> None:
@@ -126,7 +138,8 @@ async def aie(
     languages = {case.presentation.language for case in read[: cases.limit]}
     others = [*judges, *filter(None, [distractors])]
     shown = pictures_of(cases.cases, read[: cases.limit], doctor, run.models, cases.pictures)
-    async with open_players(doctor, cases, run, judges=others, languages=languages, pictures=shown) as opened:
+    at, _ = desk_of(session, [*doctor, cases.patient])
+    async with open_players(doctor, cases, run, judges=others, languages=languages, pictures=shown, desk=at) as opened:
         if distractors is None:
             asked = with_questions(read, read_knowledge(), seed=run.seed)[: cases.limit]
         else:

@@ -29,7 +29,8 @@ from polyclinic.language.language import Language
 from polyclinic.methods.table import ChosenMethod
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.open import meant_model
-from polyclinic.players.minds import model_of
+from polyclinic.players.human.desk import Desk
+from polyclinic.players.minds import HUMAN, Minds, model_of
 from polyclinic.players.opening import Cast, OpenMinds, open_minds
 from polyclinic.players.patient_trust import PatientTrust
 from polyclinic.results.provenance import server_sums
@@ -106,10 +107,10 @@ def goes_on(stopped: RunStopped, kept: KeptOptions, what: str = "evaluation") ->
 
 
 @contextmanager
-def underway(what: str, total: int, run: RunOptions) -> Iterator[Callable[[], None]]:
+def underway(what: str, total: int, run: RunOptions, *, quiet: bool = False) -> Iterator[Callable[[], None]]:
     """Shows how far it is, and yields what advances it; who interrupts meanwhile gets what is over by then."""
     telling = run.share is not None
-    with interruptible(is_stopped), progress(what, total, quiet=run.json, told=telling) as advance:
+    with interruptible(is_stopped), progress(what, total, quiet=run.json or quiet, told=telling) as advance:
         yield advance
 
 
@@ -126,6 +127,7 @@ async def open_players(
     languages: Iterable[Language] = (),
     pictures: CasePictures | None = None,
     batches: Path | None = None,
+    desk: Desk | None = None,
 ) -> AsyncIterator[OpenMinds]:
     """Opens who plays the visits, and further models that judge, as long as they are needed; see `within_budget`.
 
@@ -151,6 +153,7 @@ async def open_players(
             pictures=pictures,
             batches=batches,
             report=note,
+            desk=desk,
         ) as opened:
             say_other_knowledge(options.memory)
             yield opened._replace(patient_trust=None) if one_step else opened
@@ -174,7 +177,11 @@ async def hold(
     _STOPPED.set(None)
     if run.share is not None:
         benchmark = replace(benchmark, items=run.part.mine(benchmark.items), summarise=_nothing)
-    with underway(what, len(benchmark.items) * len(players), run) as advance:
+    seated = any(isinstance(who, Minds) and HUMAN in who.names.values() for who in players.values())
+    if seated:
+        # A person sees one patient at a time, and no record before the talk with its patient is over.
+        benchmark = replace(benchmark, at_once=1)
+    with underway(what, len(benchmark.items) * len(players), run, quiet=seated) as advance:
         try:
             summary = await benchmark.hold(players, advance=advance)
             end_of_part(run)

@@ -235,6 +235,12 @@ def kept_in(journal: Path | None, store: str | None) -> Path | str | None:
     return store
 
 
+Session = Annotated[
+    Path | None,
+    Parameter(metavar="FILE", help="Keep what you type as 'human' in this file; the same command goes on from there."),
+]
+
+
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class KeptOptions:

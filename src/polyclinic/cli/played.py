@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
 from polyclinic.cli.show import show_end
-from polyclinic.errors import PersonLeft, PolyclinicError
+from polyclinic.errors import PersonLeft, PolyclinicError, UserError
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.names import Names
 from polyclinic.metrics.stewardship import stewardship
 from polyclinic.players.human.desk import Desk, LineTakenBack
+from polyclinic.players.minds import HUMAN
 from polyclinic.terminal.screen import plain
 from polyclinic.visits.team import TeamVisit
 from polyclinic.visits.visit import Visit
 
 AnyVisit = Visit | TeamVisit
+
+
+def desk_of(session: Path | None, minds: Sequence[str]) -> tuple[Desk, bool]:
+    """Returns where a person plays, and whether one does; a `UserError` where nobody would type what is kept."""
+    played = HUMAN in minds
+    if session is not None and not played:
+        raise UserError("--session keeps what a person types; play the doctor or the patient: --doctor human")
+    return Desk(session=session), played
 
 
 async def hold_in_turn(

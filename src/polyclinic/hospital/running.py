@@ -39,6 +39,7 @@ from polyclinic.hospital.record.learnt import Learnt, LearntTally
 from polyclinic.hospital.record.log import Log, Sink
 from polyclinic.hospital.record.memories import KeptMemories, brought_to
 from polyclinic.hospital.record.periods import Periods
+from polyclinic.hospital.record.run_file import TYPED
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.simulation import simulate
 from polyclinic.hospital.town.forecast import course_by_model
@@ -50,6 +51,7 @@ from polyclinic.memory.case_words import CaseWordsEmbedder
 from polyclinic.memory.published import Publication
 from polyclinic.memory.reading import PassageRead
 from polyclinic.models.session import Session, open_session
+from polyclinic.players.human.desk import Desk
 from polyclinic.players.patient_trust import trust_fields, trust_in
 
 _NATURE = "nature"
@@ -239,7 +241,8 @@ async def _computing(
         async with WorkerPool(workers, setup) as pool:
             yield pool
     else:
-        async with open_clinic(setup) as clinic:
+        desk = Desk(session=None if store is None else store.folder / TYPED, again="")
+        async with open_clinic(setup, desk=desk) as clinic:
             yield clinic
 
 

@@ -1,6 +1,7 @@
 """A person as the doctor: what is typed becomes turns, orders and a report; it can be taken back and taken up."""
 
 import asyncio
+import functools
 import json
 
 import pytest
@@ -172,3 +173,40 @@ def test_at_the_terminal(run, tmp_path, monkeypatch):
     assert "Influenza A" in shown and "needed, and not had" in shown
     (tmp_path / "bad.jsonl").write_text("{}\n")
     assert "line that was typed" in run(*words[:-1], tmp_path / "bad.jsonl", code=2).stderr
+
+
+async def test_the_last_line_of_a_visit_is_taken_back_and_no_other_visit_is_touched(case, knowledge, tmp_path):
+    other, session = find_case("shipped", "p1-00002"), tmp_path / "s.jsonl"
+    first = ["Have you a cough?", "/done", *REPORT]
+    lines = [*first, "/undo", "Have you a caugh?", "/undo", "Have you a fever?", "/done", *REPORT]
+    desk = desk_with(lines, shown := [], session=session)
+    minds = Minds(doctor="human", knowledge=knowledge, seed=0, desk=desk)
+    visits = [await desk.play(one.id, functools.partial(see, one, minds)) for one in (case, other)]
+    said = [next(e.text for e in v.trace if isinstance(e, Said) and e.who is Role.DOCTOR) for v in visits]
+    assert said == ["Have you a cough?", "Have you a fever?"]
+    assert [text for text in shown if "ake" in text and "back" in text][:2] == [
+        "There is nothing to take back.\n",
+        "Taken back: Have you a caugh?\n",
+    ]
+    assert "caugh" not in session.read_text() and "Have you a cough?" in session.read_text()
+
+
+@pytest.mark.slow
+def test_an_evaluation_and_a_run_of_the_hospital_are_left_and_taken_up(run, tmp_path):
+    session, out = tmp_path / "s", tmp_path / "out"
+    words = ("eval", "aie", "--cases", "shipped", "--limit", "1", "--doctor", "human", "--session", session)
+    assert "nobody answers" in run(*words, code=1).stderr
+    typed = [{"seat": "human p1-00001", "line": line} for line in ("Any fever?", "/done", "2")]
+    write_text(session, "".join(json.dumps(line) + "\n" for line in typed))
+    left = run(*words, code=1).stderr
+    # The whole record is shown when the talk is over, and not before.
+    assert "left after 3 lines; the same command goes on from there" in left and "chest X-ray" in left
+    write_text(session, "".join(json.dumps(line) + "\n" for line in [*typed, {**typed[0], "line": "3"}]))
+    (row,) = json.loads(run(*words, "--json").stdout)["doctors"]
+    assert row["name"] == "human"
+    small = ("--residents", "20", "--days", "1", "--visits", "1")
+    run("run", *small, "--doctor", "human", "--out", out, code=1)
+    write_text(out / "typed.jsonl", json.dumps({"seat": "human nobody", "line": "Any fever?"}) + "\n")
+    told = run("run", "--resume", out, code=1).stderr
+    assert f"left after 1 line; the run is not over; go on with: polyclinic run --resume {out}" in told
+    assert "--session" not in told

@@ -56,6 +56,27 @@ async def test_a_person_may_ask_and_gives_a_level():
     assert "1 left" in text and "Does it throb? - It does." in text and text.count("headache") == 1
 
 
+async def test_the_nurse_takes_a_line_back_and_goes_on_later(tmp_path):
+    left = iter(["1 u\n", "/undo\n", "2 e\n", "/leave\n"])
+
+    async def read():
+        await asyncio.sleep(0)
+        return next(left, "")
+
+    desk = Desk(read, (shown := []).append, session=tmp_path / "typed")
+
+    async def twice():
+        nurse = Nurse(HumanNurse(desk, "nurse/human p1"), Presentation(complaint="headache"), DEPARTMENTS)
+        return [await nurse.act(send_to(DEPARTMENTS)) for _ in range(2)]
+
+    with pytest.raises(PersonLeft, match="left after 1 line; the same command goes on from there"):
+        await desk.play("p1", twice)
+    assert "Taken back: 1 u\n" in shown
+    again = Desk(read, shown.append, session=tmp_path / "typed")
+    nurse = Nurse(HumanNurse(again, "nurse/human p1"), Presentation(complaint="headache"), DEPARTMENTS)
+    assert (await nurse.act(send_to(DEPARTMENTS))).acuity == "emergency"
+
+
 async def test_one_patient_at_a_time():
     shown = []
     at_the_desk = person(["1 r\n", "2 e\n"], shown)

@@ -106,7 +106,8 @@ def aie(
 
     async def play(asked: AskedCase, minds: Minds) -> Visit:
         case, one_step = asked
-        visit = await see_patient(case, minds, one_step=one_step, max_turns=turns(case), staging=staging)
+        meet = partial(see_patient, case, minds, one_step=one_step, max_turns=turns(case), staging=staging)
+        visit = await minds.desk.play(case.id, meet)
         return visit if one_step else await with_states(case, visit, minds, staging=staging)
 
     async def score(asked: AskedCase, minds: Minds, visit: Visit) -> Score | LeftOut:

@@ -16,8 +16,8 @@ of a player ends the episode under its name, and nothing stands in for the answe
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -37,6 +37,7 @@ from polyclinic.hospital.care.noting import noted_consultation, noted_treatment,
 from polyclinic.hospital.care.posts import departments_of, post_of
 from polyclinic.hospital.care.remembering import ClinicMemory, open_clinic_memory
 from polyclinic.hospital.care.setup import Setup
+from polyclinic.hospital.care.stopped import EpisodeStopped, stopping
 from polyclinic.hospital.care.triage import StationFailure, TriageStation
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode, EpisodeRequest, LearnDone, LearnRequest
 from polyclinic.hospital.record.happenings import Acuity
@@ -53,6 +54,7 @@ from polyclinic.memory.published import Publication
 from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import WHOLE, Share
+from polyclinic.players.human.desk import Desk
 from polyclinic.players.minds import Minds
 from polyclinic.players.onward import NextStep
 from polyclinic.players.opening import open_minds
@@ -64,14 +66,6 @@ from polyclinic.visits.visit import Attended, attend
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(EpisodeRequest).decode
-
-
-class _Stopped(Exception):
-    """A player failed; the episode ends with this."""
-
-    def __init__(self, who: Role | str, error: str, problem: str) -> None:
-        self.who, self.error, self.problem = str(who), error, problem
-        super().__init__(problem)
 
 
 class Clinic:
@@ -102,13 +96,16 @@ class Clinic:
             UserError: something that was given to the run is wrong; so are a wrong key and an unknown model.
             BudgetSpent: the run has cost what it may cost.
         """
-        ledger = Ledger()
         # As another process gets it: an age of 40 is 40.0 there, and would stand so in a trace.
         request = _decode(_encode(request))
+        return await self.minds.desk.play(request.visit_key, partial(self._computed, request))
+
+    async def _computed(self, request: EpisodeRequest) -> Episode:
+        ledger = Ledger()
         going = _EpisodeUnderWay(self, request, self.minds.on(ledger))
         try:
             await going.run()
-        except _Stopped as stopped:
+        except EpisodeStopped as stopped:
             going.put(failed=stopped.who, error=stopped.error, problem=stopped.problem)
         finally:
             going.forget()
@@ -164,7 +161,7 @@ class _EpisodeUnderWay:
         """Lets everybody play in turn.
 
         Raises:
-            _Stopped: somebody failed.
+            EpisodeStopped: somebody failed.
         """
         department = await self._triage()
         treat = partial(self._treat, department)
@@ -234,7 +231,7 @@ class _EpisodeUnderWay:
                 past=self._past,
             )
         except StationFailure as station:
-            raise _Stopped(station.who, type(station.failure).__name__, str(station.failure)) from None
+            raise EpisodeStopped(station.who, type(station.failure).__name__, str(station.failure)) from None
         self.put(department=triage.department, acuity=Acuity(triage.acuity), at_door=at_door)
         self._past = noted_triage(self._past, triage.acuity, at_door)
         return triage.department
@@ -250,14 +247,14 @@ class _EpisodeUnderWay:
                 self._take_down(attended, department, doctor, NextStep(""))
                 failed = attended.visit.trace.last(Failed)
                 assert failed is not None  # noqa: S101
-                raise _Stopped(failed.who, failed.error, failed.problem)
+                raise EpisodeStopped(failed.who, failed.error, failed.problem)
             others = tuple(d for d in self._request.departments if d not in seen_by)
             among = others if len(seen_by) <= self._setup.max_referrals else ()
             try:
                 step = (await attended.doctor.act(Ask(Purpose.NEXT_STEP, NextStep, among=among))).plain
             except PlayFailure as failure:
                 self._take_down(attended, department, doctor, NextStep(""))
-                raise _Stopped(Role.DOCTOR, type(failure).__name__, str(failure)) from None
+                raise EpisodeStopped(Role.DOCTOR, type(failure).__name__, str(failure)) from None
             self._take_down(attended, department, doctor, step)
             if step.step != "refer":
                 return attended, report
@@ -322,7 +319,7 @@ class _EpisodeUnderWay:
     async def _plan(self, doctor: Doctor, disease: Disease | None) -> Severity | None:
         if disease is None:
             return None
-        with _stopping(Role.DOCTOR):
+        with stopping(Role.DOCTOR):
             choice = await doctor.act(choose_plan(disease, self._language))
         return next((severity for severity in SEVERITIES if severity == choice.answer), None)
 
@@ -334,7 +331,7 @@ class _EpisodeUnderWay:
 
     async def _dispense(self, patient: Patient, facts: VisitFacts, measures: Sequence[Sequence[Drug]]) -> AtCounter:
         mind = self._minds.pharmacist(self._key)
-        with _stopping(Role.PHARMACIST):
+        with stopping(Role.PHARMACIST):
             # What was said word for word is between doctor and patient.
             past = msgspec.structs.replace(self._past, today=self._past.today.closed())
             at = await at_counter(mind, patient.presentation, facts.known, measures, past)
@@ -362,21 +359,14 @@ class _EpisodeUnderWay:
         }
 
 
-@contextmanager
-def _stopping(who: Role) -> Iterator[None]:
-    try:
-        yield
-    except PlayFailure as failure:
-        raise _Stopped(who, type(failure).__name__, str(failure)) from None
-
-
 @asynccontextmanager
-async def open_clinic(setup: Setup, share: Share = WHOLE) -> AsyncIterator[Clinic]:
+async def open_clinic(setup: Setup, share: Share = WHOLE, desk: Desk | None = None) -> AsyncIterator[Clinic]:
     """Opens what a clinic needs: the knowledge, the models, what is kept of their answers.
 
     Args:
         setup: what it is made from.
         share: which part of the run's limits is its own.
+        desk: where a person plays.
 
     Raises:
         UserError: a name, a file or a department cannot be used.
@@ -395,6 +385,7 @@ async def open_clinic(setup: Setup, share: Share = WHOLE) -> AsyncIterator[Clini
         prompts=setup.traces,
         run=setup.run,
         share=share,
+        desk=desk,
     ) as opened:
         with open_clinic_memory(setup, knowledge, opened.session) as memory:
             yield Clinic(opened.minds[setup.doctor], knowledge, setup, memory)

@@ -26,6 +26,7 @@ RUN = "run.sqlite"
 CALLS = "calls.sqlite"
 LOCK = "run.lock"
 SUMMARY = "summary.json"
+TYPED = "typed.jsonl"  # lines of a person who plays
 
 _PATIENCE = 0.2  # seconds
 _LOOKS = 10.0  # seconds, at most, that somebody looks at a lock: on a machine that is busy it takes a while

@@ -8,11 +8,13 @@ journal).
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from rich.text import Text
@@ -23,6 +25,8 @@ from polyclinic.terminal.screen import console, plain
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.typed import TypedLines
 
+T = TypeVar("T")
+
 _PATIENCE = 0.3
 """Seconds for which whoever sits at the desk keeps it between two answers, so that one visit is played at a time."""
 
@@ -31,7 +35,15 @@ _ANSWERED = 60.0
 
 
 class LineTakenBack(PolyclinicError):
-    """Who plays takes back the last line; whoever holds the visit holds it once more without."""
+    """Who plays takes back the last line; whoever holds the visit holds it once more without.
+
+    Attributes:
+        seat: at which it was.
+    """
+
+    def __init__(self, line: str, seat: str) -> None:
+        self.seat = seat
+        super().__init__(line)
 
 
 class TypedLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -55,6 +67,7 @@ class Desk:
         read: waits for the next line, and gives "" where there is none any more; standard input by default.
         show: shows a text; on standard error by default.
         session: the file that keeps what is typed; what it holds is played again first.
+        again: what whoever leaves is told of how it goes on.
     """
 
     def __init__(
@@ -63,13 +76,16 @@ class Desk:
         show: Callable[[str], None] | None = None,
         *,
         session: Path | None = None,
+        again: str = "the same command goes on from there",
     ) -> None:
+        self._again_by = again
         self._read, self._show = read or TypedLines().read, show or _on_stderr
         self._typed = Kept(session, TypedLine, "a line that was typed")
         self._free = asyncio.Lock()
         self._seated, self._since, self._keeps = "", 0.0, _PATIENCE
         self._read_lines = 0
         self._taken_back = Counter[str]()
+        self._played = Counter[str]()
         self.rewind()
 
     def rewind(self) -> None:
@@ -78,10 +94,43 @@ class Desk:
         for typed in self._typed.all:
             self._again[typed.seat].append(typed.line)
         self._seated = ""
+        self._played.clear()
 
-    def take_back(self) -> str:
-        """Forgets the last line that was typed and does not stay, and returns it; "" where there is none."""
-        taken = self._typed.take_back(lambda typed: typed.stays)
+    async def play(self, visit: str, hold: Callable[[], Awaitable[T]]) -> T:
+        """Holds a visit, once more without its last line where that is taken back; other visits go on beside it.
+
+        Args:
+            visit: what the seats at which its lines are typed are called by: the id of its case.
+            hold: holds it from its beginning, in the same way each time.
+        """
+        begun = Counter(self._played)
+        named = re.compile(rf"(?<!\S){re.escape(visit)}(?=$|[/@])")
+        while True:
+            try:
+                return await hold()
+            except LineTakenBack as back:
+                taken = self.take_back(self._typed_at(back.seat)[begun[back.seat] :])
+                self.show(f"Taken back: {taken}" if taken else "There is nothing to take back.")
+                for seat in {typed.seat for typed in self._typed.all} | {back.seat}:
+                    if named.search(seat):
+                        self._again[seat] = [typed.line for typed in self._typed_at(seat)[begun[seat] :]]
+                        self._played[seat] = begun[seat]
+                self._seated = ""
+
+    def _typed_at(self, seat: str) -> list[TypedLine]:
+        return [typed for typed in self._typed.all if typed.seat == seat]
+
+    def left(self) -> PersonLeft:
+        """Returns the end of whoever goes, to come back."""
+        if self._typed.in_file:
+            kept = f"left after {counted(len(self._typed.all), 'line')}"
+            return PersonLeft(f"{kept}; {self._again_by}" if self._again_by else kept)
+        return PersonLeft("left; with --session FILE the same command goes on from there" if self._again_by else "left")
+
+    def take_back(self, among: Sequence[TypedLine] | None = None) -> str:
+        """Forgets the last line that was typed, of these, and does not stay, and returns it; "" where there is none."""
+        free = None if among is None else {id(typed) for typed in among}
+        taken = self._typed.take_back(lambda typed: typed.stays or (free is not None and id(typed) not in free))
         if taken is None:
             return ""
         self._taken_back[taken.seat] += 1 + taken.taken_back
@@ -129,13 +178,14 @@ class Desk:
             PersonLeft: nobody answers any more.
         """
         if waiting := self._again[seat]:
+            self._played[seat] += 1
             return waiting.pop(0)
         self._show(plain(prompt))
         line = await self._read()
         if not line:
             self.show("")
             if self._typed.in_file and self._typed.all:
-                raise PersonLeft(f"left after {len(self._typed.all)} lines; the same command goes on from there")
+                raise self.left()
             raise PersonLeft(f"nobody answers at the terminal any more (after {counted(self._read_lines, 'line')})")
         self._read_lines += 1
         return line.strip()
@@ -143,6 +193,7 @@ class Desk:
     def keep(self, seat: str, line: str, *, stays: bool = False) -> None:
         """Keeps a line that was an answer; one that is played again is kept already."""
         self._typed.keep(TypedLine(seat, line, stays, self._taken_back[seat]))
+        self._played[seat] += 1
         del self._taken_back[seat]
 
     def is_playing_again(self, seat: str) -> bool:

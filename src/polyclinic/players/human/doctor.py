@@ -9,7 +9,7 @@ from typing import Any
 
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.report import Diagnosis, Report
-from polyclinic.errors import PersonLeft, ScriptError
+from polyclinic.errors import ScriptError
 from polyclinic.events import Examined, Role, Said
 from polyclinic.language.language import Language
 from polyclinic.players.human.advice import Adviser, Rung
@@ -105,9 +105,9 @@ class HumanDoctor:
         if not line.startswith("/"):
             command, rest = "", line
         if command == say["undo"] or command == "undo":
-            raise LineTakenBack(line)
+            raise LineTakenBack(line, self._seat)
         if command in ("leave", say["leave"]):
-            raise PersonLeft("left; with --session FILE the same command goes on from there")
+            raise self._desk.left()
         if not again:
             self._desk.keep(self._seat, line, stays=command in ("hint", say["hint"]))
         return rest.strip(), command

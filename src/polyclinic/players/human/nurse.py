@@ -14,7 +14,7 @@ from polyclinic.cases.record import read_out
 from polyclinic.errors import ScriptError
 from polyclinic.knowledge.acuity import Level
 from polyclinic.language.language import Language
-from polyclinic.players.human.desk import Desk
+from polyclinic.players.human.desk import Desk, LineTakenBack
 from polyclinic.players.language_model.mind import describe
 from polyclinic.players.player import Ask, Purpose, Triage, Urgency
 from polyclinic.players.roles.nurse import Nurse
@@ -41,7 +41,8 @@ class HumanNurse:
         """Asks the person, until the answer is a judgement or a question to the patient.
 
         Raises:
-            PersonLeft: nobody answers any more.
+            PersonLeft: the person goes, to come back, or nobody answers any more.
+            LineTakenBack: the person takes back the last line.
         """
         if ask.purpose is not Purpose.TRIAGE:
             raise ScriptError(f"the nurse triages; it was asked to {ask.purpose}")
@@ -66,7 +67,14 @@ class HumanNurse:
                 self._desk.show(line)
         while True:
             prompt = (say["may ask"].format(left=left) if left > 0 else "") + say["ask"]
+            again = self._desk.is_playing_again(self._seat)
             line = await self._desk.line(self._seat, prompt)
+            if line in ("/undo", say["undo"]):
+                raise LineTakenBack(line, self._seat)
+            if line in ("/leave", say["leave"]):
+                raise self._desk.left()
+            if not again:
+                self._desk.keep(self._seat, line)
             if left > 0 and line.endswith(("?", "？")):
                 # What stands beside a question counts for nothing: it is asked again before it could.
                 return Triage(departments[0], "emergency", say["reason"], ask=line)

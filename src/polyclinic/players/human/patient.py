@@ -6,7 +6,7 @@ import functools
 from pathlib import Path
 from typing import Any
 
-from polyclinic.errors import PersonLeft, ScriptError
+from polyclinic.errors import ScriptError
 from polyclinic.events import Examined, Role, Said
 from polyclinic.language.language import Language
 from polyclinic.players.human.desk import Desk, LineTakenBack
@@ -59,9 +59,9 @@ class HumanPatient:
         line = await self._desk.line(self._seat, say["you"])
         command, _, rest = line.removeprefix("/").partition(" ") if line.startswith("/") else ("", "", line)
         if command in ("undo", say["undo"]):
-            raise LineTakenBack(line)
+            raise LineTakenBack(line, self._seat)
         if command in ("leave", say["leave"]):
-            raise PersonLeft("left; with --session FILE the same command goes on from there")
+            raise self._desk.left()
         if not again:
             self._desk.keep(self._seat, line)
         rest = rest.strip()
