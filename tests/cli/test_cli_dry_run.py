@@ -64,7 +64,7 @@ def test_who_asks_nobody_pays_nothing(run, complaint):
     told = complaint("eval", "aie", "--cases", "shipped", "--doctor", "rules", "--pilot", 2)
     assert "--pilot 2 is of a dry run; add --dry-run" in told
     told = complaint("consult", "--case", "shipped#p1-00001", "--doctor", "dirct/a", "--dry-run")
-    assert "no model 'dirct/a'; there are: direct/NAME" in told
+    assert "no model 'dirct/a' (did you mean direct/a?); there are: direct/NAME" in told
 
 
 async def test_what_is_made_up_has_the_form_that_is_wanted():
