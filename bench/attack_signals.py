@@ -94,6 +94,7 @@ def signals(seed: int, n: int) -> list[Tried]:
             over += came.code == 0
             tried[scene.name] += 1
             if problem := "" if is_early else _problem(came, out):
+                print(f"    {problem}", flush=True)
                 failed.append(f"{named}: {problem}")
             elif expected and tried[scene.name] % _TAKEN_UP == 0:
                 again = scene.again(out) if begun(out) else scene.begin(out)
