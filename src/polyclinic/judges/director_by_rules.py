@@ -127,7 +127,7 @@ class RulesJudge:
             aspect: None if aspect in without else self._scales[aspect].grade(compared[aspect].shares)
             for aspect in aspects
         }
-        analyses = {aspect: _analysis(compared[aspect], language) for aspect in aspects}
+        analyses = {aspect: analysis(compared[aspect], language) for aspect in aspects}
         said = {"grades": grades, "analyses": analyses, "unreadable": without}
         return judgement_of(self, case, one_step=one_step, lengths=lengths_of(report, one_step=one_step), **said)
 
@@ -232,7 +232,7 @@ _SAYS: dict[Language, tuple[str, str, str, str, str, str]] = {
 }
 
 
-def _analysis(compared: AspectMatch, language: Language) -> str:
+def analysis(compared: AspectMatch, language: Language) -> str:
     """Returns in words what was matched and what was missed."""
     *labels, between, end, nothing = _SAYS[language]
     parts = zip(labels, (compared.matched, compared.missed, compared.extra), strict=True)

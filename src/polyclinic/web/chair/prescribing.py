@@ -11,12 +11,20 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from polyclinic.cases.case import Case
+from polyclinic.judges.director_by_rules import QUARTERS, AspectMatch, Scale, analysis
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.language.overlap import coverage
+from polyclinic.language.language import Language
+from polyclinic.language.overlap import pieces
+from polyclinic.metrics.grades import Grade
+from polyclinic.web.chair.named_measures import (
+    affirmed_and_denied,
+    names_measure,
+    says,
+    without_condition,
+    without_qualifiers,
+)
 
-HALF = 0.5
-"""From which share of its words on something counts as named."""
+_BY_POINT = Scale(weights={"named": 1.0}, cuts=QUARTERS)
 
 _UNITS = {
     "micrograms": 0.001,
@@ -50,6 +58,7 @@ _FORM = re.compile(
     r"(?:吸入气雾剂|吸入剂|吸入|滴眼液|滴耳液|鼻喷雾剂|鼻喷剂|喷雾剂|乳膏|软膏|凝胶|片|胶囊|注射液|贴剂|糖浆|溶液)$",
     re.IGNORECASE,
 )
+_LONG = 3  # words of a name from which on not all are asked for
 _NEAR = 1.02  # of an amount, by which another may differ
 
 
@@ -69,24 +78,24 @@ class DuePoint(msgspec.Struct, frozen=True, kw_only=True):
 
 def due_points(due: Sequence[str], given: Sequence[str], knowledge: Knowledge) -> tuple[DuePoint, ...]:
     """Returns each point of what is due, beside a report's treatment."""
-    whole = "\n".join(given)
-    return tuple(_beside(text, given, whole, knowledge) for text in due)
+    return tuple(_beside(text, given, knowledge) for text in due)
 
 
-def by_name(case: Case, knowledge: Knowledge) -> Case:
-    """Returns a case whose treatment is due by its names alone: drugs by theirs, without doses, ways and reasons."""
-    place = 1 if case.presentation.language == "zh" else 0
-    treatment = tuple(
-        ", ".join(dict.fromkeys(pair[place] or pair[0] for pair in _drugs(_head(text), knowledge))) or _head(text)
-        for text in case.truth.treatment
-    )
-    return msgspec.structs.replace(case, truth=msgspec.structs.replace(case.truth, treatment=treatment))
+def graded(points: Sequence[DuePoint], language: Language) -> tuple[Grade, str]:
+    """Returns the grade of a treatment, by the share of its points that are named, and which those are."""
+    named = tuple(point.text for point in points if point.named)
+    missed = tuple(point.text for point in points if not point.named)
+    shares = {"named": len(named) / len(points)}
+    return _BY_POINT.grade(shares), analysis(AspectMatch(shares, matched=named, missed=missed), language)
 
 
-def _beside(text: str, given: Sequence[str], whole: str, knowledge: Knowledge) -> DuePoint:
-    names = [name for pair in _drugs(_head(text), knowledge) for name in pair if name]
-    lines = [line for line in given if any(_mentions(line, name) for name in names)]
-    named = bool(lines) or coverage(_head(text), whole) >= HALF
+def _beside(text: str, given: Sequence[str], knowledge: Knowledge) -> DuePoint:
+    head = _head(without_condition(text))
+    due, _ = affirmed_and_denied(without_qualifiers(head))
+    names = [name for pair in _drugs(due, knowledge) for name in pair if name]
+    lines = [line for line in given if any(_prescribes(line, name) for name in names)]
+    # Another drug for the same reason shares every word but the one that counts.
+    named = bool(lines) if names else names_measure(head, given, text)
     wanted = _AMOUNT.search(text)
     if wanted is None or not named:
         return DuePoint(text=text, named=named)
@@ -111,6 +120,12 @@ def _drugs(text: str, knowledge: Knowledge) -> Iterator[tuple[str, str]]:
         names = (_FORM.sub("", drug.name.en), _FORM.sub("", drug.name.zh))
         if any(name and _mentions(text, name) for name in names):
             yield names
+
+
+def _prescribes(line: str, name: str) -> bool:
+    done, _ = affirmed_and_denied(line)
+    # Of a long name two of three words will do ("sodium chloride"); of a short one each tells drugs apart.
+    return _mentions(done, name) or (len(pieces(name)) >= _LONG and says(name, done))
 
 
 def _mentions(text: str, name: str) -> bool:

@@ -30,7 +30,7 @@ from polyclinic.players.minds import Minds
 from polyclinic.visits.visit import Visit
 from polyclinic.web.chair.naming import is_named, link_by_code, verdict_by_code
 from polyclinic.web.chair.points import Points, points
-from polyclinic.web.chair.prescribing import DuePoint, by_name, due_points
+from polyclinic.web.chair.prescribing import DuePoint, due_points, graded
 from polyclinic.web.chair.symptoms import by_symptom
 from polyclinic.web.chair.view import NotedDifferential
 
@@ -133,11 +133,11 @@ class Scorer:
         language = case.presentation.language
         metrics, without = await self._aie(case, visit, minds)
         report = visit.report or Report(symptoms=(), examinations=(), diagnoses=(), rationale=(), treatment=())
-        judged = await (self._by_rules(case, report) if self._judge is None else self._judge.grade(case, report))
+        judged = await (self.by_rules(case, report) if self._judge is None else self._judge.grade(case, report))
         if self._judge is not None and not any(judged.grades.values()):
             why = judged.failed or next(iter(judged.unreadable.values()), "")
             without = (*without, f"the judge {judged.judge} gave no grade ({why}); rules graded in its place")
-            judged = await self._by_rules(case, report)
+            judged = await self.by_rules(case, report)
         chosen = stewardship(visit.traces, visit.truth.diagnoses, self._knowledge, self._names)
         signs = danger_signs(case, visit.trace, visit.report, self._lexicons[language], read_red_flags())
         examinations, symptoms = self._knowledge.examinations, self._knowledge.symptoms
@@ -182,12 +182,19 @@ class Scorer:
             beliefs=tuple((note.turn, self._held_for_right(note, visit.truth)) for note in notes),
         )
 
-    async def _by_rules(self, case: Case, report: Report) -> Judgement:
+    async def by_rules(self, case: Case, report: Report) -> Judgement:
         """Grades by rules, which go by what is named: neither doses nor how particularly a symptom is named."""
         rules = RulesJudge(self._knowledge, link=link_by_code(case.truth, self._knowledge))
         lexicon = self._lexicons[case.presentation.language]
-        asked = by_symptom(by_name(case, self._knowledge), report, self._knowledge.symptoms, lexicon)
-        return await rules.grade(asked, report)
+        judged = await rules.grade(by_symptom(case, report, self._knowledge.symptoms, lexicon), report)
+        if not case.truth.treatment:
+            return judged
+        # The grade is of the very points that are shown: of both, one cannot say the other is wrong.
+        grade, why = graded(
+            due_points(case.truth.treatment, report.treatment, self._knowledge), case.presentation.language
+        )
+        grades, analyses = {**judged.grades, Aspect.TREATMENT: grade}, {**judged.analyses, Aspect.TREATMENT: why}
+        return msgspec.structs.replace(judged, grades=grades, analyses=analyses)
 
     async def _aie(self, case: Case, visit: Visit, minds: Minds) -> tuple[dict[str, float], tuple[str, ...]]:
         """Returns AIE's metrics, and why some of them are missing."""
