@@ -147,6 +147,14 @@ def test_a_sealed_trace_is_read_as_it_was_and_not_otherwise(tmp_path):
             Trace.read(path)
 
 
+def test_a_trace_with_whole_numbers_where_others_are_read_is_whole(tmp_path):
+    first = msgspec.structs.replace(opened(), presentation=Presentation(complaint="Cough", age=40))
+    found = (Finding(examination="x", item="y", value=5),)
+    visit = Trace([first, Examined(seq=1, turn=1, findings=found, not_recorded=(), text="")])
+    visit.write(tmp_path / "trace.jsonl")
+    assert Trace.read(tmp_path / "trace.jsonl") == [visit]
+
+
 def test_of_sealed_traces_the_whole_ones_are_read(tmp_path):
     path, visits = tmp_path / "trace.jsonl", [a_visit("c1"), a_visit("c2"), Trace([convened()])]
     path.write_text("".join(visit.sealed() for visit in visits).replace("Is it so?", "Is it?", 1))
