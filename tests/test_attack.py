@@ -8,7 +8,7 @@ from bench.attack import PARTS, SEED, attack
 from bench.attack_files import corrupted
 from bench.attack_leaks import ASKED, NO_CASE, asking, canaries
 from bench.attack_outputs import commands, pipes, secrets
-from bench.attack_plantings import became, plantings
+from bench.attack_plantings import TABLE, became, plantings
 from bench.attack_texts import planted
 from bench.attack_words import ASKS_NOBODY, GIVEN
 from bench.readers import NOT_TRIED, OF_THE_PACKAGE
@@ -19,7 +19,7 @@ import polyclinic
 PACKAGE = Path(polyclinic.__file__).parent
 TRIES = {"readers": 44, "texts": 1, "bombs": 3}
 MISSED = 0
-KNOWN_BEFORE = frozenset(("p114",))
+KNOWN_BEFORE = frozenset(("p114", "p075"))
 """What the table calls decisive, and what is told as something long-standing, which a patient knows."""
 
 
@@ -41,6 +41,15 @@ def test_names_of_the_diagnosis_are_withheld_or_named_as_doubtful():
     assert len(told.failed) <= MISSED, told.failed
     assert len(silent.failed) <= MISSED, silent.failed
     assert len(planted()) >= 200
+
+
+def test_of_sentences_that_were_unread_when_the_rules_were_made_all_but_few_are_withheld_or_named():
+    rows = plantings(TABLE.with_name("planted_sentences_2.tsv"))
+    given = [row for row in rows if row.decisive]
+    assert len(given) == 116
+    assert [str(row) for row in given if became(row) == "told" and row.id not in KNOWN_BEFORE] == []
+    harmless = [row for row in rows if row.kind == "harmless"]
+    assert sum(became(row) != "withheld" for row in harmless) >= 26  # "mouth ulcers" are none of the stomach
 
 
 def test_sentences_that_give_the_diagnosis_away_are_withheld_or_named_and_harmless_ones_told():

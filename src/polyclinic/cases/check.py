@@ -19,11 +19,11 @@ from polyclinic.cases.naming import DiseaseNaming, DiseaseNamings
 from polyclinic.cases.pictures import words_of_place
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cases.terms import diagnosis_terms
-from polyclinic.cases.withhold import withhold
+from polyclinic.cases.withhold import ways_known, withhold
 from polyclinic.errors import BadInput
 from polyclinic.files import key_twice
 from polyclinic.frames import Tabular
-from polyclinic.language.folding import stands_in
+from polyclinic.language.folding import fold_term, stands_in
 
 Level = Literal["error", "warning"]
 
@@ -148,17 +148,28 @@ def _texts(case: Case, namings: DiseaseNamings | None) -> Iterator[tuple[Level, 
             problem = f"the truth stands in other words where the doctor sees it before asking: {_quoted(said)}"
             level: Level = "warning" if said.is_wider or not said.is_sure else "error"
             yield level, f"$.record.presentation.{name}", problem
+    yield from _history(case, terms, namings)
+
+
+def _history(case: Case, terms: tuple[str, ...], namings: DiseaseNamings | None) -> Iterator[tuple[Level, str, str]]:
     for name, text in case.record.history.sections():
         if term := stands_in(text, terms):
             kept = withhold(text, terms, section=name) != text
             what = "the patient withholds it" if kept else "the patient, who knows of it, tells it when asked"
-            problem = f"a diagnosis stands here, and {what}: {term!r}"
+            look = "; look at it" if not kept and _is_another_s(term, name, text) else ""
+            problem = f"a diagnosis stands here, and {what}{look}: {term!r}"
             yield "warning", f"$.record.history.{name}", problem
         elif said := _in_other_words(text, case, namings):
-            if withhold(text, (said.text,), section=name) == text:
+            told = withhold(text, (said.text,), section=name) == text
+            if told and not _is_another_s(said.text, name, text):
                 continue  # as something known
             problem = f"a diagnosis stands here in other words, and the patient withholds it: {_quoted(said)}"
-            if not said.is_sure:
+            if told:
+                problem = (
+                    "a diagnosis stands here in other words, as somebody else's or as denied, and the patient tells "
+                    f"it; look at it: {_quoted(said)}"
+                )
+            elif not said.is_sure:
                 problem = f"this may name a diagnosis, and the patient tells it; look at it: {_quoted(said)}"
             yield "warning", f"$.record.history.{name}", problem
         elif namings is not None and (concluded := next(conclusions(text, section=name), None)) is not None:
@@ -166,6 +177,16 @@ def _texts(case: Case, namings: DiseaseNamings | None) -> Iterator[tuple[Level, 
                 f"somebody concluded something of this illness, and the patient tells it; look at it: {concluded!r}"
             )
             yield "warning", f"$.record.history.{name}", problem
+
+
+def _is_another_s(term: str, section: str, text: str) -> bool:
+    """Whether a diagnosis is told as somebody else's, or as denied, where this illness is spoken of.
+
+    Whose it is may be misread there: who brings a patient says "my father has it" of the patient.
+    """
+    return section == "present" and bool(
+        ways_known(fold_term(term), text, section=section) & {"a relative's", "denied"}
+    )
 
 
 def _in_other_words(text: str, case: Case, namings: DiseaseNamings | None) -> DiseaseNaming | None:

@@ -108,8 +108,8 @@ def _plain(code: re.Match[str] | None) -> str:
 def _by_code(text: str) -> Iterator[Giveaway]:
     for said, begin, end in _codes(text):
         for code, disease in _table().codes.get(said[:3], ()):
-            if said.startswith(code) or code.startswith(said):
-                yield Giveaway(begin, end, disease, is_sure=True)
+            # Another of its category is near it: F32.1 and F32.9, but B08.4 and B08.5 are two diseases.
+            yield Giveaway(begin, end, disease, is_sure=said.startswith(code) or code.startswith(said))
 
 
 def _by_words(text: str) -> Iterator[Giveaway]:
