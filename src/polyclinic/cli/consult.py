@@ -18,7 +18,7 @@ from polyclinic.cli import options
 from polyclinic.cli.memory_knowledge import say_other_knowledge
 from polyclinic.cli.one_case import cases_named, split_case
 from polyclinic.cli.pictures import pictures_of
-from polyclinic.cli.played import desk_of, hold_in_turn, show_played
+from polyclinic.cli.played import desk_of, hold_in_turn, score_played, show_played
 from polyclinic.cli.show import show_end, show_event, show_visits
 from polyclinic.cli.storing import keep_outcome
 from polyclinic.cli.team import Stage
@@ -110,9 +110,10 @@ async def consult(
 
         stopped = None
         if played:
-            visits, stopped = await hold_in_turn([partial(hold, case) for case in cases], desk)
+            language = cases[0].presentation.language
+            visits, stopped = await hold_in_turn([partial(hold, case) for case in cases], desk, language)
             if not json:
-                show_played(screen, visits, knowledge)
+                show_played(screen, visits, await score_played(cases, visits, minds[0], desk, knowledge), knowledge)
         elif one and not json:
             visits, stopped = await run_until_error([partial(hold, cases[0], screen)])
             if visits:

@@ -1,23 +1,28 @@
-"""Visits in which a person plays: one after the other, the last line taken back where wanted, and what was missed."""
+"""Visits in which a person plays: one after the other, the last line taken back where wanted, and the score."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
+import msgspec
 from rich.console import Console
-from rich.text import Text
 
-from polyclinic.cli.show import show_end
+from polyclinic.cases.case import Case
+from polyclinic.cli.chart import WORDS
+from polyclinic.cli.show import language_of, show_end
 from polyclinic.errors import PersonLeft, PolyclinicError, UserError
+from polyclinic.events import Role
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.names import Names
-from polyclinic.metrics.stewardship import stewardship
+from polyclinic.language.language import MARKS, Language
 from polyclinic.players.human.desk import Desk, LineTakenBack
-from polyclinic.players.minds import HUMAN
+from polyclinic.players.minds import HUMAN, Minds
+from polyclinic.terminal.chinese import ChineseText
 from polyclinic.terminal.screen import plain
 from polyclinic.visits.team import TeamVisit
 from polyclinic.visits.visit import Visit
+from polyclinic.web.chair.scoring import PlayScore, Scorer
 
 AnyVisit = Visit | TeamVisit
 
@@ -31,7 +36,7 @@ def desk_of(session: Path | None, minds: Sequence[str]) -> tuple[Desk, bool]:
 
 
 async def hold_in_turn(
-    holds: Sequence[Callable[[], Awaitable[AnyVisit]]], desk: Desk
+    holds: Sequence[Callable[[], Awaitable[AnyVisit]]], desk: Desk, language: Language
 ) -> tuple[list[AnyVisit], PolyclinicError | None]:
     """Holds visits one after the other; returns those that were over before an error of ours, with that error.
 
@@ -43,7 +48,8 @@ async def hold_in_turn(
             visits.append(await holds[len(visits)]())
         except LineTakenBack:
             taken = desk.take_back()
-            desk.show(f"Taken back: {taken}" if taken else "There is nothing to take back.")
+            words = _words(language)
+            desk.show(words.taken_back.format(line=taken) if taken else words.nothing_taken_back)
             desk.rewind()
             visits.clear()
         except PolyclinicError as error:
@@ -53,27 +59,81 @@ async def hold_in_turn(
     return visits, None
 
 
-def show_played(screen: Console, visits: Sequence[AnyVisit], knowledge: Knowledge) -> None:
-    """Prints what came of visits beside what is so, and what was missed."""
-    for visit in visits:
+async def score_played(
+    cases: Sequence[Case], visits: Sequence[AnyVisit], minds: Minds, desk: Desk, knowledge: Knowledge
+) -> list[PlayScore | None]:
+    """Scores the visits in which a person was the doctor, as the page does; None for those of others, and of teams."""
+    scorer, scores = Scorer(knowledge, Names(knowledge)), list[PlayScore | None]()
+    for case, visit in zip(cases, visits, strict=False):
+        if isinstance(visit, TeamVisit) or visit.report is None or minds.names[Role.DOCTOR] != HUMAN:
+            scores.append(None)
+            continue
+        hints = desk.hints(f"{HUMAN} {case.id}")
+        scores.append(await scorer.score(case, visit, minds, doctor=HUMAN, hints=hints, conversation=False))
+    return scores
+
+
+class _PlayedWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    needed: str
+    needed_missed: str
+    helpful: str
+    helpful_missed: str
+    not_indicated: str
+    other: str
+    danger_missed: str
+    danger_unreported: str
+    points: str
+    part: str
+    parts: dict[str, str]
+    hints: str
+    judged: str
+    taken_back: str
+    nothing_taken_back: str
+
+
+_words = WORDS.section("played", _PlayedWords)
+
+
+def show_played(
+    screen: Console, visits: Sequence[AnyVisit], scores: Sequence[PlayScore | None], knowledge: Knowledge
+) -> None:
+    """Prints what came of visits beside what is so, and what they are worth."""
+    for visit, score in zip(visits, scores, strict=True):
         show_end(screen, visit, knowledge)
-        _show_missed(screen, visit, knowledge)
+        if score is not None:
+            _show_score(screen, score, language_of(visit))
 
 
-def _show_missed(screen: Console, visit: AnyVisit, knowledge: Knowledge) -> None:
-    """Prints which examinations the disease needs and were not had, and which were had for nothing.
+def _show_score(screen: Console, score: PlayScore, language: Language) -> None:
+    """Prints which examinations were had and missed, which danger signs, and the points.
 
-    Nothing is said of a disease that the knowledge does not hold.
+    Of examinations nothing is said where the knowledge does not hold the disease.
     """
-    chosen = stewardship(visit.traces, visit.truth.diagnoses, knowledge, Names(knowledge))
-    if not chosen.disease:
-        return
-    for said, ids in (
-        ("had, and needed", chosen.needed),
-        ("needed, and not had", chosen.needed_missed),
-        ("would have helped", chosen.helpful_missed),
-        ("not indicated, and had", chosen.not_indicated),
-    ):
-        if ids:
-            names = ", ".join(knowledge.examinations[id].name.en for id in ids)
-            screen.print(Text.assemble((f"{said}: ", "bold"), plain(names)))
+    words, marks, chosen = _words(language), MARKS[language], score.stewardship
+    judged = (
+        (words.needed, chosen.needed),
+        (words.needed_missed, chosen.needed_missed),
+        (words.helpful, chosen.helpful),
+        (words.helpful_missed, chosen.helpful_missed),
+        (words.not_indicated, chosen.not_indicated),
+        (words.other, chosen.other),
+    )
+    signs = ((words.danger_missed, score.danger.missed), (words.danger_unreported, score.danger.unreported))
+    for said, names in (*(judged if chosen.judged else ()), *signs):
+        if names:
+            _line(screen, said + marks.colon, marks.item.join(names))
+    parts = [
+        words.part.format(name=words.parts[name], got=got, most=most)
+        for name, (got, most) in score.points.parts.items()
+    ]
+    if score.points.hints:
+        parts.append(words.hints.format(count=score.points.hints))
+    told = words.points.format(total=score.points.total)
+    _line(screen, told, f"{marks.semicolon}{marks.comma.join(parts)}" if parts else "")
+    screen.print(ChineseText(words.judged, style="dim"))
+
+
+def _line(screen: Console, head: str, told: str) -> None:
+    line = ChineseText(head, style="bold")
+    line.append(plain(told), style="not bold")
+    screen.print(line)

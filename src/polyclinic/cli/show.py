@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from polyclinic.cases.report import Diagnosis, Report
+from polyclinic.cli.chart import WORDS
 from polyclinic.events import Chosen, End, Ended, Event, Examined, Failed, Opened, Retrieved, Revealed, Role, Said
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.ages import say_age
-from polyclinic.language.language import is_chinese
+from polyclinic.language.language import Language, is_chinese
 from polyclinic.metrics.accuracy import Verdict, verdict
+from polyclinic.terminal.chinese import ChineseText
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import table
 from polyclinic.visits.team import TeamVisit
@@ -41,6 +44,24 @@ _ENDS = {
     End.CONSENSUS: ("Consensus after", "round"),
     End.ROUND_LIMIT: ("No consensus within", "round"),
 }
+
+
+class _EndWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    report: str
+    by_director: str
+    truth: str
+    no_report: str
+    none_named: str
+    diagnosis: str
+    symptoms: str
+    examinations: str
+    rationale: str
+    treatment: str
+    severity: str
+    severities: dict[str, str]
+
+
+_end_words = WORDS.section("end", _EndWords)
 
 
 def show_event(console: Console, event: Event) -> None:
@@ -107,29 +128,37 @@ def show_end(console: Console, visit: Visit | TeamVisit, knowledge: Knowledge) -
         return
     team = visit.consultations if isinstance(visit, TeamVisit) else ()
     right = verdict(visit.report, visit.truth, knowledge)
-    console.print(_outcome(visit.report, revealed, right, title="Director's report" if team else "Report"), "")
+    console.print(_outcome(visit.report, revealed, right, _end_words(language_of(visit)), by_director=bool(team)), "")
     if team:
         alone = (f"doctor {n} {verdict(one.report, one.truth, knowledge)}" for n, one in enumerate(team, start=1))
         console.print(f"    alone: {', '.join(alone)}\n", style="dim")
 
 
-def _outcome(report: Report | None, revealed: Revealed, right: Verdict, *, title: str) -> Table:
+def language_of(visit: Visit | TeamVisit) -> Language:
+    """Returns the language that a visit was held in."""
+    opened = visit.trace.last(Opened)
+    return "en" if opened is None else opened.presentation.language
+
+
+def _outcome(
+    report: Report | None, revealed: Revealed, right: Verdict, words: _EndWords, *, by_director: bool
+) -> Table:
     shown = Table(title_justify="left", show_lines=True, expand=False)
     shown.add_column("")
-    shown.add_column(title, overflow="fold")
-    shown.add_column("Truth", overflow="fold")
-    diagnoses = Text("no report" if report is None else "none named")
+    shown.add_column(words.by_director if by_director else words.report, overflow="fold")
+    shown.add_column(words.truth, overflow="fold")
+    diagnoses = Text(words.no_report if report is None else words.none_named)
     if report is not None and report.diagnoses:
         diagnoses = Text("\n").join(diagnosis_text(d) for d in report.diagnoses)
     truth = Text("\n").join(diagnosis_text(d) for d in revealed.diagnoses)
-    shown.add_row(Text.assemble("Diagnosis ", _VERDICT[right]), diagnoses, truth)
+    shown.add_row(Text.assemble(f"{words.diagnosis} ", _VERDICT[right]), diagnoses, truth)
     if report is not None:
-        shown.add_row("Symptoms", _items(report.symptoms), "")
-        shown.add_row("Examinations", _items(report.examinations), "")
-        shown.add_row("Rationale", _items(report.rationale), _items(revealed.rationale))
-        shown.add_row("Treatment", _items(report.treatment), _items(revealed.treatment))
+        shown.add_row(words.symptoms, _items(report.symptoms), "")
+        shown.add_row(words.examinations, _items(report.examinations), "")
+        shown.add_row(words.rationale, _items(report.rationale), _items(revealed.rationale))
+        shown.add_row(words.treatment, _items(report.treatment), _items(revealed.treatment))
     if revealed.severity:
-        shown.add_row("Severity", "", revealed.severity)
+        shown.add_row(words.severity, "", words.severities[revealed.severity])
     return shown
 
 
@@ -145,7 +174,7 @@ def _show_choice(console: Console, chosen: Chosen, revealed: Revealed) -> None:
 
 
 def _items(items: Iterable[str]) -> Text:
-    return Text("\n".join(f"• {plain(item)}" for item in items))
+    return ChineseText("\n".join(f"• {plain(item)}" for item in items))
 
 
 def diagnoses_text(report: Report, *, most: int | None = None) -> Text:

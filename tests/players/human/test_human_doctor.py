@@ -3,8 +3,10 @@
 import asyncio
 import functools
 import json
+import re
 
 import pytest
+from rich.cells import cell_len
 
 from polyclinic.cases.loaders import find_case
 from polyclinic.errors import PersonLeft
@@ -117,6 +119,53 @@ async def test_hints_stay_paid_and_what_is_taken_back_is_told(case, knowledge, t
     assert again.taken_back(next(iter(again._again))) == 1  # also when it is taken up later
 
 
+@pytest.mark.parametrize("word", ["undo", "Hint", "help", "?", "done", "list", "order", "leave", "back"])
+async def test_a_command_without_its_sign_is_no_turn(case, knowledge, word, tmp_path):
+    shown, session = [], tmp_path / "s.jsonl"
+    visit = await held(case, knowledge, [word, "Any cough?", "/done", word, *REPORT], shown, session=session)
+    said = [e.text for e in visit.trace if isinstance(e, Said) and e.who is Role.DOCTOR]
+    assert said[0] == "Any cough?" and len(said) == 2
+    sign = "/help" if word == "?" else f"/{word.lower()}"
+    assert sum(f"begin with a slash: {sign}." in text for text in shown) == 2
+    assert word not in [json.loads(line)["line"] for line in session.read_text().splitlines()]
+    assert not any("Hints used" in text for text in shown)
+
+
+async def test_a_sentence_that_holds_such_a_word_is_said(case, knowledge):
+    visit = await held(case, knowledge, ["What would help?", "/done", *REPORT], [])
+    assert "What would help?" in visit.trace.lines()
+
+
+async def test_a_misspelt_order_is_asked_back_and_is_no_turn(case, knowledge, tmp_path):
+    shown, session, wrong = [], tmp_path / "s.jsonl", "Please order a blod count."
+    visit = await held(case, knowledge, [wrong, "/order blood test", "/done", *REPORT], shown, session=session)
+    said = [e.text for e in visit.trace if isinstance(e, Said) and e.who is Role.DOCTOR]
+    assert said[0] == "I would like you to have: blood test."
+    assert any("Perhaps: blood test?" in text and "blod count" in text for text in shown)
+    assert wrong not in [json.loads(line)["line"] for line in session.read_text().splitlines()]
+    visit = await held(case, knowledge, [wrong, wrong, "/done", *REPORT], [])
+    assert wrong in visit.trace.lines()  # typed once more, it is said
+
+
+@pytest.mark.parametrize(
+    ("line", "language", "near"),
+    [
+        ("let's do an abdominal ultrasund and a urinalisis", "en", ["abdominal ultrasound", "urinalysis"]),
+        ("做个心电徒", "zh", ["心电图检查"]),
+        ("先做腹部超生吧", "zh", ["腹部超声"]),
+        ("Please order a blood count.", "en", []),
+        ("I would like you to have a chest xray", "en", []),
+        ("Do you have a fever?", "en", []),
+        ("Please take a deep breath", "en", []),
+        ("I'd like you to rest at home", "en", []),
+        ("您做什么工作", "zh", []),
+        ("请开血常规", "zh", []),
+    ],
+)
+def test_only_orders_by_names_that_are_nearly_ours_are_misspelt(knowledge, line, language, near):
+    assert list(OrderNames(knowledge).misspelt(line, language).values()) == near
+
+
 async def test_nobody_answers_for_a_person_who_has_gone(case, knowledge):
     with pytest.raises(PersonLeft, match="after 1 line"):
         await held(case, knowledge, ["Do you have a cough?"], [])
@@ -156,6 +205,53 @@ async def test_a_person_plays_the_patient(case, knowledge):
     text = "".join(shown)
     assert "Doctor: Please have a chest X-ray." in text
     assert not any(d.name in text for d in case.truth.diagnoses)
+
+
+async def test_a_patient_s_command_without_its_sign_is_no_turn(case, knowledge):
+    shown = []
+    desk = desk_with(["I feel bad.", "undo", "?", "Yes, a fever.", "/go"], shown)
+    script = {"speak": ["What is it?", "And now?"], "report": [REPORTED]}
+    visit = await see(case, Minds(doctor=script, patient="human", knowledge=knowledge, seed=0, desk=desk))
+    said = [e.text for e in visit.trace if isinstance(e, Said) and e.who is Role.PATIENT]
+    assert said[:2] == ["I feel bad.", "Yes, a fever."]
+    assert sum("begin with a slash" in text for text in shown) == 2
+
+
+def played(run, tmp_path, case, *lines):
+    kept = [{"seat": f"human {case.partition('#')[2]}", "line": line} for line in lines]
+    write_text(tmp_path / "s.jsonl", "".join(json.dumps(line) + "\n" for line in kept))
+    return run("consult", "--case", case, "--doctor", "human", "--session", tmp_path / "s.jsonl").stdout
+
+
+def test_the_end_says_what_was_had_what_was_missed_and_the_points(run, tmp_path):
+    file = tmp_path / "c.jsonl"
+    run("cases", "generate", "--n", 1, "--seed", 7, "--diseases", "acute appendicitis", "--out", file)
+    orders = "/order abdominal examination, urinalysis, gastroscopy, head CT"
+    shown = played(run, tmp_path, f"{file}#p7-00001", orders, "/hint", "/hint", "/hint", "/done", "appendicitis",
+                   *[""] * 5)  # fmt: skip
+    text = " ".join(shown.split())
+    assert "had, and needed: abdominal examination" in text
+    assert "needed, and not had: blood test, abdominal ultrasound, abdominal CT" in text
+    assert "had, and helpful: urinalysis" in text
+    assert "would have helped: physical examination" in text
+    assert "had, and not indicated: gastroscopy" in text
+    assert "had, and neither needed nor helpful: head CT" in text
+    # 20 points for one of four that are needed, less 4 for one that is not indicated; hints cost 3 and 6 once a turn.
+    assert "choice of examinations 1 of 20" in text and "9 off for hints" in text
+    assert "points: " in text
+
+
+def test_the_end_of_a_chinese_visit_is_chinese(run, tmp_path):
+    file = tmp_path / "zh.jsonl"
+    named = ("--diseases", "acute appendicitis", "--language", "zh", "--out", file)
+    run("cases", "generate", "--n", 1, "--seed", 7, *named)
+    form = ("急性阑尾炎 80%", "", "腹痛", "", "", "右下腹痛", "", "手术", "")
+    shown = played(run, tmp_path, f"{file}#p7-00001", "/开单 血液检查，妊娠试验", "/结束", *form)
+    assert set(re.findall("[A-Za-z]{3,}", shown)) <= {"hCG"}
+    for said in ("报告", "真实情况", "程度", "重度", "必需且已做：血液检查", "不宜做而做了：妊娠试验", "得分："):
+        assert said in shown, said
+    assert "•" in shown and not re.search(r"•\s*│", shown)  # no bullet stands alone
+    assert max(cell_len(line) for line in shown.splitlines()) <= 80
 
 
 @pytest.mark.slow

@@ -77,6 +77,18 @@ async def test_the_nurse_takes_a_line_back_and_goes_on_later(tmp_path):
     assert (await nurse.act(send_to(DEPARTMENTS))).acuity == "emergency"
 
 
+async def test_help_is_told_and_what_may_be_typed_in_full_once():
+    shown = []
+    sit = person(["/help\n", "?\n", "1 4\n", "2 u\n"], shown)
+    for _ in range(2):
+        await Nurse(sit(), Presentation(complaint="headache"), DEPARTMENTS).act(send_to(DEPARTMENTS))
+    text = "".join(shown)
+    assert text.count("'1 4' sends the patient to the first department") == 2
+    assert "That is no answer" not in text
+    assert text.count("(1 at once to 5, or e emergency") == 1
+    assert max(map(len, shown[-1:])) <= 70
+
+
 async def test_one_patient_at_a_time():
     shown = []
     at_the_desk = person(["1 r\n", "2 e\n"], shown)

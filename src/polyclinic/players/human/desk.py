@@ -11,7 +11,7 @@ import asyncio
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -20,6 +20,7 @@ import msgspec
 from rich.text import Text
 
 from polyclinic.errors import PersonLeft, PolyclinicError
+from polyclinic.players.human.advice import Rung
 from polyclinic.players.human.kept import Kept
 from polyclinic.terminal.screen import console, plain
 from polyclinic.terminal.tables import counted
@@ -84,6 +85,7 @@ class Desk:
         self._free = asyncio.Lock()
         self._seated, self._since, self._keeps = "", 0.0, _PATIENCE
         self._read_lines = 0
+        self._shown_once = set[str]()
         self._taken_back = Counter[str]()
         self._played = Counter[str]()
         self.rewind()
@@ -95,6 +97,21 @@ class Desk:
             self._again[typed.seat].append(typed.line)
         self._seated = ""
         self._played.clear()
+        self._hints: defaultdict[str, list[Rung]] = defaultdict(list)
+
+    def is_first(self, what: str) -> bool:
+        """Whether something is shown for the first time to whoever sits here; from then on it is not."""
+        is_first = what not in self._shown_once
+        self._shown_once.add(what)
+        return is_first
+
+    def hinted(self, seat: str, rung: Rung) -> None:
+        """Notes that a seat got a hint."""
+        self._hints[seat].append(rung)
+
+    def hints(self, seat: str) -> tuple[Rung, ...]:
+        """Returns the hints that a seat got in the visit that was held last."""
+        return tuple(self._hints[seat])
 
     async def play(self, visit: str, hold: Callable[[], Awaitable[T]]) -> T:
         """Holds a visit, once more without its last line where that is taken back; other visits go on beside it.
@@ -115,6 +132,7 @@ class Desk:
                     if named.search(seat):
                         self._again[seat] = [typed.line for typed in self._typed_at(seat)[begun[seat] :]]
                         self._played[seat] = begun[seat]
+                        self._hints.pop(seat, None)
                 self._seated = ""
 
     def _typed_at(self, seat: str) -> list[TypedLine]:
@@ -190,6 +208,19 @@ class Desk:
         self._read_lines += 1
         return line.strip()
 
+    async def heard(self, seat: str, prompt: str, objection: Callable[[str], str]) -> str:
+        """Returns the next line as `line` does, once there is no objection to it; what was typed before has none.
+
+        An objection is shown, and the line counts for nothing.
+        """
+        while True:
+            again = self.is_playing_again(seat)
+            line = await self.line(seat, prompt)
+            problem = "" if again else objection(line)
+            if not problem:
+                return line
+            self.show(problem)
+
     def keep(self, seat: str, line: str, *, stays: bool = False) -> None:
         """Keeps a line that was an answer; one that is played again is kept already."""
         self._typed.keep(TypedLine(seat, line, stays, self._taken_back[seat]))
@@ -199,6 +230,19 @@ class Desk:
     def is_playing_again(self, seat: str) -> bool:
         """Whether the next line of a seat is one that was typed before."""
         return bool(self._again[seat])
+
+
+def without_sign(line: str, say: Mapping[str, str], of: Iterable[str]) -> str:
+    """Returns what to say of a line that is nothing but a command without its sign; "" where it is none.
+
+    Args:
+        line: what was typed.
+        say: has the commands' words in the visit's language, the word for help, and what is said then.
+        of: which commands there are, by their English words.
+    """
+    word = "help" if line in ("?", "？") else line.casefold()
+    known = {"help", say["help word"], *of, *(say[command] for command in of)}
+    return say["no sign"].format(command=word) if word in known else ""
 
 
 def _on_stderr(text: str) -> None:

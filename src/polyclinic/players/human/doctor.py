@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from polyclinic.errors import ScriptError
 from polyclinic.events import Examined, Role, Said
 from polyclinic.language.language import Language
 from polyclinic.players.human.advice import Adviser, Rung
-from polyclinic.players.human.desk import Desk, LineTakenBack
+from polyclinic.players.human.desk import Desk, LineTakenBack, without_sign
 from polyclinic.players.human.orders import OrderNames
 from polyclinic.players.language_model.mind import describe, known_lines
 from polyclinic.players.onward import NextStep
@@ -21,8 +23,10 @@ from polyclinic.players.player import Ask, Choice, DoctorTurn, Purpose
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.yaml_files import read_yaml
 
+_COMMANDS = ("undo", "leave", "done", "order", "list", "hint", "back")
 _PARTS = ("diagnoses", "symptoms", "examinations", "rationale", "treatment")
 _LIKELY = re.compile(r"(?P<name>.+?)[\s,，]*(?P<percent>\d{1,3})\s*[%％]")
+_HINTS = (Rung.TURN, Rung.DISEASES)  # what a hint tells, and one more at the same turn; after that nothing new
 _SEPARATOR = re.compile(r"[,，、;；]")
 
 
@@ -43,6 +47,7 @@ class HumanDoctor:
         self._hints = self._hints_now = 0
         self._report: Report | None = None
         self._quiet = False
+        self._asked_back = ""
 
     async def answer(self, ask: Ask[Any], role: Doctor) -> object:
         """Asks the person, until the answer is one.
@@ -97,10 +102,15 @@ class HumanDoctor:
         if not self._quiet:
             self._desk.show(text)
 
-    async def _read(self, prompt: str, say: dict[str, str]) -> tuple[str, str]:
-        """Returns a line, and the command that it is ("" for none) without its sign."""
+    async def _read(
+        self, prompt: str, say: dict[str, str], *, objection: Callable[[str], str] | None = None
+    ) -> tuple[str, str]:
+        """Returns a line, and the command that it is ("" for none) without its sign.
+
+        An `objection` says what is wrong with a line, for which another is read; else that a command lacks its sign.
+        """
         again = self._quiet = self._desk.is_playing_again(self._seat)
-        line = await self._desk.line(self._seat, prompt)
+        line = await self._desk.heard(self._seat, prompt, objection or partial(without_sign, say=say, of=_COMMANDS))
         command, _, rest = line.removeprefix("/").partition(" ")
         if not line.startswith("/"):
             command, rest = "", line
@@ -113,8 +123,9 @@ class HumanDoctor:
         return rest.strip(), command
 
     async def _turn(self, role: Doctor, say: dict[str, str]) -> DoctorTurn:
+        objection = partial(self._unclear, say=say, language=role.presentation.language)
         while True:
-            line, command = await self._read(say["you"].format(left=role.turns_left()), say)
+            line, command = await self._read(say["you"].format(left=role.turns_left()), say, objection=objection)
             if command in ("done", say["done"]):
                 return DoctorTurn(line or say["thanks"], conclude=True)
             if command in ("order", say["order"]):
@@ -129,6 +140,20 @@ class HumanDoctor:
                     self._say(told)
             elif line:
                 return DoctorTurn(line)
+
+    def _unclear(self, line: str, say: dict[str, str], language: Language) -> str:
+        """Returns what is asked back of a line that would be a turn for nothing; "" where it is clear.
+
+        A command without its sign, or an order by a name that nearly is one; typed once more, the order is said.
+        """
+        if (told := without_sign(line, say, _COMMANDS)) or line.startswith("/") or line == self._asked_back:
+            return told
+        misspelt = self._names.misspelt(line, language)
+        if not misspelt:
+            return ""
+        self._asked_back = line
+        near = say["and"].join(misspelt.values())
+        return say["misspelt"].format(typed=say["and"].join(misspelt), near=near)
 
     async def _ordered(self, line: str, role: Doctor, say: dict[str, str]) -> list[str]:
         """Returns the examinations that a line names, each by its name in full; none where one is not clear."""
@@ -155,6 +180,8 @@ class HumanDoctor:
         """Says what a doctor by rules would do next; asked again, which diseases it thinks of."""
         self._hints += 1
         self._hints_now += 1
+        if self._hints_now <= len(_HINTS):
+            self._desk.hinted(self._seat, _HINTS[self._hints_now - 1])
         if self._hints_now == 1:
             hint = await self._adviser.hint(Rung.TURN, role)
             self._say(say["hint done" if hint.step else "hint turn"].format(turn=hint.turn))

@@ -20,6 +20,7 @@ from polyclinic.players.player import Ask, Purpose, Triage, Urgency
 from polyclinic.players.roles.nurse import Nurse
 from polyclinic.yaml_files import read_yaml
 
+_HELP = ("/help", "help", "/帮助", "帮助", "?", "？", "/?")
 _ACUITIES: dict[str, Urgency] = {"e": "emergency", "u": "urgent", "r": "routine"}
 _LEVELS: dict[str, Level] = {"1": 1, "2": 2, "3": 3, "4": 4, "5": 5}
 
@@ -66,15 +67,10 @@ class HumanNurse:
             for line in (*read_out(role.vital_signs(), language), *told, "  ".join(names)):
                 self._desk.show(line)
         while True:
-            prompt = (say["may ask"].format(left=left) if left > 0 else "") + say["ask"]
-            again = self._desk.is_playing_again(self._seat)
-            line = await self._desk.line(self._seat, prompt)
-            if line in ("/undo", say["undo"]):
-                raise LineTakenBack(line, self._seat)
-            if line in ("/leave", say["leave"]):
-                raise self._desk.left()
-            if not again:
-                self._desk.keep(self._seat, line)
+            line = await self._read(left, say)
+            if line.casefold() in _HELP:
+                self._desk.show(say["help"])
+                continue
             if left > 0 and line.endswith(("?", "？")):
                 # What stands beside a question counts for nothing: it is asked again before it could.
                 return Triage(departments[0], "emergency", say["reason"], ask=line)
@@ -86,6 +82,22 @@ class HumanNurse:
                 if words[1] in _LEVELS:
                     return Triage.at(_LEVELS[words[1]], department, say["reason"])
             self._desk.show(say["wrong"].format(n=len(departments)))
+
+    async def _read(self, left: int, say: dict[str, str]) -> str:
+        """Returns the next line, which is kept; what may be typed is said in full once."""
+        if self._desk.is_first("how the nurse answers"):
+            prompt = (say["may ask"].format(left=left) if left > 0 else "") + say["ask"]
+        else:
+            prompt = say["asked" if left > 0 else "asked last"].format(left=left)
+        again = self._desk.is_playing_again(self._seat)
+        line = await self._desk.line(self._seat, prompt)
+        if line in ("/undo", say["undo"]):
+            raise LineTakenBack(line, self._seat)
+        if line in ("/leave", say["leave"]):
+            raise self._desk.left()
+        if not again and line.casefold() not in _HELP:
+            self._desk.keep(self._seat, line)
+        return line
 
 
 @functools.cache

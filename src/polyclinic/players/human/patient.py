@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import functools
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from polyclinic.errors import ScriptError
 from polyclinic.events import Examined, Role, Said
 from polyclinic.language.language import Language
-from polyclinic.players.human.desk import Desk, LineTakenBack
+from polyclinic.players.human.desk import Desk, LineTakenBack, without_sign
 from polyclinic.players.language_model.mind import describe, known_lines
 from polyclinic.players.player import Ask, PatientTurn, Purpose
 from polyclinic.players.roles.patient import Patient
 from polyclinic.yaml_files import read_yaml
+
+_COMMANDS = ("undo", "leave", "to examiner", "go")
 
 
 class HumanPatient:
@@ -56,7 +59,8 @@ class HumanPatient:
 
     async def _turn(self, say: dict[str, str]) -> PatientTurn | None:
         again = self._desk.is_playing_again(self._seat)
-        line = await self._desk.line(self._seat, say["you"])
+        objection = partial(without_sign, say=say, of=_COMMANDS)
+        line = await self._desk.heard(self._seat, say["you"], objection)
         command, _, rest = line.removeprefix("/").partition(" ") if line.startswith("/") else ("", "", line)
         if command in ("undo", say["undo"]):
             raise LineTakenBack(line, self._seat)

@@ -128,10 +128,14 @@ class Scorer:
         doctor: str,
         hints: Iterable[Rung] = (),
         notes: Sequence[NotedDifferential] = (),
+        conversation: bool = True,
     ) -> PlayScore:
-        """Scores a visit; `minds` are those that it was held with."""
+        """Scores a visit; `minds` are those that it was held with.
+
+        Without the conversation there are none of AIE's metrics, for which a model that plays the patient is asked.
+        """
         language = case.presentation.language
-        metrics, without = await self._aie(case, visit, minds)
+        metrics, without = await self._aie(case, visit, minds) if conversation else ({}, ())
         report = visit.report or Report(symptoms=(), examinations=(), diagnoses=(), rationale=(), treatment=())
         judged = await (self.by_rules(case, report) if self._judge is None else self._judge.grade(case, report))
         if self._judge is not None and not any(judged.grades.values()):
