@@ -40,7 +40,9 @@ _SHEETS = "its --out are sheets, which people fill in and send back, or what was
 WITHOUT_STORE: Mapping[str, str] = {
     "report": _PAGES,
     "export-site": _PAGES,
+    "results compare": _PAGES,
     "results export": _PAGES,
+    "results join": _PAGES,
     "cases convert": _INPUT,
     "cases generate": _INPUT,
     "verdicts export": _SHEETS,
