@@ -1,9 +1,11 @@
 """`polyclinic eval` as a user meets it."""
 
 import json
+import shlex
 
 import pytest
 
+from polyclinic.cases.shipped import shipped_path
 from polyclinic.players.language_model.saps import QUESTIONS
 
 pytest.importorskip("nltk", reason="the extra 'evals' is not installed")
@@ -202,3 +204,17 @@ def test_a_doctor_and_a_metric_of_ones_own(run, tmp_path):
     broken = run(*AIE, "--doctor", "rules", "--metric", f"{own}:talks", "--metric", "AVG_TURN", code=1)
     assert "AVG_TURN" in broken.stdout
     assert "BrokenMetric" in broken.stderr and "it returns a number" in broken.stderr
+
+
+@pytest.mark.slow
+def test_the_line_that_scores_it_again_gives_the_same_figures(run, tmp_path):
+    cases = tmp_path / "two {cases}.jsonl"
+    cases.write_bytes(b"".join(shipped_path("shipped").read_bytes().splitlines(keepends=True)[:2]))
+    done = run("eval", "aie", "--cases", cases, "--doctor", "rules", "--out", tmp_path / "out")
+    line = next(line for line in done.stderr.splitlines() if "Score them again with: " in line)
+    words = shlex.split(line.partition("Score them again with: polyclinic ")[2])
+    again = json.loads(run(*words, "--json").stdout)
+    summary = json.loads((tmp_path / "out" / "summary.json").read_bytes())["doctors"][0]
+    for name in ("COVERAGE", "INQUIRY_LOGIC", "DIAGNOSIS"):
+        assert again["metrics"][name] == summary["metrics"][name]
+        assert again["metrics"][name]["n"] == 2

@@ -13,7 +13,7 @@ import pytest
 from polyclinic.cli import spreading
 from polyclinic.cli.evolve_folder import made_here
 from polyclinic.cli.spreading import _unpack, in_parts, value_of, without
-from polyclinic.cluster.jobs import JobEnded
+from polyclinic.cluster.jobs import JobEnded, WorkerLost
 from polyclinic.cluster.worker import JobWorker
 from polyclinic.errors import PlayFailure
 from polyclinic.models.journal_parts import JournalRow
@@ -166,13 +166,32 @@ def test_options_are_found_and_left_out_in_both_forms():
     assert without(["a", "--on", "x", "--seed=3", "--json", "b"], "--on", "--seed", switches=("--json",)) == ["a", "b"]
 
 
-def test_what_comes_from_a_worker_stays_in_its_folder(tmp_path):
-    packed = io.BytesIO()
+@pytest.mark.parametrize(
+    ("name", "kind"), [("../outside", tarfile.REGTYPE), ("/tmp/outside", tarfile.REGTYPE), ("link", tarfile.SYMTYPE)]
+)
+def test_what_comes_from_a_worker_stays_in_its_folder(tmp_path, name, kind):
+    packed, bad = io.BytesIO(), tarfile.TarInfo(name)
+    bad.type, bad.linkname = kind, "/etc/passwd"
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
-        tar.addfile(tarfile.TarInfo("../outside"), io.BytesIO())
-    with pytest.raises(tarfile.OutsideDestinationError):
+        tar.addfile(tarfile.TarInfo("first"), io.BytesIO())
+        tar.addfile(bad, io.BytesIO())
+    with pytest.raises(WorkerLost, match="no file of its folder"):
         _unpack(packed.getvalue(), tmp_path / "run")
-    assert not (tmp_path.parent / "outside").exists()
+    assert not list(tmp_path.iterdir()) and not (tmp_path.parent / "outside").exists()
+
+
+def test_a_folder_comes_from_a_worker_as_it_was(tmp_path):
+    source, packed = tmp_path / "source", io.BytesIO()
+    (source / "in" / "it").mkdir(parents=True)
+    (source / "in" / "it" / "a.txt").write_text("a")
+    (source / "empty").mkdir()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        tar.add(source, arcname=".")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "old").write_text("old")
+    _unpack(packed.getvalue(), tmp_path / "run")
+    there = sorted(str(path.relative_to(tmp_path / "run")) for path in (tmp_path / "run").rglob("*"))
+    assert there == ["empty", "in", "in/it", "in/it/a.txt"]
 
 
 @pytest.mark.parametrize("given", [["--store", "URL"], ["--store=URL"]])

@@ -166,7 +166,16 @@ async def aie(
         note(f"Figures: {figures}")
     finish(
         with_agreement(
-            by.told(aie_output(result, protocol=protocol, patient=cases.patient, seed=run.seed, made=made)),
+            by.told(
+                aie_output(
+                    result,
+                    protocol=protocol,
+                    cases=str(cases.cases),
+                    patient=cases.patient,
+                    seed=run.seed,
+                    made=made,
+                )
+            ),
             people,
             seed=run.seed,
         ),

@@ -22,7 +22,7 @@ from polyclinic.cli.case_writing import WRITER_ANSWERS
 from polyclinic.cli.evolve_folder import ANSWERS, RESULTS, made_here
 from polyclinic.cli.evolve_options import SHUFFLED
 from polyclinic.cli.options import check_new
-from polyclinic.cluster.jobs import ClusterJob, Here, JobEnded, Site
+from polyclinic.cluster.jobs import ClusterJob, Here, JobEnded, Site, WorkerLost
 from polyclinic.cluster.left import name_of
 from polyclinic.cluster.opening import check_site, open_site
 from polyclinic.cluster.running import run_jobs
@@ -330,14 +330,31 @@ def _keep(file: Path, rows: Sequence[JournalRow]) -> None:
 
 
 def _unpack(packed: bytes, folder: Path) -> None:
-    """Puts a folder that came from a worker in the place of what was heard of it before."""
+    """Puts a folder that came from a worker in the place of what was heard of it before.
+
+    Raises:
+        WorkerLost: it holds something else than folders and files of its own.
+    """
     if not packed:
         return
     beside = folder.with_name(f".{folder.name}.coming")
-    for old in (beside, folder):
-        shutil.rmtree(old, ignore_errors=True)
     with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
-        tar.extractall(beside, filter="data")
+        members = tar.getmembers()
+        for member in members:
+            inside = (beside / member.name).resolve().is_relative_to(beside.resolve())
+            if not inside or not (member.isfile() or member.isdir()):
+                raise WorkerLost(f"what a worker brings holds {member.name!r}, which is no file of its folder")
+        for old in (beside, folder):
+            shutil.rmtree(old, ignore_errors=True)
+        # The filters of tarfile came with 3.11.4.
+        for member in members:
+            if member.isdir():
+                (beside / member.name).mkdir(parents=True, exist_ok=True)
+            elif (content := tar.extractfile(member)) is not None:
+                path = beside / member.name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with content, path.open("wb") as file:
+                    shutil.copyfileobj(content, file)
     beside.rename(folder)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -27,7 +28,9 @@ _MADE = ("made", "dropped", "filled", "alone", "asked")
 _SOURCES_SHOWN = 12  # Generated cases have a source each; a table of them says nothing.
 
 
-def aie_output(result: AieResult, *, protocol: str, patient: str, seed: int, made: MadeOptions | None = None) -> Output:
+def aie_output(
+    result: AieResult, *, protocol: str, cases: str, patient: str, seed: int, made: MadeOptions | None = None
+) -> Output:
     """Returns what a user gets of an evaluation that was held by this protocol, with this patient.
 
     `made` says what came of making options by a model; None where nobody did.
@@ -40,6 +43,8 @@ def aie_output(result: AieResult, *, protocol: str, patient: str, seed: int, mad
         screen.print(f"protocol: {protocol}; patient: {patient}; seed: {seed}")
 
     visits = [visit for one in result.doctors for visit in one.visits]
+    # What is written is a format, and the name of a file is no part of that.
+    named = shlex.quote(cases).replace("{", "{{").replace("}", "}}")
     names = file_names(one.name for one in result.doctors)
     return Output(
         document={
@@ -54,7 +59,7 @@ def aie_output(result: AieResult, *, protocol: str, patient: str, seed: int, mad
         },
         show=show,
         files={f"{names[one.name]}.jsonl": (visit.trace.lines() for visit in one.visits) for one in result.doctors},
-        written="Traces and summary: {}. Score them again with: polyclinic score aie",
+        written=f"Traces and summary: {{0}}. Score them again with: polyclinic score aie {{0}} --cases {named}",
         failed=sum(visit.end is End.FAILED for visit in visits),
         failures=first_failure(visit for visit in visits if visit.end is End.FAILED),
         n=len(visits),

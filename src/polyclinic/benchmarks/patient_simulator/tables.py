@@ -52,7 +52,7 @@ def _row(row: LabelledReply) -> dict[str, Any]:
 
 def _show(screen: Console, result: SimulatorResult, patient: str) -> None:
     """Prints agreement, confusion, and the six metrics beside those of people."""
-    columns = ("questions", "n", "agree", "95 % interval", "kappa", "a constant guess")
+    columns = ("questions", "n", "agree", "95 % interval", "kappa", "a guess")
     shown = table("states that agree with people's labels", columns)
     which = {"all": result.all_states, f"meant as {' or '.join(key + '*' for key in EFFECT)}": result.effect}
     for name, one in which.items():
@@ -60,6 +60,7 @@ def _show(screen: Console, result: SimulatorResult, patient: str) -> None:
         figures = (number(a.percent, ".1f", " %"), f"{a.low:.1f}-{a.high:.1f}", number(a.kappa, ".3f"))
         shown.add_row(name, str(a.n), *figures, number(one.constant, ".1f", " %"))
     screen.print(shown)
+    screen.print("a guess: knows the kind of turn, and takes every specific one for ineffective", style="dim")
     screen.print(f"{result.all_states.failed} questions failed, outside all figures\n")
     _show_confusion(screen, result.all_states.states)
     both = (result.told, result.people, result.recorded)
