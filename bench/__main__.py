@@ -25,6 +25,7 @@ PARTS = (
     "options",
     "cluster",
     "store",
+    "exam_kills",
 )
 
 
