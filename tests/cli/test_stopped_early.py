@@ -88,11 +88,11 @@ def stopped_and_gone_on(run, words, endpoint, *, code, limit=(), before_going_on
 @pytest.mark.parametrize("name", ["eval medqa", "eval tor"])
 def test_what_was_over_lasts_though_going_on_is_killed(run, serving, medqa, tmp_path, name):
     """Nobody loses the table of a stopped run by going on: it is there until the next is written whole."""
-    hangs = threading.Event()
+    answering = threading.Event()
+    answering.set()
 
     def answer(body):
-        if hangs.is_set():
-            time.sleep(60)
+        answering.wait(60)
         return answers(body)
 
     with serving(answer) as endpoint:
@@ -100,7 +100,7 @@ def test_what_was_over_lasts_though_going_on_is_killed(run, serving, medqa, tmp_
         run(*words, "--max-tokens", TOKENS[name], code=1)
         before = run("results", "join", tmp_path / "out", "--json").stdout
         asked = endpoint.requests
-        hangs.set()
+        answering.clear()
         going_on = subprocess.Popen(
             [sys.executable, "-m", "polyclinic", *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
@@ -112,7 +112,7 @@ def test_what_was_over_lasts_though_going_on_is_killed(run, serving, medqa, tmp_
             going_on.wait()
         assert endpoint.requests > asked
         assert run("results", "join", tmp_path / "out", "--json").stdout == before
-        hangs.clear()
+        answering.set()
         run(*words)
     record = json.loads((tmp_path / "out" / "results.json").read_bytes())
     assert "stopped" not in record
