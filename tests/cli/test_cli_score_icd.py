@@ -173,6 +173,7 @@ def test_wrong_input_ends_in_one_line(complaint, write, table, tmp_path):
     assert "name a file with --reference" in complaint("score", "icd", dialogue, "--table", table)
     assert "no 'reference_diagnosis'" in complaint("score", "icd", dialogue, "--reference", dialogue)
     assert "--names-by has no effect with --plain" in complaint("score", "icd", good, "--names-by", "local", "--plain")
+    assert "--names-by 'rules' is no model" in complaint("score", "icd", good, "--names-by", "rules")
     twice = write(recorded(1, "肺炎", "肺炎"), recorded(1, "肺炎", "肺炎"), name="twice.jsonl")
     assert "line 2, $.patient_id: case 1 stands in line 1 already" in complaint("score", "icd", twice)
     none = tmp_path / "none.jsonl"

@@ -129,6 +129,7 @@ def test_errors(run, complaint, medqa, endpoint, tmp_path, serving):
     few = json.loads(run(*judged, "--most", 1, "--method", name, "--json").stdout)
     assert (few["wrong"], few["looked_at"]) == (len(missed), 1)
     assert "no outcomes of method 'tor'" in complaint(*command, "--method", "tor")
+    assert "--judge 'rules' is no model" in complaint(*command, "--judge", "rules")
     assert "no such folder" in complaint(*study("errors", medqa, "--run", tmp_path / "none"))
     other = tmp_path / "other.jsonl"
     other.write_text(medqa.read_text("utf-8").splitlines()[0] + "\n", encoding="utf-8")

@@ -33,6 +33,7 @@ from polyclinic.cli.options import (
     each_once,
 )
 from polyclinic.cli.parts import end_of_part
+from polyclinic.cli.sessions import session_of
 from polyclinic.doors import offered
 from polyclinic.errors import AccessLost, BadInput, PlayFailure, RunStopped, UnknownModel, UserError, WrongKey, meant
 from polyclinic.memory.options import FORGETFUL
@@ -40,7 +41,7 @@ from polyclinic.methods.own import BrokenMethod
 from polyclinic.methods.table import METHODS, PRESETS, choose
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Bounded, Model
-from polyclinic.models.session import Session, open_session
+from polyclinic.models.session import Session
 from polyclinic.protocols.following import follow
 from polyclinic.protocols.papers import MedAgentsSettings
 from polyclinic.questions.exam import ExamQuestion
@@ -262,16 +263,7 @@ async def ask_all(
     Raises:
         UserError: a model cannot be opened.
     """
-    opening = open_session(
-        models,
-        run.models,
-        journal=run.answers,
-        run=f"seed={run.seed} {named}",
-        seed=run.seed,
-        share=run.part,
-        batches=batches,
-        report=note,
-    )
+    opening = session_of(run, models, named=f"seed={run.seed} {named}", batches=batches)
     ended: RunStopped | None = None
     async with opening as session, open_library(library, session, run.models) as looking_up:
         make_results_folder(run)

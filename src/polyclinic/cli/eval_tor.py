@@ -41,20 +41,20 @@ from polyclinic.cli.options import (
 )
 from polyclinic.cli.parts import end_of_part
 from polyclinic.cli.people import read_people, with_agreement
+from polyclinic.cli.sessions import session_of
 from polyclinic.errors import PlayFailure, RunStopped, UserError
 from polyclinic.judges.explanations import read_ratings
 from polyclinic.judges.until_stopped import UntilStopped
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.methods.table import ChosenMethod, ModelFor, choose
 from polyclinic.models.model import Bounded, Model
-from polyclinic.models.session import Session, open_session
+from polyclinic.models.session import Session
 from polyclinic.players.rules.specialists import RulesDoctors
 from polyclinic.protocols.following import FollowedProtocol, follow
 from polyclinic.protocols.papers import TorSettings
 from polyclinic.retrieval.looking_up import PASSAGES, LookingUp
 from polyclinic.retrieval.opening import open_library
 from polyclinic.stopping import is_stopped
-from polyclinic.terminal.screen import note
 from polyclinic.terminal.tables import counted
 from polyclinic.verdicts.results import MeansByPeople, figures
 
@@ -325,17 +325,7 @@ async def _open(
     options: RecordOptions, run: RunOptions, *, named: str, judges: Sequence[str] = (), batches: Path | None = None
 ) -> AsyncIterator[tuple[Session, LookingUp | None]]:
     names = [mind for mind in options.minds() if mind != RULES]
-    every = [*names, *judges]
-    opening = open_session(
-        every,
-        run.models,
-        journal=run.answers,
-        run=f"seed={run.seed} {named}",
-        seed=run.seed,
-        share=run.part,
-        batches=batches,
-        report=note,
-    )
+    opening = session_of(run, [*names, *judges], named=f"seed={run.seed} {named}", batches=batches)
     with within_budget(run):
         async with opening as session, open_library(options.library, session, run.models) as library:
             yield session, library

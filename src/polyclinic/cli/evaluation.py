@@ -52,10 +52,10 @@ def cases_of(options: CaseOptions, *, needs: Callable[[Case], str] | None = None
     return read_case_file(options.cases, layout=options.layout, strict=options.strict, needs=needs)
 
 
-def judge_of(name: str | None) -> list[str]:
+def judge_of(name: str | None, *, option: str = "--judge") -> list[str]:
     """Returns the models to open for a judge, none where there is none; a UserError where it is no model."""
     if name is not None and model_of(name) is None:
-        raise UserError(f"--judge {name!r} is no model{meant_model(name)}; a judge is one, such as direct/NAME")
+        raise UserError(f"{option} {name!r} is no model{meant_model(name)}; a judge is one, such as direct/NAME")
     return [] if name is None else [name]
 
 

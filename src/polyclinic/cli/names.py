@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,9 +11,10 @@ from rich.console import Console
 
 from polyclinic.cli import options
 from polyclinic.cli.batching import batches_beside
-from polyclinic.cli.evaluation import judge_of, within_budget
+from polyclinic.cli.sessions import open_judge
 from polyclinic.cli.storing import keep_outcome
 from polyclinic.errors import PlayFailure
+from polyclinic.judges.disease_names import compare_by_model
 from polyclinic.judges.judging import failures
 from polyclinic.metrics.name_pairs import (
     RELATIONS,
@@ -28,7 +28,6 @@ from polyclinic.models.ledger import Ledger
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.terminal.screen import console, note, plain, print_json, progress
 from polyclinic.terminal.tables import counted, table
-from polyclinic.terminal.usage import show_usage
 
 _SIGNS = {"same": "=", "narrower": "is a kind of", "broader": "has as a kind", "different": "≠"}
 _LONGEST = 80  # characters of a name in the table; `--json` has all
@@ -85,27 +84,11 @@ async def compare(
 async def _judged(
     pairs: Sequence[NamePair], judge: str, run: options.RunOptions, batches: Path | None
 ) -> tuple[list[ComparedPair], Ledger]:
-    # Not for those who ask the rules: a session of models takes longer to import than they to answer.
-    from polyclinic.judges.disease_names import compare_by_model  # noqa: PLC0415
-    from polyclinic.models.session import open_session  # noqa: PLC0415
-
-    opening = open_session(
-        judge_of(judge),
-        run.models,
-        journal=run.answers,
-        run="disease names",
-        seed=run.seed,
-        batches=batches,
-        report=note,
-    )
-    with within_budget(run, "comparison"):
-        async with opening as session:
-            model = session.metered(judge, role="judge", episode="disease names")
-            with progress("comparing", len(pairs), quiet=run.json) as advance:
-                compared = await compare_by_model(pairs, model, temperature=run.models.temperature, advance=advance)
-    if not run.json:
-        show_usage(console(sys.stderr), session.ledger, purposes=False)
-    return compared, session.ledger
+    opening = open_judge(judge, run, named="disease names", episode="disease names", what="comparison", batches=batches)
+    async with opening as asked:
+        with progress("comparing", len(pairs), quiet=run.json) as advance:
+            compared = await compare_by_model(pairs, asked.model, temperature=run.models.temperature, advance=advance)
+    return compared, asked.ledger
 
 
 def _row(one: ComparedPair) -> dict[str, Any]:

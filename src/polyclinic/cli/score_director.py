@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -12,7 +11,6 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from polyclinic.cli.batching import batches_beside
-from polyclinic.cli.evaluation import judge_of, within_budget
 from polyclinic.cli.following import Protocol, at_temperatures, followed, mind_kind
 from polyclinic.cli.options import (
     FILE,
@@ -28,6 +26,7 @@ from polyclinic.cli.options import (
     RunOptions,
 )
 from polyclinic.cli.people import show_agreement, show_figures
+from polyclinic.cli.sessions import open_judge
 from polyclinic.cli.storing import keep_outcome
 from polyclinic.errors import BadInput
 from polyclinic.files import read_lines
@@ -54,7 +53,6 @@ from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import counted, interval, mean_and_error, number, show_problems, table
-from polyclinic.terminal.usage import show_usage
 from polyclinic.verdicts.judgements import people_judgements
 from polyclinic.verdicts.people import QuestionAgreement, agreed
 from polyclinic.verdicts.results import PeopleFigures, figures
@@ -230,26 +228,12 @@ async def _graded(reports: Sequence[RecordedReport], asking: _Grading) -> list[J
     from polyclinic.judges.director_by_rules import RulesJudge  # noqa: PLC0415
     from polyclinic.judges.recorded import grade_recorded  # noqa: PLC0415
     from polyclinic.knowledge.knowledge import read_knowledge  # noqa: PLC0415
-    from polyclinic.models.session import open_session  # noqa: PLC0415
 
     if judge == "rules":
         return await grade_recorded(RulesJudge(read_knowledge()), reports)
-    opening = open_session(
-        judge_of(judge),
-        run.models,
-        journal=run.answers,
-        run="director",
-        seed=run.seed,
-        batches=batches,
-        report=note,
-    )
-    with within_budget(run, "grading"):
-        async with opening as session:
-            model = session.metered(judge, role="judge", episode="director")
-            graded = await grade_recorded(ModelJudge(model, temperature=run.models.temperature), reports)
-    ledger.include(session.ledger)
-    if not run.json:
-        show_usage(console(sys.stderr), session.ledger, purposes=False)
+    async with open_judge(judge, run, named="director", episode="director", what="grading", batches=batches) as asked:
+        graded = await grade_recorded(ModelJudge(asked.model, temperature=run.models.temperature), reports)
+    ledger.include(asked.ledger)
     return graded
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -16,11 +15,12 @@ from rich.text import Text
 
 from polyclinic.benchmarks.aie.score_tables import show_left_out
 from polyclinic.cli.batching import batches_beside
-from polyclinic.cli.evaluation import judge_of, within_budget
 from polyclinic.cli.following import Protocol, at_temperatures, followed
 from polyclinic.cli.options import FILE, MODELS, NOWHERE, BatchApi, BootstrapSeed, Json, KeptOptions, Models, RunOptions
+from polyclinic.cli.sessions import open_judge
 from polyclinic.cli.storing import keep_outcome
 from polyclinic.errors import UserError
+from polyclinic.judges.disease_extraction import extract_diseases
 from polyclinic.metrics.disease_names import split_names
 from polyclinic.metrics.icd.linking import Titles
 from polyclinic.metrics.icd.nearest import NearestTitles
@@ -35,7 +35,6 @@ from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.tables import interval, mean_and_error
 from polyclinic.terminal.tables import table as table_of
-from polyclinic.terminal.usage import show_usage
 
 _ROWS = (
     ("names a report", "number", None),
@@ -141,29 +140,21 @@ def _followed(protocol: str, names_by: str | None, *, plain: bool, known_codes: 
 async def _named_by(
     model: str, reports: NamedReports, run: RunOptions, batches: Path | None
 ) -> tuple[NamedReports, dict[str, int], Ledger]:
-    # Not for those who ask the rules: a session of models takes longer to import than they to answer.
-    from polyclinic.judges.disease_extraction import extract_diseases  # noqa: PLC0415
-    from polyclinic.models.session import open_session  # noqa: PLC0415
-
-    opening = open_session(
-        judge_of(model),
-        run.models,
-        journal=run.answers,
-        run="disease names",
-        seed=run.seed,
+    opening = open_judge(
+        model,
+        run,
+        named="disease names",
+        episode="disease extraction",
+        what="scoring",
+        option="--names-by",
         batches=batches,
-        report=note,
     )
     texts = texts_of(reports.pairs)
-    with within_budget(run, "scoring"):
-        async with opening as session:
-            asked = session.metered(model, role="judge", episode="disease extraction")
-            with progress("reading names", len(set(texts)), quiet=run.json) as advance:
-                found = await extract_diseases(texts, asked, temperature=run.models.temperature, advance=advance)
-    if not run.json:
-        show_usage(console(sys.stderr), session.ledger, purposes=False)
+    async with opening as asked:
+        with progress("reading names", len(set(texts)), quiet=run.json) as advance:
+            found = await extract_diseases(texts, asked.model, temperature=run.models.temperature, advance=advance)
     pairs = tuple(with_names(pair, found.names) for pair in reports.pairs)
-    return msgspec.structs.replace(reports, pairs=pairs), found.by_rules, session.ledger
+    return msgspec.structs.replace(reports, pairs=pairs), found.by_rules, asked.ledger
 
 
 def _entries(reports: NamedReports, table: Path | None) -> Sequence[IcdEntry]:

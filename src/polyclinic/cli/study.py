@@ -25,18 +25,18 @@ from polyclinic.benchmarks.exams.study_tables import errors_output, sweep_output
 from polyclinic.cli import options
 from polyclinic.cli.batching import batches_beside
 from polyclinic.cli.eval_exam import ask_all, check_failures, finish_exam, models_of, of_models, read_questions
-from polyclinic.cli.evaluation import finish, within_budget
+from polyclinic.cli.evaluation import finish, judge_of, within_budget
 from polyclinic.cli.following import Protocol, check_methods, followed, say
 from polyclinic.cli.parts import end_of_part
 from polyclinic.cli.people import read_people, with_agreement
+from polyclinic.cli.sessions import session_of
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.judges.error_categories import ErrorCategory, find_categories, read_words
 from polyclinic.judges.until_stopped import UntilStopped
 from polyclinic.methods.table import PRESETS, ChosenMethod, choose
-from polyclinic.models.session import Session, open_session
+from polyclinic.models.session import Session
 from polyclinic.protocols.papers import MedAgentsSettings
 from polyclinic.stopping import is_stopped
-from polyclinic.terminal.screen import note
 from polyclinic.terminal.tables import counted
 from polyclinic.verdicts.judgements import people_words
 
@@ -195,17 +195,9 @@ async def errors(
     items = {(one.id, name): None for name, each in answered.items() for one in each}
     people = read_people(verdicts, {"errors": items})
     said = {**(read_words(words) if words is not None else {}), **people_words(people, "errors", ErrorCategory)}
-    judges = [] if judge is None else [judge]
-    opening = open_session(
-        judges,
-        run.models,
-        journal=run.answers,
-        run=f"seed={run.seed} error categories",
-        seed=run.seed,
-        share=run.part,
-        batches=batches_beside(run, judges, wanted=batch_api),
-        report=note,
-    )
+    judges = judge_of(judge)
+    batches = batches_beside(run, judges, wanted=batch_api)
+    opening = session_of(run, judges, named=f"seed={run.seed} error categories", batches=batches)
     with within_budget(run):
         async with opening as session:
             # The prompts' hash is in every request, so that one journal serves all runs that are judged.

@@ -27,10 +27,10 @@ from polyclinic.cli.eval_exam import check_failures, models_of, read_questions
 from polyclinic.cli.evaluation import finish, judge_of, underway, within_budget
 from polyclinic.cli.following import Protocol, check_methods, followed, say
 from polyclinic.cli.parts import end_of_part
+from polyclinic.cli.sessions import session_of
 from polyclinic.errors import RunStopped, UserError
 from polyclinic.judges.error_categories import Categories, find_categories
 from polyclinic.judges.until_stopped import UntilStopped
-from polyclinic.models.session import open_session
 from polyclinic.protocols.papers import MedAgentsSettings
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import read_examples
@@ -119,14 +119,7 @@ async def medagents(
     )
     say(rules)
     judges = judge_of(judge)
-    opening = open_session(
-        [model, *judges],
-        run.models,
-        journal=run.answers,
-        run=f"seed={run.seed} study medagents",
-        seed=run.seed,
-        share=run.part,
-    )
+    opening = session_of(run, [model, *judges], named=f"seed={run.seed} study medagents")
     total = sum(len(questions[name]) * len(methods) for name, methods in planned.methods.items())
     errors: dict[str, Categories] = {}
     stopped: RunStopped | None = None

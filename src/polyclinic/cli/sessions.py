@@ -1,0 +1,69 @@
+"""The models that a command asks, opened as its options say."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from polyclinic.cli.evaluation import judge_of, within_budget
+from polyclinic.cli.options import RunOptions
+from polyclinic.models.ledger import Ledger
+from polyclinic.models.model import Model
+from polyclinic.models.session import Session, open_session
+from polyclinic.terminal.screen import console, note
+from polyclinic.terminal.usage import show_usage
+
+
+def session_of(
+    run: RunOptions, names: Iterable[str], *, named: str, batches: Path | None = None
+) -> AbstractAsyncContextManager[Session]:
+    """Returns what opens the models with the journal, seed and part of the run; with `batches`, asked by batches.
+
+    `named` names the run in the journal, where answers of other names are not found.
+    """
+    return open_session(
+        names,
+        run.models,
+        journal=run.answers,
+        run=named,
+        seed=run.seed,
+        share=run.part,
+        batches=batches,
+        report=note,
+    )
+
+
+class AskedJudge(NamedTuple):
+    """A model that judges, and what its calls come to."""
+
+    model: Model
+    ledger: Ledger
+
+
+@asynccontextmanager
+async def open_judge(
+    judge: str,
+    run: RunOptions,
+    *,
+    named: str,
+    episode: str,
+    what: str,
+    option: str = "--judge",
+    batches: Path | None = None,
+) -> AsyncIterator[AskedJudge]:
+    """Opens the model that judges what was recorded, for the work of `what`, and then prints what it cost.
+
+    `named` is as `session_of` has it, `option` the one that names the judge.
+
+    Raises:
+        UserError: it is no model, or cannot be opened.
+        RunStopped: its budget was spent; how the work goes on is said.
+    """
+    with within_budget(run, what):
+        async with session_of(run, judge_of(judge, option=option), named=named, batches=batches) as session:
+            yield AskedJudge(session.metered(judge, role="judge", episode=episode), session.ledger)
+    if not run.json:
+        show_usage(console(sys.stderr), session.ledger, purposes=False)
