@@ -3,7 +3,8 @@
 The server is one of our own on this machine, and waits for its disk as one does that is meant to last. Without
 PostgreSQL or psycopg, SQLite stands alone.
 
-With pgvector on the server, the nearest entries of a memory by it (exact, without an index) beside those by our search.
+Then what is near in a memory of the store: with pgvector, where the server has it, with all vectors read, and with the
+memory read whole; and how often pgvector alone, exact and without an index, would have said something else.
 
     python -m bench store [--rows 100000] [--at-once 256] [--entries 20000]
 """
@@ -19,9 +20,13 @@ from pathlib import Path
 
 import numpy as np
 
+from polyclinic.memory.entries import AskedTask, ClinicalTask, MedicalRecord
 from polyclinic.memory.library import MemoryLibrary
+from polyclinic.memory.memory import About, New, open_memory
+from polyclinic.memory.nearness import MEMORY_READ, look_up
 from polyclinic.models.journal import Journal
 from polyclinic.models.model import Reply, Usage
+from polyclinic.stores.memory import point
 from polyclinic.testing.postgres import PostgresProcess, postgres_programs
 
 _DIMENSIONS, _QUERIES, _K = 512, 100, 10
@@ -67,41 +72,72 @@ def _measure(name, where, rows, at_once):
         print(f"{name:10} {what:12} {rows:8,}  {rows / seconds:9,.0f} a second  {1e6 * cpu / rows:7.1f} us of CPU each")
 
 
+def _drawn(n):
+    """Vectors of counts, as those of cases are."""
+    counts = np.random.default_rng(1).binomial(1, 0.04, (n, _DIMENSIONS)).astype(np.float32)
+    return counts / np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1)
+
+
+def _filled(folder, url, vectors):
+    point(folder, url, "bench")
+    with open_memory(folder, About(embedder="bench", dimensions=_DIMENSIONS, knowledge="bench")) as memory:
+        new = []
+        for place, vector in enumerate(vectors):
+            asked = AskedTask(case=f"c{place}", number=place + 1, query=TEXT, options=())
+            new.append(New(ClinicalTask.DIAGNOSIS, MedicalRecord(asked=asked, answer="a"), vector))
+        memory.commit(new)
+
+
+def _timed(folder, queries):
+    """Returns what is found, by whom it is looked for, and the seconds of each query."""
+    found, seconds = [], []
+    for query in queries:
+        began = time.perf_counter()
+        came = look_up(folder, query, [ClinicalTask.DIAGNOSIS], _K)
+        seconds.append(time.perf_counter() - began)
+        found.append([(one.entry.asked.number, one.cosine) for one in came.found])
+    return found, came.searched, seconds
+
+
 def _nearest(server, n):
-    """Prints what pgvector finds beside what our search finds, of vectors of counts, as those of cases are."""
+    """Prints what it costs to look something up, each time as `polyclinic memory near` does it."""
     import psycopg
 
-    draw = np.random.default_rng(1)
-    library = MemoryLibrary(_DIMENSIONS)
-    counts = draw.binomial(1, 0.04, (n + _QUERIES, _DIMENSIONS)).astype(np.float32)
-    vectors = counts / np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1)
-    for place, vector in enumerate(vectors[:n]):
-        library.add(place, vector)
+    vectors = _drawn(n + _QUERIES)
     queries = vectors[n:]
-    with psycopg.connect(server.url, autocommit=True) as connection:
-        if not connection.execute("SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'").fetchone()[0]:
-            print("pgvector: not on this server")
-            return
-        connection.execute(f"CREATE EXTENSION vector; CREATE TABLE v (n int, v vector({_DIMENSIONS}))")
-        with connection.cursor().copy("COPY v FROM STDIN") as copy:
-            for place, vector in enumerate(vectors[:n]):
-                copy.write_row((place, str(vector.tolist())))
-        ours = library.nearest(queries, _K)
+    with tempfile.TemporaryDirectory() as made, psycopg.connect(server.url, autocommit=True) as connection:
+        folder = Path(made)
+        _filled(folder, server.url, vectors[:n])
+        library = MemoryLibrary(_DIMENSIONS)
+        for place, vector in enumerate(vectors[:n]):
+            library.add(place + 1, vector)
+        near = library.nearest(queries, _K)
+        right = [list(zip((one.places + 1).tolist(), one.cosines.tolist(), strict=True)) for one in near]
+        connection.execute("CREATE ROLE looks LOGIN PASSWORD 'looks'")
+        connection.execute("GRANT USAGE ON SCHEMA polyclinic TO looks")
+        connection.execute("GRANT SELECT ON polyclinic.store, polyclinic.memories, polyclinic.entries TO looks")
+        print(f"the nearest {_K} of {n:,} entries with {_DIMENSIONS} numbers each, {_QUERIES} queries, each alone:")
+        for who in (server.url, server.url_with("looks", user="looks")):
+            place = folder / str(len(list(folder.iterdir())))
+            place.mkdir()
+            point(place, who, "bench")
+            found, searched, seconds = _timed(place, queries)
+            later = 1e3 * sum(seconds[1:]) / (len(seconds) - 1)
+            same = sum(one == other for one, other in zip(found, right, strict=True))
+            print(
+                f"  {searched:20} first {1e3 * seconds[0]:7.0f} ms, later {later:6.1f} ms, {same} as the whole memory's"
+            )
         began = time.perf_counter()
-        for query in queries:
-            library.nearest(query[None, :], _K)
-        here = time.perf_counter() - began
-        began = time.perf_counter()
-        theirs = [
-            [row[0] for row in connection.execute("SELECT n FROM v ORDER BY v <=> %s::vector, n LIMIT %s",
-                                                  (str(query.tolist()), _K))]
-            for query in queries
-        ]  # fmt: skip
-        there = time.perf_counter() - began
-    order = sum(found != near.places.tolist() for found, near in zip(theirs, ours, strict=True))
-    members = sum(set(found) != set(near.places.tolist()) for found, near in zip(theirs, ours, strict=True))
-    print(f"nearest {_K} of {n:,} entries, {_QUERIES} queries: ours {1e3 * here / _QUERIES:.2f} ms a query,", end=" ")
-    print(f"pgvector {1e3 * there / _QUERIES:.2f} ms, with another order in {order}, other entries in {members}")
+        with open_memory(folder) as memory:
+            memory.records[ClinicalTask.DIAGNOSIS].nearest(queries[:1], _K)
+        print(f"  {MEMORY_READ:20} {1e3 * (time.perf_counter() - began):13.0f} ms")
+        if connection.execute("SELECT count(*) FROM pg_extension WHERE extname = 'vector'").fetchone()[0]:
+            alone = "SELECT n + 1 FROM polyclinic.near_entries ORDER BY vector <=> %s::vector, n LIMIT %s"
+            theirs = [[n for (n,) in connection.execute(alone, (str(query.tolist()), _K))] for query in queries]
+            ours = [[n for n, _ in one] for one in right]
+            order = sum(a != b for a, b in zip(theirs, ours, strict=True))
+            members = sum(set(a) != set(b) for a, b in zip(theirs, ours, strict=True))
+            print(f"  pgvector alone: another order in {order}, other entries in {members}")
 
 
 def run(*options):

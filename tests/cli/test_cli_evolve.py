@@ -88,6 +88,24 @@ def test_a_memory_is_shown_exported_and_merged(run, evolved, tmp_path):
     assert {name: one["records"] for name, one in some.items()} == document["curve"][1]["records"]
 
 
+def test_what_is_near_is_of_those_who_said_the_same(run, complaint, evolved, tmp_path):
+    folder, _ = evolved
+    run("memory", "export", folder, "--out", tmp_path / "all.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+    of = next(line for line in lines if line["task"] == "diagnosis" and line["kind"] == "record")
+    said = of["asked"]["query"].splitlines()
+    near = json.loads(run("memory", "near", folder, *said, "--k", 2, "--json").stdout)["near"]
+    first = next(one for one in near if one["task"] == "diagnosis")
+    assert {name: first[name] for name in of} == of and first["cosine"] == 1.0
+    kinds = [(one["task"], one["kind"]) for one in near]
+    assert len(set(kinds)) == 6 and all(kinds.count(one) == 2 for one in kinds)
+    shown = run("memory", "near", folder, *said, "--task", "diagnosis")
+    assert f"1.000  diagnosis, {of['asked']['case']}" in shown.stdout and "read whole" in shown.stderr
+    before = json.loads(run("memory", "near", f"{folder}@20", *said, "--json").stdout)["near"]
+    assert before and all(one["asked"]["number"] <= 20 for one in before)
+    assert "nothing is said" in complaint("memory", "near", folder, " ")
+
+
 def test_a_memory_is_rebuilt_with_another_embedder(run, complaint, evolved, tmp_path):
     pytest.importorskip("wordllama")
     folder, document = evolved

@@ -103,6 +103,7 @@ COMMANDS = {
     "knowledge check": "knowledge:check Check the medical knowledge: its files, and patients drawn from it. The exit "
     "code is 1 where a check fails.",
     "memory show": "memory:show Show what a doctor remembers, task by task.",
+    "memory near": "memory_near:near Show what a doctor remembers of patients like one who is described.",
     "memory read": "memory_read:read Let a doctor read: questions are made of the passages of a corpus, and what it "
     "answers rightly is kept.",
     "memory export": "memory:export Write all that a doctor remembers, with where it came from.",

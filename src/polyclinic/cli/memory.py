@@ -72,7 +72,7 @@ def show(
         screen.print(table(None, ("task", "records", "experience"), counts))
         for one in tasks:
             for entry in _last(memory, one, last):
-                screen.print(plain(f"\n{_line(one, entry)}"), soft_wrap=True)
+                screen.print(plain(f"\n{entry_line(one, entry)}"), soft_wrap=True)
         if read and task is None:
             _show_read(read, last)
         about = memory.about
@@ -91,7 +91,7 @@ def export(
     read, lines = _read(folder), []
     if not read or has_memory(snapshot_of(folder)[0]):
         with open_memory(folder) as memory:
-            lines += [_plain(task, entry) for task, entry in entries_of(memory)]
+            lines += [entry_document(task, entry) for task, entry in entries_of(memory)]
     lines += [{"kind": "reading", **msgspec.to_builtins(record)} for record in read]
     write_text(out, json_lines(lines))
     note(f"{len(lines):,} entries: {out}")
@@ -210,7 +210,7 @@ def _all(memory: DoctorMemory) -> list[New]:
 
 def _task(memory: DoctorMemory, task: ClinicalTask, last: int) -> dict[str, Any]:
     records, experience = memory.records[task], memory.experience[task]
-    shown = [_plain(task, entry) for entry in _last(memory, task, last)]
+    shown = [entry_document(task, entry) for entry in _last(memory, task, last)]
     return {"records": len(records), "experience": len(experience), "last": shown}
 
 
@@ -218,12 +218,14 @@ def _last(memory: DoctorMemory, task: ClinicalTask, last: int) -> list[Entry]:
     return [*memory.records[task].entries[-last:], *memory.experience[task].entries[-last:]]
 
 
-def _plain(task: ClinicalTask, entry: Entry) -> dict[str, Any]:
+def entry_document(task: ClinicalTask, entry: Entry) -> dict[str, Any]:
+    """Returns an entry for JSON."""
     kind: Literal["record", "experience"] = "record" if isinstance(entry, MedicalRecord) else "experience"
     return {"task": task.value, "kind": kind, **msgspec.to_builtins(entry)}
 
 
-def _line(task: ClinicalTask, entry: Entry) -> str:
+def entry_line(task: ClinicalTask, entry: Entry) -> str:
+    """Returns an entry in a line for people."""
     where = f"{task.value}, {entry.asked.case} (patient {entry.asked.number:,})"
     if isinstance(entry, MedicalRecord):
         return f"{where}, record: {entry.answer}. {entry.reasoning}"

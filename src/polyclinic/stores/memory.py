@@ -1,7 +1,7 @@
 """A doctor's memory in a store. A folder holds but a file that says where: `memory.store`.
 
-It is read whole into the process that uses it, as the file of SQLite is, and searched there: what comes to mind is the
-same to the last digit, wherever it is kept, with pgvector on the server or without.
+It is read whole into the process of a doctor that plays, as the file of SQLite is, and searched there: what comes to
+mind is the same to the last digit, wherever it is kept. `nearest` looks up single things without that.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class StoreMemory:
         rows = self._server.together(lambda connection: connection.execute(sql, (self._name,), binary=True).fetchall())
         self._n = len(rows)
         for *row, sealed in rows:
-            if _seal(row) != sealed:
+            if sealed_row(row) != sealed:
                 raise BadInput("the memory is damaged: it is not what was stored", path=self.path)
             yield tuple(row)
 
@@ -88,7 +88,7 @@ class StoreMemory:
         Raises:
             BadInput: the server does not come back, or another process writes to this memory.
         """
-        sealed = [(number, *row, _seal(row)) for number, row in enumerate(rows, self._n)]
+        sealed = [(number, *row, sealed_row(row)) for number, row in enumerate(rows, self._n)]
         known = [tuple(note) for note in notes]
 
         def write(connection: Connection) -> None:
@@ -116,7 +116,8 @@ def _insert(connection: Connection, sql: str, name: str, rows: Sequence[tuple[An
     return int(connection.execute(sql, (name, *columns)).rowcount)
 
 
-def _seal(row: Sequence[Any]) -> bytes:
+def sealed_row(row: Sequence[Any]) -> bytes:
+    """Returns what tells that a row is what was stored."""
     kind, task, entry, vector = row
     return seal(b"%s %s %d " % (kind.encode(), task.encode(), len(entry)) + entry + vector)
 
