@@ -69,7 +69,7 @@ from pathlib import Path
 
 def meant(came: str, there: Iterable[str]) -> str:
     """Returns the name that may be meant, to stand behind the one that came: " (did you mean X?)", "" where none is."""
-    names = {name: name for name in there}
+    names = {name: name for name in there if name != came}
     folded = {_folded(name): name for name in reversed(names)}
     for wanted, known in ((came, names), (_folded(came), folded)):
         if near := get_close_matches(wanted, known, n=1, cutoff=_NEAR):

@@ -268,14 +268,17 @@ def _begins(path: Path, said: bytes, *, other: bool = False) -> bool:
     return not came or (came.lower() == said.lower()) is not other
 
 
-def make_folder(path: Path) -> None:
-    """Makes a folder for results, before a long run, or takes one that is there and can be written to."""
-    if path.exists() and not path.is_dir():
-        raise BadInput("this is a file; name a folder", path=path)
-    if not path.parent.is_dir():
-        raise BadInput(f"there is no folder {path.parent}; make it first", path=path)
+def make_folder(path: Path, *, parents: bool = False) -> None:
+    """Makes a folder for results, before a long run, or takes one that is there and can be written to.
+
+    Without `parents`, the folder in which it is to lie must be there.
+    """
     try:
-        path.mkdir(exist_ok=True)
+        if path.exists() and not path.is_dir():
+            raise BadInput("this is a file; name a folder", path=path)
+        if not parents and not path.parent.is_dir():
+            raise BadInput(f"there is no folder {path.parent}; make it first", path=path)
+        path.mkdir(parents=parents, exist_ok=True)
     except OSError as error:
         raise BadInput(f"cannot be made ({error.strerror})", path=path) from None
     if not os.access(path, os.W_OK):

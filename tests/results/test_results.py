@@ -189,6 +189,7 @@ def test_twenty_folders_are_joined_at_once(tmp_path):
         ("votin", ["Voting", "voting"], "voting"),
         ("Influenzza", ["influenza-a", "influenza"], "influenza"),
         ("xyz", ["zero_shot"], ""),
+        ("knowledge", ["knowledge"], ""),
     ],
 )
 def test_which_name_is_meant(came, there, near):

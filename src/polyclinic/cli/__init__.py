@@ -20,7 +20,7 @@ from cyclopts import CycloptsError
 from polyclinic.cli.calling import call
 from polyclinic.cli.command_words import is_given, words_of
 from polyclinic.cli.commands import APP
-from polyclinic.cli.complaints import complaint
+from polyclinic.cli.complaints import check_places, complaint
 from polyclinic.cli.parts import PartDone
 from polyclinic.errors import PolyclinicError, StoppedByHand, UserError
 from polyclinic.lazy import collect_seldom
@@ -35,9 +35,12 @@ _MARKUP = re.compile(
 )
 """Styles that other packages write into their errors for a terminal of their own."""
 
+_SHOWN = 80  # letters of a name
 _MUCH = "there is not enough memory for so much; ask for less"
 _DEEP = "what was read is nested too deeply"
 _NO_OUTPUT = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF))
+_NO_PLACE = frozenset((errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EROFS))
+"""What is wrong with a place that somebody named, and with no file that is there."""
 
 
 def program() -> None:
@@ -79,6 +82,7 @@ def _command(words: list[str]) -> object:
     help_on = Screen(file=sys.stdout)
     as_csv, words = "--csv" in words, [word for word in words if word != "--csv"]
     output = documents_alone() if "--json" in words else tables_as_csv() if as_csv else nullcontext()
+    check_places(words)
     with words_of(words), output:
         return _run(words, help_on)
 
@@ -106,7 +110,21 @@ def _told(error: BaseException) -> tuple[str, int] | None:
     elif isinstance(error, OSError) and error.errno in _NO_OUTPUT:
         _say_no_more()
         told = f"the output cannot be written ({error.strerror})", 1
+    elif isinstance(error, UnicodeEncodeError):
+        # Bytes of the command line that are no UTF-8 come as halves of letters.
+        told = f"{error.object[:_SHOWN]!r} is no UTF-8, in which what is kept is written; name it otherwise", 2
+    elif refused := _refused_place(error):
+        told = f"{refused.filename}: the system says: {refused.strerror}; name another place", 2
     return told
+
+
+def _refused_place(error: BaseException) -> OSError | None:
+    """Returns what the system said of a place that somebody named, if that is what the error comes from.
+
+    Of links that lead to one another pathlib makes a RuntimeError.
+    """
+    said = error.__context__ if isinstance(error, RuntimeError) else error
+    return said if isinstance(said, OSError) and said.errno in _NO_PLACE and said.filename else None
 
 
 def _prepare_output() -> None:

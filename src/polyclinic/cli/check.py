@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from polyclinic.cli.options import AT, At, Json, Several, between
 from polyclinic.models.check import Check, check_model, extras
+from polyclinic.models.model import LONGEST
 from polyclinic.models.model_file import check_key
 from polyclinic.models.open import door_named, open_model
 from polyclinic.models.opened import addresses_of, door_of
@@ -26,7 +27,7 @@ async def check(
             help="A model to check, such as direct/NAME or local; all of --model-file where left out.",
         ),
     ] = None,
-    timeout: Annotated[float, between(0.1), Parameter(help="Seconds that one answer may take.")] = 60.0,  # noqa: ASYNC109
+    timeout: Annotated[float, between(0.1, LONGEST), Parameter(help="Seconds that one answer may take.")] = 60.0,  # noqa: ASYNC109
     json: Json = False,
     at: At = AT,
 ) -> int:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cyclopts import (
+    Argument,
     CoercionError,
     CycloptsError,
     MissingArgumentError,
@@ -14,8 +17,10 @@ from cyclopts import (
 )
 from cyclopts.exceptions import ConsumeMultipleError
 
-from polyclinic.errors import meant
+from polyclinic.cli.commands import APP
+from polyclinic.errors import UserError, meant
 
+_LONGEST = 80  # characters that are shown of a value
 _KINDS = {int: "a whole number", float: "a number", bool: "no value"}
 
 
@@ -23,6 +28,37 @@ def complaint(error: CycloptsError) -> str:
     """Returns the one line."""
     where = " ".join(("polyclinic", *(error.command_chain or ())))
     return f"{_problem(error)}; see '{where} --help'"
+
+
+def check_places(words: Sequence[str]) -> None:
+    """Refuses a file or a folder whose name is blank: with `--out "$UNSET"` it would be the folder that one is in.
+
+    Raises:
+        UserError: names the option.
+    """
+    blank = [at for at, word in enumerate(words) if not _value(word).strip()]
+    if not blank:
+        return
+    arguments = APP.parse_commands(words)[1][-1].assemble_argument_collection()
+    named = {name: one for one in arguments for name in one.names if one.hint is not bool}
+    for at in blank:
+        option = words[at].partition("=")[0].strip() or words[max(at - 1, 0)]
+        named_so = [named[option]] if option in named else [one for one in arguments if not one.name.startswith("-")]
+        if place := next((one for one in named_so if _is_place(one)), None):
+            or_not = f", or leave {place.name} out" if place.name.startswith("-") else ""
+            raise UserError(f"{place.name} is given a blank name; give one{or_not}")
+
+
+def _is_place(argument: Argument) -> bool:
+    """Whether a file or a folder is named; those that come with the package are named by a text."""
+    shown = argument.parameter.metavar or argument.name
+    return "Path" in str(argument.hint) or str(shown).startswith(("FILE", "DIR"))
+
+
+def _value(word: str) -> str:
+    """Returns what an option is given in its own word, and any other word as it is."""
+    option, equals, value = word.partition("=")
+    return value if option.startswith("--") and equals else word
 
 
 def _problem(error: CycloptsError) -> str:
@@ -50,11 +86,17 @@ def _problem(error: CycloptsError) -> str:
         case RepeatArgumentError():
             return f"{error.token.keyword} is given more than once"
         case ValidationError() if tokens:
-            return f"{name} {tokens[0].value}; allowed: {error.exception_message}"
+            return f"{name} {_came(tokens[0].value)}; allowed: {error.exception_message}"
         case CoercionError() if error.token is not None and error.argument is not None:
             choices = error.argument.get_choices()
             allowed = ", ".join(choices) if choices else _KINDS.get(error.target_type or str)
             if allowed is not None:
                 near = meant(error.token.value, choices or ())
-                return f"{name} {error.token.value}{near}; allowed: {allowed}"
+                return f"{name} {_came(error.token.value)}{near}; allowed: {allowed}"
     return str(error).rstrip(".")
+
+
+def _came(value: str) -> str:
+    """Returns what came, so that one sees it: what is blank or goes on for ever too."""
+    shown = value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
+    return shown if shown.strip() == shown != "" else repr(shown)

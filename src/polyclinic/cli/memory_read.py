@@ -14,6 +14,7 @@ from polyclinic.cli.dry_run import scratch
 from polyclinic.cli.options import DIR, MODELS, POSITIVE, Json, KeptOptions, MemoryStore, Models, Seed
 from polyclinic.cli.storing import keep_outcome, place_memory
 from polyclinic.errors import BudgetSpent, EndpointError, UserError
+from polyclinic.files import make_folder
 from polyclinic.language.language import Language, language_of
 from polyclinic.memory.embedding import asked_for, check_memory_embedder, dimensions_of, memory_embedder
 from polyclinic.memory.memory import snapshot_of
@@ -78,7 +79,7 @@ async def read(
     made_by = embedder or _embedder_of(folder) or _EMBEDDERS[language]
     check_memory_embedder(made_by)
     asked = [doctor, writer or doctor, *asked_for(made_by)]
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder, parents=True)
     stored = is_read_stored(folder)
     journal = address_of(folder, READING) if stored else folder / _ANSWERS
     run = f"read {f'{place_of(folder, READING).memory} ' if stored else ''}seed={seed} questions={questions}"

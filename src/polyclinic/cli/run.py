@@ -62,6 +62,9 @@ from polyclinic.terminal.usage import show_by_server
 _STAFF = "rules, scripted:FILE, a model, or FILE.py:NAME."
 
 _RESIDENTS = options.between(1, MOST_RESIDENTS)
+_MOST_AHEAD = 366 * 24 * 60  # minutes
+_MOST_WORKERS = 1000
+"""Each is a process of some 200 MB; what is more belongs on several machines (`--on`)."""
 _DAYS = 5  # from Monday to Friday
 
 _READ = 2_000
@@ -101,7 +104,7 @@ class TownOptions:
     """Of the town."""
     examinations: Annotated[int | None, options.POSITIVE, Parameter(show_default="the hospital's")] = None
     """At most so many a visit; the paper has 1."""
-    lookahead: Annotated[int | None, options.between(0), Parameter(show_default=f"{LOOKAHEAD}")] = None
+    lookahead: Annotated[int | None, options.between(0, _MOST_AHEAD), Parameter(show_default=f"{LOOKAHEAD}")] = None
     """Minutes by which visits are computed ahead."""
 
 
@@ -189,7 +192,9 @@ def run(
     learning: LearningOptions = FORGETFUL,
     protocol: Protocol = "ours",
     workers: Annotated[
-        int, options.POSITIVE, Parameter(help="Processes that compute visits; the log is the same for any number.")
+        int,
+        options.between(1, _MOST_WORKERS),
+        Parameter(help="Processes that compute visits; the log is the same for any number."),
     ] = 1,
     replicas: ReplicaOptions = ONE,
     traces: Annotated[

@@ -17,7 +17,7 @@ import msgspec
 from polyclinic.cli.configuration import write_results
 from polyclinic.cli.options import KeptOptions
 from polyclinic.errors import UserError
-from polyclinic.files import write_text
+from polyclinic.files import make_folder, write_text
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import ModelOptions
 from polyclinic.results.folder import RunRecord, read_record
@@ -186,7 +186,7 @@ def place_memory(folder: Path, store: str | None, pointers: Sequence[str], *, dr
     for pointer in pointers:
         if pointer not in new:
             password_of(folder, store, pointer)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder, parents=True)
     for pointer in new:
         point(folder, store, name_in_store(folder, pointer), pointer)
 

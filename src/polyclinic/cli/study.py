@@ -33,6 +33,7 @@ from polyclinic.cli.sessions import session_of
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.judges.error_categories import ErrorCategory, find_categories, read_words
 from polyclinic.judges.until_stopped import UntilStopped
+from polyclinic.methods.medagents import MOST_EXPERTS
 from polyclinic.methods.table import PRESETS, ChosenMethod, choose
 from polyclinic.models.session import Session
 from polyclinic.protocols.papers import MedAgentsSettings
@@ -102,9 +103,11 @@ async def experts(
         str, Numbers, Parameter(help="Numbers of experts on the options, with --at-question on the question.")
     ] = "0-4",
     at_question: Annotated[
-        int, options.between(0), Parameter(help="Experts on the question while the others vary.")
+        int, options.between(0, MOST_EXPERTS), Parameter(help="Experts on the question while the others vary.")
     ] = 5,
-    at_options: Annotated[int, options.between(0), Parameter(help="Experts on the options while the others vary.")] = 2,
+    at_options: Annotated[
+        int, options.between(0, MOST_EXPERTS), Parameter(help="Experts on the options while the others vary.")
+    ] = 2,
     protocol: Protocol = "ours",
     run: options.RunOptions = options.RUN,
 ) -> None:

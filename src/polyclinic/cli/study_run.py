@@ -116,7 +116,8 @@ def run(
         _finish(planned, out, begun, left=left, json=json)
         keep_results(store, out)
     if stopped is not None:
-        raise type(stopped)(f"{stopped}; not done yet: {left}. The same command goes on from there")
+        missing = f"not done yet: {left}. The same command goes on from there" if left else "every run of it is done"
+        raise type(stopped)(f"{stopped}; {missing}")
 
 
 def _cells(

@@ -31,6 +31,8 @@ from polyclinic.errors import ModelError, PlayFailure, UserError
 from polyclinic.models.model import Answer, Model
 
 PROMPTS = Path(__file__).with_suffix(".md")
+MOST_EXPERTS = 100
+"""On the question, and on the options."""
 
 Votes = Literal["combined", "separate"]
 Stages = Literal["analysis", "summary", "consultation"]
@@ -79,10 +81,12 @@ async def medagents(
     ("consultation"): the paper's ablation, table 3. A failure is the outcome's end; it is not raised.
 
     Raises:
-        UserError: a number of experts or rounds that is too small, or a question without options.
+        UserError: a number of experts that is too small or too large, too few rounds, or a question without options.
     """
     if min(question_experts, option_experts) < 0 or not question_experts + option_experts:
         raise UserError(f"{question_experts} and {option_experts} experts; none is below 0, and at least one is needed")
+    if max(question_experts, option_experts) > MOST_EXPERTS:
+        raise UserError(f"{question_experts} and {option_experts} experts; {MOST_EXPERTS} of a kind are the most")
     if max_rounds < 1:
         raise UserError(f'max_rounds is {max_rounds}; it is at least 1 (stages="summary" goes without rounds)')
     decision = decision_on(question)

@@ -81,6 +81,9 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
 
+LONGEST = 7 * 86_400
+"""Seconds that a call may take at most; for ever is none that a clock of the event loop knows."""
+
 DEAREST = 1_000_000_000
 """No million tokens cost more."""
 

@@ -25,7 +25,7 @@ import msgspec
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import decode, read_toml, split_place
-from polyclinic.models.model import DEAREST
+from polyclinic.models.model import DEAREST, LONGEST
 from polyclinic.models.secrets import check_address, check_no_key, check_variable
 from polyclinic.opened_files import MAX_WRITTEN_BYTES, read_at_once
 
@@ -54,7 +54,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
         api_key_env: the environment variable that holds the key; the key itself never stands here.
         temperature: from 0 to 2.
         effort: how hard to think.
-        timeout: seconds that one call may take.
+        timeout: seconds that one call may take, a week at most.
         extra_body: what else each request says, as the endpoint wants it.
         price: what a million tokens cost: in, out, and from the cache.
         batch_price: the same for questions that are asked by batches; the price where nothing stands here.
@@ -69,7 +69,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     api_key_env: str | None = None
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None
     effort: Effort | None = None
-    timeout: _Positive | None = None
+    timeout: Annotated[float, msgspec.Meta(gt=0, le=LONGEST)] | None = None
     extra_body: dict[str, Any] | None = None
     price: _Price = None
     batch_price: _Price = None

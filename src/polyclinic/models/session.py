@@ -19,7 +19,7 @@ from polyclinic.models.journal import Journal
 from polyclinic.models.kept_calls import KeptCalls
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.limits import Limit
-from polyclinic.models.model import Model, Price
+from polyclinic.models.model import LONGEST, Model, Price
 from polyclinic.models.model_file import NOTHING_SAID, SILENT, Asking, ModelFile, check_key, read_model_file
 from polyclinic.models.open import door_named, open_model
 from polyclinic.models.opened import Belonging, ModelDoors, Nowhere, OpenModels, addresses_of, door_of
@@ -33,7 +33,7 @@ from polyclinic.tasks import unbounded
 MOST_AT_ONCE = 1024
 """Questions at a time to an endpoint that is adapted to, over all processes of a run."""
 
-_HOTTEST = 2.0
+_MOST = {"temperature": 2.0, "timeout": LONGEST}
 _LEAST = {
     "concurrency": 1,
     "requests_per_minute": 0.1,
@@ -113,9 +113,8 @@ class ModelOptions(Address):
         super().__post_init__()
         for name, least in _LEAST.items():
             value = getattr(self, name)
-            most = _HOTTEST if name == "temperature" else value
-            if value is not None and not least <= value <= most:
-                allowed = f"{least} to {_HOTTEST:g}" if name == "temperature" else f"{least} or more"
+            if value is not None and not least <= value <= _MOST.get(name, value):
+                allowed = f"{least} to {_MOST[name]:g}" if name in _MOST else f"{least} or more"
                 raise UserError(f"--{name.replace('_', '-')} {value:g}; allowed: {allowed}")
         if self.pilot and not self.dry_run:
             raise UserError(f"--pilot {self.pilot} is of a dry run; add --dry-run, or leave it out")

@@ -18,6 +18,7 @@ from polyclinic.benchmarks.exams.runs import Episode, Learning, run_methods
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import read_records
 from polyclinic.judges.error_categories import MissedQuestion
+from polyclinic.methods.medagents import MOST_EXPERTS
 from polyclinic.methods.table import ChosenMethod
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.results.folder import CALLS, ITEMS
@@ -25,7 +26,6 @@ from polyclinic.seeds import derive
 
 Varied = Literal["question_experts", "option_experts"]
 
-_MOST_EXPERTS = 100
 _RANGE = re.compile(r"(\d{1,3})(?:-(\d{1,3}))?")
 _FILE_SUFFIX = ".jsonl"
 
@@ -142,8 +142,8 @@ def parse_numbers(text: str, *, option: str) -> tuple[int, ...]:
     for part in text.split(","):
         match = _RANGE.fullmatch(part.strip())
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-        if first > last or last > _MOST_EXPERTS:
-            raise UserError(f"{option} {text!r}; needs numbers from 0 to {_MOST_EXPERTS}, such as 1-7 or 1,3,5")
+        if first > last or last > MOST_EXPERTS:
+            raise UserError(f"{option} {text!r}; needs numbers from 0 to {MOST_EXPERTS}, such as 1-7 or 1,3,5")
         numbers += range(first, last + 1)
     return tuple(dict.fromkeys(numbers))
 

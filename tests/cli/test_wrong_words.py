@@ -1,0 +1,88 @@
+"""Places that are named by nothing or cannot be, and numbers that no run has: one line that says which option it is."""
+
+import pytest
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("run", "--out", ""), "--out"),
+        (("run", "--out="), "--out"),
+        (("run", "--out", "  "), "--out"),
+        (("consult", "--case", ""), "--case"),
+        (("cases", "list", ""), "FILE"),
+        (("results", "show", ""), "FOLDER"),
+        (("replay", ""), "TRACE"),
+        (("eval", "aie", "--verdicts", "", "--json"), "--verdicts"),
+    ],
+)
+def test_a_blank_name_is_not_the_folder_one_is_in(complaint, tmp_path, words, named):
+    assert f"{named} is given a blank name; give one" in complaint(*words, cwd=tmp_path)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_what_may_be_blank_may_be(complaint):
+    assert "1 of 1 is empty" in complaint("ask", "--case", "shipped#p1-00001", "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("replay", LONG),
+        ("consult", "--case", LONG),
+        ("consult", "--case", "shipped#p1-00001", "--journal", LONG),
+        ("consult", "--case", "shipped#p1-00001", "--doctor", "direct/x", "--memory", LONG),
+        ("run", "--out", LONG),
+        ("serve", LONG),
+    ],
+)
+def test_a_name_that_is_too_long_is_one_line(complaint, tmp_path, words):
+    told = complaint(*words, cwd=tmp_path)
+    assert LONG in told and "too long" in told
+
+
+def test_links_that_lead_to_one_another_are_one_line(complaint, tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    at = ("consult", "--case", "shipped#p1-00001", "--doctor", "rules")
+    assert "loop" in complaint(*at, "--journal", "loop", "--out", "t.jsonl", cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--workers", 99_999_999), "--workers 99999999; allowed: 1 to 1,000"),
+        (("--lookahead", 10**20), f"--lookahead {10**20}; allowed: 0 to 527,040"),
+        (("--seed", ""), "--seed ''; allowed: a whole number"),
+        (("--timeout", "inf"), "--timeout inf; allowed: 0.001 to 604800"),
+        (("--timeout", 1e99), "--timeout 1e+99; allowed: 0.001 to 604800"),
+        (("--seed", "7" * 400 + "x"), f"--seed {'7' * 80}…; allowed: a whole number"),
+    ],
+)
+def test_numbers_that_no_run_has(complaint, words, said):
+    assert said in complaint("run", *words)
+
+
+def test_more_experts_than_anybody_asks(complaint, tmp_path):
+    asked = ("--questions", "shipped", "--sample", 1, "--model", "direct/x", "--base-url", "http://127.0.0.1:9/v1")
+    many = 10**20
+    told = complaint("study", "experts", *asked, "--at-options", many)
+    assert f"--at-options {many}; allowed: 0 to 100" in told
+    told = complaint("eval", "medqa", *asked, "--method", "medagents", "--set", f"option_experts={many}")
+    assert f"5 and {many} experts; 100 of a kind are the most" in told
+
+
+def test_a_name_that_is_no_utf_8_is_one_line(process, tmp_path):
+    at = ("run", "--residents", 60, "--days", 1, "--visits", 1, "--out", tmp_path / "out")
+    done = process(*at, "--nurse", b"\xff".decode(errors="surrogateescape"), code=2)
+    assert done.stderr.count("\n") == 1 and "no UTF-8" in done.stderr
+
+
+def test_what_is_read_is_kept_in_a_folder(run, complaint, tmp_path):
+    (tmp_path / "file.txt").write_text("Gout is an inflammation of a joint.", encoding="utf-8")
+    asked = ("--corpus", "books", "--doctor", "direct/x", "--base-url", "http://127.0.0.1:9/v1")
+    assert "no corpus 'books' in" in complaint("memory", "read", "out", *asked, cwd=tmp_path)
+    run("corpus", "add", "books", "file.txt", cwd=tmp_path)
+    told = complaint("memory", "read", "file.txt", *asked, "--embedder", "case-words", cwd=tmp_path)
+    assert "file.txt: this is a file; name a folder" in told
