@@ -295,3 +295,21 @@ def test_what_two_benchmarks_measure_on_a_case_stands_together_whichever_is_repe
         "COVERAGE": 60.5, "DIAGNOSIS": 100, "grade": 3.5,
     }  # fmt: skip
     assert joined.notes == ("7 items stand in several folders; the last was taken",)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None, True, "x"])
+def test_what_is_no_number_is_refused_where_it_is_written(tmp_path, value):
+    for given in ({"values": {"right": value}}, {"values": {"right": 1.0}, "weights": {"right": value}}):
+        with pytest.raises(BadInput, match=r"line 2: item 'q2', (values|weights)\['right'\] is .*finite number"):
+            write_record(tmp_path, RunRecord(kind="mine"), [ItemRow(item="q1", values={}), ItemRow(item="q2", **given)])
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_the_same_answers_in_every_seed_find_what_they_find_in_one(tmp_path):
+    """None was found; what so many cases could have shown is said of several seeds as of one, and is the same."""
+    for seeds in (1, 3):
+        many = [rows(model, 7, seed=seed, n=20) for model in ("a", "b") for seed in range(seeds)]
+        written(tmp_path / str(seeds), *many)
+    once, often = (compare_results(read_results(tmp_path / name)).rows[0].difference for name in ("1", "3"))
+    assert once.low < 0 < once.high and once.detectable > 0
+    assert (often.low, often.high, often.detectable, often.p) == (once.low, once.high, once.detectable, once.p)

@@ -1,5 +1,6 @@
 """The sign-flip test: exact against all ways to give signs, bounded at small n, seeded above."""
 
+import math
 from itertools import product
 
 import numpy as np
@@ -7,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyclinic.statistics.permutation import EXACT, exact_interval, sign_flip
-from polyclinic.statistics.uncertainty import paired_difference
+from polyclinic.statistics.permutation import EXACT, _counted, _in_steps, exact_interval, sign_flip
+from polyclinic.statistics.uncertainty import mcnemar, paired_difference
 
 
 def by_brute_force(values):
@@ -39,14 +40,39 @@ def test_cases_without_a_difference_say_nothing():
     assert sign_flip([3.0, 4.0, 5.0, *[0.0] * 100]) == 0.25
 
 
-def test_of_many_cases_ways_are_drawn_by_the_seed():
-    values = [(37 * n % 101) / 101 - 0.3 for n in range(30)]
+@given(st.lists(st.integers(-9, 9), min_size=2, max_size=12), st.sampled_from([1.0, 1 / 3, 100 / 7, 1e-3]))
+def test_whole_numbers_of_one_step_are_counted_and_not_drawn(values, step):
+    some = [step * one for one in values]
+    if any(some):
+        assert _counted(_in_steps(np.array([one for one in some if one]))) == pytest.approx(by_brute_force(values))
+
+
+def test_of_many_shares_it_is_mcnemars():
+    draw = np.random.default_rng(1)
+    for n in (25, 200, 2_000):
+        first, second = ((draw.random(n) < share).tolist() for share in (0.55, 0.5))
+        turned = sign_flip([100.0 * (a - b) for a, b in zip(first, second, strict=True)])
+        assert turned == pytest.approx(mcnemar(first, second), rel=1e-9)
+
+
+def test_many_scores_have_the_p_that_drawing_comes_near_to():
+    draw = np.random.default_rng(2)
+    scores = draw.integers(-4, 6, 60) / 3
+    turned = draw.choice([-1.0, 1.0], (200_000, 60)) @ scores
+    drawn = np.mean(np.abs(turned) >= abs(scores.sum()) - 1e-9)
+    assert sign_flip(scores.tolist(), flips=1) == pytest.approx(drawn, abs=0.002)
+    assert _in_steps(scores + 1e-6 * draw.normal(size=60)) is None
+
+
+def test_of_other_numbers_of_many_cases_ways_are_drawn_by_the_seed():
+    values = [math.sin(n) + 0.3 for n in range(30)]
     assert sign_flip(values, seed=1) == sign_flip(values, seed=1) != sign_flip(values, seed=2)
     # Drawn ways come near to all of them: the same fifteen with one that counts for nothing, and without.
     fifteen = [float(n) for n in range(-3, 13) if n]
     exact = by_brute_force(fifteen)
     assert sign_flip(fifteen, flips=40_000) == pytest.approx(exact, abs=0.003)
-    assert sign_flip([1.0] * 40, flips=999) == 1 / 1000
+    assert sign_flip([1.0 + math.sqrt(n) for n in range(40)], flips=999) == 1 / 1000
+    assert sign_flip([1.0] * 40) == 2 / 2**40
 
 
 def test_a_case_that_stands_several_times_is_one():

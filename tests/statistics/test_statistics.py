@@ -20,6 +20,7 @@ from polyclinic.statistics.uncertainty import (
     share_difference,
     share_estimate,
     standard_error,
+    wilson,
 )
 
 numbers = st.floats(-1000, 1000)
@@ -235,3 +236,21 @@ def test_two_that_no_case_tells_apart_may_differ_all_the_same():
     assert one.mean == pytest.approx(100 / 30) and one.p == 1 and one.detectable > 5
     assert share_difference([True, False], [False, True]).detectable is None  # beyond 100
     assert share_difference([], []).mean is None
+    # Two values of each of 30 cases say of what was not found what one of each says, and no more.
+    twice = share_difference([True] * 60, [True] * 60, clusters=[n // 2 for n in range(60)])
+    assert (twice.low, twice.high, twice.detectable) == (same.low, same.high, same.detectable)
+    halves = share_difference([True] * 8, [True, False] * 4, clusters=[n // 2 for n in range(8)])
+    assert halves.p == 2 / 2**4
+    assert (
+        share_difference([True, False] * 8, [False, True] * 8, clusters=[n // 2 for n in range(16)]).detectable is None
+    )
+
+
+def test_cases_that_stand_unequally_often_count_for_less_than_there_are():
+    """38 questions of which 12 stand twice, alike both times: by Kish 50² ÷ (12·4 + 26) = 33.8 of them."""
+    clusters = [*range(38), *range(12)]
+    right = [100.0 * (n % 5 > 0) for n in clusters]
+    found = share_estimate(right, clusters=clusters)
+    effective = max(2500 / 74, found.mean * (100 - found.mean) / found.stderr**2)
+    assert effective < 38
+    assert (found.low, found.high) == pytest.approx(wilson(found.mean / 100 * effective, effective))

@@ -105,7 +105,8 @@ def _difference(first: Items, second: Items, name: str, seed: int) -> Difference
     both = [key for key, row in first.items() if name in row.values and key in second and name in second[key].values]
     mine, theirs = [first[key].values[name] for key in both], [second[key].values[name] for key in both]
     cases: list[Hashable] = [first[key].cluster for key in both]
-    alone = len(set(cases)) == len(cases)
-    if alone and len(both) > 1 and is_share([*mine, *theirs]):
-        return share_difference([one > 0 for one in mine], [one > 0 for one in theirs], seed=seed)
-    return paired_difference(mine, theirs, clusters=None if alone else cases, resamples=_RESAMPLES, seed=seed)
+    clusters = None if len(set(cases)) == len(cases) else cases
+    if len(both) > 1 and is_share([*mine, *theirs]):
+        rights = [[one > 0 for one in some] for some in (mine, theirs)]
+        return share_difference(*rights, clusters=clusters, seed=seed)
+    return paired_difference(mine, theirs, clusters=clusters, resamples=_RESAMPLES, seed=seed)

@@ -10,6 +10,7 @@ Beside them lies what the kind of run writes besides (`summary.json`, outcomes, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -166,12 +167,25 @@ def write_record(folder: Path, record: RunRecord, rows: Iterable[ItemRow]) -> No
     """Writes what a run was and its items into its folder, and seals all that lies there of it.
 
     Raises:
-        BadInput: the folder cannot be written to.
+        BadInput: the folder cannot be written to, or a value of an item is no number; nothing is written then.
     """
     encode = msgspec.json.Encoder().encode
-    write_text(folder / ITEMS, "".join(encode(row).decode() + "\n" for row in rows))
+    lines = []
+    for number, row in enumerate(rows, 1):
+        _check_numbers(row, folder / ITEMS, number)
+        lines.append(encode(row).decode() + "\n")
+    write_text(folder / ITEMS, "".join(lines))
     write_text(folder / RECORD, msgspec.json.format(encode(record), indent=2).decode() + "\n")
     seal_files(folder, (RECORD, *record.files, *(path.name for path in folder.glob("*.jsonl"))))
+
+
+def _check_numbers(row: ItemRow, path: Path, line: int) -> None:
+    """Checks that what others will read as numbers is that; JSON has no name for what is not."""
+    for field, values in (("values", row.values), ("weights", row.weights)):
+        for name, value in values.items():
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+                allowed = "it is a finite number, or left out where there is none"
+                raise BadInput(f"item {row.item!r}, {field}[{name!r}] is {value!r}; {allowed}", path=path, line=line)
 
 
 def seal_files(folder: Path, names: Iterable[str]) -> None:

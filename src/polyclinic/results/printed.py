@@ -29,8 +29,9 @@ SHARED = "shared: calls that others of the run need as well; they stand in sever
 PUBLISHED = "(published): what the paper prints; nobody ran it here"
 AVERAGE = "average: of the sets, each counting the same; intervals of 95 %, over cases"
 COMPARED = (
-    "item by item, over cases; p: exact below 20 cases (McNemar's of shares, else by turning signs), corrected by Holm "
-    f"over all rows; {DETECTABLE}"
+    "item by item, over cases; p: McNemar's exact test of shares with one item a case, else by turning the signs of "
+    "cases, exactly where the ways can be counted, as of shares, whole scores and below 20 cases, else by 10,000 ways "
+    f"drawn; corrected by Holm over all rows; {DETECTABLE}"
 )
 
 

@@ -6,6 +6,7 @@ that two-sided p is never below 2 ÷ 2ⁿ: 0.25 of three cases. That bound is th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,19 +19,22 @@ LEAST = 6
 """Cases below which no two-sided p is as low as 0.05, and there is no interval of 95 %."""
 
 EXACT = FEW - 1
-"""Cases that differ up to which all ways to give signs are gone through; of more, ways are drawn."""
+"""Cases that differ up to which all ways to give signs are gone through, whatever the values."""
 
 FLIPS = 10_000
 """How many ways are drawn."""
 
 _BLOCK = 2**20  # numbers held at a time
+_STEPS = 2**26  # additions, up to which the ways to come to each sum are counted: a quarter of a second
+_CLOSE = 1e-9  # of the largest value: what rounding adds to a whole number of steps
 
 
 def sign_flip(differences: Sequence[float], *, flips: int = FLIPS, seed: int = 0) -> float | None:
     """Returns the two-sided p of no difference: the share of ways to give signs whose sum is as far from zero.
 
-    It is exact for up to `EXACT` cases that differ; a case without a difference says nothing, whatever its sign. Above
-    that it is (1 + as far) ÷ (1 + flips) of ways drawn by the seed. None below two cases.
+    It is exact for up to `EXACT` cases that differ, and of more where the values are whole numbers of one step, as
+    shares, scores and their sums are: the ways to come to each sum are counted. Else it is (1 + as far) ÷ (1 + flips)
+    of ways drawn by the seed. A case without a difference says nothing, whatever its sign. None below two cases.
     """
     if len(differences) < 2:
         return None
@@ -41,6 +45,8 @@ def sign_flip(differences: Sequence[float], *, flips: int = FLIPS, seed: int = 0
     bar = measured - 1e-12 * float(np.abs(values).sum())  # a tie that rounding breaks is still a tie
     if len(values) <= EXACT:
         return float(np.mean(np.abs(_every_sum(values)) >= bar))
+    if (steps := _in_steps(values)) is not None:
+        return _counted(steps)
     beyond = 0
     generator = np.random.default_rng(seed)
     rows = max(1, _BLOCK // len(values))
@@ -48,6 +54,40 @@ def sign_flip(differences: Sequence[float], *, flips: int = FLIPS, seed: int = 0
         turned = generator.integers(0, 2, size=(min(rows, flips - begin), len(values)), dtype=np.int8)
         beyond += int(np.count_nonzero(np.abs((1.0 - 2.0 * turned) @ values) >= bar))
     return (1 + beyond) / (1 + flips)
+
+
+def _in_steps(values: NDArray[np.float64]) -> NDArray[np.int64] | None:
+    """Returns values as whole numbers of their largest common step; None where they have none that is worth counting.
+
+    The step is found as Euclid finds it, with what rounding adds taken for nothing.
+    """
+    sizes = np.abs(values)
+    close = _CLOSE * float(sizes.max())
+    step = 0.0
+    for size in np.unique(sizes):
+        smaller = float(size)
+        while smaller > close:
+            step, smaller = smaller, abs(math.remainder(step, smaller))
+        # More additions than this are not made, and a step that is as small is a hair that rounding left.
+        if len(values) * float(sizes.sum()) > _STEPS * step:
+            return None
+    whole = np.rint(values / step)
+    return whole.astype(np.int64) if np.abs(values - whole * step).max() <= len(values) * close else None
+
+
+def _counted(steps: NDArray[np.int64]) -> float:
+    """Returns the share of all ways to give signs whose sum is as far from zero, as the sums are built up."""
+    most = int(np.abs(steps).sum())
+    chance = np.zeros(2 * most + 1)  # of each sum from -most to most
+    chance[most] = 1.0
+    for step in np.abs(steps):
+        turned = np.zeros_like(chance)
+        turned[step:] += chance[:-step]
+        turned[:-step] += chance[step:]
+        chance = turned / 2
+    far = abs(int(steps.sum()))
+    beyond = float(chance[: most - far + 1].sum() + chance[most + far :].sum())
+    return min(1.0, beyond if far else 1.0)
 
 
 def _every_sum(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -107,8 +107,8 @@ def share_estimate(percents: Sequence[float], *, clusters: Sequence[Hashable] | 
     """Returns the mean of values in percent, such as 0 and 100, with the ends of Wilson's 95 % interval.
 
     Where several values are of one cluster, n in Wilson's formula is the number of values over the design effect (Korn
-    and Graubard, Survey Methodology 24, 1998), never below the number of clusters. No standard error is given where all
-    values are equal: that is no sign of being sure.
+    and Graubard, Survey Methodology 24, 1998), never below what values that are alike within each cluster would leave
+    (Kish, Survey Sampling, 1965). No standard error is given where all values are equal: that is no sign of being sure.
     """
     n = len(percents)
     if not n:
@@ -120,7 +120,8 @@ def share_estimate(percents: Sequence[float], *, clusters: Sequence[Hashable] | 
     if count > 1 and (residuals := sums - mean * sizes).any():
         stderr = math.sqrt(count / (count - 1) * float(residuals @ residuals)) / n
         if count < n and 0 < mean < 100:
-            effective = min(float(n), max(float(count), mean * (100 - mean) / stderr**2))
+            alike = n**2 / float(sizes @ sizes)
+            effective = min(float(n), max(alike, mean * (100 - mean) / stderr**2))
     low, high = wilson(mean / 100 * effective, effective)
     return Estimate(mean=mean, stderr=stderr, low=max(0.0, min(low, mean)), high=min(100.0, max(high, mean)), n=n)
 
@@ -180,9 +181,8 @@ def paired_difference(
 ) -> Difference:
     """Returns how much `first` is above `second` on the same cases: the interval, and p by turning signs.
 
-    p is that of `sign_flip`, of each cluster's sum where there are clusters; `resamples` is how many ways to give signs
-    are drawn, where not all are gone through. The interval is exact below `FEW` clusters (`exact_interval`), and by
-    bootstrap from there on.
+    p is that of `sign_flip`, of each cluster's sum where there are clusters. The interval is exact below `FEW` clusters
+    (`exact_interval`), and by bootstrap from there on.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} values beside {len(second)}")
@@ -194,23 +194,30 @@ def paired_difference(
         each = len(differences) / max(len(sums), 1)
         ends = exact_interval((sums / each).tolist())
         low, high = ends if ends is not None else (None, None)
-    p = sign_flip(sums.tolist(), flips=resamples, seed=seed)
+    p = sign_flip(sums.tolist(), seed=seed)
     detectable = DETECTABLE * measured.stderr if measured.stderr and len(sums) >= LEAST else None
     return Difference(mean=measured.mean, low=low, high=high, p=p, n=len(differences), detectable=detectable)
 
 
-def share_difference(first: Sequence[bool], second: Sequence[bool], *, seed: int = 0) -> Difference:
+def share_difference(
+    first: Sequence[bool], second: Sequence[bool], *, clusters: Sequence[Hashable] | None = None, seed: int = 0
+) -> Difference:
     """Returns how much oftener the first are right, in percent, on the same cases; p is McNemar's.
 
-    Where no case tells the two apart, as many may as Wilson's upper end of 0 of n says, and the interval goes so far.
+    Where several pairs are of one cluster, p is that of turning the signs of clusters, which is McNemar's where each
+    has one. Where nothing tells the two apart, as many cases may as Wilson's upper end of 0 of n says, and the interval
+    goes so far.
     """
-    found = paired_difference([100.0 * one for one in first], [100.0 * one for one in second], seed=seed)
+    percents = [[100.0 * one for one in some] for some in (first, second)]
+    found = paired_difference(*percents, clusters=clusters, seed=seed)
     if found.n == 0:
         return found
-    found = msgspec.structs.replace(found, p=mcnemar(first, second))
-    if found.detectable is None and found.mean == 0 and found.n >= LEAST:
-        apart = wilson(0, found.n)[1]
-        detectable = DETECTABLE * math.sqrt(100 * apart / found.n)
+    cases = len(set(clusters)) if clusters is not None else found.n
+    if clusters is None:
+        found = msgspec.structs.replace(found, p=mcnemar(first, second))
+    if found.detectable is None and list(first) == list(second) and cases >= LEAST:
+        apart = wilson(0, cases)[1]
+        detectable = DETECTABLE * math.sqrt(100 * apart / cases)
         found = msgspec.structs.replace(found, low=-apart, high=apart, detectable=detectable)
     # No share differs by more than 100: so few cases could find nothing at all.
     beyond = found.detectable is not None and found.detectable > 100
@@ -221,8 +228,8 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
     """Returns McNemar's exact two-sided p: whether two are right equally often on the same cases."""
     if len(first) != len(second):
         raise ValueError(f"{len(first)} verdicts beside {len(second)}")
-    only_first = sum(a and not b for a, b in zip(first, second, strict=True))
-    only_second = sum(b and not a for a, b in zip(first, second, strict=True))
+    only_first = sum(1 for a, b in zip(first, second, strict=True) if a and not b)
+    only_second = sum(1 for a, b in zip(first, second, strict=True) if b and not a)
     n, fewer = only_first + only_second, min(only_first, only_second)
     # Whole numbers throughout: 2 to the n is beyond a float from n = 1024 on.
     term, tail = 1, 1
