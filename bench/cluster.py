@@ -58,6 +58,7 @@ class Nodes:
         soon = {"health_check_period_ms": 500, "health_check_timeout_ms": 2000, "health_check_failure_threshold": 4}
         self.address = f"ray://127.0.0.1:{client}"
         self._all = Cluster(True, head_node_args={"ray_client_server_port": client, "_system_config": soon, **common})
+        self._common = common
         try:
             self._second = self._all.add_node(**common)
         except BaseException:
@@ -69,6 +70,15 @@ class Nodes:
 
     def __exit__(self, *_):
         self._all.shutdown()
+
+    @contextlib.contextmanager
+    def another(self, **environment):
+        """Has a third node in the cluster, with variables of its own."""
+        node = self._all.add_node(env_vars=environment, **self._common)
+        try:
+            yield
+        finally:
+            self._all.remove_node(node)
 
     def kill_second(self):
         (raylet,) = self._second.all_processes["raylet"]
@@ -187,8 +197,13 @@ def _words(*words):
     return [sys.executable, "-m", "polyclinic", *map(str, words)]
 
 
+def command(*words):
+    """Gives a command, and returns how it ended."""
+    return subprocess.run(_words(*words), capture_output=True, text=True, check=False, env=_environment())
+
+
 def _call(*words):
-    done = subprocess.run(_words(*words), capture_output=True, text=True, check=False, env=_environment())
+    done = command(*words)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, words))}: {done.stderr.strip()[-2000:]}")
 

@@ -1,12 +1,14 @@
 """Parts of a command on a Ray cluster of two nodes. `make test-cluster` installs what this needs."""
 
 import json
+import re
 import socket
 
 import pytest
-from bench.cluster import AT_ONCE, Nodes, in_parts, killed
+from bench.cluster import AT_ONCE, Nodes, command, in_parts, killed
 
-from polyclinic.cluster import ray_cluster, worker
+import polyclinic
+from polyclinic.cluster import ray_cluster
 from polyclinic.cluster.opening import open_site
 from polyclinic.errors import UserError
 from polyclinic.testing.process import EndpointProcess
@@ -51,9 +53,31 @@ def test_evaluations_in_parts_are_the_same_and_ask_as_often(nodes, endpoint, eva
     assert wrong == {}
 
 
-async def test_nodes_that_would_compute_something_else_are_refused(monkeypatch, nodes):
-    monkeypatch.setattr(worker, "version", lambda _: "9.9")  # here, and not in the processes of a node
-    with pytest.raises(UserError, match=r"polyclinic .* there, 9\.9 here; install the same on both"):
+async def test_nodes_that_would_compute_something_else_are_refused(nodes, endpoint, tmp_path):
+    (tmp_path / "polyclinic").mkdir()
+    (tmp_path / "polyclinic" / "__init__.py").write_text('__version__ = "9.9"\n')
+    before = endpoint.counters()["requests"]
+    with nodes.another(PYTHONPATH=str(tmp_path)):
+        words = ("eval", "medqa", "--questions", "shipped", "--method", "zero_shot", "--model", "direct/x")
+        done = command(*words, "--base-url", endpoint.url, "--on", nodes.address)
+    assert done.returncode == 2
+    here = f"polyclinic {polyclinic.__version__}"
+    assert re.fullmatch(
+        rf"polyclinic: --on {nodes.address}: polyclinic 9\.9 on node [\d.:]+, {here} here; install {here} there\n",
+        done.stderr,
+    )
+    assert endpoint.counters()["requests"] == before
+
+
+@pytest.mark.parametrize(("what", "other"), [("ray", "2.1.0"), ("python", "3.99.1")])
+async def test_a_cluster_of_another_ray_or_python_is_refused_in_one_line(what, other, monkeypatch, nodes):
+    from ray._private import utils
+
+    versions = dict(zip(("ray", "python"), utils.compute_version_info(), strict=True))
+    ours = tuple(({**versions, what: other}).values())
+    monkeypatch.setattr(utils, "compute_version_info", lambda: ours)
+    there, here = (f"Ray {ray} and Python {python}" for ray, python in (versions.values(), ours))
+    with pytest.raises(UserError, match=rf"^--on {nodes.address}: {there} there, {here} here; .* have to be the same"):
         async with open_site(nodes.address):
             pass
 

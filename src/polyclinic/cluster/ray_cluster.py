@@ -6,17 +6,21 @@ import asyncio
 import contextlib
 import logging
 import os
+import re
 import socket
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 
+from polyclinic.cluster.alike import looking, refuse_others
 from polyclinic.cluster.jobs import ClusterJob, JobEnded, News, WorkerLost
 from polyclinic.cluster.left import forget_left, left_answers
-from polyclinic.cluster.worker import LEASE, JobWorker, about
+from polyclinic.cluster.worker import LEASE, JobWorker
 from polyclinic.errors import MissingExtra, UserError, in_short
 from polyclinic.models.journal_parts import JournalRow
+
+T = TypeVar("T")
 
 LOCAL = "ray"
 SCHEME = "ray://"
@@ -30,6 +34,7 @@ _HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)
 """How every client of HTTP/2 begins, Ray's too; whoever knows no HTTP/2 answers in that which it knows."""
 
 _WEB = b"HTTP/1"
+_VERSION = re.compile(r"\b(Ray|Python): (\S+)")
 _WITHIN = 1.0  # seconds that a worker waits for news
 _TRIES = 3  # to be let in; the server that a head starts for each client may end as it begins
 
@@ -52,7 +57,8 @@ class RayCluster:
 
         Raises:
             MissingExtra: Ray is not installed.
-            UserError: nobody is there, it is no Ray of our version, or its nodes have another polyclinic or Python.
+            UserError: nobody is there, it is no Ray of our version, its nodes have another polyclinic or Python, or no
+                processor is free.
         """
         try:
             import ray  # noqa: PLC0415 - an extra, and slow to import
@@ -65,7 +71,7 @@ class RayCluster:
         cluster = cls(ray, address, left)
         try:
             cluster.workers = workers or await cluster._processors()
-            await cluster._check_nodes()
+            await cluster._meet()
         except BaseException:
             await cluster.close()
             raise
@@ -97,7 +103,9 @@ class RayCluster:
             if turn.done():
                 await _told(self._ray.kill, made)
                 return turn.result()
-            ready.result()
+            there = ready.result()
+            machine = there["machine"] if isinstance(there, Mapping) else "a node"
+            refuse_others(self._address, {machine: there})  # the cluster may have grown since
             return made
         finally:
             ready.cancel()
@@ -123,7 +131,7 @@ class RayCluster:
     async def left(self, kept: str) -> dict[str, list[JournalRow]]:
         """Asks every node that is there."""
         found = dict[str, list[JournalRow]]()
-        for there in await self._on_nodes(left_answers, kept, 2 * LEASE):
+        for there in (await self._on_nodes(left_answers, kept, 2 * LEASE)).values():
             for name, rows in there.items():
                 found.setdefault(name, []).extend(rows)
         return found
@@ -142,19 +150,24 @@ class RayCluster:
     async def _processors(self) -> int:
         return max(1, int((await _told(self._ray.cluster_resources)).get("CPU", 1)))
 
-    async def _on_nodes(self, call: Callable[..., Any], *given: object, within: float = SECONDS) -> list[Any]:
-        """Has a function called on each node that has processors; what those answer that are not lost meanwhile."""
+    async def _on_nodes(self, call: Callable[..., T], *given: object, within: float = SECONDS) -> dict[str, T]:
+        """Has a function called on each node with processors; what those answer that are not lost, by their names."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: PLC0415 - see `connect`
 
         task = self._ray.remote(num_cpus=0)(call)
-        nodes = [one["NodeID"] for one in await _told(self._ray.nodes) if one["Alive"] and one["Resources"].get("CPU")]
+        nodes = {
+            one["NodeID"]: f"node {one['NodeManagerAddress']}:{one['NodeManagerPort']}"
+            for one in await _told(self._ray.nodes)
+            if one["Alive"] and one["Resources"].get("CPU")
+        }
 
-        async def on(node: str) -> Any:
+        async def on(node: str) -> T:
             there = task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False))
             try:
-                return await asyncio.wait_for(self.result(await _told(there.remote, *given)), within)
+                answer: T = await asyncio.wait_for(self.result(await _told(there.remote, *given)), within)
             except TimeoutError:
-                raise WorkerLost(f"node {node} of the cluster does not answer") from None
+                raise WorkerLost(f"{nodes[node]} of the cluster does not answer") from None
+            return answer
 
         came = await asyncio.gather(*map(on, nodes), return_exceptions=True)
         for one in came:
@@ -162,22 +175,18 @@ class RayCluster:
                 raise UserError(f"--on {self._address}: {one.cause}")
             if isinstance(one, BaseException) and not isinstance(one, WorkerLost):
                 raise one
-        return [one for one in came if not isinstance(one, WorkerLost)]
+        return {name: one for name, one in zip(nodes.values(), came, strict=True) if not isinstance(one, BaseException)}
 
-    async def _check_nodes(self) -> None:
+    async def _meet(self) -> None:
         """Refuses nodes that would not compute the same, and a cluster that has no processor free.
 
         Raises:
             UserError: that is so.
         """
-        ours, on = about(), f"--on {self._address}"
+        on = f"--on {self._address}"
         try:
             first = asyncio.ensure_future(self._new_or_next())
-            for theirs in await self._on_nodes(about):
-                for what, version in ours.items():
-                    if theirs.get(what) != version:
-                        there = theirs.get(what, "none")
-                        raise UserError(f"{on}: {what} {there} there, {version} here; install the same on both")
+            refuse_others(self._address, await self._on_nodes(looking()))
             self._idle.append(await asyncio.wait_for(first, SECONDS))
         except TimeoutError:
             raise UserError(f"{on}: no node has a processor free within {SECONDS:g} s") from None
@@ -271,7 +280,7 @@ async def _joined(ray: Any, address: str, workers: int | None, left: threading.E
             "of Ray's client server, and does the cluster want a token (RAY_AUTH_MODE=token)?"
         ) from None
     except Exception as error:
-        raise UserError(f"--on {address}: {_cause(error)}") from None
+        raise UserError(f"--on {address}: {_other_versions(error, ray.__version__) or _cause(error)}") from None
 
 
 async def _told(call: Any, *given: object) -> Any:
@@ -307,6 +316,24 @@ async def _apart(call: Callable[[], object], left: threading.Event) -> None:
 
     threading.Thread(target=run, daemon=True).start()
     await over
+
+
+def _other_versions(error: Exception, here: str) -> str:
+    """Returns in one line what Ray says of a cluster of another Ray or Python; "" for anything else."""
+    if isinstance(error, ConnectionAbortedError):  # which a head of another Ray does before it tells of itself
+        return (
+            f"the head does not let us in ({_cause(error)}); its Ray has to be the one here, {here}: "
+            "look with 'ray --version' there, and install the same on both"
+        )
+    if "ersion mismatch" not in str(error):
+        return ""
+    match _VERSION.findall(str(error)):
+        case [("Ray", ray), ("Python", python), ("Ray", our_ray), ("Python", our_python)]:
+            return (
+                f"Ray {ray} and Python {python} there, Ray {our_ray} and Python {our_python} here; Ray, and the first "
+                "two numbers of Python, have to be the same on both: install what is there here, or what is here there"
+            )
+    return ""
 
 
 def _cause(error: BaseException) -> str:

@@ -13,9 +13,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 
+from polyclinic.cluster.alike import Installed, looking
 from polyclinic.cluster.jobs import Advanced, AnswersCame, ClusterJob, Here, JobEnded, News, Shipped
 from polyclinic.cluster.left import locked, make_kept_folder
 from polyclinic.models.journal_parts import JournalPart, JournalRow
@@ -32,17 +32,12 @@ PROGRESS = "part"
 """The word before `DONE TOTAL` on a line of standard output that says how far a job is."""
 
 
-def about() -> dict[str, str]:
-    """Returns what has to be the same on all machines."""
-    return {"polyclinic": version("polyclinic"), "Python": f"{sys.version_info.major}.{sys.version_info.minor}"}
-
-
 class JobWorker:
     """Runs a job, one after another."""
 
-    def ready(self) -> bool:
-        """Tells that it is there."""
-        return True
+    def ready(self) -> Installed:
+        """Tells that it is there, and what it runs."""
+        return looking()()
 
     def begin(self, job: ClusterJob, answered: Sequence[JournalRow], of: int = 1) -> None:
         """Starts the process of a job, one of so many that are at work at once."""
