@@ -196,12 +196,22 @@ def test_a_folder_comes_from_a_worker_as_it_was(tmp_path):
 
 @pytest.mark.parametrize("given", [["--store", "URL"], ["--store=URL"]])
 def test_the_password_of_a_store_stands_in_no_word_of_a_worker(given):
-    words = [word.replace("URL", "postgresql://ann:s3cr3t@h/d?schema=ours") for word in given]
+    words = [word.replace("URL", "postgresql://ann:s3cr3t@h/d?schema=ours&sslpassword=k3y%20s") for word in given]
     site = SimpleNamespace(ships=False)
     job = spreading._job("part 1 of 2", site, ["eval", "medqa", *words], ["--share", "1/2"], answers="j", tails="j")
-    assert "s3cr3t" not in repr(job.words)
+    assert "s3cr3t" not in repr(job.words) and "k3y" not in repr(job.words)
     assert "postgresql://ann@h/d?schema=ours" in repr(job.words)
-    assert job.environment["PGPASSWORD"] == "s3cr3t"
+    assert job.environment == {"PGPASSWORD": "s3cr3t", "POLYCLINIC_SSLPASSWORD": "k3y s"}
+
+
+@pytest.mark.parametrize("ships", [False, True])
+def test_variables_with_passwords_reach_other_machines_and_an_address_comes_before_them(ships, monkeypatch):
+    monkeypatch.setenv("PGPASSWORD", "of the machine")
+    monkeypatch.setenv("POLYCLINIC_SSLPASSWORD", "of the key")
+    site, words = SimpleNamespace(ships=ships), ["eval", "medqa", "--store", "postgresql://ann:s3cr3t@h/d"]
+    job = spreading._job("part 1 of 2", site, words, [], answers="j", tails="j")
+    travels = {"POLYCLINIC_SSLPASSWORD": "of the key"} if ships else {}  # here, a process inherits it
+    assert {name: key for name, key in job.environment.items() if "PASS" in name} == {"PGPASSWORD": "s3cr3t", **travels}
 
 
 @pytest.mark.slow

@@ -1,9 +1,13 @@
 """Addresses of stores, taken apart; no password is said again."""
 
+from types import SimpleNamespace
+from urllib.parse import parse_qsl
+
 import pytest
 
 from polyclinic.errors import UserError
 from polyclinic.results.provenance import command_words, without_secrets
+from polyclinic.stores import server
 from polyclinic.stores.address import is_store, read_address, shown, without_passwords
 
 SECRET = "p%2Fw"
@@ -66,3 +70,19 @@ def test_a_message_has_no_password_in_whatever_form_it_came():
         "password = 'WR ONG'",
     ):
         assert "WRONG" not in without_passwords(text) and "ONG'" not in without_passwords(text)
+
+
+def test_the_password_of_a_key_is_taken_where_the_address_has_none(monkeypatch):
+    told = []
+    library = SimpleNamespace(
+        conninfo=SimpleNamespace(conninfo_to_dict=lambda text: dict(parse_qsl(text.partition("?")[2]))),
+        ProgrammingError=ValueError,
+        connect=lambda **given: told.append(given.get("sslpassword")),
+    )
+    monkeypatch.setattr(server, "library", lambda: library)
+    for variable in ("", "of the variable"):
+        monkeypatch.setenv("POLYCLINIC_SSLPASSWORD", variable)
+        for text in ("postgresql://h/d", "postgresql://h/d?sslpassword=of+the+address"):
+            server.StoreServer(read_address(text))._connect()
+    assert told == [None, "of the address", "of the variable", "of the address"]
+    assert read_address("postgresql://h/d").without_secrets("it is of the variable") == "it is ***"

@@ -34,7 +34,7 @@ from polyclinic.hospital.record.run_file import CALLS, RUN
 from polyclinic.models.journal_parts import JournalPart, JournalRow, rows_of
 from polyclinic.models.model_file import read_model_file
 from polyclinic.models.session import Share, part_of, parts_of
-from polyclinic.stores.address import read_address
+from polyclinic.stores.address import KEY_PASSWORD, PASSWORD, read_address
 from polyclinic.terminal.screen import note, progress_of_parts
 
 _JOURNAL = "journal.sqlite"
@@ -315,8 +315,8 @@ def _job(
         words = [word.replace(store, address.kept) if isinstance(word, str) else word for word in words]
     told = [shipped(word) if isinstance(word, str) else word for word in words] if site.ships else words
     keys = _keys(said) if site.ships else {}
-    if address is not None and address.password:
-        keys["PGPASSWORD"] = address.password
+    if address is not None:
+        keys |= address.secrets
     return ClusterJob(
         name=name, words=[*told, *own], folder=str(Path.cwd()), answers=answers, tails=tails, brings=brings,
         environment=keys, kept=kept,
@@ -387,5 +387,5 @@ def _keys(words: Sequence[str]) -> dict[str, str]:
     if file is not None:
         said = read_model_file(Path(file))
         named |= {one.api_key_env for one in (*said.models.values(), *said.roles.values())}
-    named |= {"PGPASSWORD"} if value_of(words, "--store") is not None else set()
+    named |= {PASSWORD, KEY_PASSWORD} if value_of(words, "--store") is not None else set()
     return {name: key for name, key in os.environ.items() if name.endswith("_API_KEY") or name in named}

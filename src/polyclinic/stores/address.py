@@ -23,6 +23,10 @@ _ADDRESS = re.compile(
 )
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _SECRETS = ("password", "sslpassword")
+PASSWORD, KEY_PASSWORD = "PGPASSWORD", "POLYCLINIC_SSLPASSWORD"
+"""Variables that hold what an address need not: the password, as libpq has it, and that of the client's key, for which
+libpq has none."""
+
 _HIDDEN = "***"
 _WITH_PASSWORD = re.compile(r"(postgres(?:ql)?:/{1,2}[^\s:@/]*):\S*@|\b((?:ssl)?password\s*=\s*)(?:'[^']*'|[^\s&'#]+)")
 """Also as a path has it, which loses a stroke, and as libpq's other form has it."""
@@ -50,6 +54,13 @@ class StoreAddress(NamedTuple):
         return said or unquote((found["user"] or "" if found is not None else "").partition(":")[2])
 
     @property
+    def secrets(self) -> dict[str, str]:
+        """The passwords that stand in it, by the variables that hand them to a process which is given `kept`."""
+        _, _, query = self.conninfo.partition("?")
+        held = {PASSWORD: self.password, KEY_PASSWORD: dict(parse_qsl(query)).get("sslpassword", "")}
+        return {name: secret for name, secret in held.items() if secret}
+
+    @property
     def kept(self) -> str:
         """The address with the user and without passwords, as it may be kept in a file of ours."""
         address, _, query = self.conninfo.partition("?")
@@ -67,7 +78,7 @@ class StoreAddress(NamedTuple):
         user = found["user"] or "" if found is not None else ""
         secrets = {user.partition(":")[2], *(value for name, value in parse_qsl(query) if name in _SECRETS)}
         secrets |= {form(secret) for secret in secrets for form in (unquote, partial(quote, safe=""))} | {
-            os.environ.get("PGPASSWORD", "")
+            os.environ.get(name, "") for name in (PASSWORD, KEY_PASSWORD)
         }
         for secret in sorted(filter(None, secrets), key=len, reverse=True):
             text = text.replace(secret, _HIDDEN)

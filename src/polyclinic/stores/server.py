@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from polyclinic.errors import BadInput, MissingExtra, UserError
-from polyclinic.stores.address import StoreAddress
+from polyclinic.stores.address import KEY_PASSWORD, StoreAddress
 from polyclinic.stores.tables import FORMAT, TABLES
 
 if TYPE_CHECKING:
@@ -145,6 +145,8 @@ class StoreServer:
                 # libpq would say what it cannot read, and that may be a password.
                 needed = "postgresql://USER@HOST:PORT/DATABASE?NAME=VALUE, with names that libpq knows"
                 raise UserError(f"--store is no address that PostgreSQL's library can read; it is {needed}") from None
+            if key_password := os.environ.get(KEY_PASSWORD):
+                told.setdefault("sslpassword", key_password)
             if "PGCONNECT_TIMEOUT" not in os.environ and "service" not in told:
                 told.setdefault("connect_timeout", _CONNECT)
             # Without prepared statements, so that a pool of connections may stand in between.
