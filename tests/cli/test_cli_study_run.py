@@ -171,3 +171,45 @@ def test_what_is_over_was_made_of_the_same_knowledge_and_prompts(tmp_path):
         changed = msgspec.structs.replace(made, versions=made.versions | {part: "another"})
         with pytest.raises(BadInput, match=f"was run with other {part}"):
             check_over(changed, ["eval", "aie"], tmp_path)
+
+
+TWO_RUNS = """
+title = "One that is well, and one that is not"
+seeds = [0]
+[[run]]
+name = "exam"
+command = "eval medqa"
+questions = "medqa.jsonl"
+method = "zero_shot"
+[[run]]
+name = "other"
+command = "eval {command}"
+{option}
+"""
+
+
+@pytest.mark.slow
+def test_a_run_that_is_refused_loses_none_of_the_others(run, tmp_path, serving):
+    """The first run is paid before the second is refused: its table is printed and kept, and is not asked again."""
+    plan = TWO_RUNS.format(command="tor", option='doctor = "rules"\ncases = "inpatients"\nlimit = 1')
+    write_study(tmp_path, plan=plan)
+    with serving(answer) as endpoint:
+        command = ("study", "run", tmp_path / "plan.toml", "--data", tmp_path, "--out", tmp_path / "out")
+        command += ("--model", "direct/good", "--base-url", endpoint.url)
+        for _ in range(2):
+            came = run(*command, code=2)
+            assert "run other-seed-0: --model and --doctor are both named" in came.stderr
+            assert "done: 1 of 2 runs" in came.stderr and "zero_shot" in came.stdout
+            assert endpoint.requests == 12
+    shown = run("results", "show", tmp_path / "out")
+    assert "stopped early" in shown.stdout + shown.stderr and "100.00" in shown.stdout
+
+
+def test_options_that_no_command_has_are_said_before_anybody_is_asked(complaint, tmp_path, serving):
+    write_study(tmp_path, plan=TWO_RUNS.format(command="aie", option="limits = 3"))
+    with serving(answer) as endpoint:
+        said = complaint(
+            *("study", "run", tmp_path / "plan.toml", "--data", tmp_path, "--out", tmp_path / "out"),
+            *("--model", "direct/good", "--base-url", endpoint.url),
+        )
+        assert "--limits" in said and endpoint.requests == 0

@@ -122,7 +122,7 @@ def test_the_ablation_prints_both_tables(run):
     ("words", "told"),
     [
         ((), "name who thinks"),
-        (("--doctor", "rules", "--model", "direct/x"), "name who thinks"),
+        (("--doctor", "rules", "--model", "direct/x"), "both named"),
         (("--doctor", "local"), "--doctor 'local'"),
         (("--doctor", "rules", "--method", "zero_shot"), "needs a model"),
         (("--doctor", "rules", "--method", "nonesuch"), "no method"),

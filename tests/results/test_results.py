@@ -313,3 +313,15 @@ def test_the_same_answers_in_every_seed_find_what_they_find_in_one(tmp_path):
     once, often = (compare_results(read_results(tmp_path / name)).rows[0].difference for name in ("1", "3"))
     assert once.low < 0 < once.high and once.detectable > 0
     assert (often.low, often.high, often.detectable, often.p) == (once.low, once.high, once.detectable, once.p)
+
+
+def test_a_mean_that_happens_to_be_all_or_nothing_is_no_share(tmp_path):
+    """Of a doctor whose every question is specific each dialogue has 100 %: a mean of four, and no share of them."""
+    for share, ends in ((False, (None, None)), (None, (51.01, 100)), (True, (51.01, 100))):
+        folder = tmp_path / str(share)
+        folder.mkdir()
+        record = RunRecord(kind="eval aie", measures=[ItemMeasure(name="right", share=share)])
+        write_record(folder, record, [*rows("a", 4, n=4), *rows("b", 2, n=4)])
+        runs = read_results(folder)
+        found = join(runs).rows[0].measures["right"]
+        assert (found.low, found.high) == pytest.approx(ends, abs=0.01)

@@ -82,8 +82,10 @@ class RecordOptions:
         Raises:
             UserError: neither is named, or both, or other doctors.
         """
-        if (self.model is None) == (self.doctor is None):
+        if self.model is None and self.doctor is None:
             raise UserError("name who thinks: --model MODEL, or --doctor rules")
+        if self.model is not None and self.doctor is not None:
+            raise UserError("--model and --doctor are both named; one of them says who thinks")
         if self.doctor not in (None, RULES):
             raise UserError(f"--doctor {self.doctor!r}; by itself there is rules, and a model is named with --model")
         return list(dict.fromkeys(self.model or [RULES]))

@@ -6,7 +6,7 @@ import dataclasses
 import io
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -14,7 +14,7 @@ import msgspec
 from cyclopts import CycloptsError, Parameter
 from rich.console import Console
 
-from polyclinic.cli.calling import call
+from polyclinic.cli.calling import call, check_words
 from polyclinic.cli.command_words import words_of
 from polyclinic.cli.complaints import complaint
 from polyclinic.cli.configuration import record_of_study
@@ -102,15 +102,22 @@ def run(
         raise DryRunOver(together([_rehearsed(cell) for cell in cells]))
     assert out is not None  # noqa: S101
     for cell in cells:
+        # Before anybody is asked for the first of them.
+        with _named(cell.words):
+            check_words(cell.words)
         if _is_over(cell.folder):
             check_over(read_record(cell.folder), cell.words, cell.folder)
     stopped: PolyclinicError | None = None
+    refused: list[UserError] = []
     with spending(), kept_by_study():
         for number, cell in enumerate(cells, 1):
             if stopped is None and not _is_over(cell.folder):
-                stopped = _hold(cell, f"{number} of {len(cells)}", json, in_part=share is not None)
+                try:
+                    stopped = _hold(cell, f"{number} of {len(cells)}", json, in_part=share is not None)
+                except UserError as error:
+                    refused.append(error)  # the others are done all the same
     if share is not None:
-        raise stopped or PartDone
+        raise stopped or (refused[0] if refused else PartDone)
     left = ", ".join(cell.folder.name for cell in cells if not _is_over(cell.folder))
     if begun := [cell.folder for cell in cells if (cell.folder / RECORD).is_file()]:
         _finish(planned, out, begun, left=left, json=json)
@@ -118,6 +125,8 @@ def run(
     if stopped is not None:
         missing = f"not done yet: {left}. The same command goes on from there" if left else "every run of it is done"
         raise type(stopped)(f"{stopped}; {missing}")
+    if refused:
+        raise UserError(f"{'; '.join(map(str, refused))}; done: {len(cells) - len(refused)} of {len(cells)} runs")
 
 
 def _cells(
@@ -212,10 +221,16 @@ def _call(words: Sequence[str], *, telling: bool = False) -> None:
     Raises:
         UserError: the words are none of ours.
     """
+    shown = nullcontext() if telling else redirect_stdout(io.StringIO())
+    with _named(words), words_of(words), shown, redirect_stderr(io.StringIO()):
+        call(words)
+
+
+@contextmanager
+def _named(words: Sequence[str]) -> Iterator[None]:
+    """Names the command whose words are none."""
     try:
-        shown = nullcontext() if telling else redirect_stdout(io.StringIO())
-        with words_of(words), shown, redirect_stderr(io.StringIO()):
-            call(words)
+        yield
     except CycloptsError as error:
         raise UserError(f"{complaint(error)} (polyclinic {' '.join(words)})") from None
 

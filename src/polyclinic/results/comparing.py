@@ -61,13 +61,14 @@ def compare_results(
             there = list(dict.fromkeys(name for one in entrants for name in (one.model, one.method, one.label) if name))
             raise UserError(f"no baseline {baseline!r}{meant(baseline, there)}; there are: {'; '.join(there)}")
         raise UserError(f"nothing to compare: {len(entrants)} of one set; name folders with two of the same set")
+    shares = {name: is_share(results, name) for name in wanted}
     rows = [
         ResultsDifference(
             set=first.set,
             measure=name,
             first=first.label,
             second=second.label,
-            difference=_difference(entrants[first], entrants[second], name, seed),
+            difference=_difference(entrants[first], entrants[second], name, seed, share=shares[name]),
         )
         for first, second in pairs
         for name in wanted
@@ -101,12 +102,12 @@ def _pairs(entrants: Sequence[JoinedEntrant], baseline: str | None) -> list[tupl
     ]
 
 
-def _difference(first: Items, second: Items, name: str, seed: int) -> Difference:
+def _difference(first: Items, second: Items, name: str, seed: int, *, share: bool) -> Difference:
     both = [key for key, row in first.items() if name in row.values and key in second and name in second[key].values]
     mine, theirs = [first[key].values[name] for key in both], [second[key].values[name] for key in both]
     cases: list[Hashable] = [first[key].cluster for key in both]
     clusters = None if len(set(cases)) == len(cases) else cases
-    if len(both) > 1 and is_share([*mine, *theirs]):
+    if share and len(both) > 1:
         rights = [[one > 0 for one in some] for some in (mine, theirs)]
         return share_difference(*rights, clusters=clusters, seed=seed)
     return paired_difference(mine, theirs, clusters=clusters, resamples=_RESAMPLES, seed=seed)

@@ -34,11 +34,19 @@ T = TypeVar("T")
 
 
 class ItemMeasure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A measure of an item: in percent, or a number; of a share every value is 0 or 100."""
+    """A measure of an item.
+
+    Attributes:
+        percent: whether it is in percent, or another number.
+        less_is_better: whether the smaller is the better.
+        share: whether each value says yes or no, 100 or 0, so that their mean is a share of the items; None where
+            nobody says, and the values are looked at.
+    """
 
     name: str
     percent: bool = True
     less_is_better: bool = False
+    share: bool | None = None
 
 
 class ItemRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -76,7 +76,8 @@ def join(results: Sequence[RunResults], *, measures: Sequence[str] = ()) -> Join
     """
     by_entrant, twice = gathered(results)
     wanted = chosen_measures(results, measures)
-    rows = [_row(entrant, [*items.values()], wanted) for entrant, items in by_entrant.items()]
+    shares = {name: is_share(results, name) for name in wanted}
+    rows = [_row(entrant, [*items.values()], shares) for entrant, items in by_entrant.items()]
     rows += _published(results, wanted)
     order = {name: place for place, name in enumerate(dict.fromkeys(row.set for row in rows))}
     rows.sort(key=lambda row: order[row.set])
@@ -148,12 +149,12 @@ def chosen_measures(results: Sequence[RunResults], wanted: Sequence[str]) -> lis
     return list(wanted) or there
 
 
-def measured(rows: Sequence[ItemRow], name: str) -> Estimate:
+def measured(rows: Sequence[ItemRow], name: str, *, share: bool) -> Estimate:
     """Returns the mean of a measure over items, with the interval that is its kind's."""
     having = [row for row in rows if name in row.values]
     values, cases = [row.values[name] for row in having], [row.cluster for row in having]
     clusters: list[Hashable] | None = None if len(set(cases)) == len(cases) else [*cases]
-    if is_share(values):
+    if share:
         return share_estimate(values, clusters=clusters)
     weights = [row.weights.get(name, 1.0) for row in having]
     if any(weight != 1 for weight in weights):
@@ -162,17 +163,27 @@ def measured(rows: Sequence[ItemRow], name: str) -> Estimate:
     return estimate(values, clusters=clusters, resamples=_RESAMPLES)
 
 
-def is_share(values: Iterable[float]) -> bool:
-    """Whether every value is 0 or 100, and not all are 0: what is 0 throughout may be a count."""
-    found = set(values)
-    return (found <= {0.0, 100.0} and 100.0 in found) or found == {0.0}
+def is_share(results: Iterable[RunResults], name: str) -> bool:
+    """Whether a measure is the share of items of which something is so.
+
+    That is what the runs say of it; where they do not, or not alike, it is one whose values are all 0 or 100: of a mean
+    of parts they may happen to be that, too.
+    """
+    said: set[bool | None] = set()
+    values: set[float] = set()
+    for one in results:
+        said |= {measure.share for measure in one.record.measures if measure.name == name}
+        values.update(row.values[name] for row in one.rows if name in row.values)
+    if not values <= {0.0, 100.0}:
+        return False
+    return said != {False}
 
 
-def _row(entrant: JoinedEntrant, rows: Sequence[ItemRow], wanted: Sequence[str]) -> JoinedRow:
+def _row(entrant: JoinedEntrant, rows: Sequence[ItemRow], shares: Mapping[str, bool]) -> JoinedRow:
     n = max(len(rows), 1)
     priced = _priced(rows)
     costs = [row.cost for row in priced if row.cost is not None]
-    measures = {name: measured(rows, name) for name in wanted}
+    measures = {name: measured(rows, name, share=share) for name, share in shares.items()}
     return JoinedRow(
         set=entrant.set,
         model=entrant.model,

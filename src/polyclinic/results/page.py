@@ -65,15 +65,12 @@ def _table(table: PrintedTable) -> str:
 
 
 def _figures(results: Sequence[RunResults], joined: JoinedTable) -> Iterator[str]:
-    values: dict[str, set[float]] = {}
-    for row in (row for one in results for row in one.rows):
-        for name, value in row.values.items():
-            values.setdefault(name, set()).add(value)
+    shares = {measure: is_share(results, measure) for measure in joined.measures[:_DRAWN]}
     for name in dict.fromkeys(row.set for row in joined.rows):
         rows = [row for row in joined.rows if row.set == name]
-        for measure in joined.measures[:_DRAWN]:
+        for measure, share in shares.items():
             if any(measure in row.measures for row in rows):
-                drawn = forest(rows, measure, share=is_share(values.get(measure, ())))
+                drawn = forest(rows, measure, share=share)
                 told = f"{shown(name)}: {shown(measure)}, with intervals that hold together; ○ published"
                 yield f"<figure>{drawn}<figcaption>{told}</figcaption></figure>"
 

@@ -9,6 +9,8 @@ from polyclinic.benchmarks.benchmark import trace_places
 from polyclinic.results.folder import ItemMeasure, ItemRow
 
 _NUMBERS = ("AVG_TURN", "AVG_LEN")
+_SHARES = ("DIAGNOSIS", MCQE)
+"""Of dialogues; the others are means of what each dialogue has, which may happen to be all or nothing."""
 
 
 def aie_rows(doctor: DoctorResult, file: str, *, seed: int) -> Iterator[ItemRow]:
@@ -38,4 +40,7 @@ def aie_rows(doctor: DoctorResult, file: str, *, seed: int) -> Iterator[ItemRow]
 
 def aie_measures(doctor: DoctorResult) -> list[ItemMeasure]:
     """Returns what the rows have values of."""
-    return [ItemMeasure(name=name, percent=name not in _NUMBERS) for name in (*doctor.summary.metrics, MCQE)]
+    return [
+        ItemMeasure(name=name, percent=name not in _NUMBERS, share=name in _SHARES)
+        for name in (*doctor.summary.metrics, MCQE)
+    ]

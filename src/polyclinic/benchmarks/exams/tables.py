@@ -25,7 +25,7 @@ from polyclinic.terminal.tables import (
     tokens,
 )
 
-MEASURES = (ItemMeasure(name="right"),)
+MEASURES = (ItemMeasure(name="right", share=True),)
 
 
 def exam_output(

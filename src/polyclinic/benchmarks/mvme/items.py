@@ -10,7 +10,7 @@ from polyclinic.metrics.grades import Aspect
 from polyclinic.models.tally import CallTotal
 from polyclinic.results.folder import ItemMeasure, ItemRow
 
-MEASURES = [ItemMeasure(name=str(aspect), percent=False) for aspect in (Aspect.DIAGNOSIS, *Aspect)]
+MEASURES = [ItemMeasure(name=str(aspect), percent=False, share=False) for aspect in (Aspect.DIAGNOSIS, *Aspect)]
 
 
 def mvme_rows(entrant: EntrantResult, file: str, *, seed: int) -> Iterator[ItemRow]:

@@ -8,11 +8,11 @@ from polyclinic.benchmarks.tor.evaluation import RecordPlay, RecordScores
 from polyclinic.results.folder import ItemMeasure, ItemRow
 
 MEASURES = [
-    ItemMeasure(name="f1_of_a_record"),
-    ItemMeasure(name="precision_of_a_record"),
-    ItemMeasure(name="recall_of_a_record"),
-    ItemMeasure(name="relevance", percent=False),
-    ItemMeasure(name="completeness", percent=False),
+    ItemMeasure(name="f1_of_a_record", share=False),
+    ItemMeasure(name="precision_of_a_record", share=False),
+    ItemMeasure(name="recall_of_a_record", share=False),
+    ItemMeasure(name="relevance", percent=False, share=False),
+    ItemMeasure(name="completeness", percent=False, share=False),
 ]
 """The means over records; precision, recall and F1 of the table are of all options of all records together."""
 
