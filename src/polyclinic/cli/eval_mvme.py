@@ -20,6 +20,7 @@ from polyclinic.cli.mvme_entrants import TEAMS, NamedEntrant, TeamsOptions, entr
 from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.cli.personas import TEMPLATES, with_personas
 from polyclinic.cli.pictures import pictures_of
+from polyclinic.cli.played import desk_of
 from polyclinic.errors import UserError, meant
 from polyclinic.events import Order
 from polyclinic.judges.director import ModelJudge
@@ -72,6 +73,7 @@ async def mvme(
         Parameter(help="Who makes a persona for patients without one: templates, or a model; by default nobody."),
     ] = None,
     max_turns: Annotated[options.MaxTurns, Parameter(help="Each doctor's turns.")] = MAX_TURNS,
+    session: options.Session = None,
     protocol: Protocol = "ours",
     batch_api: options.BatchApi = False,
     run: options.RunOptions = options.RUN,
@@ -107,6 +109,7 @@ async def mvme(
     run = replace(run, models=by.models)
     judges = [one for one in (judge, names_by, personas) if one is not None and model_of(one) is not None]
     alone = all(one.one_step for one in named)
+    at, _ = desk_of(session, [*minds, cases.patient])
     async with open_players(
         minds,
         cases,
@@ -117,6 +120,7 @@ async def mvme(
         languages=languages,
         pictures=pictures_of(cases.cases, asked, minds, run.models, cases.pictures),
         batches=batches_beside(run, [*minds, *judges], wanted=batch_api, talking=not alone),
+        desk=at,
     ) as opened:
         if personas is not None and not alone:
             asked = await with_personas(

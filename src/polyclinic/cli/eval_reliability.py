@@ -13,9 +13,10 @@ from polyclinic.benchmarks.reliability.attack import attack as attack_examiner
 from polyclinic.benchmarks.reliability.evaluation import reliability as reliability_benchmark
 from polyclinic.benchmarks.reliability.tables import reliability_output
 from polyclinic.cli.evaluation import cases_of, finish, hold, is_part, judge_of, open_players, underway
-from polyclinic.cli.options import FILES, RUN, CaseOptions, Doctors, MaxTurns, RunOptions, each_once
+from polyclinic.cli.options import FILES, RUN, CaseOptions, Doctors, MaxTurns, RunOptions, Session, each_once
 from polyclinic.cli.people import read_people, with_people
 from polyclinic.cli.pictures import pictures_of
+from polyclinic.cli.played import desk_of
 from polyclinic.errors import RunStopped
 from polyclinic.tasks import run_until_error
 from polyclinic.visits.consultation import MAX_TURNS
@@ -41,6 +42,7 @@ async def reliability(
     attack: Annotated[
         bool, Parameter(negative="--no-attack", help="Put a hundred requests that fish to the examiner.")
     ] = True,
+    session: Session = None,
     run: RunOptions = RUN,
 ) -> None:
     """Holds the visits and the attack, and prints how patient and examiner did."""
@@ -48,7 +50,8 @@ async def reliability(
     each_once("doctor", doctors)
     asked = cases_of(cases)[: cases.limit]
     shown = pictures_of(cases.cases, asked, doctors, run.models, cases.pictures)
-    async with open_players(doctors, cases, run, judges=judges, what="study", pictures=shown) as opened:
+    at, _ = desk_of(session, [*doctors, cases.patient])
+    async with open_players(doctors, cases, run, judges=judges, what="study", pictures=shown, desk=at) as opened:
         benchmark = reliability_benchmark(
             asked,
             judge=None if judge is None else opened.judge(judge),

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from polyclinic.benchmarks.benchmark import Benchmark, Output, StoppedEarly
+from polyclinic.benchmarks.mvme.results import Entrant
 from polyclinic.cases.case import Case
 from polyclinic.cases.pictures import CasePictures
 from polyclinic.cli.case_files import case_shares, read_case_file
@@ -159,6 +160,13 @@ async def open_players(
             yield opened._replace(patient_trust=None) if one_step else opened
 
 
+def _minds_of(player: object) -> tuple[Minds, ...]:
+    """Returns the minds of whoever is evaluated: a doctor's, or those of a team."""
+    if isinstance(player, Entrant):
+        return player.minds
+    return (player,) if isinstance(player, Minds) else ()
+
+
 async def _nothing(_: object) -> Any:
     """Sums nothing up: that is done where all of it is."""
 
@@ -177,7 +185,7 @@ async def hold(
     _STOPPED.set(None)
     if run.share is not None:
         benchmark = replace(benchmark, items=run.part.mine(benchmark.items), summarise=_nothing)
-    seated = any(isinstance(who, Minds) and HUMAN in who.names.values() for who in players.values())
+    seated = any(HUMAN in minds.names.values() for who in players.values() for minds in _minds_of(who))
     if seated:
         # A person sees one patient at a time, and no record before the talk with its patient is over.
         benchmark = replace(benchmark, at_once=1)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import combinations
 
 import msgspec
@@ -128,21 +129,30 @@ def mvme(
                 )
             )
         ]
-        # Teams of the same doctors are asked the same until their discussions part.
-        minds = [one.sharing(shared).tallied(tally) for one in entrant.minds]
         team = team_name(entrant.minds, order=order)
-        return await meet(
-            case,
-            minds,
-            joining(case, minds, seen, team=team),
-            team=team,
-            in_one_step=entrant.one_step,
-            order=order,
-            max_rounds=max_rounds,
-            disputes=entrant.disputes,
-            missing=missing,
-            staging=staging,
-        )
+
+        async def discuss() -> tuple[TeamVisit, CallTally]:
+            # Teams of the same doctors are asked the same until their discussions part.
+            made = CallTally(for_others=True)
+            minds = [one.sharing(shared).tallied(made) for one in entrant.minds]
+            met = await meet(
+                case,
+                minds,
+                joining(case, minds, seen, team=team),
+                team=team,
+                in_one_step=entrant.one_step,
+                order=order,
+                max_rounds=max_rounds,
+                disputes=entrant.disputes,
+                missing=missing,
+                staging=staging,
+            )
+            return met, made
+
+        # Held once more where a person takes back a line, it counts the calls of the last time alone.
+        met, made = await entrant.minds[0].desk.play(case.id, discuss)
+        tally.take(made)
+        return met
 
     async def score(case: Case, entrant: Entrant, visit: Visit | TeamVisit) -> Judgement | None:
         judged = await grade(case, visit, judge, one_step=entrant.one_step)
@@ -200,20 +210,24 @@ class _Consultations:
         key = (case.id, id(minds), one_step, again)
         async with self._holding[key]:
             if key not in self._held:
-                made = CallTally(for_others=True)
-                attended = await attend(
-                    case,
-                    minds.tallied(made),
-                    max_turns=self._max_turns,
-                    in_one_step=one_step,
-                    missing=self._missing,
-                    seat=_seat(minds, again),
-                    staging=self._staging,
-                )
-                self._held[key] = attended, made
+                attending = partial(self._attended, case, minds, one_step=one_step, seat=_seat(minds, again))
+                self._held[key] = await minds.desk.play(case.id, attending)
             attended, made = self._held[key]
             tally.take(made)
             return attended
+
+    async def _attended(self, case: Case, minds: Minds, *, one_step: bool, seat: Seat) -> tuple[Attended, CallTally]:
+        made = CallTally(for_others=True)
+        attended = await attend(
+            case,
+            minds.tallied(made),
+            max_turns=self._max_turns,
+            in_one_step=one_step,
+            missing=self._missing,
+            seat=seat,
+            staging=self._staging,
+        )
+        return attended, made
 
 
 def _seat(minds: Minds, again: int) -> Seat:

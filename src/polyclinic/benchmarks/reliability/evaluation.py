@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -132,7 +133,7 @@ def reliability(
     memory = Memory()  # Two doctors who said and heard the same share the judgement.
 
     async def play(case: Case, minds: Minds) -> Visit:
-        return await see(case, minds, max_turns=max_turns)
+        return await minds.desk.play(case.id, partial(see, case, minds, max_turns=max_turns))
 
     async def score(case: Case, minds: Minds, visit: Visit) -> VisitRounds:
         if visit.end is End.FAILED:
