@@ -213,3 +213,16 @@ def test_options_that_no_command_has_are_said_before_anybody_is_asked(complaint,
             *("--model", "direct/good", "--base-url", endpoint.url),
         )
         assert "--limits" in said and endpoint.requests == 0
+
+
+def test_two_runs_of_a_plan_that_differ_in_an_option_are_two_rows(run, tmp_path):
+    runs = "".join(
+        f'[[run]]\nname = "{n} turns"\ncommand = "eval aie"\ncases = "shipped"\nlimit = 2\nmax_turns = {n}\n'
+        for n in (2, 10)
+    )
+    (tmp_path / "plan.toml").write_text(f'title = "Turns"\nseeds = [0]\n{runs}', "utf-8")
+    rows = json.loads(
+        run("study", "run", tmp_path / "plan.toml", "--model", "rules", "--out", tmp_path / "out", "--json").stdout
+    )
+    assert [row["method"] for row in rows] == ["max_turns=2", "max_turns=10"]
+    assert rows[0]["AVG_TURN"] < rows[1]["AVG_TURN"]

@@ -11,7 +11,7 @@ from polyclinic.protocols.study_plan import PublishedValue
 from polyclinic.results.comparing import compare_results
 from polyclinic.results.drawing import simultaneous
 from polyclinic.results.export import TableLayout, as_text, write_table
-from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord, write_record
+from polyclinic.results.folder import AskedModel, DataFile, ItemMeasure, ItemRow, RunRecord, write_record
 from polyclinic.results.joining import flat_rows, item_rows, join
 from polyclinic.results.provenance import address, command_words, without_secrets
 from polyclinic.results.reading import read_results
@@ -325,3 +325,68 @@ def test_a_mean_that_happens_to_be_all_or_nothing_is_no_share(tmp_path):
         runs = read_results(folder)
         found = join(runs).rows[0].measures["right"]
         assert (found.low, found.high) == pytest.approx(ends, abs=0.01)
+
+
+def set_otherwise(folder, *many, kind="eval aie", data="1", models=(), **configuration):
+    folder.mkdir()
+    write_record(
+        folder,
+        RunRecord(
+            kind=kind,
+            configuration={"limit": 4, "out": str(folder), "temperature": None, **configuration},
+            data=[DataFile(option="cases", file="cases.jsonl", sha256=data * 64)],
+            models=list(models),
+            measures=[ItemMeasure(name="right")],
+        ),
+        [row for some in many for row in some],
+    )
+    return folder
+
+
+def entrants_of(*folders):
+    return [(row.method, row.n, row.measures["right"].mean) for row in join(read_results(*folders)).rows]
+
+
+def test_runs_that_were_set_otherwise_are_not_one_entrant(tmp_path):
+    cold = set_otherwise(tmp_path / "cold", rows("m", 4), temperature=0.0)
+    hot = set_otherwise(tmp_path / "hot", rows("m", 8), temperature=1.5, concurrency=4)
+    assert entrants_of(cold, hot) == [("zero_shot, temperature=0.0", 10, 40), ("zero_shot, temperature=1.5", 10, 80)]
+    assert compare_results(read_results(cold, hot)).rows[0].difference.mean == 40
+    unset = set_otherwise(tmp_path / "unset", rows("m", 8, seed=1))
+    assert [name for name, *_ in entrants_of(cold, unset)] == [
+        "zero_shot, temperature=0.0",
+        "zero_shot, temperature=none",
+    ]
+    event = [{"said": "outage laboratory 4 h", "begin": 1}]
+    town = set_otherwise(tmp_path / "town", rows("rules", 4, method=""), kind="run", events=event)
+    quiet = set_otherwise(tmp_path / "quiet", rows("rules", 8, method=""), kind="run", events=[])
+    assert [name for name, *_ in entrants_of(town, quiet)] == ["events=outage laboratory 4 h", "events=none"]
+
+
+def test_runs_that_were_set_alike_are_one_entrant(tmp_path):
+    """Seeds are pooled, and of a run that was made again the last counts, however it was asked."""
+    first = set_otherwise(tmp_path / "first", rows("m", 4), temperature=1.0, concurrency=4, max_cost=3.0)
+    again = set_otherwise(tmp_path / "again", rows("m", 6), temperature=1.0, timeout=5.0)
+    seed = set_otherwise(tmp_path / "seed", rows("m", 8, seed=1), temperature=1.0, limit=8, seed=1)
+    assert entrants_of(first, again, seed) == [("zero_shot", 20, 70)]
+    other = set_otherwise(tmp_path / "other", rows("m", 10), kind="eval tor", temperature=2.0)  # another benchmark
+    assert len(entrants_of(first, other)) == 1
+
+
+def test_an_item_of_another_file_is_another(tmp_path):
+    first, changed = (set_otherwise(tmp_path / data, rows("m", 4, seed=int(data)), data=data) for data in "12")
+    assert [name for name, *_ in entrants_of(first, changed)] == [
+        f"zero_shot, cases=cases.jsonl {data * 6}" for data in "12"
+    ]
+    # Parts of one set in files of their own are of one table.
+    rest = [
+        ItemRow(item=f"r{n}", set="medqa", model="m", method="zero_shot", values={"right": 100.0}) for n in range(5)
+    ]
+    assert entrants_of(first, set_otherwise(tmp_path / "rest", rest, data="3")) == [("zero_shot", 15, 60)]
+
+
+def test_one_name_at_two_addresses_is_told(tmp_path):
+    models = [AskedModel(name="m", role="doctor", base_url=[f"http://{host}/v1"]) for host in ("a", "b")]
+    folders = [set_otherwise(tmp_path / one.base_url[0][7], rows("m", 4), models=[one]) for one in models]
+    assert "m: runs asked it at http://a/v1; http://b/v1" in " ".join(join(read_results(*folders)).notes)
+    assert "runs asked it" not in " ".join(join(read_results(folders[0])).notes)

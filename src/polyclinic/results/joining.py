@@ -11,6 +11,7 @@ from polyclinic.errors import UserError, meant
 from polyclinic.frames import Tabular
 from polyclinic.results.folder import ItemRow, read_calls
 from polyclinic.results.reading import RunResults
+from polyclinic.results.settings import differences
 from polyclinic.statistics.uncertainty import Estimate, estimate, ratio, share_estimate
 
 _RESAMPLES = 2_000  # of a table of many numbers
@@ -82,6 +83,7 @@ def join(results: Sequence[RunResults], *, measures: Sequence[str] = ()) -> Join
     order = {name: place for place, name in enumerate(dict.fromkeys(row.set for row in rows))}
     rows.sort(key=lambda row: order[row.set])
     notes = [f"{twice} items stand in several folders; the last was taken"] if twice else []
+    notes += _other_servers(results)
     notes += _told_of_calls(results, by_entrant)
     notes += [f"{one.called} was stopped early, {one.record.stopped}" for one in results if one.record.stopped]
     return JoinedTable(
@@ -94,18 +96,47 @@ Items = dict[tuple[str, int], ItemRow]
 
 
 def gathered(results: Iterable[RunResults]) -> tuple[dict[JoinedEntrant, Items], int]:
-    """Returns the items of every entrant, and how many stood in several folders."""
+    """Returns the items of every entrant, and how many stood in several folders.
+
+    Where runs that name an entrant alike were set otherwise, each is an entrant of its own, and its method says how.
+    """
+    results = [*results]
     found: dict[JoinedEntrant, Items] = {}
     twice = 0
-    for one in results:
+    for one, rows in zip(results, set_apart(results), strict=True):
         measures = frozenset(one.measures)
-        for row in one.rows:
+        for row in rows:
             items = found.setdefault(JoinedEntrant(row.set, row.model, row.method), {})
             before = items.get((row.item, row.seed))
             others = set() if before is None else before.values.keys() - measures
             twice += before is not None and (not others or len(others) < len(before.values))
             items[row.item, row.seed] = row if before is None or not others else _together(before, row, others)
     return found, twice
+
+
+def set_apart(results: Sequence[RunResults]) -> list[Sequence[ItemRow]]:
+    """Returns the items of each run; where runs that name an entrant alike were set otherwise, its method says how."""
+    holding: dict[tuple[str, JoinedEntrant], dict[int, set[str]]] = {}
+    for number, one in enumerate(results):
+        for row in one.rows:
+            entrant = JoinedEntrant(row.set, row.model, row.method)
+            holding.setdefault((one.record.kind, entrant), {}).setdefault(number, set()).add(row.item)
+    told: dict[tuple[int, JoinedEntrant], str] = {}
+    for (_, entrant), runs in holding.items():
+        if len(runs) > 1:
+            # Parts of a set lie in files of their own; an item of the same name in two files is not the same.
+            shared = len(set().union(*runs.values())) < sum(len(items) for items in runs.values())
+            records = [results[number].record for number in runs]
+            for number, said in zip(runs, differences(records, entrant.model, data=shared), strict=True):
+                told[number, entrant] = said
+
+    def rows(number: int) -> Iterator[ItemRow]:
+        for row in results[number].rows:
+            said = told.get((number, JoinedEntrant(row.set, row.model, row.method)))
+            method = ", ".join(filter(None, (row.method, said)))
+            yield msgspec.structs.replace(row, method=method) if said else row
+
+    return [[*rows(number)] if told else one.rows for number, one in enumerate(results)]
 
 
 def _together(before: ItemRow, row: ItemRow, others: Set[str]) -> ItemRow:
@@ -254,6 +285,18 @@ def _not_beside(results: Sequence[RunResults]) -> list[str]:
     printed = dict.fromkeys(value.set for one in results for value in one.record.published)
     missing = [name for name in printed if name not in sets]
     return [f"the paper's figures of {', '.join(missing)} are left out: no run here is of that set"] if missing else []
+
+
+def _other_servers(results: Sequence[RunResults]) -> list[str]:
+    """Says which model several addresses answered for: whether it is the same there, nobody knows."""
+    servers: dict[str, dict[tuple[str, ...], None]] = {}
+    for asked in (model for one in results for model in one.record.models if model.base_url):
+        servers.setdefault(asked.name, {})[tuple(asked.base_url)] = None
+    return [
+        f"{name}: runs asked it at {'; '.join(' '.join(one) for one in at)}, which is taken for the same model"
+        for name, at in servers.items()
+        if len(at) > 1
+    ]
 
 
 def _other_data(results: Sequence[RunResults]) -> list[str]:
