@@ -86,3 +86,8 @@ def test_what_is_read_is_kept_in_a_folder(run, complaint, tmp_path):
     run("corpus", "add", "books", "file.txt", cwd=tmp_path)
     told = complaint("memory", "read", "file.txt", *asked, "--embedder", "case-words", cwd=tmp_path)
     assert "file.txt: this is a file; name a folder" in told
+
+
+def test_who_reads_names_is_a_model(complaint):
+    told = complaint("eval", "mvme", "--cases", "shipped", "--limit", 1, "--doctor", "rules", "--names-by", "rules")
+    assert "--names-by 'rules' is no model" in told

@@ -14,7 +14,7 @@ from polyclinic.benchmarks.mvme.tables import mvme_output
 from polyclinic.cases.case import Case
 from polyclinic.cli import options
 from polyclinic.cli.batching import batches_beside
-from polyclinic.cli.evaluation import cases_of, finish, hold, open_players
+from polyclinic.cli.evaluation import cases_of, finish, hold, judge_of, open_players
 from polyclinic.cli.following import Protocol, WhoPlays, followed, held_by
 from polyclinic.cli.mvme_entrants import TEAMS, NamedEntrant, TeamsOptions, entrants_of
 from polyclinic.cli.people import read_people, with_agreement
@@ -101,6 +101,7 @@ async def mvme(
     missing = rules.of(rules.settings.missing)
     if rules.of(rules.settings.names) == "model" and linkers:
         names_by = names_by or judge
+    judge_of(names_by, option="--names-by")
     if rules.of(rules.settings.personas) == "model":
         personas = personas or cases.patient
     minds = list(dict.fromkeys(mind for one in named for mind in one.minds))
