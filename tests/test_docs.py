@@ -71,7 +71,7 @@ def files_of(page: Path) -> dict[str, str]:
 def test_commands_run(text, tmp_path, run, endpoint, request):
     page = next(page for page in PAGES if page.name == request.node.callspec.id.rpartition("-")[0])
     for name, content in files_of(page).items():
-        (tmp_path / name).write_text(content, "utf-8")
+        (tmp_path / name).write_text(content.replace("http://127.0.0.1:8000/v1", endpoint.url), "utf-8")
     for line in text.splitlines():
         if re.search(r"openai/|local\b|models install", line):
             continue  # needs a network or weights that are not here; tests/models has these doors

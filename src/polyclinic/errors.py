@@ -53,6 +53,7 @@
             ├── Unreachable       nobody listens there
             ├── TimedOut          no answer within the time-out
             ├── RateLimited       too many requests, for longer than we wait
+            ├── BrokenDoor        models: a door of the user's raised an error, or gave no answer
             ├── Rejected          it takes no such request (400, 403, 413, 422 ...); sent again, it would fail again
             └── Broken            an error of the server, or something that is no answer
                 └── TooLarge      an answer beyond all bounds, cut off

@@ -104,13 +104,20 @@ def _ledger(folder: Path) -> Ledger:
     return ledger
 
 
+def _model_of(mind: str) -> str | None:
+    try:
+        return model_of(mind)
+    except UserError:  # its file is gone since the run
+        return None
+
+
 def _models(setup: Mapping[str, Any]) -> list[AskedModel]:
     """Returns who played which role with a model, and how it was asked."""
     file = setup.get("model_file")
     said = read_model_file(Path(file)) if file and Path(file).is_file() else NOTHING_SAID
     asked = []
     for role in ("doctor", "patient", "nurse", "examiner", "pharmacist"):
-        if (name := model_of(setup.get(role, ""))) is not None:
+        if (name := _model_of(setup.get(role, ""))) is not None:
             own = said.asking(name, role)
             urls = own.base_urls or Address(base_url=setup.get("base_url")).base_urls
             how = {key: setup[key] for key in ("temperature", "concurrency", "timeout") if setup.get(key) is not None}

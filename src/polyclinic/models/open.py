@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
+from polyclinic.doors import names_file
 from polyclinic.errors import UnknownModel, meant
 from polyclinic.models.door import Door
 from polyclinic.models.limits import Limit
@@ -19,6 +20,7 @@ DOORS = {
     "openai/NAME, anthropic/NAME, ...": "any provider of Inspect; also inspect/PROVIDER/NAME",
     "scripted/FILE.json": "answers from a file",
     "made-up": "answers without any sense, in the form that is wanted, to try things out",
+    "FILE.py:NAME": "a door of your own, see docs/extend.md",
 }
 """The names that `open_model` takes, and what is behind each."""
 
@@ -38,7 +40,7 @@ class DoorOptions(TypedDict, total=False):
             Several are servers that have the same model (direct).
         api_key_env: the environment variable that holds the key. Without a key, requests go without one (direct);
             Inspect's providers read their own unless one is named (inspect).
-        timeout: seconds that one request may take, 300 unless given (direct, inspect).
+        timeout: seconds that one request may take, 300 unless given (direct, inspect, FILE.py:NAME).
         attempts: requests for one answer, where the endpoint fails, 6 unless given (direct); as many as Inspect makes
             within the time-out (inspect).
         patience: seconds for one answer, pauses included, before it is given up, 600 unless given (direct).
@@ -46,10 +48,10 @@ class DoorOptions(TypedDict, total=False):
             unless given; they count neither as attempts nor as patience (direct).
         pause: seconds before the second request at most, 0.5 unless given; doubled for each further one (direct).
         repairs: how often an answer that cannot be read is asked for again, once unless given.
-        price: what tokens cost, for the sums (direct, inspect).
+        price: what tokens cost, for the sums (direct, inspect, FILE.py:NAME).
         extra_body: what else each request says (direct, inspect).
         pace: how many requests and tokens a minute; models of one endpoint share one (direct, inspect).
-        seed: gives the pauses, and the draws of a local model.
+        seed: gives the pauses, and the draws of a local model; a class of your own may take it.
         threads: compute a local model's answers, one for each core unless given (local).
         report: told, once each, which parameters the model does not take; the log unless given (direct).
     """
@@ -71,7 +73,9 @@ class DoorOptions(TypedDict, total=False):
 
 
 def door_named(name: str) -> str:
-    """Returns which door a model's name means: direct, local, inspect, scripted or made-up; "" where there is none."""
+    """Returns which door a name means: direct, local, inspect, scripted, made-up or own; "" where there is none."""
+    if names_file(name):
+        return "own"
     door, _, rest = name.partition("/")
     if door in _PROVIDERS and rest:
         return "inspect"
@@ -87,7 +91,8 @@ def open_model(
             reply = await model.ask("Is a cough of three weeks chronic?", answer=("yes", "no"))
 
     Args:
-        name: a door, a stroke, and what is behind it, as in `DOORS`; or a name as Inspect has it, like `openai/gpt-4o`.
+        name: a door, a stroke, and what is behind it, as in `DOORS`; a name as Inspect has it, like `openai/gpt-4o`; or
+            `FILE.py:NAME`.
         concurrency: questions at a time to a server, "adaptive" for as many as it bears, or a `Limit` that several
             models of one server share. 256 for direct; 64 for inspect; one for each core, at most 4, for local.
         options: see `DoorOptions`.
@@ -97,8 +102,13 @@ def open_model(
         MissingExtra: the door needs a part that is not installed.
         BadInput: the address or the file cannot be used.
         NoAddress: nobody said where a `direct/` model is asked.
-        UserError: Inspect cannot open the model, and says why.
+        UserError: Inspect cannot open the model, and says why; or what a file of your own holds is no door.
     """
+    if names_file(name):
+        from polyclinic.models.own_door import OwnDoor  # noqa: PLC0415
+
+        given = None if concurrency == "adaptive" else concurrency
+        return OwnDoor(name, concurrency=given, **_among(options, "seed", "timeout", "repairs", "price"))
     door, _, rest = name.partition("/")
     limit = Limit(1024, adaptive=True) if concurrency == "adaptive" else concurrency
     # A door is imported when it is opened: what one needs, the others do without.

@@ -266,8 +266,8 @@ async def _rehearsed(names: Sequence[str], options: ModelOptions, *, seed: int) 
     async with AsyncExitStack() as stack:
 
         def stand_in(name: str, role: str) -> Model:
-            if not door_named(name):
-                open_model(name)  # says which names there are
+            if door_named(name) in ("", "own"):
+                open_model(name)  # says which names there are, or what is wrong with a file
             said = options.said.asking(name, role)
             price = Price(*said.price) if said.price is not None else read_price(options.price)
             if not options.pilot:
@@ -305,13 +305,17 @@ def parts_of(journal: Path, but: Path | None = None) -> list[Path]:
 
 
 def check_addresses(names: Sequence[str], options: Address) -> None:
-    """Refuses an address that would reach nobody: Inspect's models are asked where their provider says.
+    """Refuses an address that would reach nobody: Inspect's models are asked where their provider says, own ones too.
 
     Raises:
-        UserError: --base-url is given, and all models are Inspect's; or a key stands in a name.
+        UserError: --base-url is given, and all models are Inspect's, or all one's own; or a key stands in a name.
     """
     check_no_key(names, "the name of a model")
     inspects = [name for name in names if door_named(name) == "inspect"]
+    if options.base_url is not None and names and all(door_named(name) == "own" for name in names):
+        raise UserError(
+            f"--base-url is the address of direct/ models, and {names[0]} is none; your own door knows where it asks"
+        )
     if options.base_url is not None and inspects and len(inspects) == len(names):
         raise UserError(
             f"--base-url is the address of direct/ models, and {inspects[0]} is none; where Inspect's models are asked "

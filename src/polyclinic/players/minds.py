@@ -9,7 +9,7 @@
 | `saps:MODEL`          | patient                | the state-aware patient on a model                             |
 | `saps-parallel:MODEL` | patient                | the same, its tracker's questions asked at once                |
 | `human`               | doctor, patient, nurse | a person at the terminal                                       |
-| `FILE.py:NAME`        | everybody              | a mind of one's own, see `own_mind`                            |
+| `FILE.py:NAME`        | everybody              | a mind of one's own, see `own_mind`, or a model: `own_door`    |
 | an entry point's name | everybody              | the same, from an installed package (group `polyclinic.minds`) |
 
 From Python, a script or a mind of one's own is given itself: see `Playing`.
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from polyclinic import doors
 from polyclinic.cases.pictures import CasePictures
-from polyclinic.errors import UnknownMind, meant
+from polyclinic.errors import UnknownMind
 from polyclinic.events import Role
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.knowledge import Knowledge
@@ -34,8 +34,8 @@ from polyclinic.memory.remembering import Remembering
 from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
-from polyclinic.models.open import meant_model
 from polyclinic.models.opened import OpenModels
+from polyclinic.models.own_door import names_door
 from polyclinic.models.shared import SharedAnswers
 from polyclinic.models.tally import CallTally
 from polyclinic.players.human.advice import Adviser
@@ -64,10 +64,9 @@ from polyclinic.players.rules.patient import RulesPatient
 from polyclinic.players.rules.pharmacist import RulesPharmacist
 from polyclinic.players.scripted import Script, ScriptedMind, read_script
 from polyclinic.players.seats import ALONE, Seat
+from polyclinic.players.unknown_mind import unknown_mind
 from polyclinic.retrieval.looking_up import LookingUp
 from polyclinic.seeds import derive
-
-_MODELS = "local, local/FILE.gguf, direct/NAME (with --base-url), or a name that Inspect knows, such as openai/NAME"
 
 _SAPS: dict[str, Tracker] = {"saps": "staged", "saps-parallel": "parallel"}
 
@@ -81,13 +80,19 @@ Playing = str | Script | Mind[Any] | type[Any]
 
 
 def model_of(name: Playing) -> str | None:
-    """Returns the name of the language model that a mind needs, or None: `saps:direct/x` needs `direct/x`."""
+    """Returns the name of the language model that a mind needs, or None: `saps:direct/x` needs `direct/x`.
+
+    Raises:
+        UserError: the name is that of something in a Python file that cannot be used.
+    """
     if not isinstance(name, str):
         return None
     kind, _, model = name.partition(":")
     named = model if kind in _SAPS else name
+    if doors.names_file(named):
+        return named if names_door(named) else None
     is_local = named.partition("/")[0] in ("local", "made-up")
-    return named if is_local or ("/" in named.partition(":")[0] and not doors.names_file(named)) else None
+    return named if is_local or "/" in named.partition(":")[0] else None
 
 
 HUMAN = "human"
@@ -365,18 +370,7 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
         return _own(maker_of(thing, player), player)
     if (model := model_of(player)) is not None and (saps is not None or kind not in _SAPS):
         raise UnknownMind(f"{model!r} is not open; open it: models={{{model!r}: open_model({model!r})}}")
-    names = {
-        "rules": True,
-        "scripted:FILE": role is not Role.EXAMINER,
-        RecallMind.name: role is Role.DOCTOR,
-        HUMAN: role is Role.NURSE or role in _AT_THE_DESK,
-    }
-    names |= dict.fromkeys(("saps:MODEL", "saps-parallel:MODEL"), role is Role.PATIENT)
-    fit, offered = [name for name, plays in names.items() if plays], doors.offered("minds")
-    named = [one.partition(":")[0] + (f":{rest}" if ":" in one else "") for one in fit] if rest else fit
-    near = meant(player, [*named, *offered]) or meant_model(player)
-    allowed = f"{', '.join(fit)}, or a model: {_MODELS}; or one of your own: {', '.join(('FILE.py:NAME', *offered))}"
-    raise UnknownMind(f"no mind {player!r} can play the {role}{near}; allowed: {allowed}")
+    raise unknown_mind(role, player)
 
 
 def _own(make: Callable[[int], Answer], name: str) -> _Maker:
