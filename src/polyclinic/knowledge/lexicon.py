@@ -13,13 +13,16 @@ from polyclinic.knowledge.ages import SPEAKS_FROM
 from polyclinic.knowledge.entries import Symptom
 from polyclinic.knowledge.examination_words import WORDS
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
-from polyclinic.language.clauses import clause_words
+from polyclinic.language.clauses import clause_words, clauses
 from polyclinic.language.language import Language
 from polyclinic.language.word_lists import Rule, rewritten
 
 _CLAUSE = re.compile(r"[.;:!?\n。；：！？]|,\s*but\b|\bbut\b|\bhowever\b|，?但是?|(?<!喘)，?不过(?!气)", re.IGNORECASE)
 
 _QUESTION = re.compile(r"(?<=[?？])")
+
+_KNOWN = "\ufffc"
+"""What stands for a word of the lexicon where a text is cut: no letter, and nothing that divides clauses."""
 
 
 class _Questions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -127,6 +130,14 @@ class Lexicon:
     def ancestors(self, symptom: str) -> list[str]:
         """Returns a symptom's parent, the parent's parent, and so on."""
         return ancestors(self.symptoms, symptom)
+
+    def clauses_outside(self, text: str) -> list[str]:
+        """Returns the clauses of a text that hold no word of the lexicon.
+
+        The words are looked up before the text is cut, as they may hold what divides clauses: "comes and goes",
+        "pain after greasy or rich food".
+        """
+        return [clause for clause in clauses(self._words.sub(_KNOWN, text), self.language) if _KNOWN not in clause]
 
     def unread(self, text: str) -> str:
         """Returns the text without the words of the lexicon."""

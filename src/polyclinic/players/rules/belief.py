@@ -16,7 +16,7 @@ from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import Symptom
 from polyclinic.knowledge.likelihoods import Vector
 from polyclinic.knowledge.reading import PatientReading
-from polyclinic.language.clauses import clauses, denies
+from polyclinic.language.clauses import denies
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.nurse import Nurse
 from polyclinic.players.rules.earlier import earlier_evidence
@@ -206,11 +206,10 @@ class Belief:
                 self._hear_reply(line.text)
 
     def _hear_complaint(self, text: str) -> None:
-        for clause in clauses(text, self._language):
-            if not self._lexicon.read(clause):
-                self._beside = self._beside + self._of_known_and_other(_UNREAD_KNOWN, _UNREAD_OTHER)
-                self.complaint_unread = True
-                self._other_words = [text.strip()]
+        for _ in self._lexicon.clauses_outside(text):
+            self._beside = self._beside + self._of_known_and_other(_UNREAD_KNOWN, _UNREAD_OTHER)
+            self.complaint_unread = True
+            self._other_words = [text.strip()]
         for symptom, present in self._lexicon.read(text).items():
             if present:
                 self._learn(symptom, present)
