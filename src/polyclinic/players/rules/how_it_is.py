@@ -23,6 +23,7 @@ _CAUSES = frozenset({"trigger", "relief"})
 _OF_DEGREE = frozenset({"course", "frequency", "severity"})
 _SEVERAL = 2
 _PRESUMED = frozenset({"generic", "whole", "functions", "illnesses", "operations"})
+_TIME = "time"
 _AGAIN = "recurrent"
 _ANOTHER = frozenset({"illnesses", "operations"})
 _COUNTED = frozenset({"time", "amount", "size", "frequency", "length", "where"})
@@ -39,6 +40,10 @@ def how_it_is(
     subjects = _of_place(subjects, story)
     about = [f for part in asked if any(one in subjects for one in part.frames) for f in held(part, story, most=8)]
     about = [fact for fact in about if not (fact.denied or _is_denied(fact, subjects, story))]
+    if _TIME in names:
+        # What a complaint lists has lasted as long as the complaint, though it may be told by itself as well.
+        same = {symptom for fact in about for symptom in fact.direct}
+        about += [f for f in story.section("complaint") if f not in about and f.direct & same]
     if subjects and not about:
         return None
     elsewhere = [] if subjects else _presumed(text, story, frames, is_open=is_open)
@@ -77,7 +82,7 @@ def how_it_is(
     near = [f for f in story.facts if f.sentence in sentences and f not in about]
     near.sort(key=lambda f: abs(f.number - sentences[f.sentence]))
     told = said(about) or said(near)
-    if not told and not elsewhere and _is_of_complaint(about, text, story):
+    if not told and not elsewhere and _is_of_complaint(about, how, text, story):
         told = said(story.section("complaint"))
         # Where it is, is told of the complaint alone; a part of the body elsewhere belongs to something else.
         if not all(one.place for one in how) and not any(one.is_quality(fact) for one in how for fact in told):
@@ -189,9 +194,12 @@ def _is_of_another(fact: Fact, asked: list[Frame], story: Story, kinds: frozense
     return bool(asked and named) and not any(fit(one, frame, known) != NONE for one in asked for frame in fact.frames)
 
 
-def _is_of_complaint(about: list[Fact], text: str, story: Story) -> bool:
+def _is_of_complaint(about: list[Fact], how: tuple[Attribute, ...], text: str, story: Story) -> bool:
     """Whether what is asked may be of the complaint: of the thing itself, or of nothing that has a name."""
     if about:
         return any(fact.section == "complaint" or fact.terms & story.topic for fact in about)
     others = other_words(text, story.language)
+    for one in how:
+        # The words that ask how something is name nothing else.
+        others &= other_words(one.asked.sub(" ", text), story.language)
     return not others or any(fact.terms & others for fact in story.section("complaint"))

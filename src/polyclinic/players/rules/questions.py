@@ -36,6 +36,7 @@ class _Forms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     comment: Pattern
     vocative: Pattern
     cue: Pattern
+    plain: tuple[Rule, ...]
     aside: Pattern
     context: Pattern
     open: Pattern
@@ -85,9 +86,9 @@ def is_opening(text: str, language: Language) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def core(text: str, language: Language) -> str:
-    """Returns the part of a doctor's sentences that asks, without what it comments on first."""
+    """Returns the part of a doctor's sentences that asks, plainly, without what it comments on first."""
     forms = _forms(language)
-    text = forms.vocative.sub("", text)
+    text = rewritten(forms.vocative.sub("", text), forms.plain)
     if language == "en":
         return forms.comment.sub("", text)
     found = []

@@ -17,6 +17,8 @@ from polyclinic.players.rules.vocabulary import Vocabulary, vocabulary
 from polyclinic.players.rules.words import WORDS
 
 _ANY_ILLNESS = "chronic"
+_INHERITED = "congenital"
+"""What a family is asked for as such: whatever runs in it is meant."""
 _PLEASURE = "depression"
 """What who enjoys something is without."""
 _FELT = frozenset({"generic", "whole"})
@@ -125,7 +127,7 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def _besides(self, frame: Frame, story: Story) -> bool:
         """Whether a frame names something beside the topic itself."""
         known = vocabulary(story.language)
-        named = [i for i in essential(frame) if i != _ANY_ILLNESS]
+        named = [i for i in essential(frame) if i != _ANY_ILLNESS and not (self.whole and i == _INHERITED)]
         if self.whole and not any(known.kind[i] != "people" for i in named) and set(frame.named) - ANYWHERE:
             return True
         return any(not self._of_it(i, known) or self._is_special(i, story) for i in named)
