@@ -4,7 +4,8 @@
 
 - replicas: runs of the hospital on two nodes of one processor each, and by two local processes, in turn;
 - parts: an evaluation in eight parts, item by item against the same in one;
-- kills: signal 9 to the process of a part, to the second node, and to the command itself, which is given again.
+- kills: signal 9 to the process of a part, to the command itself, which is given again, to the second node while its
+  part asks, and to all of the head while both parts ask; the command is given again when there is another head.
 
 It needs the extra `ray`; the cluster is its own, and is stopped at the end.
 """
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from polyclinic.testing.process import EndpointProcess
 
@@ -30,6 +32,8 @@ AT_ONCE = 8
 ENVIRONMENT = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
 TOWN = ("--residents", "600", "--days", "3")
 EVERY = ("replicas", "parts", "kills")
+VICTIMS = ("part", "command", "node", "head")
+CHILD = "polyclinic.cluster.child"
 
 
 def run(*given):
@@ -48,15 +52,15 @@ def run(*given):
 class Nodes:
     """Two raylets of this machine: `address` is that of the client's server at the first, the head."""
 
-    def __init__(self, processors):
+    def __init__(self, processors, client=None):
         # For those that this starts; nobody is let in but with a token otherwise, which lies in the user's home.
         os.environ |= ENVIRONMENT
         from ray.cluster_utils import Cluster
 
-        client = _free()
+        client = client or _free()
         common = {"num_cpus": processors, "include_dashboard": False}
         soon = {"health_check_period_ms": 500, "health_check_timeout_ms": 2000, "health_check_failure_threshold": 4}
-        self.address = f"ray://127.0.0.1:{client}"
+        self.port, self.address = client, f"ray://127.0.0.1:{client}"
         self._all = Cluster(True, head_node_args={"ray_client_server_port": client, "_system_config": soon, **common})
         self._common = common
         try:
@@ -84,6 +88,26 @@ class Nodes:
         (raylet,) = self._second.all_processes["raylet"]
         raylet.process.kill()
         raylet.process.wait()
+
+    def kill_head(self):
+        """Ends whatever is of the head, as a machine does that loses its power."""
+        import psutil
+
+        first = [psutil.Process(one.process.pid) for its in self._all.head_node.all_processes.values() for one in its]
+        for one in [*first, *(child for parent in first for child in parent.children(recursive=True))]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.kill()
+
+    def second_asks(self, endpoint):
+        """Whether a part on the second node has a connection to the endpoint."""
+        import psutil
+
+        (raylet,), port = self._second.all_processes["raylet"], urlsplit(endpoint.url).port
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for one in psutil.Process(raylet.process.pid).children(recursive=True):
+                if CHILD in one.cmdline() and any(there.raddr[1:] == (port,) for there in one.net_connections()):
+                    return True
+        return False
 
 
 def _replicas(folder, options):
@@ -129,43 +153,55 @@ def _kills(folder, options):
         _call(*words, "--out", folder / "whole")
         needed = endpoint.counters()["requests"]
         with Nodes(1) as nodes:
-            for victim in ("part", "command", "node"):
+            for victim in VICTIMS:
                 began = time.monotonic()
-                same, again = killed(victim, folder, nodes, endpoint, words, needed)
+                same, again, said = killed(victim, folder, nodes, endpoint, words, needed)
                 print(
                     f"kill -9 of the {victim}: {'the same items' if same else 'ITEMS DIFFER'}; of {needed} requests "
-                    f"{again} were made again, {AT_ONCE} at most in flight; {time.monotonic() - began:.0f} s",
+                    f"{again} were made again, {AT_ONCE} at most in flight; {time.monotonic() - began:.0f} s; "
+                    f"{' / '.join(said) or 'nothing'} was said",
                     flush=True,
                 )
 
 
 def killed(victim, folder, nodes, endpoint, words, needed):
-    """Gives a command in parts, and kills the process of one, the second node, or the command, which is given again.
+    """Gives a command in parts, and kills one of `VICTIMS`; gives it again where it cannot go on, to another head.
 
     Returns:
-        Whether the items are those in `folder / "whole"`, and how many more requests were made than are needed.
+        Whether the items are those in `folder / "whole"`, how many more requests were made than are needed, and the
+        lines that a command said that could not go on.
     """
     before, out = endpoint.counters()["requests"], folder / victim
     words = (*words, "--journal", folder / f"{victim}.sqlite", "--out", out, "--on", nodes.address)
     with subprocess.Popen(
         _words(*words), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_environment()
     ) as process:
-        while endpoint.counters()["requests"] < before + needed // 3 and process.poll() is None:
+        while process.poll() is None and (
+            endpoint.counters()["requests"] < before + needed // 3
+            or (victim in ("node", "head") and not nodes.second_asks(endpoint))
+        ):
             time.sleep(0.05)
         if process.poll() is not None:
             sys.exit(f"it ended before its {victim} was killed: {process.stderr.read().decode()}")
-        if victim == "command":
-            process.kill()
-        elif victim == "node":
-            nodes.kill_second()
-        else:
-            os.kill(_one_part(endpoint), signal.SIGKILL)
+        match victim:
+            case "part":
+                os.kill(_one_part(endpoint), signal.SIGKILL)
+            case "command":
+                process.kill()
+            case "node":
+                nodes.kill_second()
+            case "head":
+                nodes.kill_head()
         error = process.communicate()[1].decode()
     if victim == "command":
         _call(*words)
+    elif victim == "head":
+        with Nodes(1, nodes.port):
+            _call(*words)
     elif process.returncode:
         sys.exit(error)
-    return _items(out) == _items(folder / "whole"), endpoint.counters()["requests"] - before - needed
+    said = error.strip().splitlines() if victim == "head" else []
+    return _items(out) == _items(folder / "whole"), endpoint.counters()["requests"] - before - needed, said
 
 
 def _one_part(endpoint):
@@ -175,7 +211,7 @@ def _one_part(endpoint):
     while True:
         for one in psutil.process_iter(["cmdline"]):
             words = one.info["cmdline"] or ()
-            if "polyclinic.cluster.child" in words and endpoint.url in words:
+            if CHILD in words and endpoint.url in words:
                 return one.pid
 
 

@@ -32,6 +32,7 @@
     ├── NotStored            hospital: what happened could not be written; the run ends, and can be taken up again
     │   └── DiskFull         hospital: no room is left
     ├── WorkerLost           cluster: a process or a machine ended with the part that it had; another takes it up
+    ├── ClusterLost          cluster: all of it ended, and nobody is left to take the parts up
     ├── BrokenMetric         metrics: a metric of the user's made a mistake on every dialogue
     ├── PartDone             cli: a command that had one part of the items is done
     ├── WorkerDied           hospital: a process of the run ended by itself; the run ends, and can be taken up again

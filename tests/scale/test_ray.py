@@ -5,7 +5,7 @@ import re
 import socket
 
 import pytest
-from bench.cluster import AT_ONCE, Nodes, command, in_parts, killed
+from bench.cluster import AT_ONCE, VICTIMS, Nodes, command, in_parts, killed
 
 import polyclinic
 from polyclinic.cluster import ray_cluster
@@ -24,7 +24,7 @@ def nodes():
 
 @pytest.fixture(scope="module")
 def endpoint():
-    with EndpointProcess(latency=0.1, seed=1) as endpoint:
+    with EndpointProcess(latency=0.3, seed=1) as endpoint:
         yield endpoint
 
 
@@ -92,11 +92,21 @@ def whole(endpoint, evaluations, tmp_path_factory):
     return folder, needed
 
 
-@pytest.mark.parametrize("victim", ["part", "command", "node"])
+@pytest.mark.parametrize("victim", VICTIMS[:-1])
 def test_whoever_is_killed_costs_what_was_in_flight(victim, nodes, endpoint, evaluations, whole):
-    """The node is the last: it is gone then."""
+    """The second node, whose part asks at that moment, is the last: it is gone then."""
     folder, needed = whole
-    same, again = killed(victim, folder, nodes, endpoint, evaluations["aie"], needed)
+    same, again, _ = killed(victim, folder, nodes, endpoint, evaluations["aie"], needed)
+    assert same
+    assert again <= AT_ONCE
+
+
+def test_a_head_that_is_killed_is_one_line_and_the_same_command_goes_on_with_the_next(endpoint, evaluations, whole):
+    folder, needed = whole
+    with Nodes(1) as nodes:
+        same, again, said = killed("head", folder, nodes, endpoint, evaluations["aie"], needed)
+    assert len(said) == 1
+    assert f"--on {nodes.address}: the head of the cluster is gone; what was answered is kept" in said[0]
     assert same
     assert again <= AT_ONCE
 

@@ -50,6 +50,7 @@ def in_parts(words: Sequence[str]) -> Iterator[Sequence[str]]:
     Raises:
         UserError: --on names no place, nobody is there, or a part says that its input is wrong.
         WorkerLost: the workers of one part were lost again and again.
+        ClusterLost: the cluster is gone.
     """
     where, rest = value_of(words, "--on"), without(words, "--on")
     if where is None or words[0] not in _WHOLES:

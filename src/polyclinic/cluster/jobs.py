@@ -20,6 +20,10 @@ class WorkerLost(PolyclinicError):
     """A process or a machine ended with the job that it had."""
 
 
+class ClusterLost(PolyclinicError):
+    """The cluster itself ended, with all the jobs that it had."""
+
+
 @dataclass(frozen=True)
 class Here:
     """A word of a command that names a file or a folder in the job's own folder."""
@@ -110,6 +114,7 @@ class Working(Protocol):
 
         Raises:
             WorkerLost: whoever had the job is gone.
+            ClusterLost: all are.
         """
 
     async def divide(self, of: int) -> None:
@@ -137,6 +142,7 @@ class Site(Protocol):
 
         Raises:
             WorkerLost: there was one, and it is gone.
+            ClusterLost: all are gone.
         """
 
     async def left(self, kept: str) -> Mapping[str, Sequence[JournalRow]]:

@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 
 from polyclinic.cluster.alike import looking, refuse_others
-from polyclinic.cluster.jobs import ClusterJob, JobEnded, News, WorkerLost
+from polyclinic.cluster.jobs import ClusterJob, ClusterLost, JobEnded, News, WorkerLost
 from polyclinic.cluster.left import forget_left, left_answers
 from polyclinic.cluster.worker import LEASE, JobWorker
 from polyclinic.errors import MissingExtra, UserError, in_short
@@ -94,14 +94,14 @@ class RayCluster:
 
     async def _new_or_next(self) -> Any:
         """Returns a worker. Where nodes are gone, there may be no processor for a new one as long as others have it."""
-        made = await _told(self._remote.remote)
+        made = await self.told(self._remote.remote)
         ready = asyncio.ensure_future(self.result(made.ready.remote()))
         turn: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
             await asyncio.wait((ready, turn), return_when=asyncio.FIRST_COMPLETED)
             if turn.done():
-                await _told(self._ray.kill, made)
+                await self.told(self._ray.kill, made)
                 return turn.result()
             there = ready.result()
             machine = there["machine"] if isinstance(there, Mapping) else "a node"
@@ -117,6 +117,7 @@ class RayCluster:
 
         Raises:
             WorkerLost: it is gone, or its node.
+            ClusterLost: the head is gone.
         """
         coming = asyncio.wrap_future(reference.future())
         coming.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody may wait for it any more
@@ -126,7 +127,28 @@ class RayCluster:
         except self._ray.exceptions.RayTaskError:
             raise
         except (self._ray.exceptions.RayError, ConnectionError) as error:
+            self._check_connected()
             raise WorkerLost(f"a worker of the cluster is gone ({in_short(error)[:200]})") from None
+
+    async def told(self, call: Callable[..., Any], *given: object) -> Any:
+        """Calls Ray, which may wait, beside what goes on here.
+
+        Raises:
+            ClusterLost: the head is gone.
+        """
+        try:
+            return await asyncio.to_thread(call, *given)
+        except Exception:
+            self._check_connected()
+            raise
+
+    def _check_connected(self) -> None:
+        # Ray's client has waited for the head to come back, and says so in errors of many classes.
+        if self._address != LOCAL and not self._ray.util.client.ray.is_connected():
+            raise ClusterLost(
+                f"--on {self._address}: the head of the cluster is gone; what was answered is kept by --journal, "
+                "--out or --store: the same command goes on from there when a head is there again"
+            ) from None
 
     async def left(self, kept: str) -> dict[str, list[JournalRow]]:
         """Asks every node that is there."""
@@ -148,7 +170,7 @@ class RayCluster:
         self._left.set()
 
     async def _processors(self) -> int:
-        return max(1, int((await _told(self._ray.cluster_resources)).get("CPU", 1)))
+        return max(1, int((await self.told(self._ray.cluster_resources)).get("CPU", 1)))
 
     async def _on_nodes(self, call: Callable[..., T], *given: object, within: float = SECONDS) -> dict[str, T]:
         """Has a function called on each node with processors; what those answer that are not lost, by their names."""
@@ -157,14 +179,14 @@ class RayCluster:
         task = self._ray.remote(num_cpus=0)(call)
         nodes = {
             one["NodeID"]: f"node {one['NodeManagerAddress']}:{one['NodeManagerPort']}"
-            for one in await _told(self._ray.nodes)
+            for one in await self.told(self._ray.nodes)
             if one["Alive"] and one["Resources"].get("CPU")
         }
 
         async def on(node: str) -> T:
             there = task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False))
             try:
-                answer: T = await asyncio.wait_for(self.result(await _told(there.remote, *given)), within)
+                answer: T = await asyncio.wait_for(self.result(await self.told(there.remote, *given)), within)
             except TimeoutError:
                 raise WorkerLost(f"{nodes[node]} of the cluster does not answer") from None
             return answer
@@ -202,7 +224,7 @@ class _OnNode:
         self._cluster, self._worker, self._over = cluster, worker, False
 
     async def asked(self, method: Any, *given: object) -> Any:
-        return await self._cluster.result(await _told(method.remote, *given))
+        return await self._cluster.result(await self._cluster.told(method.remote, *given))
 
     async def news(self) -> Sequence[News]:
         heard: Sequence[News] = await self.asked(self._worker.news, _WITHIN)
@@ -259,6 +281,9 @@ async def _joined(ray: Any, address: str, workers: int | None, left: threading.E
     # A client that is gone keeps its processors for so long.
     os.environ.setdefault("RAY_CLIENT_RECONNECT_GRACE_PERIOD", str(int(LEASE)))
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    # The client's own words on a head that is gone, which is told by us; it takes no word from those above it.
+    for name in ("ray", "ray.util.client.logsclient"):
+        logging.getLogger(name).addFilter(_is_error)
     given: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
     if address == LOCAL:
         given |= {"address": "local", "include_dashboard": False, "num_cpus": workers}
@@ -273,7 +298,7 @@ async def _joined(ray: Any, address: str, workers: int | None, left: threading.E
                 except ConnectionAbortedError:
                     if not left_tries:
                         raise
-                    await _told(ray.shutdown)
+                    await asyncio.to_thread(ray.shutdown)
     except TimeoutError:
         raise UserError(
             f"--on {address}: something listens there, and it did not let us in within {SECONDS:g} s; is it the port "
@@ -281,11 +306,6 @@ async def _joined(ray: Any, address: str, workers: int | None, left: threading.E
         ) from None
     except Exception as error:
         raise UserError(f"--on {address}: {_other_versions(error, ray.__version__) or _cause(error)}") from None
-
-
-async def _told(call: Any, *given: object) -> Any:
-    """Calls Ray, which may wait, beside what goes on here."""
-    return await asyncio.to_thread(call, *given)
 
 
 async def _apart(call: Callable[[], object], left: threading.Event) -> None:
@@ -334,6 +354,10 @@ def _other_versions(error: Exception, here: str) -> str:
                 "two numbers of Python, have to be the same on both: install what is there here, or what is here there"
             )
     return ""
+
+
+def _is_error(said: logging.LogRecord) -> bool:
+    return said.levelno >= logging.ERROR
 
 
 def _cause(error: BaseException) -> str:

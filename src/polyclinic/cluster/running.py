@@ -42,6 +42,7 @@ async def run_jobs(
     Raises:
         UserError: a command says that its input is wrong, and the others are stopped; or the same is under way.
         WorkerLost: the workers of one job were lost again and again.
+        ClusterLost: all workers are gone; what was answered is kept.
     """
     waiting, losses, results = deque(jobs), Counter[str](), dict[str, JobEnded]()
     at_work = _AtWork(min(site.workers, len(jobs)))

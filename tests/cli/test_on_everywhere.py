@@ -1,0 +1,116 @@
+"""`--on` over all commands: whoever takes it gives in parts, item by item, what it gives whole, and asks as often."""
+
+import json
+
+import pytest
+from tests.cli.test_cli_eval_examiner import ASKED, REPLY, dialogues
+from tests.cli.test_cli_exam_memory import files as memory  # noqa: F401 - a fixture
+from tests.cli.test_cli_study import write_nine_sets
+from tests.cli.test_cli_tor import answers
+from tests.cli.test_stores_everywhere import options_of
+
+from polyclinic.cli.commands import COMMANDS
+
+MODEL = ("--model", "direct/x")
+METHOD = ("--method", "chain_of_thought", *MODEL)
+FEW = ("--limit", "3")
+INPATIENTS = ("--cases", "inpatients", *FEW)
+EVERY = {
+    "run": ("--residents", "30", "--days", "1", "--replicas", "2"),
+    "evolve": ("--train", "TRAIN", "--test", "TEST", "--batch", "10", "--ablations", "no", "--replicas", "2"),
+    "cases generate": ("--n", "30", "--diseases", "respiratory"),
+    "eval aie": ("--cases", "shipped", *FEW, "--doctor", "direct/x"),
+    "eval patient-simulator": ("--cases", "LABELLED", "--patient", "direct/x", "--max-failures", "100"),
+    "eval examiner": ("--cases", "shipped", "--dialogues", "SAID", "--examiner", "direct/x"),
+    "eval mvme": ("--cases", "shipped", *FEW, "--doctor", "direct/x"),
+    "eval reliability": ("--cases", "shipped", *FEW, "--patient", "direct/x", "--judge", "direct/x"),
+    "eval medqa": ("--questions", "EXAM", *METHOD),
+    "eval exam": ("--questions", "EXAM", *METHOD),
+    "eval medmcqa": ("--questions", "medmcqa.json", *METHOD),  # one question, fewer than there are workers
+    "eval pubmedqa": ("--questions", "pubmedqa.json", *METHOD),
+    "eval mmlu": ("--questions", "mmlu", *METHOD),
+    "eval tor": (*INPATIENTS, "--method", "zero_shot", *MODEL),
+    "study run": ("PLAN", *MODEL, "--model", "direct/y"),
+    "study ablation": ("--questions", "EXAM", *MODEL, "--set", "max_rounds=1"),
+    "study experts": ("--questions", "EXAM", *MODEL, "--question-experts", "1,2", "--option-experts", "0",
+                      "--at-options", "0", "--at-question", "1"),
+    "study errors": ("--questions", "EXAM", "--run", "ANSWERED", "--judge", "direct/x", "--max-failures", "100"),
+    "study medagents": ("--medqa", "EXAM", "--mmlu", "mmlu", *MODEL, "--part", "table-3"),
+    "study medagent-zero": ("--questions", "EXAM", *MODEL, "--memory", "MEMORY", "--snapshots", "2"),
+    "study tor": (*INPATIENTS, *MODEL),
+}  # fmt: skip
+"""What each is given, beside where it is kept; what names a file of the fixture stands for that."""
+
+MADE_BY_EACH = {"study medagent-zero": 5}
+"""Requests that the second part makes again: the examples that MedPrompt makes for itself before the first question."""
+
+
+PLAN = """
+title = "two"
+[options]
+method = ["zero_shot", "chain_of_thought"]
+[[run]]
+name = "exam"
+command = "eval medqa"
+questions = "shipped"
+"""
+
+
+@pytest.mark.slow
+def test_every_command_that_is_divided_is_held_below():
+    assert {command for command in COMMANDS if "--on" in options_of(command)} == EVERY.keys()
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory, memory, run):  # noqa: F811
+    folder = tmp_path_factory.mktemp("data")
+    options = {letter: f"finding {letter}" for letter in "ABCD"}
+    asked = [{"question": f"number {n}?", "options": options, "answer_idx": "A"} for n in range(5)]
+    (folder / "EXAM").write_text("".join(json.dumps(line) + "\n" for line in asked))
+    write_nine_sets(folder)
+    (folder / "PLAN").write_text(PLAN)
+    for name, seed in {"TRAIN": 0, "TEST": 1}.items():
+        run("cases", "generate", "--n", 20, "--diseases", "respiratory", "--seed", seed, "--out", folder / name)
+    run("cases", "patient-test", "--cases", folder / "TEST", "--rounds", 1, "--out", folder / "LABELLED")
+    run("eval", "medqa", "--questions", folder / "EXAM", "--model", "made-up", "--out", folder / "ANSWERED")
+    dialogues(folder, *2 * (("Patient", ASKED), ("Reporter", REPLY))).rename(folder / "SAID")
+    (folder / "MEMORY").symlink_to(memory / "m")
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", EVERY)
+def test_a_command_in_parts_gives_what_the_whole_gives(command, data, run, serving, tmp_path):
+    words = [*command.split(), *(str(data / word) if (data / word).exists() else word for word in EVERY[command])]
+    came = []
+    # What is made up for the tree of reasoning is too large, and failures are asked again.
+    with serving(answers) if command == "study tor" else serving(seed=1) as endpoint:
+        if "--base-url" in options_of(command) and "direct/x" in words:
+            words += ["--base-url", endpoint.url]
+        for name, more in {"whole": [], "parts": ["--on", "processes:2"]}.items():
+            before = endpoint.requests
+            run(*words, "--out", tmp_path / name, *more)
+            came.append((kept(tmp_path / name), endpoint.requests - before))
+    (whole, asked), (parts, asked_in_parts) = came
+    assert parts == whole
+    assert asked_in_parts == asked + MADE_BY_EACH.get(command, 0)
+    assert bool(asked) == ("direct/x" in words)
+
+
+def kept(place):
+    """Returns what a command has kept, its file, or every line and summary in its folder, without seconds."""
+    if place.is_file():
+        return place.read_bytes()
+    found = {}
+    files = [*place.rglob("*.jsonl"), *place.rglob("summary.json")]
+    for path in sorted(path for path in files if path.name != "calls.jsonl"):  # which says what the journal answered
+        lines = path.read_text().splitlines() if path.suffix == ".jsonl" else [path.read_text()]
+        found[str(path.relative_to(place))] = [timeless(json.loads(line)) for line in lines]
+    assert any(found.values())
+    return found
+
+
+def timeless(document):
+    if isinstance(document, dict):
+        return {key: timeless(one) for key, one in document.items() if "second" not in key}
+    return [timeless(one) for one in document] if isinstance(document, list) else document
