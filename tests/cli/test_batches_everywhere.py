@@ -26,6 +26,30 @@ def test_the_page_on_models_names_every_one_that_does_not():
     assert not missing
 
 
+RECORDED_COMMANDS = {
+    "director": ["score", "director", "dialogues.jsonl", "--reference", "references.jsonl", "--judge", "direct/x"],
+    "icd": ["score", "icd", "references.jsonl", "--table", "icd.csv", "--names-by", "direct/x"],
+    "examiner": ["eval", "examiner", "--cases", "shipped", "--dialogues", "asked.jsonl", "--examiner", "direct/x",
+                 "--max-failures", "100"],
+}  # fmt: skip
+"""Commands that read what others recorded, in the files of `write_recorded`."""
+
+
+def write_recorded(folder):
+    given = "#诊断结果#\n痛风\n#诊断依据#\n关节红肿\n#治疗方案#\n秋水仙碱"
+    reference = {"diagnosis": "痛风", "basis": "关节红肿", "treatment": "秋水仙碱"}
+    letter = {"patient_id": 1, "doctor_name": "d", "reference_diagnosis": reference}
+    letter["doctor_diagnosis"] = {"patient_id": 1, "diagnosis": given}
+    turns = [{"turn": 0, "role": "Doctor", "content": "您好？"}, {"turn": 1, "role": "Doctor", "content": given}]
+    said = [{"turn": 1, "role": "Patient", "content": "<To the examiner> Please take a film of my chest."}]
+    (folder / "references.jsonl").write_text(json.dumps(letter) + "\n")
+    (folder / "dialogues.jsonl").write_text(
+        json.dumps({"patient_id": "1", "doctor": "x", "dialog_history": turns}) + "\n"
+    )
+    (folder / "asked.jsonl").write_text(json.dumps({"patient_id": "p1-00001", "dialog_history": said}) + "\n")
+    (folder / "icd.csv").write_text("M10.900,痛风\nJ45.900,哮喘\n")
+
+
 LABELLED = ["eval", "patient-simulator", "--cases", "labelled.json", "--patient", "direct/x", "--max-failures", "100"]
 COMMANDS_BY_BATCHES = {
     "names": ["names", "compare", "names.jsonl", "--judge", "direct/x", "--max-failures", "100"],
@@ -36,6 +60,7 @@ COMMANDS_BY_BATCHES = {
                "--max-failures", "100"],
     "tor": ["eval", "tor", "--cases", "inpatients", "--limit", "3", "--method", "zero_shot", "--model", "direct/x"],
     "mvme": ["eval", "mvme", "--cases", "two.jsonl", "--doctor", "direct/x", "--one-step", "--judge", "rules"],
+    **RECORDED_COMMANDS,
 }  # fmt: skip
 
 
@@ -48,6 +73,7 @@ def test_all_questions_go_as_batches_and_none_goes_twice(name, run, tmp_path, se
     run("cases", "generate", "--n", "2", "--out", tmp_path / "two.jsonl")
     run("cases", "patient-test", "--cases", tmp_path / "two.jsonl", "--rounds", 1, "--out", tmp_path / "labelled.json")
     run("eval", "medqa", "--questions", "shipped", "--model", "made-up", "--out", tmp_path / "answered")
+    write_recorded(tmp_path)
     with serving(seed=1, batches={}) as endpoint:
         made = []
         for number in (1, 2):

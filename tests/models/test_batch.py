@@ -41,6 +41,17 @@ async def test_equal_questions_have_answers_of_their_own(tmp_path):
         assert sorted(reply.text for reply in await asyncio.gather(model.ask("x"), model.ask("x"))) == ["a", "b"]
 
 
+async def test_another_run_has_answers_of_its_own(tmp_path):
+    """Its journal and the ids of its batches may be in the same file; a seed repeated would be no repetition."""
+    async with Endpoint(answers=["a", "b"], batches={}) as endpoint:
+        came = []
+        for run in ("seed=0", "seed=1", "seed=0"):
+            async with batched(endpoint, tmp_path, run=run) as model:
+                came.append((await model.ask("x")).text)
+        assert came[0] == came[2] != came[1]
+        assert len(endpoint.batches.made) == 2
+
+
 @pytest.mark.parametrize("hidden", [0, 1])
 async def test_a_run_that_was_ended_goes_on_with_its_batch(tmp_path, hidden):
     """It is ended while it waits; hidden: before it was told the id."""

@@ -46,6 +46,7 @@ WITHOUT_BATCHES: Mapping[str, str] = {
     "corpus add": _VECTORS,
     "corpus search": _VECTORS,
     "memory import": _VECTORS,
+    "memory near": _VECTORS,
     "memory rebuild": _VECTORS,
     "cases generate": _NO_JOURNAL,
     "memory read": _NO_JOURNAL,
@@ -61,7 +62,7 @@ def batches_beside(
     wanted: bool,
     methods: Iterable[ChosenMethod] = (),
     talking: bool = False,
-) -> Path | None:
+) -> Path | str | None:
     """Returns where the ids of batches are kept, where it is by batches that questions are to be asked.
 
     Args:
@@ -88,14 +89,13 @@ def batches_beside(
         raise UserError("--batch-api has no effect where no model is asked; leave it out")
     if others := [name for name in models if not name.startswith("direct/")]:
         raise UserError(f"{', '.join(others)}: only direct/ models are asked by batches; leave --batch-api out")
-    if kept.store is not None:
+    if kept.answers is None:
         raise UserError(
-            "--batch-api keeps the batches' ids beside a journal's file: --journal FILE in place of --store"
-        )
-    if kept.journal is None:
-        raise UserError(
-            "--batch-api goes on after days, from the journal and the batches' ids beside it: add --journal FILE"
+            "--batch-api goes on after days, from the answers and the batches' ids that are kept: add --journal FILE, "
+            "or --store URL"
         )
     if isinstance(kept, RunOptions) and (kept.on is not None or kept.part is not WHOLE):
         raise UserError("--batch-api and --on contradict: a batch is one request; leave --on out")
+    if kept.journal is None:
+        return kept.store
     return kept.journal.with_name(f"{kept.journal.name}.batches")

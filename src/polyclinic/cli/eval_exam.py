@@ -251,14 +251,14 @@ async def ask_all(
     named: str,
     total: int,
     library: LibraryOptions = LIBRARY,
-    batches: Path | None = None,
+    batches: Path | str | None = None,
 ) -> tuple[RunStopped | None, Ledger]:
     """Opens the models, works with them, and shows how far it is; returns what ended the work early, if anything did.
 
     The work gets what is open, what to call after each question, and what things are looked up in, if in anything.
 
-    `named` names the run in the journal; `total` says how often the progress advances; `batches` is the file of the ids
-    of batches, where it is so that questions are asked.
+    `named` names the run in the journal; `total` says how often the progress advances; `batches` is where the ids
+    of batches are kept, where it is so that questions are asked.
 
     Raises:
         UserError: a model cannot be opened.

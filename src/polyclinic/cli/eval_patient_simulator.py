@@ -46,7 +46,7 @@ async def patient_simulator(
         raise UserError("nothing to put: give a labelled set, --cases FILE, or recorded dialogues, --recorded FILE...")
 
 
-async def _labelled(file: Path, patient: str, run: RunOptions, batches: Path | None) -> None:
+async def _labelled(file: Path, patient: str, run: RunOptions, batches: Path | str | None) -> None:
     labelled = read_labelled(file)
     async with open_players(["rules"], CaseOptions(cases=str(file), patient=patient), run, batches=batches) as opened:
         benchmark = simulator_benchmark(labelled, seed=run.seed)
@@ -55,7 +55,7 @@ async def _labelled(file: Path, patient: str, run: RunOptions, batches: Path | N
     _check_failures([row.error for row in result.rows if row.failed], len(result.rows), "questions", run)
 
 
-async def _recorded(files: list[Path], patient: str, run: RunOptions, batches: Path | None) -> None:
+async def _recorded(files: list[Path], patient: str, run: RunOptions, batches: Path | str | None) -> None:
     if len(set(files)) < len(files):
         twice = next(file for file in files if files.count(file) > 1)
         raise BadInput("the file is named twice; each is one doctor", path=twice)

@@ -324,7 +324,12 @@ def _patients(options: RecordOptions, run: RunOptions) -> Sequence[Inpatient]:
 
 @asynccontextmanager
 async def _open(
-    options: RecordOptions, run: RunOptions, *, named: str, judges: Sequence[str] = (), batches: Path | None = None
+    options: RecordOptions,
+    run: RunOptions,
+    *,
+    named: str,
+    judges: Sequence[str] = (),
+    batches: Path | str | None = None,
 ) -> AsyncIterator[tuple[Session, LookingUp | None]]:
     names = [mind for mind in options.minds() if mind != RULES]
     opening = session_of(run, [*names, *judges], named=f"seed={run.seed} {named}", batches=batches)

@@ -127,14 +127,14 @@ async def open_players(
     one_step: bool = False,
     languages: Iterable[Language] = (),
     pictures: CasePictures | None = None,
-    batches: Path | None = None,
+    batches: Path | str | None = None,
     desk: Desk | None = None,
 ) -> AsyncIterator[OpenMinds]:
     """Opens who plays the visits, and further models that judge, as long as they are needed; see `within_budget`.
 
     A memory must be in the `languages` of the visits, as far as they are given. In one step nobody meets the patient,
-    and nothing is said of how far it is to be trusted. Doctors who see are shown the pictures. With `batches`, the file
-    of their ids, models are asked by batches.
+    and nothing is said of how far it is to be trusted. Doctors who see are shown the pictures. With `batches`, where
+    their ids are kept, models are asked by batches.
     """
     cast = Cast(patient=options.patient, examiner=options.examiner, director=director)
     known = read_knowledge()

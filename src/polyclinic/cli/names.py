@@ -82,7 +82,7 @@ async def compare(
 
 
 async def _judged(
-    pairs: Sequence[NamePair], judge: str, run: options.RunOptions, batches: Path | None
+    pairs: Sequence[NamePair], judge: str, run: options.RunOptions, batches: Path | str | None
 ) -> tuple[list[ComparedPair], Ledger]:
     opening = open_judge(judge, run, named="disease names", episode="disease names", what="comparison", batches=batches)
     async with opening as asked:

@@ -93,7 +93,8 @@ BatchApi = Annotated[
     bool,
     Parameter(
         group=MODELS_GROUP,
-        help="Ask by batch files (/files, /batches), which cost less and may take a day; --journal keeps their ids.",
+        help="Ask by batch files (/files, /batches), which cost less and may take a day; --journal or --store "
+        "keeps their ids.",
     ),
 ]
 

@@ -217,7 +217,7 @@ class _Grading(NamedTuple):
     judge: str
     run: RunOptions
     ledger: Ledger
-    batches: Path | None
+    batches: Path | str | None
 
 
 async def _graded(reports: Sequence[RecordedReport], asking: _Grading) -> list[Judgement]:

@@ -138,7 +138,7 @@ def _followed(protocol: str, names_by: str | None, *, plain: bool, known_codes: 
 
 
 async def _named_by(
-    model: str, reports: NamedReports, run: RunOptions, batches: Path | None
+    model: str, reports: NamedReports, run: RunOptions, batches: Path | str | None
 ) -> tuple[NamedReports, dict[str, int], Ledger]:
     opening = open_judge(
         model,

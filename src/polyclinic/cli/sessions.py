@@ -18,7 +18,7 @@ from polyclinic.terminal.usage import show_usage
 
 
 def session_of(
-    run: RunOptions, names: Iterable[str], *, named: str, batches: Path | None = None
+    run: RunOptions, names: Iterable[str], *, named: str, batches: Path | str | None = None
 ) -> AbstractAsyncContextManager[Session]:
     """Returns what opens the models with the journal, seed and part of the run; with `batches`, asked by batches.
 
@@ -52,7 +52,7 @@ async def open_judge(
     episode: str,
     what: str,
     option: str = "--judge",
-    batches: Path | None = None,
+    batches: Path | str | None = None,
 ) -> AsyncIterator[AskedJudge]:
     """Opens the model that judges what was recorded, for the work of `what`, and then prints what it cost.
 

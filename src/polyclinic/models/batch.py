@@ -1,7 +1,7 @@
 """The batch door: questions that nobody waits for, sent as files, at half the price where that is offered.
 
 What is asked until nobody asks anything more becomes one batch; its answers come when it is over, and what they lead
-to is the next. A batch is known by its id in a file beside the journal, one line each, and a request by what it says:
+to is the next. A batch is known by its id in a file beside the journal or in the store, and a request by what it says:
 a run that was ended looks there first, and asks nothing again that a batch has, or will have, an answer to.
 
     {"batch":"batch_7","input":"0c1f…","requests":["0c1f…-0","93ab…-0"],"at":"https://api.openai.com/v1"}
@@ -22,6 +22,7 @@ import msgspec
 from polyclinic.errors import BadInput, Broken, Rejected, UserError
 from polyclinic.models import wire
 from polyclinic.models.answers import Completion
+from polyclinic.models.batch_ids import batch_ids
 from polyclinic.models.batch_server import BatchServer, is_missing
 from polyclinic.models.batch_wire import BatchLine, BatchResponse, decoded
 from polyclinic.models.direct import Direct
@@ -47,7 +48,7 @@ _ENDPOINT = "/v1/chat/completions"
 
 
 class _KeptBatch(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line of the file beside the journal. Without a batch it says that one is about to be made."""
+    """A line of what is kept. Without a batch it says that one is about to be made."""
 
     input: str
     requests: list[str]
@@ -64,11 +65,12 @@ class _OpenRequest:
 
 
 class Batched(Door):
-    """A model that is asked by batches; `kept` is the file of their ids.
+    """A model that is asked by batches.
 
     Args:
         direct: the model as it is asked otherwise. Of several servers the first is asked: a batch stays where it is.
-        kept: the file, made where there is none.
+        kept: where their ids are kept: a file, or a store's address; made where there is none.
+        run: whose they are, as of the journal: equal questions of another run have answers of their own.
         price: what tokens cost in a batch.
         report: told what happens, a line each.
         quiet: seconds without a further question after which a batch is sent.
@@ -79,7 +81,8 @@ class Batched(Door):
     def __init__(
         self,
         direct: Direct,
-        kept: Path,
+        kept: Path | str,
+        run: str = "",
         *,
         price: Price | None = None,
         report: Callable[[str], None] = lambda _: None,
@@ -89,7 +92,8 @@ class Batched(Door):
     ) -> None:
         self.name, self.repairs = direct.name, direct.repairs
         self.variant, self.address, self.limit = direct.variant, direct.servers[0].address, Limit(2**20)
-        self._direct, self._server, self._kept, self._price = direct, direct.servers[0], kept, price or direct.price
+        self._direct, self._server, self._price = direct, direct.servers[0], price or direct.price
+        self._kept, self._run, self._ids = kept, run, batch_ids(kept, run)
         self._report, self._quiet = report, QUIET if quiet is None else quiet
         self._first_look = FIRST_LOOK if look is None else look
         self._batches = BatchServer(self._server, self.name, look=self._first_look, away=away)
@@ -103,8 +107,10 @@ class Batched(Door):
         self._of: dict[str, _KeptBatch] = {}
 
     async def __aenter__(self) -> Self:
+        # Before the model is opened: what cannot be read ends the command.
+        found = _read_kept(await self._ids.read(), self._kept)
         await self._direct.__aenter__()
-        for one in _read_kept(self._kept):
+        for one in found:
             if one.at == self.address:
                 self._made[one.input] = one
         self._of = {request: one for one in self._made.values() for request in one.requests}
@@ -114,13 +120,16 @@ class Batched(Door):
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._ids.close()
         await self._direct.__aexit__()
 
     async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
         """Asks in the next batch; see `Door.complete`."""
         messages = [{"role": role, "content": wire.content(part)} for role, part in said]
         given = sent(options)
-        asked = wire.encode((self._direct.model, messages, None if form is None else form.text, given, self.variant))
+        asked = wire.encode(
+            (self._direct.model, messages, None if form is None else form.text, given, self.variant, self._run)
+        )
         digest = hashlib.blake2b(asked, digest_size=16).hexdigest()
         key = f"{digest}-{self._asked[digest]}"
         self._asked[digest] += 1
@@ -217,7 +226,7 @@ class Batched(Door):
             self._settle_all(keys, file)
             return
         kept = _KeptBatch(digest, keys, self.address)
-        self._keep(kept)
+        await self._keep(kept)
         wanted = {
             "input_file_id": file,
             "endpoint": _ENDPOINT,
@@ -228,7 +237,7 @@ class Batched(Door):
         if isinstance(id, Fault):
             self._settle_all(keys, id)
             return
-        self._keep(msgspec.structs.replace(kept, batch=id))
+        await self._keep(msgspec.structs.replace(kept, batch=id))
         self._report(f"{self.name}: {len(keys)} questions are asked as batch {id}")
         await self._wait(id, keys)
 
@@ -307,22 +316,15 @@ class Batched(Door):
             if (one := self._open.get(key)) is not None and not one.answer.done():
                 one.answer.set_result(fault)
 
-    def _keep(self, one: _KeptBatch) -> None:
+    async def _keep(self, one: _KeptBatch) -> None:
         self._made[one.input] = one
         self._of.update(dict.fromkeys(one.requests, one))
-        with self._kept.open("ab") as file:
-            file.write(b"\n" * (file.tell() > 0) + wire.encode(one))
-            file.flush()
-            os.fsync(file.fileno())
+        await self._ids.add(wire.encode(one))
 
 
-def _read_kept(path: Path) -> list[_KeptBatch]:
-    """Returns the lines of the file; one that was half written when a run was killed is passed over."""
-    try:
-        lines = path.read_bytes().splitlines() if path.exists() else []
-    except OSError as error:
-        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
+def _read_kept(lines: Sequence[bytes], where: Path | str) -> list[_KeptBatch]:
+    """Returns the batches that lines name; one that was half written when a run was killed is passed over."""
     found = [one for line in lines if (one := decoded(line, _KeptBatch)) is not None]
     if lines and not found and len(lines) > 1:
-        raise BadInput("no list of batches; name another journal", path=path)
+        raise BadInput("no list of batches; name another journal", path=where if isinstance(where, Path) else None)
     return found

@@ -187,7 +187,7 @@ async def open_session(
     seed: int = 0,
     share: Share = WHOLE,
     prompts: bool = True,
-    batches: Path | None = None,
+    batches: Path | str | None = None,
     report: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[Session]:
     """Opens language models, each once, and what is kept of their answers, as long as they are needed.
@@ -195,7 +195,7 @@ async def open_session(
     The journal is the file that keeps every answer, for runs of the same name, and what was asked, unless `prompts` is
     False; each of several processes has a file of its own beside it, and the `share` of the limits that is its own. It
     may be a database's address (`postgresql://...`), which all of them share.
-    With `batches`, the file of their ids, direct/ models are asked by batches, and what becomes of those is `report`ed.
+    With `batches`, the file of their ids or a store's address, direct/ models are asked so; what comes is `report`ed.
     The seed is that of the pauses between requests, and of what a local model draws. A name or a file that cannot be
     used is a `UserError`.
 
@@ -225,11 +225,9 @@ async def open_session(
 
         def to_open(name: str) -> ModelDoors:
             found = _doors(name, "", options, paces, share=share, seed=seed)
-            return (
-                found
-                if batches is None
-                else found._replace(doors=_batched(name, found.doors, batches, options, report))
-            )
+            if batches is not None:
+                found = found._replace(doors=_batched(name, found.doors, (batches, run), options, report))
+            return found
 
         models = OpenModels(options.said, open_for, options.temperature)
         for name in names:
@@ -324,16 +322,20 @@ def check_addresses(names: Sequence[str], options: Address) -> None:
 
 
 def _batched(
-    name: str, doors: Sequence[Door], kept: Path, options: ModelOptions, report: Callable[[str], None]
+    name: str,
+    doors: Sequence[Door],
+    kept: tuple[Path | str, str],
+    options: ModelOptions,
+    report: Callable[[str], None],
 ) -> list[Door]:
-    """Returns the doors to a model as they are asked by batches."""
+    """Returns the doors to a model as they are asked by batches; `kept` says where their ids are, and of which run."""
     # With these comes what reaches an endpoint.
     from polyclinic.models.batch import Batched  # noqa: PLC0415
     from polyclinic.models.direct import Direct  # noqa: PLC0415
 
     said = options.said.asking(name)
     price = None if said.batch_price is None else Price(*said.batch_price)
-    return [Batched(one, kept, price=price, report=report) if isinstance(one, Direct) else one for one in doors]
+    return [Batched(one, *kept, price=price, report=report) if isinstance(one, Direct) else one for one in doors]
 
 
 def _doors(name: str, role: str, options: ModelOptions, paces: Paces, *, share: Share, seed: int) -> ModelDoors:

@@ -72,7 +72,7 @@ async def open_minds(
     languages: Iterable[Language] = (),
     prompts: bool = True,
     pictures: CasePictures | None = None,
-    batches: Path | None = None,
+    batches: Path | str | None = None,
     report: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[OpenMinds]:
     """Opens the models among the minds with `open_session`, and gives each doctor minds of its own.
