@@ -280,7 +280,7 @@ def _of_topics(
     known = [(topic, fact) for topic in topics for fact in topic.answers(story, asked, text)]
     held = [fact for topic, fact in known if not_set_apart(fact, whole, topic.name)]
     if known and not held:
-        return Recalled(lack=topics[0].unknown)
+        return Recalled(lack=topics[0].lack(story))
     if sake:
         held, certain = for_sake(held, sake, story)
         if not certain and (not held or not any(is_there(frame, story) for frame in sake)):
@@ -303,7 +303,7 @@ def _of_topics(
     without = [topic.unknown for topic in only if not topic.answers(story, asked, text)] if apart else []
     return Recalled(
         told=told,
-        lack="" if told else topics[0].unknown,
+        lack="" if told else topics[0].lack(story),
         absent=more.absent if apart else (),
         unknown=more.unknown if apart else (),
         lacking=tuple(key for key in dict.fromkeys(without) if key != "unknown"),

@@ -48,6 +48,8 @@ class _Cuts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     undeniable: Pattern
     item: Pattern
     no_item: Pattern
+    substance: Pattern
+    allergic_to: str
     item_tail: Pattern
     shared_head: Pattern
     shared_tails: tuple[str, ...]
@@ -227,7 +229,11 @@ def _facts(patient: Patient, language: Language) -> Iterator[Fact]:
             sentence += 1
             if not whole.strip() or cuts.not_told.search(whole.strip()):
                 continue
-            for clause, denied in _clauses(whole, cuts):
+            for named, denied in _clauses(whole, cuts):
+                clause = named
+                if section == "allergies" and not denied and cuts.substance.fullmatch(named):
+                    # A chart writes the substance alone, and what comes of it in brackets.
+                    clause = cuts.allergic_to.format(named)
                 if clause.casefold() not in seen and not cuts.clause_not_told.search(clause):
                     seen.add(clause.casefold())
                     yield Fact(number, section, sentence, clause, denied=denied, whole=whole.strip(), language=language)

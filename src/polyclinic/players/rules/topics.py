@@ -101,6 +101,11 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         wanted = frozenset(t for part in asked for t in part.terms)
         return story.best(wanted, told, enough=0.5) or told[:3]
 
+    def lack(self, story: Story) -> str:
+        """Returns the phrase for when nothing of it answers: of what is told one by one, there may be others."""
+        others = self.each and any(not fact.denied for fact in self._told(story))
+        return "nothing like that" if others else self.unknown
+
     def purposes(self, text: str, language: Language) -> list[Frame]:
         """Returns what it is asked for the sake of."""
         found = [] if self.purpose is None else self.purpose.findall(text)
@@ -152,6 +157,8 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def _is_found(self, fact: Fact) -> bool:
         """Whether a fact is a finding; of a drug for the blood pressure only a value is."""
+        if self.each and fact.section == self.name:
+            return False  # contrast medium, of which somebody has a rash, is no image
         of_drug = self.name == "medications" and fact.of_examination and not fact.is_measured
         return fact.is_finding and not self.found and not (of_drug and not fact.is_examined)
 
