@@ -40,6 +40,15 @@ def test_python_blocks_run(code, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+async def test_the_readme_s_python_runs_in_a_notebook():
+    """Where a loop runs already, as it does here."""
+    found = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.S | re.M)
+    assert len(found) > 1
+    for code in found:
+        exec(compile(code, "cell", "exec"), {"__name__": "cell"})
+
+
+@pytest.mark.slow
 def test_python_blocks_of_inspect_run(tmp_path):
     """In a process of their own, as Inspect takes over loop and terminal; in one, as it takes seconds to begin."""
     assert OF_INSPECT

@@ -500,6 +500,18 @@ def test_the_sample_is_that_of_the_command_line(file):
     assert asked_by(medqa(questions=path, sample=10, seed=4))[0] != drawn
 
 
+def test_a_sample_of_mmlu_is_as_many_as_are_named(tmp_path):
+    from inspect_ai._cli.util import parse_cli_args
+
+    from polyclinic.evals.exams import mmlu
+
+    rows = "".join(f"Which valve is number {n}?,aortic,mitral,pulmonary,tricuspid,B\n" for n in range(40))
+    (tmp_path / "anatomy_test.csv").write_text(rows)
+    given = parse_cli_args(["sample=6"])  # as in `inspect eval polyclinic/mmlu -T sample=6`
+    assert len(asked_by(mmlu(questions=str(tmp_path), **given))[0]) == 6
+    assert len(asked_by(mmlu(questions=str(tmp_path)))[0]) == 40
+
+
 @pytest.mark.parametrize(
     "settings", ["max_rounds=2,votes=separate".split(","), {"max_rounds": "2", "votes": "separate"}]
 )

@@ -83,6 +83,8 @@ async def test_two_doctors(cases, knowledge, language):
         assert list(doctor.by_length) == sorted({visit.turns for visit in doctor.visits})
     assert list(wrong.by_length) == [2]
     assert wrong.summary.metrics["DIAGNOSIS"].mean == wrong.mcqe.mean == 0
+    # None of them right is no certainty: the interval is that of a share.
+    assert wrong.summary.metrics["DIAGNOSIS"].high > 5 < wrong.mcqe.high
     assert rules.mcqe.mean >= 50
     assert rules.summary.metrics["COVERAGE"].mean > wrong.summary.metrics["COVERAGE"].mean
 
