@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 import pytest
-from bench.attack import PARTS, SEED, attack
+from bench.attack import PAGE, PARTS, SEED, Tried, attack, written
 from bench.attack_files import corrupted
 from bench.attack_leaks import ASKED, NO_CASE, asking, canaries
 from bench.attack_outputs import commands, pipes, secrets
@@ -59,6 +59,25 @@ def test_sentences_that_give_the_diagnosis_away_are_withheld_or_named_and_harmle
     assert len(given) >= 200 and {row.language for row in given} == {"en", "zh"} and len(harmless) >= 50
     assert [str(row) for row in given if became(row) == "told" and row.id not in KNOWN_BEFORE] == []
     assert [str(row) for row in harmless if became(row) == "withheld"] == []
+
+
+def test_what_is_written_changes_rows_of_what_was_tried_alone():
+    page = PAGE.read_text(encoding="utf-8")
+    assert {row.split(" | ")[0].removeprefix("| ") for row in rows_of(page)} <= set(PARTS)
+    bombs = [Tried("one", 2_000, ("it fell",)), Tried("two", 3)]
+    made = written(page, {"bombs": bombs}, seed=SEED)
+    assert made == written(made, {"bombs": bombs}, seed=SEED)
+    assert [row for row in rows_of(made) if row.startswith("| bombs |")] == [
+        "| bombs | one | 2,000 | 1,999 |",
+        "| bombs | two | 3 | 3 |",
+    ]
+    others = [[row for row in rows_of(text) if not row.startswith("| bombs |")] for text in (page, made)]
+    assert others[0] == others[1] and len(others[0]) > 20
+    assert page.partition("<!-- attacks -->")[0] == made.partition("<!-- attacks -->")[0]
+
+
+def rows_of(page):
+    return [line for line in page.splitlines() if line.startswith("| ") and line.count("|") == 5][1:]
 
 
 def test_every_part_is_there():

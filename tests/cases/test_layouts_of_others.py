@@ -10,7 +10,7 @@ import pytest
 from tests.cases.test_writers import BUNDLE
 from tests.tables import each_row
 
-from polyclinic.cases.loaders import load_element, read_cases
+from polyclinic.cases.loaders import ddxplus, load_element, read_cases
 from polyclinic.cases.loaders.reader import Element
 from polyclinic.cases.loaders.usable import UsableCases, read_usable
 from polyclinic.errors import BadInput
@@ -124,6 +124,13 @@ def test_ddxplus(tmp_path):
     assert (case.truth.diagnoses[0].icd10, case.truth.differential) == ("J17", ("Bronchitis",))
     (tmp_path / "alone").mkdir()
     assert one(tmp_path / "alone", "patients.csv", PATIENT).record.history.symptoms[0] == "E_2: V_1"
+
+
+def test_ddxplus_tables_that_are_nested_too_deeply_are_named(tmp_path):
+    table = tmp_path / "release_evidences.json"
+    table.write_text('{"E_1": {"question_en": %s}}' % ("[" * 5000 + "]" * 5000))
+    with pytest.raises(BadInput, match=r"release_evidences\.json, which has the names of the codes, cannot be read"):
+        ddxplus.load(PATIENT, 1, tmp_path)
 
 
 def test_pictures_stay_attachments(tmp_path):

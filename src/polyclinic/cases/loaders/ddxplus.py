@@ -23,6 +23,7 @@ from polyclinic.cases.record import History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
+from polyclinic.files import NO_JSON
 from polyclinic.opened_files import read_at_once
 
 _EVIDENCES, _CONDITIONS = "release_evidences.json", "release_conditions.json"
@@ -151,6 +152,6 @@ def _read(path: Path, kind: Any) -> Mapping[str, Any]:
 def _decoded(path: Path, kind: Any, _changed: int) -> Mapping[str, Any]:
     try:
         read: Mapping[str, Any] = msgspec.json.decode(read_at_once(path), type=dict[str, kind])
-    except (BadInput, msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (BadInput, *NO_JSON) as error:
         raise BadInput(f"{path.name}, which has the names of the codes, cannot be read ({error})") from None
     return read
