@@ -2,7 +2,8 @@
 
 A bundle tells of a life; the case is its last visit at which a disease was diagnosed. Its conditions are the truth, and
 what was planned for them is the treatment. Older illnesses, procedures and vaccinations are the past. Every observation
-of the bundle becomes a finding with its day, those of other days too.
+of the bundle becomes a finding with its day, those of other days too. What was entered in error, refuted or called off
+is none of it.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ _SEXES: dict[str, Sex] = {"female": "female", "male": "male"}
 _NO_COMPLAINT = "Came to be seen; the record does not say why"
 _DISEASES = ("(disorder)", "(disease)")
 _TAG = re.compile(r"\s*\((?:disorder|disease|finding|situation|morphologic abnormality|procedure)\)$")
+_VOID = ("entered-in-error", "refuted", "cancelled", "not-done")
 _LARGEST = 1e300  # no result is; what is larger is no float
 _INFANT = 3  # years below which the age is told with its months
 
@@ -60,7 +62,7 @@ class _Bundle:
         entries = record.get("entry")
         for entry in entries if isinstance(entries, list) else ():
             resource = entry.get("resource") if isinstance(entry, dict) else None
-            if not isinstance(resource, dict):
+            if not isinstance(resource, dict) or _is_void(resource):
                 continue
             kind, identifier = as_text(resource.get("resourceType")), as_text(resource.get("id"))
             self._by_type.setdefault(kind, []).append(resource)
@@ -72,6 +74,13 @@ class _Bundle:
 
     def referred(self, value: Any) -> Resource:
         return self._by_reference.get(as_text(_in(value, "reference")), {})
+
+
+def _is_void(resource: Resource) -> bool:
+    """Whether a resource says of itself that what it tells is not so, or was not done."""
+    verified = _list(_in(resource.get("verificationStatus"), "coding"))
+    said = {as_text(resource.get("status")), *(as_text(_in(one, "code")) for one in verified)}
+    return not said.isdisjoint(_VOID)
 
 
 def load(record: Resource, order: int) -> Case:
@@ -88,7 +97,7 @@ def load(record: Resource, order: int) -> Case:
     visit = bundle.referred(diagnosed[0].get("encounter"))
     day = _day(diagnosed[0]) or _day(visit)
     truth = _truth(bundle, diagnosed, visit)
-    history = msgspec.convert(_history_told(told), History) if told else _history(bundle, diagnosed)
+    history = msgspec.convert(_history_told(told), History) if told else _history(bundle, diagnosed, visit)
     complaint = _first(told, "complaint") or _complaint(visit, truth)
     spoken = as_text(_coding(_in(patient.get("communication"), "language")).get("code"))[:2]
     language: Language = "zh" if spoken == "zh" else language_of([complaint, history.present])
@@ -197,12 +206,17 @@ def _history_told(told: dict[str, list[str]]) -> dict[str, Any]:
     return {**parts, "symptoms": told.get("symptoms", [])}
 
 
-def _history(bundle: _Bundle, diagnosed: list[Resource]) -> History:
+def _history(bundle: _Bundle, diagnosed: list[Resource], visit: Resource) -> History:
     now = {id(one) for one in diagnosed}
     past = [(one, _name(one.get("code"))) for one in bundle.all("Condition") if id(one) not in now]
     past += [(one, _name(one.get("code"))) for one in bundle.all("Procedure")]
     past += [(one, f"imaging: {_study(one)}") for one in bundle.all("ImagingStudy")]
-    drugs = [(one, _name(one.get("medicationCodeableConcept"))) for one in bundle.all("MedicationRequest")]
+    # What the visit ended with is its treatment, and told to nobody before.
+    drugs = [
+        (one, _name(one.get("medicationCodeableConcept")))
+        for one in bundle.all("MedicationRequest")
+        if not visit or (bundle.referred(one.get("encounter")) is not visit and not _is_after(one, visit))
+    ]
     shots = [(one, f"vaccination: {_name(one.get('vaccineCode'))}") for one in bundle.all("Immunization")]
     allergies = [(one, _name(one.get("code"))) for one in bundle.all("AllergyIntolerance")]
     family = [
@@ -216,6 +230,12 @@ def _history(bundle: _Bundle, diagnosed: list[Resource]) -> History:
         family="; ".join(family),
         other=_dated(shots),
     )
+
+
+def _is_after(resource: Resource, visit: Resource) -> bool:
+    """Whether something was written on a later day than that of a visit."""
+    day, of_visit = _day(resource), _day(visit)
+    return bool(day and of_visit and day > of_visit)
 
 
 def _study(study: Resource) -> str:
