@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 from polyclinic.cases.presentation import Sex
 from polyclinic.cases.record import History
+from polyclinic.knowledge.ages import YOUNGEST_ADOLESCENT
 from polyclinic.knowledge.body import read_body
 from polyclinic.knowledge.data import DATA, Data, Share, Texts
 from polyclinic.knowledge.entries import Source
@@ -37,7 +38,8 @@ class BackgroundCondition(Data, frozen=True, kw_only=True):
     """An older illness, or an operation; one that a `symptom` stands for is there where that is.
 
     With `one_medicine`, who is treated takes one of the medicines, otherwise each by its share. It is not there with
-    any of `unless`, ids of symptoms and diseases. `beside` is the id of what the body knows of it as well.
+    any of `unless`, ids of symptoms and diseases. Of a child it is told in the words `past_of_child`, where there are any. `beside` is the id of what the body knows of it as well, and `stages` for each
+    text of `past` that of a stage of it ("": none).
     """
 
     id: str
@@ -46,9 +48,19 @@ class BackgroundCondition(Data, frozen=True, kw_only=True):
     unless: tuple[str, ...] = ()
     prevalence: Prevalence = ()
     past: Texts = Texts()
+    past_of_child: Texts = Texts()
+    stages: tuple[str, ...] = ()
     treated: Share = 0
     one_medicine: bool = False
     medicines: tuple[Medicine, ...] = ()
+
+    def told(self, language: Language) -> tuple[str, ...]:
+        """Returns how it is told of somebody of any age."""
+        return (*self.past.get(language), *self.past_of_child.get(language))
+
+    def told_at(self, age: float) -> Texts:
+        """Returns how it is told of somebody of an age (years)."""
+        return self.past_of_child if age < YOUNGEST_ADOLESCENT and self.past_of_child.en else self.past
 
 
 class ToldOfBackground(Data, frozen=True, kw_only=True):
@@ -104,9 +116,12 @@ def draw_background(
             is_there = rng.random() < share_of(condition, age, sex, region)
         if not is_there or not _free(condition.unless, present):
             continue
-        treated, texts = rng.random(), condition.past.get(language)
+        treated, texts = rng.random(), condition.told_at(age).get(language)
         there.add(condition.id)
-        past += [rng.choice(texts)] if texts else []
+        if texts:
+            past.append(rng.choice(texts))
+        if condition.stages:
+            there.add(condition.stages[texts.index(past[-1])])
         if treated < condition.treated:
             taken = list(_taken(condition, age, rng))
             # One who has two reasons for a medicine takes it once.

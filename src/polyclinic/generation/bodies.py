@@ -53,6 +53,10 @@ class DrawnBody(NamedTuple):
         """Returns the quantities that are numbers, as an adult's."""
         return {id: value for id, value in self.values.items() if not isinstance(value, str)}
 
+    def measured(self) -> dict[str, float]:
+        """Returns the numbers that would be shown, as they are measured."""
+        return {id: value for id, value in self.shown.items() if not isinstance(value, str)}
+
 
 class _Ill(NamedTuple):
     """Somebody, and the way in which it is ill."""
@@ -272,7 +276,9 @@ def with_beside(
                 moved[quantity] = rounded(item, draw_number(item, distribution, UNBOUND, rng))
         for quantity, state in beside.texts.items():
             item = physiology.items.get(quantity)
-            if item is not None and linked.distribution(item, "mild") == item.usual:
+            # What the illness changes stays, but where it left this patient as others are.
+            own = item is None or linked.distribution(item, "mild") != item.usual
+            if item is not None and (not own or body.values.get(quantity) in item.normal_texts()):
                 moved[quantity] = state
     return body._replace(shown={**body.shown, **moved}, values={**body.values, **moved}) if moved else body
 

@@ -31,6 +31,7 @@ from polyclinic.knowledge.data import DATA, SEVERITIES, Severity
 from polyclinic.knowledge.duration import say_days
 from polyclinic.knowledge.entries import Disease, Examination, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
+from polyclinic.knowledge.safety import read_red_flags
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.language.word_lists import WordLists
 from polyclinic.seeds import derive
@@ -238,15 +239,17 @@ def _draw(
         ),
         findings=tuple(findings),
     )
+    flags = read_red_flags().of(age, pregnant="pregnancy" in brought.conditions)
+    flagged = flags.by_sign(body.measured())
     truth = Truth(
         diagnoses=(Diagnosis(name=disease.name.get(language), icd10=disease.code(severity)),),
         rationale=_rationale(disease, present, severity, done, language),
-        treatment=treatment_of(disease.plan(severity), record, body, days, knowledge),
+        treatment=treatment_of(stratum, record, body, days, knowledge),
         severity=severity,
         complications=disease.complications.get(language),
         differential=_look_alikes(knowledge, disease, language),
         prevention=disease.prevention.get(language),
-        acuity=acuity_level(disease, severity, body.numbers(), knowledge.examinations),
+        acuity=acuity_level(disease, severity, body.numbers(), knowledge.examinations, flagged),
     )
     case = Case(
         id=case_id,

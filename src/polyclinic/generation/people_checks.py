@@ -23,7 +23,7 @@ class Indications:
     def __init__(self, language: Language) -> None:
         self._tally, self._language = CheckTally(), language
         conditions = read_background().conditions
-        self._told_by_symptom = {c.symptom: c.past.get(language) for c in conditions if c.symptom and c.past.en}
+        self._told_by_symptom = {c.symptom: c.told(language) for c in conditions if c.symptom and c.past.en}
         self._of_medicine = {getattr(m, language): c for c in conditions for m in c.medicines}
 
     def look_at(self, patient: CheckedPatient) -> None:
@@ -35,7 +35,7 @@ class Indications:
                 self._tally.count(missing, patient.line(f"{symptom} without its illness") if missing else "")
         for medicine, condition in self._of_medicine.items():
             if medicine in history.medications:
-                known = any(text in history.past for text in condition.past.get(self._language))
+                known = any(text in history.past for text in condition.told(self._language))
                 without = condition.symptom not in patient.present and not known
                 self._tally.count(without, patient.line(f"takes {medicine}") if without else "")
 
@@ -51,7 +51,7 @@ class Pregnancies:
 
     def __init__(self, language: Language) -> None:
         conditions = read_background().conditions
-        self._told = next((c.past.get(language) for c in conditions if c.beside == "pregnancy"), ())
+        self._told = next((c.told(language) for c in conditions if c.beside == "pregnancy"), ())
         self._women, self._pregnant, self._tests = 0, 0, CheckTally()
 
     def look_at(self, patient: CheckedPatient) -> None:

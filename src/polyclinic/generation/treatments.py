@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from polyclinic.cases.record import Record
 from polyclinic.generation.bodies import DrawnBody
+from polyclinic.knowledge.data import Severity
 from polyclinic.knowledge.dispensing import hand_out, is_new, told_at_the_counter, with_results
-from polyclinic.knowledge.entries import Plan
+from polyclinic.knowledge.entries import Disease
 from polyclinic.knowledge.knowledge import Knowledge, plan_vocabulary
 from polyclinic.knowledge.physiology import physiology_of
 from polyclinic.knowledge.plan_choice import PlanPatient, chosen
 from polyclinic.knowledge.plan_words import MeasureWords
+from polyclinic.knowledge.precautions import added_lines
 from polyclinic.knowledge.safety import read_cautions
 from polyclinic.knowledge.treatment import MOVES_WITH_AGE, as_planned
 
 
-def treatment_of(plan: Plan, record: Record, body: DrawnBody, days: float, knowledge: Knowledge) -> tuple[str, ...]:
+def treatment_of(
+    stratum: tuple[Disease, Severity], record: Record, body: DrawnBody, days: float, knowledge: Knowledge
+) -> tuple[str, ...]:
     """Returns what is done for a patient of whom everything is known, in words: one drug of each measure that is due.
 
     A measure of whose drugs this patient may have none is left out.
 
     Args:
-        plan: that of the disease at its severity.
+        stratum: the disease at its severity.
         record: the patient's, with all of its history.
         body: the patient's.
         days: how long it has been ill.
@@ -44,10 +48,10 @@ def treatment_of(plan: Plan, record: Record, body: DrawnBody, days: float, knowl
             **{s.id: True for s in body.present},
         },
     )
-    due = chosen(plan, patient, knowledge.quantities).due
+    due = chosen(stratum[0].plan(stratum[1]), patient, knowledge.quantities).due
     handed = hand_out((one.options for one in due), knowledge.drugs, known, presentation, cautions)
     say = MeasureWords(plan_vocabulary(knowledge), language, presentation.age)
-    return tuple(
+    lines = (
         say.done(one.measure, come.given)
         if come.given is None or not come.taken
         else say.beside_taken(
@@ -56,3 +60,4 @@ def treatment_of(plan: Plan, record: Record, body: DrawnBody, days: float, knowl
         for one, come in zip(due, handed, strict=True)
         if come.given is not None or not one.options
     )
+    return (*lines, *added_lines(stratum, patient, known, body.measured(), language, knowledge.quantities))

@@ -60,6 +60,7 @@ def acuity_level(
     severity: Severity,
     vital_signs: Mapping[str, float],
     examinations: Mapping[str, Examination],
+    flagged: Literal["emergency", "urgent"] | None = None,
 ) -> Level:
     """Returns the level, 1 (at once) to 5, of somebody with a disease at a severity.
 
@@ -68,15 +69,18 @@ def acuity_level(
         severity: how far it has gone.
         vital_signs: quantities by id, as an adult's numbers.
         examinations: all there are, by id.
+        flagged: what its vital signs make at its age, or in pregnancy (`RedFlags.by_sign`).
     """
     of_signs = by_signs(vital_signs)
     if of_signs == 1:
         return 1
-    if severity in disease.time_critical or of_signs is not None:
+    if severity in disease.time_critical or of_signs is not None or flagged == "emergency":
         return 2
     resources = needed_resources(disease, severity, examinations)
     if resources >= 2:
         return 2 if in_danger_zone(vital_signs) else 3
+    if flagged == "urgent":
+        return 3
     return 4 if resources else 5
 
 

@@ -13,7 +13,7 @@ class Criterion(Data, frozen=True, kw_only=True):
     - a `quantity` of the body `at_least` and/or `below` a number (of an adult, see `Quantity`), outside its reference
       range on one side (`abnormal`), or in one of some states (`one_of`);
     - a `symptom` that the patient has;
-    - `all` of some conditions, `any` of some, or at least `count` of those in `of`.
+    - `all` of some conditions, `any` of some, at least `count` of those in `of`, or `at_most` so many of them.
     """
 
     quantity: str = ""
@@ -25,6 +25,7 @@ class Criterion(Data, frozen=True, kw_only=True):
     all: tuple[Criterion, ...] = ()
     any: tuple[Criterion, ...] = ()
     count: int | None = None
+    at_most: int | None = None
     of: tuple[Criterion, ...] = ()
 
     def problem(self) -> str:
@@ -32,8 +33,12 @@ class Criterion(Data, frozen=True, kw_only=True):
         forms = [bool(self.quantity), bool(self.symptom), bool(self.all), bool(self.any), bool(self.of)]
         if sum(forms) != 1:
             return "a criterion is one of: quantity, symptom, all, any, or count with of"
-        if (self.count is not None) != bool(self.of) or not 0 <= (self.count or 0) <= len(self.of):
-            return f"count {self.count} of {len(self.of)}; needs a count from 0 to the number of conditions in 'of'"
+        counts = [number for number in (self.count, self.at_most) if number is not None]
+        if len(counts) != bool(self.of) or any(not 0 <= number <= len(self.of) for number in counts):
+            return (
+                f"count {self.count}, at_most {self.at_most} of {len(self.of)}; "
+                "needs one of them, from 0 to the number of conditions in 'of'"
+            )
         says = [self.at_least is not None or self.below is not None, bool(self.abnormal), bool(self.one_of)]
         if sum(says) != bool(self.quantity):
             return "a quantity has at_least and/or below, or abnormal, or one_of; nothing else has"

@@ -175,7 +175,7 @@ def _of_drugs(
 ) -> Iterator[Objection]:
     """Yields what other drugs have against a drug: those taken already, and those handed out before it."""
     at = _about(cautions, drug.atc)
-    taken = _now_taken(known.medications)
+    taken = now_taken(known.medications)
     beside = ". ".join([taken, *(other.name.get(language) for other in before)])
     for one in at.interactions:
         word = one_told(one.words.get(language), beside)
@@ -206,7 +206,7 @@ def goes_on(
     does not, and something new is due.
     """
     language = presentation.language
-    taken = _now_taken(known.medications)
+    taken = now_taken(known.medications)
     if not taken:
         return None
     for number, drug in enumerate(options):
@@ -234,7 +234,7 @@ def is_new(prescription: Prescription, drug: Drug) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def _now_taken(medications: str) -> str:
+def now_taken(medications: str) -> str:
     """Returns what somebody tells of medicines, without those that it took and takes no more."""
     return ". ".join(s.strip() for s in _SENTENCE.split(medications) if s.strip() and not _NO_LONGER.search(s))
 

@@ -102,6 +102,11 @@ def chosen(plan: Plan, patient: PlanPatient, items: Mapping[str, Item]) -> Chose
     return ChosenPlan(tuple(due), tuple(left))
 
 
+def is_due(when: DueWhen | None, patient: PlanPatient, items: Mapping[str, Item]) -> bool:
+    """Returns whether a condition is known to hold of a patient; `items` are the quantities, by id."""
+    return _holds(when, patient, items) is True
+
+
 def _holds(when: DueWhen | None, patient: PlanPatient, items: Mapping[str, Item]) -> bool | None:
     """Returns whether a condition holds; None where that is not known, and would decide it."""
     if when is None:

@@ -54,6 +54,7 @@ class PlanWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     and_: str = msgspec.field(name="and")
     either: str
     count: str
+    at_most: str
     bracket: str
     unit: str
     units: dict[str, str]
@@ -145,6 +146,9 @@ class MeasureWords:
         if criterion.count is not None:
             listed = MARKS[self._language].item.join(self.criterion(part) for part in parts)
             text = say.count.format(count=criterion.count, parts=listed)
+        elif criterion.at_most is not None:
+            listed = MARKS[self._language].item.join(self.criterion(part) for part in parts)
+            text = say.at_most.format(count=criterion.at_most, parts=listed)
         else:
             joined = say.and_ if criterion.all else say.either
             text = joined.join(self.criterion(part, inside=len(parts) > 1) for part in parts)

@@ -18,23 +18,28 @@ from polyclinic.yaml_files import read_yaml
 
 
 class SignLimit(Data, frozen=True, kw_only=True):
-    """A vital sign, by item id, above a value in its unit as it is measured; and what it makes."""
+    """A vital sign, by item id, above a value in its unit as it is measured; and what it makes.
+
+    `then` is what is done with somebody whose illness by itself would be treated at home.
+    """
 
     of: str
     above: float
     makes: Literal["emergency", "urgent"]
+    then: Name | None = None
 
 
 class DangerGroup(Data, frozen=True, kw_only=True):
     """What must not wait in some people more than in others.
 
     Attributes:
-        below: of those younger than this, in years; None: of any age.
+        from_age, below: of those as old as the first or older, and younger than the second, in years; None: of any age.
         pregnant: of those who have, or may have, a child within them.
         emergency, urgent: symptoms, by id.
         signs: vital signs.
     """
 
+    from_age: float = 0.0
     below: float | None = None
     pregnant: bool = False
     emergency: tuple[str, ...] = ()
@@ -43,7 +48,7 @@ class DangerGroup(Data, frozen=True, kw_only=True):
 
     def has(self, age: float | None, *, pregnant: bool) -> bool:
         """Whether somebody is of the group."""
-        young = self.below is None or (age is not None and age < self.below)
+        young = self.below is None or (age is not None and self.from_age <= age < self.below)
         return young and (pregnant or not self.pregnant)
 
 
@@ -66,9 +71,13 @@ class RedFlags(Data, frozen=True, kw_only=True):
         urgent = dict.fromkeys((*self.urgent, *(s for group in groups for s in group.urgent)))
         return msgspec.structs.replace(self, emergency=(*emergency,), urgent=(*urgent,), groups=groups)
 
+    def crossed(self, measured: Mapping[str, float]) -> tuple[SignLimit, ...]:
+        """Returns the limits of all these groups that measured vital signs lie beyond."""
+        return tuple(s for g in self.groups for s in g.signs if measured.get(s.of, s.above) > s.above)
+
     def by_sign(self, measured: Mapping[str, float]) -> Literal["emergency", "urgent"] | None:
         """Returns what measured vital signs make in somebody of all these groups; None: nothing."""
-        made = [s.makes for g in self.groups for s in g.signs if measured.get(s.of, s.above) > s.above]
+        made = [limit.makes for limit in self.crossed(measured)]
         return "emergency" if "emergency" in made else "urgent" if made else None
 
 

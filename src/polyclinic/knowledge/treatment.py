@@ -14,12 +14,14 @@ from polyclinic.cases.record import Finding
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.body import back_along
 from polyclinic.knowledge.dispensing import Known, goes_on, is_new, with_results
+from polyclinic.knowledge.data import Severity
 from polyclinic.knowledge.duration import read_days
-from polyclinic.knowledge.entries import Drug, Plan
+from polyclinic.knowledge.entries import Disease, Drug, Plan
 from polyclinic.knowledge.knowledge import Knowledge, plan_vocabulary
 from polyclinic.knowledge.physiology import Physiology
 from polyclinic.knowledge.plan_choice import ChosenPlan, DueMeasure, PlanPatient, WhyNot, chosen
 from polyclinic.knowledge.plan_words import MeasureWords
+from polyclinic.knowledge.precautions import added_lines
 from polyclinic.knowledge.results import ItemReading
 from polyclinic.knowledge.safety import read_cautions
 
@@ -33,10 +35,12 @@ class VisitFacts(NamedTuple):
     Attributes:
         patient: what the choice of measures goes by.
         known: what the pharmacist gets.
+        measured: numbers as they were measured, by item id.
     """
 
     patient: PlanPatient
     known: Known
+    measured: Mapping[str, float] = {}
 
 
 def visit_facts(
@@ -89,7 +93,7 @@ def visit_facts(
         findings=known,
         examined=examined,
     )
-    return VisitFacts(patient, held)
+    return VisitFacts(patient, held, measured)
 
 
 def as_planned(id: str, value: float | str, presentation: Presentation, physiology: Physiology) -> float | str:
@@ -116,13 +120,29 @@ def _value(observed: float | str | ItemReading) -> float | str | None:
 class PlannedTreatment:
     """A plan for one patient, from the choice of measures to what is handed out.
 
+    With the disease and severity that it is the plan of (`stratum`), it stops of what the patient takes what these
+    forbid (`polyclinic.knowledge.precautions`).
+
     Attributes:
         measures: for each measure that gives a drug, its alternatives, the first choice first; without those that are
             met by what the patient takes already.
         continued: drugs, by id, of which the patient takes one of the kind already, each with the word that it says.
     """
 
-    def __init__(self, plan: Plan, facts: VisitFacts, knowledge: Knowledge, presentation: Presentation) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        facts: VisitFacts,
+        knowledge: Knowledge,
+        presentation: Presentation,
+        *,
+        stratum: tuple[Disease, Severity] | None = None,
+    ) -> None:
+        self._added: tuple[str, ...] = ()
+        if stratum is not None:
+            patient, known, measured = facts
+            language = presentation.language
+            self._added = added_lines(stratum, patient, known, measured, language, knowledge.quantities)
         self._words = MeasureWords(plan_vocabulary(knowledge), presentation.language, presentation.age)
         self._chosen: ChosenPlan = chosen(plan, facts.patient, knowledge.quantities)
         self._taken: dict[int, tuple[int, str]] = {}
@@ -146,7 +166,7 @@ class PlannedTreatment:
         the first of each is.
         """
         numbers = dict(zip(map(id, self._giving), given or [0] * len(self._giving), strict=True))
-        return tuple(line for due in self._chosen.due if (line := self._line(due, numbers)))
+        return (*(line for due in self._chosen.due if (line := self._line(due, numbers))), *self._added)
 
     def _line(self, due: DueMeasure, numbers: Mapping[int, int | None]) -> str:
         if not due.options:

@@ -83,6 +83,10 @@ def meets(criterion: Criterion, items: Mapping[str, Item], values: Mapping[str, 
 
 def _counted(criterion: Criterion, states: Sequence[bool | None]) -> bool | None:
     """Returns whether a criterion of several parts holds."""
+    if criterion.at_most is not None:
+        if states.count(True) > criterion.at_most:
+            return False
+        return True if states.count(True) + states.count(None) <= criterion.at_most else None
     needed = len(states) if criterion.all else 1 if criterion.any else criterion.count or 0
     if states.count(True) >= needed:
         return True

@@ -179,7 +179,8 @@ class _EpisodeUnderWay:
         facts = self._facts(attended.patient, report)
         self.put(plan=plan, treatment=report.treatment, **self._held_against_truth(report, plan))
         if disease is not None and plan is not None:
-            planned = PlannedTreatment(disease.plan(plan), facts, self._knowledge, self._case.presentation)
+            person, stratum = self._case.presentation, (disease, plan)
+            planned = PlannedTreatment(disease.plan(plan), facts, self._knowledge, person, stratum=stratum)
             on = tuple(f"{drug}: {taken}" for drug, taken in planned.continued.items())
             self.put(treatment=planned.lines(), not_begun=planned.not_begun(), continued=on)
             at = await self._dispense(attended.patient, facts, planned.measures)

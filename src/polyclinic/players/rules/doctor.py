@@ -301,12 +301,14 @@ class RulesDoctor:
             (doctor_sayings(language).suspected.format(examinations=MARKS[language].item.join(names)),) if names else ()
         )
 
-    def _treatment(self, plan: Plan, role: Doctor, belief: Belief) -> tuple[str, ...]:
-        """Returns what of a plan is done for this patient, by what was found; then what waits for an examination."""
+    def _treatment(self, stratum: tuple[Disease, Severity], role: Doctor, belief: Belief) -> tuple[str, ...]:
+        """Returns what of a disease's plan is done for this patient, by what was found; then what waits for an examination."""
         person, history = role.presentation, History() if role.record is None else role.record.history
         told = told_at_the_counter(person, history)
         facts = visit_facts(person, told, belief.symptoms_found(), belief.findings, self._reader)
-        planned = PlannedTreatment(plan, facts, self._reader.knowledge, person)
+        planned = PlannedTreatment(
+            stratum[0].plan(stratum[1]), facts, self._reader.knowledge, person, stratum=stratum
+        )
         return (*planned.lines(), *planned.not_begun())
 
     def _report(self, role: Doctor, belief: Belief) -> Report:
@@ -332,7 +334,7 @@ class RulesDoctor:
                 say.severity.format(severity=say.severities[severity]),
                 *self._unread(belief, language),
             )
-            treatment = self._treatment(disease.plan(severity), role, belief)
+            treatment = self._treatment((disease, severity), role, belief)
         return Report(
             symptoms=belief.symptoms_found(),
             examinations=tuple(read_out(belief.findings, language)),
