@@ -101,7 +101,9 @@ def test_every_rule_about_medicines_names_what_there_is(knowledge):
     assert set(named) <= knowledge.symptoms.keys()
 
 
-@pytest.mark.parametrize("disease", ["acute-gastroenteritis", "acute-bronchiolitis", "influenza-a", "acute-otitis-media"])
+@pytest.mark.parametrize(
+    "disease", ["acute-gastroenteritis", "acute-bronchiolitis", "influenza-a", "acute-otitis-media"]
+)
 def test_small_infants_with_fever_or_fast_breathing_are_not_sent_home(knowledge, disease):
     at_risk = 0
     for patient in drawn(knowledge, disease, n=2400):

@@ -105,7 +105,8 @@ def test_pregnant_women_are_told_tested_and_treated_as_such(knowledge):
     assert len(pregnant) > 5
     assert all(d.case.presentation.sex == "female" and 16 <= d.case.presentation.age < 46 for d in pregnant)
     assert all(
-        d.body.shown["beta_hcg"] > 100 and d.body.shown.get("pelvic_scan", "sac_inside") in ("sac_inside", "child_inside")
+        d.body.shown["beta_hcg"] > 100
+        and d.body.shown.get("pelvic_scan", "sac_inside") in ("sac_inside", "child_inside")
         for d in pregnant
     )
     assert not any("ibuprofen by mouth" in " ".join(d.case.truth.treatment) for d in pregnant)

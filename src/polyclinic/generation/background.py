@@ -38,8 +38,9 @@ class BackgroundCondition(Data, frozen=True, kw_only=True):
     """An older illness, or an operation; one that a `symptom` stands for is there where that is.
 
     With `one_medicine`, who is treated takes one of the medicines, otherwise each by its share. It is not there with
-    any of `unless`, ids of symptoms and diseases. Of a child it is told in the words `past_of_child`, where there are any. `beside` is the id of what the body knows of it as well, and `stages` for each
-    text of `past` that of a stage of it ("": none).
+    any of `unless`, ids of symptoms and diseases. Of a child it is told in the words `past_of_child`, where there are
+    any. `beside` is the id of what the body knows of it as well, and `stages` for each text of `past` that of a stage
+    of it ("": none).
     """
 
     id: str

@@ -60,4 +60,6 @@ def treatment_of(
         for one, come in zip(due, handed, strict=True)
         if come.given is not None or not one.options
     )
-    return (*lines, *added_lines(stratum, patient, known, body.measured(), language, knowledge.quantities))
+    items = knowledge.quantities
+    added = added_lines(stratum, patient, known, body.measured(), language=language, items=items)
+    return (*lines, *added)

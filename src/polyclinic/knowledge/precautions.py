@@ -55,6 +55,7 @@ def added_lines(
     patient: PlanPatient,
     known: Known,
     measured: Mapping[str, float],
+    *,
     language: Language,
     items: Mapping[str, Item],
 ) -> tuple[str, ...]:

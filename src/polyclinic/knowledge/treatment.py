@@ -13,8 +13,8 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.body import back_along
-from polyclinic.knowledge.dispensing import Known, goes_on, is_new, with_results
 from polyclinic.knowledge.data import Severity
+from polyclinic.knowledge.dispensing import Known, goes_on, is_new, with_results
 from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import Disease, Drug, Plan
 from polyclinic.knowledge.knowledge import Knowledge, plan_vocabulary
@@ -141,8 +141,8 @@ class PlannedTreatment:
         self._added: tuple[str, ...] = ()
         if stratum is not None:
             patient, known, measured = facts
-            language = presentation.language
-            self._added = added_lines(stratum, patient, known, measured, language, knowledge.quantities)
+            language, items = presentation.language, knowledge.quantities
+            self._added = added_lines(stratum, patient, known, measured, language=language, items=items)
         self._words = MeasureWords(plan_vocabulary(knowledge), presentation.language, presentation.age)
         self._chosen: ChosenPlan = chosen(plan, facts.patient, knowledge.quantities)
         self._taken: dict[int, tuple[int, str]] = {}

@@ -18,7 +18,7 @@ from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.data import SEVERITIES, Severity
 from polyclinic.knowledge.disease_names.known import disease_meant
 from polyclinic.knowledge.dispensing import told_at_the_counter
-from polyclinic.knowledge.entries import Disease, Plan
+from polyclinic.knowledge.entries import Disease
 from polyclinic.knowledge.lexicon import asked_of
 from polyclinic.knowledge.likelihoods import Vector
 from polyclinic.knowledge.plans import Disposition
@@ -302,13 +302,11 @@ class RulesDoctor:
         )
 
     def _treatment(self, stratum: tuple[Disease, Severity], role: Doctor, belief: Belief) -> tuple[str, ...]:
-        """Returns what of a disease's plan is done for this patient, by what was found; then what waits for an examination."""
+        """Returns what of a plan is done for this patient, by what was found; then what waits for an examination."""
         person, history = role.presentation, History() if role.record is None else role.record.history
         told = told_at_the_counter(person, history)
         facts = visit_facts(person, told, belief.symptoms_found(), belief.findings, self._reader)
-        planned = PlannedTreatment(
-            stratum[0].plan(stratum[1]), facts, self._reader.knowledge, person, stratum=stratum
-        )
+        planned = PlannedTreatment(stratum[0].plan(stratum[1]), facts, self._reader.knowledge, person, stratum=stratum)
         return (*planned.lines(), *planned.not_begun())
 
     def _report(self, role: Doctor, belief: Belief) -> Report:
