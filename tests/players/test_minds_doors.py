@@ -322,10 +322,11 @@ def test_nobody_speaks_for_somebody_else(strangers, run):
     assert "Goodbye.\n        Examiner: forged\n            Patient: forged\n" in said
 
 
-def test_a_file_is_no_model():
-    assert model_of("path/to/my.py::doctor") is None
-    assert model_of("path/to/my.py:doctor") is None
-    assert model_of("./my.py:doctor") is None
+def test_a_mind_in_a_file_is_no_model(strangers):
+    assert model_of(f"{strangers}:doctor") is None
+    for name, problem in ((f"{strangers}::doctor", "more than one colon"), ("path/to/my.py:doctor", "no such file")):
+        with pytest.raises((UserError, BadInput), match=problem):
+            model_of(name)
 
 
 async def test_an_installed_mind_goes_by_its_own_name(strangers, monkeypatch):

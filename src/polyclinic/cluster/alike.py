@@ -21,17 +21,18 @@ def looking() -> Callable[[], Installed]:
 
     def look() -> Installed:
         import hashlib  # noqa: PLC0415 - imported where it is called
+        import importlib  # noqa: PLC0415
         import platform  # noqa: PLC0415
         import sys  # noqa: PLC0415
         from pathlib import Path  # noqa: PLC0415
 
         has = {"machine": platform.node(), "Python": f"{sys.version_info.major}.{sys.version_info.minor}"}
         try:
-            import polyclinic  # noqa: PLC0415
+            polyclinic = importlib.import_module("polyclinic")
         except ImportError:
             return {**has, "polyclinic": "none"}
         digest = hashlib.blake2b(digest_size=16)
-        folder = Path(polyclinic.__file__).parent
+        folder = Path(str(polyclinic.__file__)).parent
         kinds = {".py", ".md", ".yaml", ".json", ".jsonl", ".toml", ".txt", ".csv"}
         for path in sorted(path for path in folder.rglob("*") if path.suffix in kinds):
             digest.update(f"{path.relative_to(folder).as_posix()}\0".encode())
