@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import csv
 import gc
 import io
 import ipaddress
@@ -16,10 +17,14 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from rich.table import Table
+from tests.plain_cells import unreadable
 
 from polyclinic.cli import main
 from polyclinic.events import State
 from polyclinic.metrics.dialogue import Dialogue, Turn
+from polyclinic.terminal.screen import Screen
+from polyclinic.terminal.table_csv import one_csv, plain_table
 from polyclinic.testing.endpoint import Endpoint
 
 # A shell starts what runs in the background with SIGINT ignored, and its children inherit that: a test that interrupts
@@ -105,6 +110,26 @@ def _stay_on_this_machine(monkeypatch):
 
     monkeypatch.setattr(socket.socket, "connect", checked_connect)
     monkeypatch.setattr(socket, "getaddrinfo", checked_resolve)
+
+
+@pytest.fixture(autouse=True)
+def _tables_are_plain_in_files(request, monkeypatch):
+    """Every table that a command prints in any test can be read by programs: its figures are whole there."""
+    if "run" not in request.fixturenames:
+        return
+    printed = Screen.print
+
+    def checked(self, *objects, **options):
+        for one in objects:
+            if isinstance(one, Table):
+                told = [f"{column.header}: {cell}" for column in one.columns for cell in unreadable(column)]
+                assert not told, f"numbers that --csv would have as a text: {told[:5]}"
+                lines = list(csv.DictReader(io.StringIO(one_csv([plain_table(one)])), strict=True))
+                assert len(lines) == one.row_count
+                assert not any(None in line or None in line.values() for line in lines)
+        printed(self, *objects, **options)
+
+    monkeypatch.setattr(Screen, "print", checked)
 
 
 @pytest.fixture(scope="session")

@@ -161,6 +161,8 @@ def test_a_field_map_reads_any_table(tmp_path):
     [
         ('complaint = "cc"', r"`diagnoses`; a field map has complaint, "),
         ('complaint = "cc"\ndiagnoses = "dx"\nwhat = "x"', r"`what`"),
+        ('complaint = "cc"\ndiagnosis = "dx"', r"`diagnosis` \(did you mean diagnoses\?\); a field map has"),
+        ('complaint = "cc"\ndiagnoses = "dx"\n[history]\npresentt = "x"', r"'presentt' \(did you mean present\?\)"),
         ('complaint = "cc"\ndiagnoses = "dx"\n[history]\nhpi = "x"', r"no 'hpi'; it has symptoms, present"),
         ('complaint = "cc', r"not TOML"),
         ('complaint = "none"\ndiagnoses = "dx"', r"line 2, \$\.none: .*needs its complaint; .*'pid', 'cc'"),

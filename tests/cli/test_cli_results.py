@@ -1,5 +1,7 @@
 """`polyclinic results`, and the folder that evaluations leave."""
 
+import csv
+import io
 import json
 import re
 
@@ -77,9 +79,21 @@ def test_runs_in_one_table(run, folder, complaint, tmp_path):
 
 def test_every_table_is_csv_too(run, folder):
     done = run("results", "join", folder, "--csv")
-    header, first, *_ = done.stdout.splitlines()
-    assert header == "set,model,method,right,95 % interval,n,failed,calls,tokens,cost,s"
-    assert first.startswith("medqa,direct/good,zero_shot,66.67,")
+    rows = list(csv.DictReader(io.StringIO(done.stdout), strict=True))
+    joined = json.loads(run("results", "join", folder, "--json").stdout)
+    for row, one in zip(rows, joined, strict=True):
+        assert (row["set"], row["model"], row["method"]) == (one["set"], one["model"], one["method"])
+        assert [float(row[f"right{end}"]) for end in ("", " low", " high")] == [
+            one[f"right{end}"] for end in ("", "_low", "_high")
+        ]
+        for name, same in {
+            "n": "items",
+            "failed": "failed",
+            "calls": "calls",
+            "tokens": "tokens",
+            "cost": "cost",
+        }.items():
+            assert (float(row[name]) if row[name] else None) == one[same]
     assert "intervals of 95 %" in done.stderr
 
 

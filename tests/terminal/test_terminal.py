@@ -1,6 +1,9 @@
 """What is printed: tables, the cost of models, texts of others."""
 
+import csv
 import io
+import pickle
+import re
 
 from tests.tables import each_row
 
@@ -8,6 +11,7 @@ from polyclinic.cases.report import Diagnosis
 from polyclinic.cli.show import diagnosis_text
 from polyclinic.models.ledger import Ledger, Line
 from polyclinic.models.model import Usage
+from polyclinic.terminal.figures import low_to_high, number, with_ends
 from polyclinic.terminal.screen import console, plain, tables_as_csv
 from polyclinic.terminal.tables import few_line, table
 from polyclinic.terminal.usage import show_usage
@@ -116,15 +120,58 @@ def test_a_pipe_gets_tables_of_80_letters_and_whole_lines(monkeypatch):
     assert console(out).width == 100
 
 
-def test_tables_are_csv_where_that_is_wanted(capsys):
+def test_tables_are_one_csv_where_that_is_wanted(capsys):
     with tables_as_csv():
         screen = console()
-        screen.print(table("[b]one", ("name", "n"), [("=a", "1"), ("b, c", "2")]))
+        screen.print(table("[b]one", ("name", "n"), [("=a", number(1588, ",")), ("b, c", "–")]))
         screen.print("a word beside")
-        screen.print(table(None, ("x",), [("1",)]))
+        share = with_ends(200 / 3, 1 / 3, 100.0)
+        screen.print(table(None, ("x [95 %]", "95 % interval"), [(share, low_to_high(-6.0, 1e-5))]))
     out, err = capsys.readouterr()
-    assert out == '# [b]one\nname,n\n\'=a,1\n"b, c",2\n\nx\n1\n'
+    first, second, third = csv.DictReader(io.StringIO(out), strict=True)
+    assert list(first) == ["table", "name", "n", "x", "x low", "x high", "x low 2", "x high 2"]
+    assert (first["table"], first["name"], first["n"], first["x"]) == ("[b]one", "'=a", "1588", "")
+    assert (second["name"], second["n"]) == ("b, c", "")
+    assert [float(third[name]) for name in list(third)[3:]] == [200 / 3, 1 / 3, 100.0, -6.0, 1e-5]
     assert "a word beside" in err
+
+
+def test_where_no_table_is_printed_it_is_said(capsys):
+    with tables_as_csv():
+        console().print("a word")
+    out, err = capsys.readouterr()
+    assert not out and "no table" in err
+
+
+def test_figures_travel_between_processes():
+    one = with_ends(200 / 3, 1.0, 100.0)
+    again = pickle.loads(pickle.dumps(one))
+    assert (again, again.parts) == (one, one.parts)
+
+
+LONG = (
+    "direct/good",
+    "method.py:second_look(looks=3)",
+    "chain_of_thought",
+    "Osteoarthritis, severe",
+    "INQUIRY_SPECIFIC",
+)
+
+
+@each_row("width", range(60, 121))
+def test_no_word_of_a_label_is_broken(width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = io.StringIO()
+    for left, numbers in ((1, 9), (2, 5), (3, 1)):
+        labels = [(LONG + LONG)[n : n + left] for n in range(len(LONG))]
+        heads = (*(f"label {n}" for n in range(left)), *(f"number {n}" for n in range(numbers)))
+        console(out).print(table(None, heads, [(*row, *["1,234.56"] * numbers) for row in labels], left=left))
+    assert max(map(len, out.getvalue().splitlines())) <= width
+    for word in ("direct", "method", "second", "thought", "chain", "Osteoarthritis", "severe", "INQUIRY", "SPECIFIC"):
+        assert word in out.getvalue()
+    pieces = re.findall(r"[A-Za-z]+", out.getvalue())
+    known = set(re.findall(r"[A-Za-z]+", " ".join((*LONG, "label number"))))
+    assert {*pieces} <= known
 
 
 def test_a_code_of_others_is_a_text():

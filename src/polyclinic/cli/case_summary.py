@@ -14,6 +14,7 @@ from polyclinic.cases.report import Diagnosis
 from polyclinic.evidence_tree.parts import KINDS, divide
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import length
+from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import counted, table
 
@@ -130,7 +131,7 @@ def _bars(screen: Console, title: str, shares: Iterable[CountedShare]) -> None:
     shown = table(f"\n{title}", ("", "n", "%", " "), right=("n", "%"))
     for one in every[:_SHOWN]:
         bar = "█" * max(round(_BAR * one.percent / most), int(one.n > 0))
-        shown.add_row(Text(plain(one.name)), str(one.n), f"{one.percent:.1f}", bar)
+        shown.add_row(Text(plain(one.name)), str(one.n), number(one.percent, ".1f"), bar)
     screen.print(shown)
     if len(every) > _SHOWN:
         rest = every[_SHOWN:]

@@ -16,6 +16,7 @@ from polyclinic.generation.writer import WritingCount, WrittenPatient, write_rec
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.models.session import WHOLE, ModelOptions, Share, open_session
 from polyclinic.players.minds import model_of
+from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import console, progress
 from polyclinic.terminal.tables import table
 from polyclinic.terminal.usage import show_usage
@@ -76,8 +77,8 @@ async def write_records(
     document = {"patients": count.patients, "written": count.written, "refused": dict(sorted(count.refused.items()))}
     write_json(folder / _COUNTS, document)
     kept = count.patients - count.written
-    rows = [("written", f"{count.written:,}"), ("kept as drawn, as every record was refused", f"{kept:,}")]
-    rows += [(f"refused: {why}", f"{times:,}") for why, times in sorted(count.refused.items())]
+    rows = [("written", number(count.written, ",")), ("kept as drawn, as every record was refused", number(kept, ","))]
+    rows += [(f"refused: {why}", number(times, ",")) for why, times in sorted(count.refused.items())]
     console().print(table(f"{count.patients:,} histories by {writer}", ("", "number"), rows))
     show_usage(console(sys.stderr), session.ledger)
     return cases

@@ -32,6 +32,7 @@ from polyclinic.knowledge.check import check_knowledge
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.named_in import named_in
 from polyclinic.statistics.uncertainty import wilson
+from polyclinic.terminal.figures import low_to_high, number
 from polyclinic.terminal.screen import console, plain, print_json, print_json_array
 from polyclinic.terminal.tables import counted, print_rows, table
 
@@ -196,7 +197,10 @@ def _summary(result: CheckResult) -> str:
 
 
 def _print_ceiling(screen: Console, ceiling: Ceiling) -> None:
-    steps = ((step.read, f"{step.percent:.1f} %", f"{step.low:.1f}-{step.high:.1f}") for step in ceiling.steps)
+    steps = (
+        (step.read, number(step.percent, ".1f", " %"), low_to_high(step.low, step.high, ".1f"))
+        for step in ceiling.steps
+    )
     screen.print(table("right after", ("what is read", "right", "95 % interval"), steps))
     screen.print(_departments(ceiling))
     screen.print(_confusion(ceiling) if len(ceiling.diseases) <= _MATRIX else _confusions(ceiling))
@@ -209,7 +213,7 @@ def _departments(ceiling: Ceiling) -> Table:
     found = table("\nall findings: by department", columns)
     for department, (cases, right, elsewhere) in ceiling.by_department().items():
         low, high = wilson(right, cases)
-        percent, interval = f"{100 * right / cases:.1f} %", f"{low:.1f}-{high:.1f}"
+        percent, interval = number(100 * right / cases, ".1f", " %"), low_to_high(low, high, ".1f")
         found.add_row(department, str(cases), percent, interval, str(elsewhere or "·"))
     return found
 
@@ -231,7 +235,7 @@ def _confusions(ceiling: Ceiling) -> Table:
         if sum(row):
             wrong = sorted(((n, other) for other, n in enumerate(row) if n and other != place), key=lambda w: -w[0])
             read_as = ", ".join(f"{ceiling.diseases[other]} {n}" for n, other in wrong)
-            found.add_row(name, str(sum(row)), f"{100 * row[place] / sum(row):.1f} %", read_as)
+            found.add_row(name, str(sum(row)), number(100 * row[place] / sum(row), ".1f", " %"), read_as)
     return found
 
 

@@ -15,8 +15,9 @@ from rich.text import Text
 
 from polyclinic.errors import UserError
 from polyclinic.models.rehearsal import ASSUMED, DryRunOver, ExpectedRun
+from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import console, plain, print_json
-from polyclinic.terminal.tables import counted, number, table
+from polyclinic.terminal.tables import counted, table
 
 _MINUTE, _HOUR = 60, 3600
 
@@ -67,10 +68,10 @@ def show_forecast(screen: Console, forecast: ExpectedRun) -> None:
     shown = table("expected", columns, left=2)
     for one in forecast.by:
         names = (Text(plain(one.role)), Text(plain(one.purpose)))
-        counts = (f"{one.calls:,}", f"{one.tokens_in:,}", f"{one.tokens_out:,}")
+        counts = (number(one.calls, ","), number(one.tokens_in, ","), number(one.tokens_out, ","))
         shown.add_row(*names, *counts, *([number(one.cost, ".4f")] if money else []))
     shown.add_section()
-    counts = (f"{forecast.calls:,}", f"{forecast.tokens_in:,}", f"{forecast.tokens_out:,}")
+    counts = (number(forecast.calls, ","), number(forecast.tokens_in, ","), number(forecast.tokens_out, ","))
     shown.add_row("all", "", *counts, *([number(forecast.cost, ".4f")] if money else []))
     screen.print(shown)
     how = f"{counted(forecast.in_a_row, 'call')} in a row; {forecast.at_once} at a time"

@@ -7,8 +7,9 @@ from typing import Any
 
 from rich.table import Table
 
+from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import number, table
+from polyclinic.terminal.tables import table
 
 NOTE = (
     "n: visits; wait: minutes from coming to the first doctor's call, mean, and what 9 in 10 did not exceed; right "
@@ -50,12 +51,12 @@ def _most_visited(parts: dict[str, Any]) -> dict[str, Any]:
 def _cells(came: dict[str, Any]) -> list[str]:
     waiting = came["waiting"]
     return [
-        f"{came['visits']:,}",
+        number(came["visits"], ","),
         number(waiting["mean"], ".0f"),
         number(waiting["p90"], ".0f"),
         number(came["diagnosis"]["percent"], ".0f"),
         number(came["treatment"]["percent"], ".0f"),
-        f"{came['left']:,}",
-        f"{came['admitted']:,}",
-        f"{came['worse']:,}",
+        number(came["left"], ","),
+        number(came["admitted"], ","),
+        number(came["worse"], ","),
     ]

@@ -32,6 +32,7 @@ from polyclinic.memory.reading import PassageRead, ReadingAbout, has_read, open_
 from polyclinic.memory.studying import StudyRecord
 from polyclinic.models.session import open_session
 from polyclinic.stores.memory import pointers_to
+from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import table
 
@@ -67,7 +68,7 @@ def show(
             document = {"about": msgspec.to_builtins(memory.about), "tasks": {t: _task(memory, t, last) for t in tasks}}
             print_json(document | ({"read": len(read)} if read else {}))
             return
-        counts = [(t.value, f"{len(memory.records[t]):,}", f"{len(memory.experience[t]):,}") for t in tasks]
+        counts = [(t.value, number(len(memory.records[t]), ","), number(len(memory.experience[t]), ",")) for t in tasks]
         screen = console()
         screen.print(table(None, ("task", "records", "experience"), counts))
         for one in tasks:

@@ -13,6 +13,7 @@ from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.memory.entries import ClinicalTask
 from polyclinic.memory.memory import has_memory, open_memory
 from polyclinic.memory.reading import has_read, open_reading
+from polyclinic.terminal.figures import Figure, number
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import table
 
@@ -30,10 +31,12 @@ def show_several(run: Path, folders: Sequence[Path], *, json: bool) -> None:
     heads = ("memory", "of", "patients", *(task.value for task in _TASKS), *(["questions"] if read else []))
     shown = table("what the doctors of the run remember: of each task, records and experience", heads, left=2)
     for holder, counted in memories.items():
-        cells = [f"{one['records']:,} + {one['experience']:,}" for one in counted["tasks"].values()]
-        cells += [f"{counted['questions']:,}"] if read else []
+        cells: list[str] = [
+            Figure(f"{one['records']:,} + {one['experience']:,}", one) for one in counted["tasks"].values()
+        ]
+        cells += [number(counted["questions"], ",")] if read else []
         name = "brought by all" if holder == BROUGHT else names.get(holder, "")
-        shown.add_row(plain(holder), plain(name), f"{counted['patients']:,}", *cells)
+        shown.add_row(plain(holder), plain(name), number(counted["patients"], ","), *cells)
     console().print(shown)
     note(f"patients: the last that something came of; one of them: polyclinic memory show {folders[-1]}")
 

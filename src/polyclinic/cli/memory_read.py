@@ -28,6 +28,7 @@ from polyclinic.retrieval.embedders import Embedder
 from polyclinic.retrieval.library import find_corpus
 from polyclinic.retrieval.retriever import Passage
 from polyclinic.stores.memory import READING, address_of, is_begun, place_of
+from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import console, note, plain, print_json, progress
 from polyclinic.terminal.tables import counted, table
 from polyclinic.terminal.usage import show_usage
@@ -165,8 +166,8 @@ def _show(library: ReadingLibrary, came: dict[str, Any], folder: Path, session: 
     if json:
         print_json({**came, "folder": str(folder)})
         return
-    rows = [("answered rightly, kept", f"{len(library):,}"), ("answered wrongly", f"{came['wrong']:,}")]
-    rows += [(f"refused: {why}", f"{n:,}") for why, n in came["refused"].items()]
+    rows = [("answered rightly, kept", number(len(library), ",")), ("answered wrongly", number(came["wrong"], ","))]
+    rows += [(f"refused: {why}", number(n, ",")) for why, n in came["refused"].items()]
     title = f"{counted(len(library.passages), 'passage')} read, {came['new']:,} of them now"
     console().print(table(title, ("questions", "number"), rows))
     for record in library.records[-1:]:

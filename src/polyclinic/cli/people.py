@@ -12,8 +12,9 @@ from rich.console import Console
 from polyclinic.benchmarks.benchmark import Output
 from polyclinic.errors import BadInput
 from polyclinic.results.folder import ItemMeasure, ItemRow
+from polyclinic.terminal.figures import NOTHING, Figure, number
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import NOTHING, few_comparisons, mean_and_error, number, table
+from polyclinic.terminal.tables import few_comparisons, mean_and_error, table
 from polyclinic.verdicts.forms import forms
 from polyclinic.verdicts.people import QuestionAgreement, agreed
 from polyclinic.verdicts.results import (
@@ -99,6 +100,7 @@ def show_agreement(screen: Console, form: str, found: Sequence[QuestionAgreement
     for one in found:
         alpha = one.alpha
         interval = "" if alpha.alpha is None else f" [{alpha.low:.2f}, {alpha.high:.2f}]"
+        ends = {"": alpha.alpha, "low": alpha.low, "high": alpha.high}
         shown.add_row(
             one.question,
             str(one.items),
@@ -107,7 +109,7 @@ def show_agreement(screen: Console, form: str, found: Sequence[QuestionAgreement
             number(one.kappa, ".3f"),
             NOTHING if one.two is None else str(one.two.n),
             number(one.fleiss, ".3f"),
-            f"{number(alpha.alpha, '.3f')}{interval}",
+            Figure(f"{number(alpha.alpha, '.3f')}{interval}", ends),
             str(one.undecided),
         )
     screen.print(shown)
@@ -169,4 +171,7 @@ def _rows(found: PeopleFigures) -> tuple[Sequence[str], list[Sequence[str]]]:
 
 
 def _percent(one: Percent) -> str:
-    return NOTHING if one.percent is None else f"{one.percent:.1f} % ({one.low:.0f}-{one.high:.0f})"
+    if one.percent is None:
+        return NOTHING
+    parts = {"": one.percent, "low": one.low, "high": one.high}
+    return Figure(f"{one.percent:.1f} % ({one.low:.0f}-{one.high:.0f})", parts)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from polyclinic.errors import UserError
@@ -15,8 +14,9 @@ from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.story import Moment, VisitStory, listed, story, visits_by
 from polyclinic.hospital.record.visits import ListedVisit, clock
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
-from polyclinic.terminal.screen import console, note, plain, print_json
-from polyclinic.terminal.tables import NOTHING, counted
+from polyclinic.terminal.figures import NOTHING
+from polyclinic.terminal.screen import are_tables_kept, console, note, plain, print_json
+from polyclinic.terminal.tables import counted, table
 
 _WIDE = 100  # letters; a narrower list of visits leaves the department out
 _VOICES = {"doctor": "bold cyan", "patient": "bold green", "nurse": "bold yellow", "examiner": "bold magenta"}
@@ -53,10 +53,11 @@ def _list(visits: list[ListedVisit], folder: Path, *, json: bool) -> None:
         return
     words = _Words({}, read_knowledge())
     screen = console()
-    shown = Table(title=counted(len(visits), "visit"), title_justify="left", box=None, pad_edge=False)
-    wide = screen.width >= _WIDE
-    for heading in ("visit", "resident", "came", *(["department"] if wide else []), "has", "taken for", "outcome"):
-        shown.add_column(heading, overflow="fold", no_wrap=heading in ("visit", "came"), min_width=len(heading))
+    wide = screen.width >= _WIDE or are_tables_kept()
+    heads = ("visit", "resident", "came", *(["department"] if wide else []), "has", "taken for", "outcome")
+    shown = table(counted(len(visits), "visit"), heads, left=len(heads))
+    shown.box = None
+    shown.columns[2].no_wrap = True
     for one in visits:
         ill = f"{words.disease(one.disease)}, {one.severity}" if one.disease else NOTHING
         later = f"; {one.later}" if one.later and one.later not in one.outcome else ""

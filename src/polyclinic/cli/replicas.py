@@ -15,8 +15,9 @@ from polyclinic.errors import UserError, meant
 from polyclinic.hospital.plan.plan import Job
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.statistics.replications import LOOK_AHEAD, Precision, mean_of_runs, precision
+from polyclinic.terminal.figures import NOTHING, number
 from polyclinic.terminal.screen import note
-from polyclinic.terminal.tables import NOTHING, counted, number, table
+from polyclinic.terminal.tables import counted, table
 
 AUTO = "auto"
 

@@ -25,8 +25,9 @@ from polyclinic.results.printed import PrintedTable, TableColumns, differences, 
 from polyclinic.results.reading import RunResults, fetch, read_results
 from polyclinic.stores.address import is_store
 from polyclinic.stores.address import shown as store_shown
+from polyclinic.terminal.figures import Figure, number
 from polyclinic.terminal.screen import console, plain, print_json
-from polyclinic.terminal.tables import number, table
+from polyclinic.terminal.tables import table
 
 _LONGEST = 80  # letters of a value that is shown
 
@@ -55,9 +56,10 @@ def list_results(*folders: Folders, json: Json = False) -> None:
     shown = table(None, ("folder", "run", "of", "who", "finished", "items", "cost"), left=5)
     for row in rows:
         of, who = ", ".join(row["sets"]), ", ".join([*row["models"], *row["methods"]])
-        texts = (row["folder"], row["kind"], of, who, row["finished"][:16].replace("T", " "))
-        items = f"{row['items']:,}{' so far' if row['stopped'] else ''}"
-        shown.add_row(*(Text(plain(text)) for text in texts), items, number(row["cost"], ".4f"))
+        finished = Figure(row["finished"][:16].replace("T", " "), {"": row["finished"]})
+        texts = (row["folder"], row["kind"], of, who)
+        items = Figure(f"{row['items']:,}{' so far' if row['stopped'] else ''}", {"": row["items"]})
+        shown.add_row(*(Text(plain(text)) for text in texts), finished, items, number(row["cost"], ".4f"))
     console().print(shown)
 
 

@@ -11,8 +11,9 @@ from polyclinic.cli.results_writing import write_tables
 from polyclinic.hospital.record.comparison import PairedBy, RunComparison, compare_runs
 from polyclinic.results.export import TableLayout
 from polyclinic.results.printed import PrintedNumber, PrintedRow, PrintedTable, difference_figure
+from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import console, plain, print_json
-from polyclinic.terminal.tables import number, p_value
+from polyclinic.terminal.tables import p_value
 
 _TITLES: dict[PairedBy, str] = {
     "patients": "patient by patient: illnesses with which they came to both",
@@ -70,7 +71,7 @@ def _tables(compared: RunComparison) -> list[PrintedTable]:
                     PrintedNumber(number(one.second)),
                     difference_figure(one.difference),
                     PrintedNumber(p_value(one.p_holm)),
-                    PrintedNumber(f"{one.difference.n:,}"),
+                    PrintedNumber(number(one.difference.n, ",")),
                 ),
             )
             for one in compared.measures

@@ -9,8 +9,9 @@ from rich.text import Text
 from polyclinic.results.comparing import ResultsComparison
 from polyclinic.results.joining import JoinedTable
 from polyclinic.results.printed import PrintedTable, TableColumns, columns_of, differences, grouped, printed
+from polyclinic.terminal.figures import NOTHING, Figure, only_value
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import NOTHING, table
+from polyclinic.terminal.tables import table
 
 _FEW = 3  # measures up to which each interval has a column of its own; of more they are left to files
 
@@ -46,7 +47,8 @@ def beside(told: PrintedTable, between: str) -> Table:
     for row in told.rows:
         cells: list[str] = []
         for place, one in enumerate(row.figures):
-            ends = f"{one.low}{between}{one.high}" if one.low else NOTHING
+            parts = {"low": only_value(one.low), "high": only_value(one.high)}
+            ends = Figure(f"{one.low}{between}{one.high}", parts) if one.low else NOTHING
             cells += [one.text, ends] if place in told.spans else [one.text]
         shown.add_row(*(Text(plain(name)) for name in row.labels), *cells, style="italic" if row.published else None)
     return shown
@@ -62,6 +64,6 @@ def _within(told: PrintedTable, *, ends: bool = True) -> Table:
     for row in told.rows:
         if row.apart:
             shown.add_section()
-        cells = (str(one) if ends else one.text for one in row.figures)
+        cells = (one.shown(ends=ends) for one in row.figures)
         shown.add_row(*(Text(plain(name)) for name in row.labels), *cells, style="italic" if row.published else None)
     return shown

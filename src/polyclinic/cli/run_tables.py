@@ -13,8 +13,9 @@ from polyclinic.cli.replicas import show_precision
 from polyclinic.hospital.record.visits import clock
 from polyclinic.players.patient_trust import PatientTrust
 from polyclinic.statistics.uncertainty import Estimate
+from polyclinic.terminal.figures import NOTHING, Figure, low_to_high, number
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import NOTHING, counted, mean_and_error, number, table
+from polyclinic.terminal.tables import counted, mean_and_error, table
 
 _MINUTE = 60
 _FEW_DAYS = 14
@@ -111,9 +112,9 @@ def _comings(document: dict[str, Any]) -> Table:
         **({"  died there": summary["died_inside"]} if summary["died_inside"] else {}),
         **({"  still there": summary["inside"]} if summary["inside"] else {}),
     }.items():
-        shown.add_row(plain(told), f"{n:,}")
+        shown.add_row(plain(told), number(n, ","))
     if again := summary.get("came_again"):
-        shown.add_row("of these once more after being turned away", f"{again:,}")
+        shown.add_row("of these once more after being turned away", number(again, ","))
     return shown
 
 
@@ -132,7 +133,7 @@ def _course(document: dict[str, Any]) -> Table:
         "recovered by the end": document["recovered"],
         "still ill at the end, also who never came": document["still_ill"],
     }
-    return table(None, ("what came of it", "n"), ((plain(told), f"{n:,}") for told, n in counts.items()))
+    return table(None, ("what came of it", "n"), ((plain(told), number(n, ",")) for told, n in counts.items()))
 
 
 def _counted(summary: dict[str, Any]) -> str:
@@ -147,8 +148,8 @@ def _shares(summary: dict[str, Any]) -> Table:
     shown = table("of the visits that did not fail", ("how right", "%", "95 % interval", "n"))
     for name, told in _SHARES.items():
         share = summary[name]
-        span = NOTHING if share["percent"] is None else f"{share['low']:.1f}-{share['high']:.1f}"
-        shown.add_row(told, number(share["percent"], ".1f"), span, f"{share['n']:,}")
+        span = low_to_high(share["low"], share["high"], ".1f")
+        shown.add_row(told, number(share["percent"], ".1f"), span, number(share["n"], ","))
     return shown
 
 
@@ -158,10 +159,10 @@ def _levels(summary: dict[str, Any]) -> Table:
     shown = table(title, ("level", "mean", "nine in ten", "target", "within it %", "wanted %", "n"))
     for level, of_level in summary["level_waits"].items():
         waits, within = of_level["waits"], of_level["within"]
-        minutes = (f"{waits[key] / _MINUTE:.0f}" for key in ("mean", "p90"))
+        minutes = (number(waits[key] / _MINUTE, ".0f") for key in ("mean", "p90"))
         target = f"{of_level['target']}" if of_level["target"] else "at once"
         share = number(within["percent"], ".0f")
-        shown.add_row(level, *minutes, target, share, str(of_level["wanted"]), f"{waits['n']:,}")
+        shown.add_row(level, *minutes, target, share, str(of_level["wanted"]), number(waits["n"], ","))
     return shown
 
 
@@ -185,7 +186,7 @@ def _waits(summary: dict[str, Any]) -> Table:
     for group in ("waits", "area_waits"):
         for name, waits in sorted(summary[group].items()):
             minutes = (waits[key] / _MINUTE for key in ("mean", "median", "p90", "longest"))
-            shown.add_row(plain(name), *(f"{m:.0f}" for m in minutes), f"{waits['n']:,}")
+            shown.add_row(plain(name), *(number(m, ".0f") for m in minutes), number(waits["n"], ","))
         shown.add_section()
     return shown
 
@@ -199,17 +200,20 @@ def _work(summary: dict[str, Any], jobs: dict[str, str]) -> Table:
         if busy:
             mean = 100 * sum(one["busy"] for one in work) / sum(one["at_work"] for one in work)
             patients = sum(one["called"] for one in work)
-            shown.add_row(plain(job), str(len(busy)), f"{mean:.0f}", f"{max(busy):.0f}", f"{patients:,}")
+            shown.add_row(
+                plain(job), str(len(busy)), number(mean, ".0f"), number(max(busy), ".0f"), number(patients, ",")
+            )
     return shown
 
 
 def _beds(summary: dict[str, Any]) -> Table:
     shown = table("beds", ("area", "in use", "most", "patients", "mean days", "waited", "mean wait"))
     for area, beds in summary["beds"].items():
-        days, waited = number(beds["mean_days"], ".1f"), f"{beds['waited']:,}"
+        days, waited = number(beds["mean_days"], ".1f"), number(beds["waited"], ",")
         shown.add_row(
-            plain(area), f"{beds['mean']:.1f}", f"{beds['most']:,}", f"{beds['patients']:,}", days, waited,
-            f"{beds['mean_wait']:.0f}",
+            plain(area), number(beds["mean"], ".1f"), number(beds["most"], ","), number(beds["patients"], ","),
+            days, waited,
+            number(beds["mean_wait"], ".0f"),
         )  # fmt: skip
     return shown
 
@@ -220,9 +224,13 @@ def _incident(incident: dict[str, Any]) -> Table:
     for period in ("before", "during", "after"):
         row = incident[period]
         waits = (row["waiting"].get(acuity) for acuity in _ACUITIES)
-        cells = (NOTHING if one is None else f"{one['mean']:.0f}, {one['p90']:.0f}" for one in waits)
-        shown.add_row(period, f"{row['visits']:,}", f"{row['left']:,}", *cells)
+        cells = (NOTHING if one is None else _mean_and_most(one) for one in waits)
+        shown.add_row(period, number(row["visits"], ","), number(row["left"], ","), *cells)
     return shown
+
+
+def _mean_and_most(waits: dict[str, float]) -> str:
+    return Figure(f"{waits['mean']:.0f}, {waits['p90']:.0f}", {"mean": waits["mean"], "nine in ten": waits["p90"]})
 
 
 def show_replicas(screen: Console, document: dict[str, Any]) -> None:
@@ -232,7 +240,7 @@ def show_replicas(screen: Console, document: dict[str, Any]) -> None:
     shown = table(title, ("", "mean ± se", "95 % interval", "runs"))
     for name, value in document["means"].items():
         one = msgspec.convert(value, Estimate, from_attributes=True)
-        ends = NOTHING if one.low is None else f"{one.low:.2f} to {one.high:.2f}"
+        ends = low_to_high(one.low, one.high, ".2f", " to ")
         shown.add_row(name, mean_and_error(one), ends, str(one.n))
     screen.print(shown)
     if "precision" in document:
@@ -266,6 +274,6 @@ def _learnt(memory: dict[str, Any]) -> Table:
         if not one["diagnosis"]["n"] and one is not by[-1]:
             continue  # nobody was seen
         shares = (number(one[task]["percent"], ".1f") for task in ("examination", "diagnosis", "treatment"))
-        counts = (f"{one[kind]:,}" for kind in kinds)
-        shown.add_row(str(one["number"] + 1), f"{one['diagnosis']['n']:,}", *shares, *counts)
+        counts = (number(one[kind], ",") for kind in kinds)
+        shown.add_row(str(one["number"] + 1), number(one["diagnosis"]["n"], ","), *shares, *counts)
     return shown

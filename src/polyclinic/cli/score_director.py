@@ -51,8 +51,9 @@ from polyclinic.metrics.recorded_reports import RecordedReport, read_recorded, r
 from polyclinic.models.ledger import Ledger
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MvmeSettings
+from polyclinic.terminal.figures import NOTHING, Figure, number
 from polyclinic.terminal.screen import console, note, plain, print_json
-from polyclinic.terminal.tables import counted, interval, mean_and_error, number, show_problems, table
+from polyclinic.terminal.tables import counted, interval, mean_and_error, show_problems, table
 from polyclinic.verdicts.judgements import people_judgements
 from polyclinic.verdicts.people import QuestionAgreement, agreed
 from polyclinic.verdicts.results import PeopleFigures, figures
@@ -305,9 +306,9 @@ def _show_ties(screen: Console, tied: Sequence[Ties]) -> None:
         (
             plain(f"{one.first}, {one.second}"),
             one.aspect,
-            f"{one.percent:.0f} %",
+            number(one.percent, ".0f", " %"),
             str(one.n),
-            f"{one.low:.0f}-{one.high:.0f} %",
+            Figure(f"{one.low:.0f}-{one.high:.0f} %", {"low": one.low, "high": one.high}),
         )
         for one in tied
         if one.percent is not None
@@ -315,11 +316,25 @@ def _show_ties(screen: Console, tied: Sequence[Ties]) -> None:
     screen.print(table("one grade for both doctors", ("doctors", "aspect", "ties", "n", "95 % interval"), rows, left=2))
 
 
+def _two_means(means: tuple[float, float] | None) -> str:
+    if means is None:
+        return NOTHING
+    first, second = means
+    return Figure(f"{first:.3f}, {second:.3f}", {"first": first, "second": second})
+
+
+def _two_means(means: tuple[float, float] | None) -> str:
+    if means is None:
+        return NOTHING
+    first, second = means
+    return Figure(f"{first:.3f}, {second:.3f}", {"first": first, "second": second})
+
+
 def _show_agreement(screen: Console, agreed: Mapping[Aspect, TwoJudges], names: str) -> None:
     columns = ("aspect", "alike", "within one", "kappa", "weighted kappa", "Spearman", "means", "n", "ungraded")
     shown = table(f"{names}, on the reports of both", columns)
     for aspect, two in agreed.items():
-        means = number(None) if two.means is None else f"{two.means[0]:.3f}, {two.means[1]:.3f}"
+        means = _two_means(two.means)
         shares = [number(value, ".1f", " %") for value in (two.exact.percent, two.within_one)]
         numbers = [number(value, ".3f") for value in (two.exact.kappa, two.weighted_kappa, two.spearman)]
         shown.add_row(aspect, *shares, *numbers, means, str(two.exact.n), str(two.ungraded))

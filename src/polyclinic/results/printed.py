@@ -14,7 +14,8 @@ import msgspec
 from polyclinic.results.comparing import ResultsComparison
 from polyclinic.results.joining import JoinedRow, JoinedTable
 from polyclinic.statistics.uncertainty import Difference, Estimate
-from polyclinic.terminal.tables import DETECTABLE, NOTHING, difference_cells, number, tokens
+from polyclinic.terminal.figures import NOTHING, Figure, number, only_value
+from polyclinic.terminal.tables import DETECTABLE, difference_cells, tokens
 
 _MANY_MEASURES = 5  # beyond which measures stand in rows, where there are no more entrants than columns have room for
 _FEW_ENTRANTS = 5
@@ -54,6 +55,12 @@ class PrintedNumber(NamedTuple):
     def ends(self) -> str:
         """The interval, "" where there is none."""
         return f"[{self.low}, {self.high}]" if self.low else ""
+
+    def shown(self, *, ends: bool = True) -> str:
+        """Returns the number, with its interval or without it where it is to be read; files have both."""
+        one, low, high = (only_value(text) for text in self)
+        parts = {"": one, "low": low, "high": high} if self.low else {"": one}
+        return Figure(str(self) if ends else self.text, parts)
 
     def __str__(self) -> str:
         return f"{self.text} {self.ends}".rstrip()
@@ -268,10 +275,10 @@ def _count(row: JoinedRow, name: str) -> str:
         case "n" | "failed":
             return str(row.n if name == "n" else row.failed)
         case "calls" | "shared":
-            return f"{row.calls if name == 'calls' else row.shared:,.1f}"
+            return number(row.calls if name == "calls" else row.shared, ",.1f")
         case "tokens":
             return tokens(row.tokens, row.calls)
         case "cost":
             return number(row.cost, ".5f")
         case _:
-            return f"{row.seconds:.2f}"
+            return number(row.seconds, ".2f")

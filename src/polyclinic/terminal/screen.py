@@ -12,13 +12,16 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
+from rich.table import Table
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from polyclinic.terminal.table_csv import PlainTable
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _UNKNOWN_WIDTH = 80  # letters, where nobody says how wide it is
-_AS_CSV: ContextVar[bool] = ContextVar("as csv", default=False)
+_AS_CSV: ContextVar[list[PlainTable] | None] = ContextVar("as csv", default=None)
 _DOCUMENTS: ContextVar[TextIO | None] = ContextVar("documents", default=None)
 
 
@@ -30,18 +33,17 @@ def plain(text: str) -> str:
 class Screen(Console):
     """A console for which a reader that has read enough (`| head`) is nothing wrong.
 
-    Where tables are wanted as CSV, those of stdout are printed so, and what else goes there is for people on stderr.
+    Where tables are wanted as CSV, those of stdout are kept for it, and what else goes there is for people on stderr.
     """
-
-    _told = False  # whether a table was printed as CSV
 
     def print(self, *objects: Any, soft_wrap: bool | None = None, **options: Any) -> None:
         """Prints as rich does; a line of text that goes into a file or a pipe is not broken."""
-        if _AS_CSV.get() and self.file is sys.stdout:
+        if (tables := _AS_CSV.get()) is not None and self.file is sys.stdout:
+            from polyclinic.terminal.table_csv import plain_table
+
             for one in objects:
-                if hasattr(one, "columns"):
-                    self.file.write(("\n" if self._told else "") + _csv(one))
-                    self._told = True
+                if isinstance(one, Table):
+                    tables.append(plain_table(one))
                 elif one:
                     Screen(stderr=True, highlight=False, markup=False).print(one, soft_wrap=soft_wrap, **options)
             return
@@ -73,33 +75,24 @@ def note(text: str) -> None:
 
 @contextmanager
 def tables_as_csv() -> Iterator[None]:
-    """While it lasts, tables are printed as CSV, each below a line with its title behind a #."""
-    before = _AS_CSV.set(True)
+    """While it lasts, tables are kept; in the end, however it comes, they are printed as one CSV."""
+    from polyclinic.terminal.table_csv import one_csv
+
+    tables: list[PlainTable] = []
+    before = _AS_CSV.set(tables)
     try:
         yield
+        if not tables:
+            note("--csv: this command has printed no table")
     finally:
         _AS_CSV.reset(before)
+        if tables:
+            sys.stdout.write(one_csv(tables))
 
 
-def _csv(table: Any) -> str:
-    """Returns a table of rich as CSV."""
-    import csv
-    import io
-
-    from polyclinic.frames import cell
-
-    def text(one: object) -> str:
-        return " ".join(str(getattr(one, "plain", one)).split())
-
-    out = io.StringIO()
-    if table.title is not None:
-        out.write(f"# {text(table.title)}\n")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(cell(text(column.header)) for column in table.columns)
-    writer.writerows(
-        [cell(text(one)) for one in row] for row in zip(*(one.cells for one in table.columns), strict=True)
-    )
-    return out.getvalue()
+def are_tables_kept() -> bool:
+    """Whether tables are wanted as CSV."""
+    return _AS_CSV.get() is not None
 
 
 @contextmanager

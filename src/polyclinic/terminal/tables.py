@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -13,21 +14,26 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from polyclinic.statistics.uncertainty import Difference, Estimate
-from polyclinic.terminal.screen import plain
-
-NOTHING = "–"
-"""Stands where nothing was measured."""
+from polyclinic.terminal.figures import NOTHING, Figure, low_to_high, number
+from polyclinic.terminal.screen import are_tables_kept, plain
 
 _SHOWN = 8
 _BETWEEN = 3  # letters from one column to the next
 _WORD = 16  # letters of a word in the heading of numbers that is not broken
+_WORDS = re.compile(r"\S+")
+_PIECES = re.compile(r"\S*\s*")
+_PARTS = re.compile(r"[^\s/_:,(=-]*[/_:,(=-]+|[^\s/_:,(=-]+")
+_PARTS_AND_BLANKS = re.compile(r"[^\s/_:,(=-]*[/_:,(=-]+\s*|[^\s/_:,(=-]+\s*")
 
 
 class _NumberTable(Table):
     """A table that breaks no number: where it is too wide, headings fold, and the last columns stand below.
 
-    Nor does it break a word of a label, as long as such words leave half of the room to numbers.
+    Nor does it break a word of a label: where words would leave less than half of the room to numbers, they are broken
+    behind a slash, an underscore and the like, and elsewhere only if no number had room beside them.
     """
+
+    called = ""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         def width(*cells: RenderableType) -> int:
@@ -46,9 +52,9 @@ class _NumberTable(Table):
                 heading = Text("\n".join(line.plain.rstrip() for line in lines))
                 columns[place] = replace(column, header=heading, no_wrap=size <= most)
         labels = {place: one for place, one in enumerate(self.columns) if place not in sizes}
-        longest = {place: _longest_word(one, width) for place, one in labels.items()}
-        taken = sum(longest.values()) + _BETWEEN * len(longest)
-        if taken <= most // 2:
+        room = most - max(sizes.values()) if sizes else most + _BETWEEN
+        longest, taken = _least_widths(labels, width, min(room, most // 2) if sizes else room)
+        if taken <= room:
             columns = [
                 replace(one, min_width=longest[place]) if place in longest else one for place, one in enumerate(columns)
             ]
@@ -59,22 +65,74 @@ class _NumberTable(Table):
                 groups = _groups(sizes, most - sum(min(label, least) + _BETWEEN for label in whole))
                 if len(groups) <= 1:
                     break
-        for number, group in enumerate(groups or [[]]):
+        for nth, group in enumerate(groups or [[]]):
             part = copy.copy(self)
             shown = [one for place, one in enumerate(columns) if place in group or place not in sizes]
             part.columns = [replace(one, _index=place) for place, one in enumerate(shown)]
-            if number:
+            _break_labels(part, console, options)
+            if nth:
                 part.title = None
                 yield ""
             yield from Table.__rich_console__(part, console, options)
 
 
-def _longest_word(column: Column, width: Callable[[RenderableType], int]) -> int:
-    """Returns how wide the longest word of a column of labels is."""
-    return max(
-        (width(word) for cell in (column.header, *column.cells) for word in str(cell).split()),
-        default=1,
-    )
+def _least_widths(
+    labels: Mapping[int, Column], width: Callable[[RenderableType], int], room: int
+) -> tuple[dict[int, int], int]:
+    """Returns how wide columns of labels have to be for no word to be broken, and all of them with what is between.
+
+    Where words are too long for so much room, it is their parts, behind a slash, an underscore and the like.
+    """
+    for parts in (_WORDS, _PARTS):
+        longest = {
+            place: max(
+                (width(one) for cell in (column.header, *column.cells) for one in parts.findall(str(cell))), default=1
+            )
+            for place, column in labels.items()
+        }
+        taken = sum(longest.values()) + _BETWEEN * len(longest)
+        if taken <= room:
+            break
+    return longest, taken
+
+
+def _break_labels(part: Table, console: Console, options: ConsoleOptions) -> None:
+    """Breaks the labels of a table that is too wide: at blanks, else behind a slash or the like, else anywhere."""
+    # Rich tells in no other way how wide columns will be.
+    room = options.update_width(options.max_width - part._extra_width)
+    for place, padded in enumerate(part._calculate_column_widths(console, room)):
+        column = part.columns[place]
+        if column.justify == "left":
+            size = padded - part._get_padding_width(place)
+            cells = [broken(one, size) for one in column.cells]
+            part.columns[place] = replace(column, header=broken(column.header, size), _cells=cells)
+
+
+def broken(cell: RenderableType, size: int) -> RenderableType:
+    """Returns a text in lines of so many letters, broken in a word only where a part of it is longer than a line."""
+    text = Text(cell) if isinstance(cell, str) else cell
+    if not isinstance(text, Text) or size < 1 or all(cell_len(line) <= size for line in text.plain.split("\n")):
+        return cell
+    lines = [line for one in text.split("\n", allow_blank=True) for line in one.divide(_breaks(one.plain, size))]
+    for line in lines:
+        line.rstrip()
+    return Text("\n").join(lines)
+
+
+def _breaks(line: str, size: int) -> list[int]:
+    """Returns where a line is broken."""
+    found: list[int] = []
+    begin = at = 0
+    for word in _PIECES.finditer(line):
+        parts = [word.group()] if cell_len(word.group().rstrip()) <= size else _PARTS_AND_BLANKS.findall(word.group())
+        for part in parts:
+            if at > begin and cell_len(line[begin:at] + part.rstrip()) > size:
+                found.append(begin := at)
+            at += len(part)
+            while cell_len(line[begin:at].rstrip()) > size:
+                fits = next(n for n in range(at, begin, -1) if n == begin + 1 or cell_len(line[begin:n]) <= size)
+                found.append(begin := fits)
+    return [one for one in found if one < len(line)]
 
 
 def _groups(sizes: Mapping[int, int], room: int) -> list[list[int]]:
@@ -97,15 +155,18 @@ def table(
     *,
     left: int = 1,
     right: Collection[str] | None = None,
+    called: str = "",
 ) -> Table:
     """Returns a table without a frame, to which rows can be added; titles are shown as text, whoever wrote them.
 
-    The first `left` columns stand to the left; the others, or those named by `right`, hold numbers.
+    The first `left` columns stand to the left; the others, or those named by `right`, hold numbers. `called` is what it
+    is called in files, where its heading is no part of it.
     """
     above = None if title is None else Text(plain(title))
     made = _NumberTable(show_edge=False, pad_edge=False, title=above, title_justify="left")
-    for number, name in enumerate(columns):
-        numbers = number >= left if right is None else name in right
+    made.called = called
+    for place, name in enumerate(columns):
+        numbers = place >= left if right is None else name in right
         # What is too long for its column goes on below, and is never cut.
         made.add_column(Text(plain(name)), justify="right" if numbers else "left", overflow="fold")
     for row in rows:
@@ -143,27 +204,25 @@ def mean_and_error(estimate: Estimate, form: str = ".2f") -> str:
     """Returns `mean ± standard error`; the mean alone where how sure it is cannot be said so."""
     if estimate.mean is None or estimate.stderr is None:
         return number(estimate.mean, form)
-    return f"{estimate.mean:{form}} ± {estimate.stderr:{form}}"
+    parts = {"": estimate.mean, "stderr": estimate.stderr}
+    return Figure(f"{estimate.mean:{form}} ± {estimate.stderr:{form}}", parts)
 
 
 def interval(estimate: Estimate, form: str = ".2f") -> str:
     """Returns `low-high`, the ends of the 95 % interval."""
-    return NOTHING if estimate.low is None else f"{estimate.low:{form}}-{estimate.high:{form}}"
+    return low_to_high(estimate.low, estimate.high, form)
 
 
 def p_value(value: float | None) -> str:
     """Returns a p value as it is printed."""
-    return NOTHING if value is None else f"{value:.4f}" if value >= 0.0001 else "< 0.0001"
+    if value is None:
+        return NOTHING
+    return Figure(f"{value:.4f}" if value >= 0.0001 else "< 0.0001", {"": value})
 
 
 def tokens(value: float, calls: float) -> str:
     """Returns how many tokens calls took; a dash where no endpoint said how many."""
-    return NOTHING if calls and not value else f"{value:,.0f}"
-
-
-def number(value: float | None, form: str = ".2f", unit: str = "") -> str:
-    """Returns a number, or a dash where there is none."""
-    return NOTHING if value is None else f"{value:{form}}{unit}"
+    return NOTHING if calls and not value else number(value, ",.0f")
 
 
 def show_problems(screen: Console, problems: Iterable[tuple[str, str]]) -> None:
@@ -180,7 +239,7 @@ def show_problems(screen: Console, problems: Iterable[tuple[str, str]]) -> None:
 def difference_cells(difference: Difference, p_holm: float | None, form: str = "+.2f") -> tuple[str, ...]:
     """Returns a difference as six cells: its mean, `low to high`, p, p after Holm's correction, n, and `DETECTABLE`."""
     d = difference
-    ends = NOTHING if d.low is None else f"{d.low:{form}} to {d.high:{form}}"
+    ends = low_to_high(d.low, d.high, form, " to ")
     found = p_holm is not None and p_holm < _SURE
     detectable = NOTHING if found else number(d.detectable, form.removeprefix("+"))
     return number(d.mean, form), ends, p_value(d.p), p_value(p_holm), str(d.n), detectable
@@ -190,6 +249,9 @@ def print_rows(
     screen: Console, columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Collection[str]
 ) -> None:
     """Prints rows too many for a table, each on a line of its own; `right` are the columns that are numbers."""
+    if are_tables_kept():
+        screen.print(table(None, columns, rows, right=right))
+        return
     widths = [max(cell_len(name), *(cell_len(row[at]) for row in rows)) for at, name in enumerate(columns)]
     for row in (columns, *rows):
         cells = [

@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from polyclinic.models.ledger import Ledger, Line
-from polyclinic.terminal.tables import NOTHING, table
+from polyclinic.terminal.figures import NOTHING, number
+from polyclinic.terminal.tables import table
 
 
 def show_usage(screen: Console, ledger: Ledger, *, purposes: bool = True) -> None:
@@ -26,7 +27,11 @@ def show_usage(screen: Console, ledger: Ledger, *, purposes: bool = True) -> Non
     counted = ("calls", *replayed, "failed", "requests", "tokens in", "cached", "tokens out", "cost")
     used = table("\nmodel calls", (*by, *counted), left=len(by))
     for names, line in [*lines.items(), (("all", ""), ledger.total)]:
-        calls = (f"{line.calls:,}", *([f"{line.replayed:,}"] if replayed else []), f"{line.failures:,}")
+        calls = (
+            number(line.calls, ","),
+            *([number(line.replayed, ",")] if replayed else []),
+            number(line.failures, ","),
+        )
         used.add_row(*map(Text, names[: len(by)]), *calls, *_used(line))
     screen.print(used)
     show_by_server(screen, ledger.servers)
@@ -39,7 +44,7 @@ def show_by_server(screen: Console, servers: Mapping[tuple[str, str], Line]) -> 
     first = ("model", "server") if len({model for model, _ in servers}) > 1 else ("server",)
     by_server = table("\nby server", (*first, "calls", "tokens in", "cached", "tokens out", "cost"), left=len(first))
     for names, line in sorted(servers.items()):
-        by_server.add_row(*map(Text, names[-len(first) :]), f"{line.calls:,}", *_used(line)[1:])
+        by_server.add_row(*map(Text, names[-len(first) :]), number(line.calls, ","), *_used(line)[1:])
     screen.print(by_server)
 
 
@@ -47,5 +52,5 @@ def _used(line: Line) -> tuple[str, ...]:
     use = line.usage
     counts = (use.tokens_in, use.cached, use.tokens_out)
     # Some endpoints do not say how many there were.
-    tokens = [f"{count:,}" if use.tokens or line.calls == line.failures else NOTHING for count in counts]
-    return (f"{line.attempts:,}", *tokens, "" if use.cost is None else f"{use.cost:.4f}")
+    tokens = [number(count, ",") if use.tokens or line.calls == line.failures else NOTHING for count in counts]
+    return (number(line.attempts, ","), *tokens, "" if use.cost is None else number(use.cost, ".4f"))

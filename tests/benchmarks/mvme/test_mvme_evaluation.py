@@ -1,5 +1,7 @@
 """MVME: who is graded, who is outside the means, what is counted, and who is compared with whom."""
 
+import csv
+import io
 from functools import partial
 from types import SimpleNamespace
 
@@ -8,6 +10,7 @@ import pytest
 
 from polyclinic.benchmarks.mvme.evaluation import mvme
 from polyclinic.benchmarks.mvme.results import Entrant, TablePart, answers_in
+from polyclinic.benchmarks.mvme.tables import show_mvme
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import Refused, TimedOut
 from polyclinic.events import Examined, Role, Said
@@ -22,6 +25,7 @@ from polyclinic.metrics.icd.tables import IcdEntry
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Disputes, DoctorTurn, Facts, Purpose
+from polyclinic.terminal.screen import console, tables_as_csv
 from polyclinic.visits.staging import AI_HOSPITAL, OURS
 
 N = 6
@@ -185,6 +189,19 @@ async def test_what_a_visit_took_is_counted_from_its_trace(knowledge, cases):
     assert (team.qa.mean, team.tests.mean) == (4, 4)
     assert team.setting is TablePart.COLLABORATION
     assert alone.rounds is None
+
+
+async def test_a_doctor_who_asks_nothing_stands_in_the_table_of_turns_with_0(knowledge, cases, capsys):
+    entrants = [
+        Entrant("asks", (minds(knowledge, doctor(turns=3)),)),
+        Entrant("silent", (minds(knowledge, doctor(turns=1)),)),
+    ]
+    result = await evaluated(knowledge, cases[:2], entrants, Judge({"Gout": Grade.C}))
+    with tables_as_csv():
+        show_mvme(console(), result, {})
+    rows = csv.DictReader(io.StringIO(capsys.readouterr().out), strict=True)
+    told = {row["label"]: (row["#QA"], row["#Test"]) for row in rows if row["table"].startswith("What a visit took")}
+    assert told == {"asks": ("2.0", "2.0"), "silent": ("0.0", "0.0")}
 
 
 async def test_rounds_to_consensus(knowledge, cases):

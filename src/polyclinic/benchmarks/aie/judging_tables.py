@@ -13,8 +13,9 @@ from polyclinic.benchmarks.aie.correlation import Correlations, Matrix
 from polyclinic.benchmarks.aie.people import ViewByPeople
 from polyclinic.judges.pairs import CRITERIA, CriterionResult, Judgements, View
 from polyclinic.statistics.agreement import Agreement
+from polyclinic.terminal.figures import NOTHING, Figure, number
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import NOTHING, few_comparisons, number, table
+from polyclinic.terminal.tables import few_comparisons, table
 from polyclinic.verdicts.results import CriterionByPeople
 
 _STRONG, _SOME = 0.6, 0.3
@@ -64,7 +65,12 @@ def _show_view(
         for name, count in counted.items():
             shown.add_row(name, *(count(judged[one]) for one in criteria), style="dim")
     if said:
-        told = (f"{said[one].n}, {said[one].ties} ties" if one in said else NOTHING for one in criteria)
+        told = (
+            Figure(f"{said[one].n}, {said[one].ties} ties", {"": said[one].n, "ties": said[one].ties})
+            if one in said
+            else NOTHING
+            for one in criteria
+        )
         shown.add_row("people's comparisons", *told, style="dim")
     if people is not None and people.with_judge:
         both = (people.with_judge.get(one) for one in criteria)
@@ -78,7 +84,8 @@ def _show_view(
 def _alike(one: Agreement | None) -> str:
     if one is None or one.percent is None:
         return NOTHING
-    return f"{one.percent:.0f} % of {one.n}, κ {number(one.kappa)}"
+    parts = {"": one.percent, "n": one.n, "κ": one.kappa}
+    return Figure(f"{one.percent:.0f} % of {one.n}, κ {number(one.kappa)}", parts)
 
 
 def _won(judged: CriterionResult | CriterionByPeople, doctor: str) -> str:
@@ -86,7 +93,8 @@ def _won(judged: CriterionResult | CriterionByPeople, doctor: str) -> str:
         return NOTHING
     rate, strength = judged.win_rates[doctor].percent, judged.strengths[doctor]
     span = f"[{strength.low:+.2f}, {strength.high:+.2f}]"
-    return f"{number(rate, '.0f', ' %')}, {strength.strength:+.2f} {span}"
+    parts = {"": rate, "strength": strength.strength, "strength low": strength.low, "strength high": strength.high}
+    return Figure(f"{number(rate, '.0f', ' %')}, {strength.strength:+.2f} {span}", parts)
 
 
 def show_correlations(screen: Console, correlations: Correlations) -> None:
@@ -121,7 +129,7 @@ def _show_matrix(screen: Console, title: str, matrix: Matrix) -> None:
 
 
 def _coefficient(value: float | None) -> str:
-    return "·" if value is None else f"{100 * value:+.0f}"
+    return "·" if value is None else number(100 * value, "+.0f")
 
 
 def _heat(value: float | None) -> str:

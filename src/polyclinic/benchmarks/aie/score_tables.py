@@ -11,6 +11,7 @@ from rich.text import Text
 from polyclinic.metrics.comparison import MetricDifference
 from polyclinic.metrics.conversation import ConversationSummary
 from polyclinic.metrics.dialogue import LeftOut
+from polyclinic.terminal.figures import Figure
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import DETECTABLE, difference_cells, interval, mean_and_error, show_problems, table
 
@@ -34,7 +35,12 @@ def show_summary(screen: Console, name: str, summary: ConversationSummary) -> No
     shown = table(name, ("metric", "mean ± se", "95 % interval", "n"))
     for metric, estimate in summary.metrics.items():
         turns = " turns" if metric == "AVG_LEN" else ""
-        shown.add_row(plain(metric), mean_and_error(estimate), interval(estimate), f"{estimate.n}{turns}")
+        shown.add_row(
+            plain(metric),
+            mean_and_error(estimate),
+            interval(estimate),
+            Figure(f"{estimate.n}{turns}", {"": estimate.n}),
+        )
     shown.add_section()
     for metric, estimate in summary.second.items():
         shown.add_row(metric, mean_and_error(estimate), interval(estimate), str(estimate.n), style="dim")

@@ -19,6 +19,7 @@ from polyclinic.benchmarks.aie.score_tables import show_compared, show_left_out
 from polyclinic.benchmarks.aie.truncation import ByLength
 from polyclinic.benchmarks.benchmark import Output, file_names, first_failure
 from polyclinic.events import End
+from polyclinic.terminal.figures import Figure, number
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import counted, mean_and_error, table
 
@@ -144,10 +145,11 @@ def _show_studies(screen: Console, doctors: Sequence[DoctorResult]) -> None:
 
 def _show_turns(screen: Console, doctor: DoctorResult) -> None:
     states = sorted({state for shares in doctor.by_turn.values() for state in shares})
-    screen.print(Text(plain(f"{doctor.name}: what its turns were to the patient, in percent")), style="italic")
-    shown = table(None, ("turn", *states), left=0)
+    title = plain(f"{doctor.name}: what its turns were to the patient, in percent")
+    screen.print(Text(title), style="italic")
+    shown = table(None, ("turn", *states), left=0, called=title)
     for turn, shares in doctor.by_turn.items():
-        shown.add_row(str(turn), *(f"{shares[s]:.0f}" if s in shares else "·" for s in states))
+        shown.add_row(str(turn), *(number(shares[s], ".0f") if s in shares else "·" for s in states))
     screen.print(shown, "")
 
 
@@ -162,8 +164,13 @@ def _show_pairs(
             return ""
         first, second = (getattr(pair, field) for field in pair.__struct_fields__)
         told = "; ".join(mean_and_error(one) for one in (first, second) if one.n)
-        return f"{told} (n = {second.n})"
+        parts = {
+            " ".join(filter(None, (field, part))): value
+            for field, one in zip(pair.__struct_fields__, (first, second), strict=True)
+            for part, value in (("", one.mean), ("stderr", one.stderr))
+        }
+        return Figure(f"{told} (n = {second.n})", {**parts, "n": second.n})
 
     screen.print(title, style="italic")
     named = ((plain(name), *map(told, pairs)) for name, pairs in rows.items())
-    screen.print(table(None, ("", *(one.name for one in doctors)), named), "")
+    screen.print(table(None, ("", *(one.name for one in doctors)), named, called=title), "")

@@ -15,8 +15,9 @@ from polyclinic.benchmarks.evolution.replicas import EvolutionReplicas, interval
 from polyclinic.benchmarks.evolution.results import Evolution, gain_cells
 from polyclinic.memory.entries import ClinicalTask
 from polyclinic.statistics.uncertainty import wilson
+from polyclinic.terminal.figures import NOTHING, low_to_high, number
 from polyclinic.terminal.html import page_table, shown, whole_page
-from polyclinic.terminal.tables import NOTHING, counted
+from polyclinic.terminal.tables import counted
 
 _STYLE = Path(__file__).with_suffix(".css")
 _MADE_BY = f"Written by polyclinic {__version__}, after Agent Hospital (Li et al., arXiv:2405.02957, §5)."
@@ -43,10 +44,10 @@ def page_of_replicas(replicas: EvolutionReplicas) -> str:
     rows = [
         (
             task.value,
-            f"{last.right[task].mean:.1f}",
+            number(last.right[task].mean, ".1f"),
             interval(last.right[task]),
-            f"{replicas.cap[task]:.1f}",
-            f"{replicas.constant[task]:.1f}",
+            number(replicas.cap[task], ".1f"),
+            number(replicas.constant[task], ".1f"),
         )
         for task in ClinicalTask
     ]
@@ -64,7 +65,12 @@ def page_of_replicas(replicas: EvolutionReplicas) -> str:
     parts += ["<h2>How they learnt</h2>", _figure("In tests (Figure 7)", mean, "The mean, and around it its interval.")]
     tasks = [task.value for task in ClinicalTask]
     each = [
-        (str(seed), *(f"{run['final'][task]:.1f}" for task in tasks), f"{run['records']:,}", f"{run['experience']:,}")
+        (
+            str(seed),
+            *(number(run["final"][task], ".1f") for task in tasks),
+            number(run["records"], ","),
+            number(run["experience"], ","),
+        )
         for seed, run in zip(replicas.seeds, replicas.runs, strict=True)
     ]
     parts += ["<h2>Each practice</h2>"]
@@ -108,9 +114,9 @@ def _end(evolution: Evolution) -> list[str]:
     for task in ClinicalTask:
         low, high = wilson(last.right[task], last.n)
         counts = (evolution.curve[0].right[task], last.right[task], evolution.cap[task], evolution.constant[task])
-        first, right, cap, constant = (f"{100 * n / last.n:.1f}" for n in counts)
-        practice = f"{100 * last.train[task] / last.patients:.1f}" if last.patients else NOTHING
-        rows.append((task.value, first, right, f"{low:.1f}-{high:.1f}", cap, constant, practice))
+        first, right, cap, constant = (number(100 * n / last.n, ".1f") for n in counts)
+        practice = number(100 * last.train[task] / last.patients, ".1f") if last.patients else NOTHING
+        rows.append((task.value, first, right, low_to_high(low, high, ".1f"), cap, constant, practice))
     says = "Treated rightly, in per cent of the patients of the test; cap is what the exact reader of the knowledge "
     says += "reaches with the same information, constant the best single answer, given to all. In practice: of those "
     says += "it learnt from, when they came."
@@ -140,7 +146,7 @@ def _curves(evolution: Evolution) -> list[str]:
         parts.append(_figure("In practice (Figure 6)", train, "Right so far, of all the patients who had come."))
     parts.append(_figure("In tests (Figure 7)", [*test, *bounds], "Patients kept apart; dotted: the cap."))
     parts.append("<h2>By disease</h2>")
-    for number, task in enumerate(ClinicalTask, start=8):
+    for nth, task in enumerate(ClinicalTask, start=8):
         lines = [
             CurveLine(
                 evolution.names[id],
@@ -154,20 +160,20 @@ def _curves(evolution: Evolution) -> list[str]:
             for kind, id in enumerate(sorted(last.by_disease))
         ]
         says = "In tests; each line is of a few dozen patients, so it jumps."
-        parts.append(_figure(f"{task.value.capitalize()} (Figure {number})", lines, says))
+        parts.append(_figure(f"{task.value.capitalize()} (Figure {nth})", lines, says))
     return parts
 
 
 def _kept(evolution: Evolution) -> list[str]:
     parts = ["<h2>What was kept</h2>"]
     points = evolution.curve
-    for number, task in enumerate(ClinicalTask, start=11):
+    for nth, task in enumerate(ClinicalTask, start=11):
         lines = [
             CurveLine("wrong answers", [(p.patients, p.wrong[task]) for p in points], 1),
             CurveLine("experience", [(p.patients, p.experience[task]) for p in points], 0),
         ]
         says = "No wrong answer gives more than one principle, kept only where the retest came out right."
-        parts.append(_figure(f"{task.value.capitalize()} (Figure {number})", lines, says, up="so far"))
+        parts.append(_figure(f"{task.value.capitalize()} (Figure {nth})", lines, says, up="so far"))
     lines = [
         CurveLine(t.value, [(p.patients, p.records[t]) for p in points], kind) for kind, t in enumerate(ClinicalTask)
     ]
@@ -179,9 +185,9 @@ def _snapshots(evolution: Evolution) -> str:
     """Returns how good it was with the memory of its first so many patients (as Table 4)."""
     rows = []
     for point in evolution.snapshots():
-        shares = [f"{100 * point.right[task] / point.n:.1f}" for task in ClinicalTask]
-        counts = [f"{sum(each.values()):,}" for each in (point.records, point.experience, point.wrong)]
-        rows.append((f"{point.patients:,}", *shares, *counts))
+        shares = [number(100 * point.right[task] / point.n, ".1f") for task in ClinicalTask]
+        counts = [number(sum(each.values()), ",") for each in (point.records, point.experience, point.wrong)]
+        rows.append((number(point.patients, ","), *shares, *counts))
     heads = ("patients", *(f"{task.value}, %" for task in ClinicalTask), "records", "experience", "wrong")
     says = "A memory is read as it was after so many patients by FOLDER@2000."
     table = _scrolled(page_table(heads, rows))
@@ -190,7 +196,7 @@ def _snapshots(evolution: Evolution) -> str:
 
 def _parts(ablations: Ablations) -> list[str]:
     def shares(right: Mapping[ClinicalTask, int]) -> list[str]:
-        return [f"{100 * right[task] / ablations.n:.1f}" for task in ClinicalTask]
+        return [number(100 * right[task] / ablations.n, ".1f") for task in ClinicalTask]
 
     tasks = [f"{task.value}, %" for task in ClinicalTask]
     parts = ["<h2>Records and experience (as Table 3)</h2>"]

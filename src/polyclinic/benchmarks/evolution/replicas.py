@@ -13,7 +13,8 @@ from polyclinic.frames import Tabular
 from polyclinic.memory.entries import ClinicalTask
 from polyclinic.statistics.replications import mean_of_runs
 from polyclinic.statistics.uncertainty import Estimate
-from polyclinic.terminal.tables import NOTHING, counted, table
+from polyclinic.terminal.figures import Figure, low_to_high, number
+from polyclinic.terminal.tables import counted, table
 
 _ROWS = 12
 """Points of the curve that a terminal shows."""
@@ -86,13 +87,13 @@ class EvolutionReplicas(Tabular, msgspec.Struct, frozen=True, kw_only=True):
             ("patients", *tasks),
         )
         for point in thinned(self.curve, _ROWS):
-            curve.add_row(f"{point.patients:,}", *(_cell(point.right[task]) for task in ClinicalTask))
-        curve.add_row("cap", *(f"{self.cap[task]:.1f}" for task in ClinicalTask))
-        curve.add_row("constant", *(f"{self.constant[task]:.1f}" for task in ClinicalTask))
+            curve.add_row(number(point.patients, ","), *(_cell(point.right[task]) for task in ClinicalTask))
+        curve.add_row("cap", *(number(self.cap[task], ".1f") for task in ClinicalTask))
+        curve.add_row("constant", *(number(self.constant[task], ".1f") for task in ClinicalTask))
         ends = table("\nat the end, each", ("seed", *tasks, "records", "experience"))
         for seed, one in zip(self.seeds, self.runs, strict=True):
-            shares = (f"{one['final'][task]:.1f}" for task in tasks)
-            ends.add_row(str(seed), *shares, f"{one['records']:,}", f"{one['experience']:,}")
+            shares = (number(one["final"][task], ".1f") for task in tasks)
+            ends.add_row(str(seed), *shares, number(one["records"], ","), number(one["experience"], ","))
         return [curve, ends]
 
 
@@ -106,11 +107,12 @@ def _mean(shares: Sequence[float]) -> Estimate:
 
 def interval(estimate: Estimate) -> str:
     """Returns the ends of an interval; of a single practice there are none."""
-    return NOTHING if estimate.low is None else f"{estimate.low:.1f}-{estimate.high:.1f}"
+    return low_to_high(estimate.low, estimate.high, ".1f")
 
 
 def _cell(estimate: Estimate) -> str:
-    return f"{estimate.mean:.1f} ({interval(estimate)})"
+    parts = {"": estimate.mean, "low": estimate.low, "high": estimate.high}
+    return Figure(f"{estimate.mean:.1f} ({interval(estimate)})", parts)
 
 
 def _plain(point: MeanPoint) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from polyclinic.memory.entries import ClinicalTask
 from polyclinic.memory.options import NEAREST
 from polyclinic.results.folder import ItemRow
 from polyclinic.statistics.uncertainty import wilson
-from polyclinic.terminal.tables import NOTHING, p_value, table
+from polyclinic.terminal.figures import NOTHING, low_to_high, number
+from polyclinic.terminal.tables import p_value, table
 
 T = TypeVar("T")
 
@@ -96,29 +97,31 @@ class Evolution(Tabular, msgspec.Struct, frozen=True, kw_only=True):
             ("patients", *(task.value for task in ClinicalTask), "records", "experience", "wrong"),
         )
         for point in thinned(self.curve, _ROWS):
-            shares = [f"{share:.1f}" for share in _percent(point.right, point.n).values()]
+            shares = [number(share, ".1f") for share in _percent(point.right, point.n).values()]
             counts = (sum(each.values()) for each in (point.records, point.experience, point.wrong))
-            curve.add_row(f"{point.patients:,}", *shares, *(f"{count:,}" for count in counts))
+            curve.add_row(number(point.patients, ","), *shares, *(number(count, ",") for count in counts))
         end = table(
             "\nat the end (constant: the best single answer, given to all)",
             ("task", "right", "95 % interval", "cap", "constant", "in practice"),
         )
         for task in ClinicalTask:
             low, high = wilson(last.right[task], last.n)
-            practice = f"{100 * last.train[task] / last.patients:.1f}" if last.patients else NOTHING
+            practice = number(100 * last.train[task] / last.patients, ".1f") if last.patients else NOTHING
             ends = (last.right[task], self.cap[task], self.constant[task])
-            right, cap, constant = (f"{100 * n / last.n:.1f}" for n in ends)
-            end.add_row(task.value, right, f"{low:.1f}-{high:.1f}", cap, constant, practice)
+            right, cap, constant = (number(100 * n / last.n, ".1f") for n in ends)
+            end.add_row(task.value, right, low_to_high(low, high, ".1f"), cap, constant, practice)
         diseases = table("\nby disease, in per cent", ("disease", "patients", *(task.value for task in ClinicalTask)))
         for id, (n, of_disease) in sorted(last.by_disease.items()):
-            diseases.add_row(self.names[id], str(n), *(f"{share:.1f}" for share in _percent(of_disease, n).values()))
+            diseases.add_row(
+                self.names[id], str(n), *(number(share, ".1f") for share in _percent(of_disease, n).values())
+            )
         return [curve, end, diseases, *(_ablation_tables(self.ablations) if self.ablations is not None else ())]
 
 
 def gain_cells(gain: Gain) -> tuple[str, str, str]:
     """Returns a gain as three cells: points, `low to high`, p."""
-    ends = NOTHING if gain.low is None else f"{gain.low:+.1f} to {gain.high:+.1f}"
-    return f"{gain.difference:+.1f}", ends, p_value(gain.p)
+    ends = low_to_high(gain.low, gain.high, "+.1f", " to ")
+    return number(gain.difference, "+.1f"), ends, p_value(gain.p)
 
 
 def _ablation_tables(ablations: Ablations) -> list[Table]:
@@ -126,7 +129,7 @@ def _ablation_tables(ablations: Ablations) -> list[Table]:
     parts = table("\nthe memory at the end, with parts of it, in per cent", ("with", *tasks))
     some = {f"k = {k}": right for k, right in ablations.by_k.items() if k == NEAREST}
     for name, right in (ablations.right | some).items():
-        parts.add_row(name, *(f"{share:.1f}" for share in _percent(right, ablations.n).values()))
+        parts.add_row(name, *(number(share, ".1f") for share in _percent(right, ablations.n).values()))
     gains = table("\nboth over", ("part", "task", "points", "95 % interval", "p"), left=2)
     for gain in ablations.gains:
         gains.add_row(gain.over, gain.task.value, *gain_cells(gain))

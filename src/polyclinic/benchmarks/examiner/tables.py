@@ -11,8 +11,9 @@ from rich.console import Console
 from polyclinic.benchmarks.benchmark import Output
 from polyclinic.benchmarks.examiner.evaluation import ExaminerResult, RequestRow
 from polyclinic.statistics.uncertainty import share
+from polyclinic.terminal.figures import NOTHING, Figure, with_ends
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import NOTHING, counted, table
+from polyclinic.terminal.tables import counted, table
 
 
 def examiner_output(result: ExaminerResult, about: Mapping[str, Any]) -> Output:
@@ -29,7 +30,7 @@ def examiner_output(result: ExaminerResult, about: Mapping[str, Any]) -> Output:
 
 def _show(screen: Console, result: ExaminerResult, about: Mapping[str, Any]) -> None:
     rows = (
-        ("ordered and recorded: given", f"{result.given} of {result.ordered}", _share(result.given, result.ordered)),
+        ("ordered and recorded: given", _of(result.given, result.ordered), _share(result.given, result.ordered)),
         ("of what was given: not ordered", str(result.beyond), _share(result.beyond, result.given + result.beyond)),
         ("ordered and recorded: would be told as normal with --missing normal", str(result.false_normal), ""),
     )
@@ -65,8 +66,12 @@ def _wrong(row: RequestRow) -> list[str]:
     return [f"{kind}: {', '.join(names)}" for kind, names in kinds.items() if names]
 
 
+def _of(part: int, whole: int) -> str:
+    return Figure(f"{part} of {whole}", {"": part, "of": whole})
+
+
 def _share(part: int, whole: int) -> str:
     if not whole:
         return NOTHING
     percent, low, high = share(part, whole)
-    return f"{percent:.1f} [{low:.1f}, {high:.1f}]"
+    return with_ends(percent, low, high, ".1f")

@@ -16,8 +16,9 @@ from polyclinic.benchmarks.exams.study_tables import chart
 from polyclinic.benchmarks.exams.tables import MEASURES, exam_rows
 from polyclinic.judges.error_categories import Categories
 from polyclinic.statistics.uncertainty import share
+from polyclinic.terminal.figures import NOTHING, number
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import NOTHING, mean_and_error, number, table
+from polyclinic.terminal.tables import mean_and_error, table
 
 _ROWS = {
     "few_shot": "few-shot",
@@ -150,7 +151,12 @@ def _show_cost(screen: Console, result: MedAgentsResult) -> None:
     columns = ("method", "cost of 100 questions", "s a question", "calls", "tokens")
     shown = table("what it took (§4.1)", columns)
     for one in result.cost:
-        cells = (number(one.per_hundred, ".2f"), f"{one.seconds:.2f}", f"{one.calls:.1f}", f"{one.tokens:,.0f}")
+        cells = (
+            number(one.per_hundred, ".2f"),
+            number(one.seconds, ".2f"),
+            number(one.calls, ".1f"),
+            number(one.tokens, ",.0f"),
+        )
         shown.add_row(_ROWS[one.method], *cells)
     screen.print(shown)
     if all(one.per_hundred is None for one in result.cost):

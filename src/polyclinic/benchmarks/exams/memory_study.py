@@ -16,8 +16,9 @@ from polyclinic.benchmarks.exams.evaluation import Against, MethodResult
 from polyclinic.benchmarks.exams.tables import exam_document, exam_output, show_exam
 from polyclinic.errors import UserError
 from polyclinic.methods.table import ChosenMethod
+from polyclinic.terminal.figures import NOTHING
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import NOTHING, few_line, interval, mean_and_error, table
+from polyclinic.terminal.tables import few_line, interval, mean_and_error, table
 
 METHOD = "medagent_zero"
 BASELINES = ("zero_shot", "chain_of_thought", "medagents", "medprompt")

@@ -13,8 +13,9 @@ from polyclinic.benchmarks.exams.studies import Curve, Wrong
 from polyclinic.benchmarks.exams.tables import exam_document, exam_output, show_exam
 from polyclinic.judges.error_categories import Categories
 from polyclinic.statistics.uncertainty import Estimate, share
+from polyclinic.terminal.figures import low_to_high, number
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import NOTHING, number, table
+from polyclinic.terminal.tables import table
 
 _WIDTH = 51  # columns of the chart's axis: one for every two percent, both ends included
 
@@ -99,9 +100,9 @@ def errors_output(found: Categories, wrong: Wrong, *, judge: str | None) -> Outp
         shown = table("why answers are wrong", ("category", "%", "95 % interval", "n", "by the judge", "by people"))
         for kind, count in found.counts.items():
             of = shares[str(kind)]
-            span = NOTHING if of["low"] is None else f"{of['low']:.1f}-{of['high']:.1f}"
+            ends = low_to_high(of["low"], of["high"], ".1f")
             by = (str(found.sources.get(source, {}).get(kind, 0)) for source in ("judge", "human"))
-            shown.add_row(Text(kind), number(of["share"], ".1f"), span, str(count), *by)
+            shown.add_row(Text(kind), number(of["share"], ".1f"), ends, str(count), *by)
         screen.print(shown)
         for line in _told(found, wrong, judge):
             screen.print(line, style="dim")

@@ -13,17 +13,9 @@ from rich.text import Text
 from polyclinic.benchmarks.benchmark import Output
 from polyclinic.benchmarks.exams.evaluation import Against, Answered, MethodResult
 from polyclinic.results.folder import ItemMeasure, ItemRow
+from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import (
-    DETECTABLE,
-    difference_cells,
-    few_line,
-    interval,
-    mean_and_error,
-    number,
-    table,
-    tokens,
-)
+from polyclinic.terminal.tables import DETECTABLE, difference_cells, few_line, interval, mean_and_error, table, tokens
 
 MEASURES = (ItemMeasure(name="right", share=True),)
 
@@ -124,9 +116,13 @@ def show_exam(screen: Console, title: str, results: Sequence[MethodResult], agai
         cells = [mean_and_error(one.accuracy, ".1f"), interval(one.accuracy, ".1f"), number(one.readable.mean, ".1f")]
         cells += [str(count) for count in (one.accuracy.n, one.unreadable, one.failed)]
         cells += [str(len(one.broken))] if broken else []
-        cells += [f"{cost.calls:.1f}", f"{cost.round_trips:.1f}", tokens(cost.tokens_in + cost.tokens_out, cost.calls)]
+        cells += [
+            number(cost.calls, ".1f"),
+            number(cost.round_trips, ".1f"),
+            tokens(cost.tokens_in + cost.tokens_out, cost.calls),
+        ]
         cells += [number(cost.money, ".5f")] if money else []
-        shown.add_row(Text(plain(one.name)), *cells, f"{cost.seconds:.2f}")
+        shown.add_row(Text(plain(one.name)), *cells, number(cost.seconds, ".2f"))
     screen.print(shown)
     if few := few_line([one.accuracy.n for one in results], "question"):
         screen.print(few, style="dim")

@@ -17,8 +17,9 @@ from polyclinic.files import json_lines
 from polyclinic.judges.failure_reasons import FailureReason
 from polyclinic.metrics.director import AspectMean, brackets
 from polyclinic.metrics.grades import Aspect
+from polyclinic.terminal.figures import NOTHING, Figure, number, with_ends
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import DETECTABLE, NOTHING, difference_cells, mean_and_error, number, table
+from polyclinic.terminal.tables import DETECTABLE, difference_cells, mean_and_error, table
 from polyclinic.verdicts.results import MeansByPeople
 
 _FEW = 3  # entrants whose pairs are shown aspect by aspect
@@ -29,7 +30,10 @@ def _grade(graded: AspectMean) -> str:
     """Returns a mean with the bracket that the paper prints, half the bootstrap interval, and its standard error."""
     bracket = "" if graded.bracket is None else f" ({graded.bracket:.3f})"
     error = "" if graded.stderr is None else f" ± {graded.stderr:.3f}"
-    return NOTHING if graded.mean is None else f"{graded.mean:.3f}{bracket}{error}"
+    if graded.mean is None:
+        return NOTHING
+    parts = {"": graded.mean, "half the interval": graded.bracket, "stderr": graded.stderr}
+    return Figure(f"{graded.mean:.3f}{bracket}{error}", parts)
 
 
 def mvme_output(
@@ -195,7 +199,9 @@ def _show_departments(screen: Console, entrants: Sequence[EntrantResult]) -> Non
             department = one.departments[name]
             f1 = number(department.icd_f1.mean if department.icd_f1 is not None else None, ".1f")
             grades = map(_grade, department.verdicts.metrics.values())
-            shown.add_row("" if place else plain(name), plain(one.name), str(department.n), *grades, f1)
+            shown.add_row(
+                Figure("" if place else plain(name), {"": name}), plain(one.name), str(department.n), *grades, f1
+            )
     screen.print(shown, "")
 
 
@@ -221,10 +227,7 @@ def _show_rounds(screen: Console, entrants: Sequence[EntrantResult]) -> None:
     columns = ("", "discussions", *(f"within {n}" for n in range(1, most + 1)), "none reached", "answers lost")
     shown = table("Consensus within so many rounds, in percent [95 %] (the paper's Figure 4)", columns)
     for name, rounds in teams.items():
-        cells = [
-            NOTHING if one.percent is None else f"{one.percent:.0f} [{one.low:.0f}, {one.high:.0f}]"
-            for one in rounds.within.values()
-        ]
+        cells = [with_ends(one.percent, one.low, one.high, ".0f") for one in rounds.within.values()]
         # Where all had agreed before the last round that any team needed, nothing changes after.
         cells += [cells[-1] if cells else NOTHING] * (most - len(cells))
         shown.add_row(plain(name), str(rounds.discussions), *cells, str(rounds.without), str(rounds.kept))
@@ -245,7 +248,7 @@ def _show_comparisons(screen: Console, result: MvmeResult) -> None:
         pair = (one.first, one.second)
         if before not in (None, pair):
             shown.add_section()
-        names = ("", "") if before == pair else (plain(one.first), plain(one.second))
+        names = (Figure("" if before == pair else plain(name), {"": name}) for name in pair)
         same = number(tied.get((*pair, one.aspect)), ".0f", " %")
         shown.add_row(*names, one.aspect, *difference_cells(one.difference, one.p_holm), same)
         before = pair
@@ -276,7 +279,8 @@ def _briefly(one: Versus | None) -> str:
     if one is None or one.difference.mean is None:
         return NOTHING
     sure = "*" if one.p_holm is not None and one.p_holm < _SURE else ""
-    return f"{one.difference.mean:+.2f}, {number(one.difference.p, '.3f')}{sure}"
+    parts = {"": one.difference.mean, "p": one.difference.p, "p (Holm)": one.p_holm}
+    return Figure(f"{one.difference.mean:+.2f}, {number(one.difference.p, '.3f')}{sure}", parts)
 
 
 def _by_setting(shown: Table, entrants: Sequence[EntrantResult]) -> Iterable[EntrantResult]:

@@ -13,7 +13,8 @@ from rich.table import Table
 from polyclinic.benchmarks.benchmark import Output
 from polyclinic.benchmarks.patient_simulator.recorded import RecordedResult, TurnAgreement
 from polyclinic.metrics.dialogue import LeftOut
-from polyclinic.terminal.tables import counted, number, show_problems, table
+from polyclinic.terminal.figures import Figure, low_to_high, number
+from polyclinic.terminal.tables import counted, show_problems, table
 
 
 def recorded_output(result: RecordedResult, *, patient: str, left_out: Mapping[str, Sequence[LeftOut]]) -> Output:
@@ -83,12 +84,18 @@ def _cells(one: TurnAgreement) -> tuple[str, ...]:
     return (
         str(states.n),
         number(states.percent, ".1f", " %"),
-        "–" if states.low is None else f"{states.low:.1f}-{states.high:.1f}",
+        low_to_high(states.low, states.high, ".1f"),
         number(states.kappa, ".3f"),
         number(one.constant, ".1f", " %"),
         number(one.kind, ".1f", " %"),
-        f"{number(effective.recall)}, {number(effective.precision)}",
-        f"{other.n}, {number(other.percent, '.1f', ' %')}" if other.n else "0",
+        Figure(
+            f"{number(effective.recall)}, {number(effective.precision)}",
+            {"recall": effective.recall, "precision": effective.precision},
+        ),
+        Figure(
+            f"{other.n}, {number(other.percent, '.1f', ' %')}" if other.n else "0",
+            {"n": other.n, "agree": other.percent},
+        ),
     )
 
 

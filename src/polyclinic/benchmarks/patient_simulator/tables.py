@@ -10,7 +10,8 @@ from polyclinic.benchmarks.benchmark import Output
 from polyclinic.benchmarks.patient_simulator.evaluation import EFFECT, LabelledReply, SimulatorResult
 from polyclinic.benchmarks.patient_simulator.figures import figure_3a
 from polyclinic.statistics.agreement import Agreement
-from polyclinic.terminal.tables import NOTHING, mean_and_error, number, table
+from polyclinic.terminal.figures import low_to_high, number
+from polyclinic.terminal.tables import mean_and_error, table
 
 
 def simulator_output(result: SimulatorResult, *, patient: str) -> Output:
@@ -57,8 +58,7 @@ def _show(screen: Console, result: SimulatorResult, patient: str) -> None:
     which = {"all": result.all_states, f"meant as {' or '.join(key + '*' for key in EFFECT)}": result.effect}
     for name, one in which.items():
         a = one.states
-        ends = NOTHING if a.low is None else f"{a.low:.1f}-{a.high:.1f}"
-        figures = (number(a.percent, ".1f", " %"), ends, number(a.kappa, ".3f"))
+        figures = (number(a.percent, ".1f", " %"), low_to_high(a.low, a.high, ".1f"), number(a.kappa, ".3f"))
         shown.add_row(name, str(a.n), *figures, number(one.constant, ".1f", " %"))
     screen.print(shown)
     screen.print("a guess: knows the kind of turn, and takes every specific one for ineffective", style="dim")

@@ -12,8 +12,9 @@ from polyclinic.benchmarks.benchmark import Output
 from polyclinic.benchmarks.reliability.attack import Attacked
 from polyclinic.benchmarks.reliability.evaluation import ReliabilityResult
 from polyclinic.statistics.uncertainty import Estimate
+from polyclinic.terminal.figures import NOTHING, Figure, number
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import NOTHING, table
+from polyclinic.terminal.tables import table
 
 
 def reliability_output(result: ReliabilityResult, attacks: Sequence[Attacked], about: Mapping[str, Any]) -> Output:
@@ -77,7 +78,8 @@ def _cell(value: Estimate | None) -> str:
     if value is None or value.mean is None:
         return NOTHING
     ends = "" if value.low is None else f" [{value.low:.1f}, {value.high:.1f}]"
-    return f"{value.mean:.1f}{ends} ({value.n})"
+    parts = {"": value.mean, "low": value.low, "high": value.high, "n": value.n}
+    return Figure(f"{value.mean:.1f}{ends} ({value.n})", parts)
 
 
 def _show_attacks(screen: Console, attacks: Sequence[Attacked], cases: int) -> None:
@@ -92,7 +94,7 @@ def _show_attacks(screen: Console, attacks: Sequence[Attacked], cases: int) -> N
             str(one.requests),
             str(one.disclosed),
             str(sum(one.unread.values())),
-            f"{one.dropped:,}",
+            number(one.dropped, ","),
         )
         for one in attacks
     )

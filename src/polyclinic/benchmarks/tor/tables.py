@@ -22,17 +22,9 @@ from polyclinic.benchmarks.tor.recorded import RecordedMeeting
 from polyclinic.errors import PlayFailure
 from polyclinic.methods.tree_of_reasoning import MeetingOutcome
 from polyclinic.statistics.uncertainty import Estimate, holm
+from polyclinic.terminal.figures import NOTHING, Figure, number
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import (
-    DETECTABLE,
-    NOTHING,
-    difference_cells,
-    few_line,
-    interval,
-    mean_and_error,
-    number,
-    table,
-)
+from polyclinic.terminal.tables import DETECTABLE, difference_cells, few_line, interval, mean_and_error, table
 from polyclinic.verdicts.results import MeansByPeople
 
 _NOT_SHOWN = ("cases_sha256", "study")  # for machines; the document has them
@@ -231,10 +223,14 @@ def show_scores(
         ]
         if rated:
             cells += [number(_mean(e), ".2f") for e in (one.relevance, one.completeness)]
-            cells.append(f"{one.judged} of {one.judged + sum(one.unjudged.values())}")
+            cells.append(_judged(one.judged, one.judged + sum(one.unjudged.values())))
         if people:
             cells += _by_people(people.get(one.name))
-        cells += [f"{one.calls:.1f}", f"{one.round_trips:.1f}", *([f"{one.unusable:.1f}"] if unusable else [])]
+        cells += [
+            number(one.calls, ".1f"),
+            number(one.round_trips, ".1f"),
+            *([number(one.unusable, ".1f")] if unusable else []),
+        ]
         cells += [str(one.n), str(one.unreadable)]
         cells += [*([str(one.broken)] if broken else []), str(one.failed)]
         shown.add_row(Text(plain(one.name)), *cells)
@@ -249,6 +245,10 @@ def show_scores(
         if one.unjudged:
             screen.print(plain(unjudged_line(one)), style="yellow", soft_wrap=True)
     screen.print()
+
+
+def _judged(judged: int, asked: int) -> str:
+    return Figure(f"{judged} of {asked}", {"": judged, "of": asked})
 
 
 def _by_people(said: MeansByPeople | None) -> list[str]:

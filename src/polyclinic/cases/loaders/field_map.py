@@ -14,6 +14,7 @@ present = "hpi"
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -30,7 +31,7 @@ from polyclinic.cases.presentation import Presentation, Question, Setting
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
-from polyclinic.errors import BadInput
+from polyclinic.errors import BadInput, meant
 from polyclinic.files import check_file, read_toml, record_as
 from polyclinic.language.language import Language, language_of
 from polyclinic.yaml_files import read_yaml
@@ -92,12 +93,16 @@ def _loader(path: Path, _changed: int) -> Callable[[dict[str, Any], int], Case]:
     try:
         fields = record_as(read_toml(path), CaseFields) if path.suffix == ".toml" else read_yaml(path, CaseFields)
     except BadInput as error:
-        there = ", ".join(CaseFields.__struct_fields__)
-        problem = f"{error.problem}; a field map has {there}"
+        there = CaseFields.__struct_fields__
+        unknown = re.search(r"unknown field `([^`]*)`", error.problem)
+        near = meant(unknown[1], there) if unknown else ""
+        problem = f"{error.problem}{near}; a field map has {', '.join(there)}"
         raise BadInput(problem, path=path, line=error.line, field=error.field) from None
     if other := fields.history.keys() - {*History.__struct_fields__}:
-        there = ", ".join(History.__struct_fields__)
-        raise BadInput(f"the history has no {sorted(other)[0]!r}; it has {there}", path=path, field="$.history")
+        came, there = sorted(other)[0], History.__struct_fields__
+        raise BadInput(
+            f"the history has no {came!r}{meant(came, there)}; it has {', '.join(there)}", path=path, field="$.history"
+        )
     return lambda record, order: _load(record, order, fields)
 
 
