@@ -13,7 +13,7 @@ from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.memory.entries import ClinicalTask
 from polyclinic.memory.memory import has_memory, open_memory
 from polyclinic.memory.reading import has_read, open_reading
-from polyclinic.terminal.figures import Figure, number
+from polyclinic.terminal.figures import ShownFigure, number
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import table
 
@@ -32,7 +32,7 @@ def show_several(run: Path, folders: Sequence[Path], *, json: bool) -> None:
     shown = table("what the doctors of the run remember: of each task, records and experience", heads, left=2)
     for holder, counted in memories.items():
         cells: list[str] = [
-            Figure(f"{one['records']:,} + {one['experience']:,}", one) for one in counted["tasks"].values()
+            ShownFigure(f"{one['records']:,} + {one['experience']:,}", one) for one in counted["tasks"].values()
         ]
         cells += [number(counted["questions"], ",")] if read else []
         name = "brought by all" if holder == BROUGHT else names.get(holder, "")

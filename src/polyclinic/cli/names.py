@@ -26,7 +26,7 @@ from polyclinic.metrics.name_pairs import (
 )
 from polyclinic.models.ledger import Ledger
 from polyclinic.statistics.agreement import Agreement
-from polyclinic.terminal.figures import Figure
+from polyclinic.terminal.figures import ShownFigure
 from polyclinic.terminal.screen import console, note, plain, print_json, progress
 from polyclinic.terminal.tables import counted, table
 
@@ -118,7 +118,7 @@ def _show(screen: Console, compared: Sequence[ComparedPair], agreed: Agreement |
 
 def _short(name: str) -> str:
     line = plain(" ".join(name.split()))
-    return line if len(line) <= _LONGEST else Figure(f"{line[: _LONGEST - 1]}…", {"": line})
+    return line if len(line) <= _LONGEST else ShownFigure(f"{line[: _LONGEST - 1]}…", {"": line})
 
 
 def _agreement_line(agreed: Agreement) -> str:

@@ -12,7 +12,7 @@ from rich.console import Console
 from polyclinic.benchmarks.benchmark import Output
 from polyclinic.errors import BadInput
 from polyclinic.results.folder import ItemMeasure, ItemRow
-from polyclinic.terminal.figures import NOTHING, Figure, number
+from polyclinic.terminal.figures import NOTHING, ShownFigure, number
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import few_comparisons, mean_and_error, table
 from polyclinic.verdicts.forms import forms
@@ -109,7 +109,7 @@ def show_agreement(screen: Console, form: str, found: Sequence[QuestionAgreement
             number(one.kappa, ".3f"),
             NOTHING if one.two is None else str(one.two.n),
             number(one.fleiss, ".3f"),
-            Figure(f"{number(alpha.alpha, '.3f')}{interval}", ends),
+            ShownFigure(f"{number(alpha.alpha, '.3f')}{interval}", ends),
             str(one.undecided),
         )
     screen.print(shown)
@@ -174,4 +174,4 @@ def _percent(one: Percent) -> str:
     if one.percent is None:
         return NOTHING
     parts = {"": one.percent, "low": one.low, "high": one.high}
-    return Figure(f"{one.percent:.1f} % ({one.low:.0f}-{one.high:.0f})", parts)
+    return ShownFigure(f"{one.percent:.1f} % ({one.low:.0f}-{one.high:.0f})", parts)

@@ -25,7 +25,7 @@ from polyclinic.results.printed import PrintedTable, TableColumns, differences, 
 from polyclinic.results.reading import RunResults, fetch, read_results
 from polyclinic.stores.address import is_store
 from polyclinic.stores.address import shown as store_shown
-from polyclinic.terminal.figures import Figure, number
+from polyclinic.terminal.figures import ShownFigure, number
 from polyclinic.terminal.screen import console, plain, print_json
 from polyclinic.terminal.tables import table
 
@@ -56,9 +56,9 @@ def list_results(*folders: Folders, json: Json = False) -> None:
     shown = table(None, ("folder", "run", "of", "who", "finished", "items", "cost"), left=5)
     for row in rows:
         of, who = ", ".join(row["sets"]), ", ".join([*row["models"], *row["methods"]])
-        finished = Figure(row["finished"][:16].replace("T", " "), {"": row["finished"]})
+        finished = ShownFigure(row["finished"][:16].replace("T", " "), {"": row["finished"]})
         texts = (row["folder"], row["kind"], of, who)
-        items = Figure(f"{row['items']:,}{' so far' if row['stopped'] else ''}", {"": row["items"]})
+        items = ShownFigure(f"{row['items']:,}{' so far' if row['stopped'] else ''}", {"": row["items"]})
         shown.add_row(*(Text(plain(text)) for text in texts), finished, items, number(row["cost"], ".4f"))
     console().print(shown)
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from polyclinic.results.comparing import ResultsComparison
 from polyclinic.results.joining import JoinedTable
 from polyclinic.results.printed import PrintedTable, TableColumns, columns_of, differences, grouped, printed
-from polyclinic.terminal.figures import NOTHING, Figure, only_value
+from polyclinic.terminal.figures import NOTHING, ShownFigure, only_value
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import table
 
@@ -48,7 +48,7 @@ def beside(told: PrintedTable, between: str) -> Table:
         cells: list[str] = []
         for place, one in enumerate(row.figures):
             parts = {"low": only_value(one.low), "high": only_value(one.high)}
-            ends = Figure(f"{one.low}{between}{one.high}", parts) if one.low else NOTHING
+            ends = ShownFigure(f"{one.low}{between}{one.high}", parts) if one.low else NOTHING
             cells += [one.text, ends] if place in told.spans else [one.text]
         shown.add_row(*(Text(plain(name)) for name in row.labels), *cells, style="italic" if row.published else None)
     return shown

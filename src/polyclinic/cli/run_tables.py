@@ -13,7 +13,7 @@ from polyclinic.cli.replicas import show_precision
 from polyclinic.hospital.record.visits import clock
 from polyclinic.players.patient_trust import PatientTrust
 from polyclinic.statistics.uncertainty import Estimate
-from polyclinic.terminal.figures import NOTHING, Figure, low_to_high, number
+from polyclinic.terminal.figures import NOTHING, ShownFigure, low_to_high, number
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import counted, mean_and_error, table
 
@@ -230,7 +230,7 @@ def _incident(incident: dict[str, Any]) -> Table:
 
 
 def _mean_and_most(waits: dict[str, float]) -> str:
-    return Figure(f"{waits['mean']:.0f}, {waits['p90']:.0f}", {"mean": waits["mean"], "nine in ten": waits["p90"]})
+    return ShownFigure(f"{waits['mean']:.0f}, {waits['p90']:.0f}", {"mean": waits["mean"], "nine in ten": waits["p90"]})
 
 
 def show_replicas(screen: Console, document: dict[str, Any]) -> None:

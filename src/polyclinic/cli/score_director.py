@@ -51,7 +51,7 @@ from polyclinic.metrics.recorded_reports import RecordedReport, read_recorded, r
 from polyclinic.models.ledger import Ledger
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MvmeSettings
-from polyclinic.terminal.figures import NOTHING, Figure, number
+from polyclinic.terminal.figures import NOTHING, ShownFigure, number
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import counted, interval, mean_and_error, show_problems, table
 from polyclinic.verdicts.judgements import people_judgements
@@ -308,7 +308,7 @@ def _show_ties(screen: Console, tied: Sequence[Ties]) -> None:
             one.aspect,
             number(one.percent, ".0f", " %"),
             str(one.n),
-            Figure(f"{one.low:.0f}-{one.high:.0f} %", {"low": one.low, "high": one.high}),
+            ShownFigure(f"{one.low:.0f}-{one.high:.0f} %", {"low": one.low, "high": one.high}),
         )
         for one in tied
         if one.percent is not None
@@ -320,14 +320,7 @@ def _two_means(means: tuple[float, float] | None) -> str:
     if means is None:
         return NOTHING
     first, second = means
-    return Figure(f"{first:.3f}, {second:.3f}", {"first": first, "second": second})
-
-
-def _two_means(means: tuple[float, float] | None) -> str:
-    if means is None:
-        return NOTHING
-    first, second = means
-    return Figure(f"{first:.3f}, {second:.3f}", {"first": first, "second": second})
+    return ShownFigure(f"{first:.3f}, {second:.3f}", {"first": first, "second": second})
 
 
 def _show_agreement(screen: Console, agreed: Mapping[Aspect, TwoJudges], names: str) -> None:

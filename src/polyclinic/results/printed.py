@@ -14,7 +14,7 @@ import msgspec
 from polyclinic.results.comparing import ResultsComparison
 from polyclinic.results.joining import JoinedRow, JoinedTable
 from polyclinic.statistics.uncertainty import Difference, Estimate
-from polyclinic.terminal.figures import NOTHING, Figure, number, only_value
+from polyclinic.terminal.figures import NOTHING, ShownFigure, number, only_value
 from polyclinic.terminal.tables import DETECTABLE, difference_cells, tokens
 
 _MANY_MEASURES = 5  # beyond which measures stand in rows, where there are no more entrants than columns have room for
@@ -60,7 +60,7 @@ class PrintedNumber(NamedTuple):
         """Returns the number, with its interval or without it where it is to be read; files have both."""
         one, low, high = (only_value(text) for text in self)
         parts = {"": one, "low": low, "high": high} if self.low else {"": one}
-        return Figure(str(self) if ends else self.text, parts)
+        return ShownFigure(str(self) if ends else self.text, parts)
 
     def __str__(self) -> str:
         return f"{self.text} {self.ends}".rstrip()

@@ -10,7 +10,7 @@ NOTHING = "–"
 Value = float | int | str | None
 
 
-class Figure(str):
+class ShownFigure(str):
     """The text of one or several numbers, with each of them by its part's name; that of the first may be "".
 
     It is a text like others; where tables are written for programs, its parts stand there as they are, a column each.
@@ -20,35 +20,35 @@ class Figure(str):
 
     parts: Mapping[str, Value]
 
-    def __new__(cls, text: str, parts: Mapping[str, Value]) -> Figure:
+    def __new__(cls, text: str, parts: Mapping[str, Value]) -> ShownFigure:
         """Returns the text with its parts."""
         made = super().__new__(cls, text)
         made.parts = parts
         return made
 
-    def __reduce__(self) -> tuple[type[Figure], tuple[str, Mapping[str, Value]]]:
-        return Figure, (str(self), self.parts)
+    def __reduce__(self) -> tuple[type[ShownFigure], tuple[str, Mapping[str, Value]]]:
+        return ShownFigure, (str(self), self.parts)
 
 
 def only_value(text: str) -> Value:
     """Returns the number that a text was made from; of a text that was made from none itself, of a dash nothing."""
-    return text.parts.get("") if isinstance(text, Figure) else None if text in ("", NOTHING) else text
+    return text.parts.get("") if isinstance(text, ShownFigure) else None if text in ("", NOTHING) else text
 
 
 def number(value: float | None, form: str = ".2f", unit: str = "") -> str:
     """Returns a number, or a dash where there is none."""
-    return NOTHING if value is None else Figure(f"{value:{form}}{unit}", {"": value})
+    return NOTHING if value is None else ShownFigure(f"{value:{form}}{unit}", {"": value})
 
 
 def with_ends(value: float | None, low: float | None, high: float | None, form: str = ".2f") -> str:
     """Returns `number [low, high]`, the number alone where it has no interval, or a dash where there is none."""
     if value is None or low is None or high is None:
         return number(value, form)
-    return Figure(f"{value:{form}} [{low:{form}}, {high:{form}}]", {"": value, "low": low, "high": high})
+    return ShownFigure(f"{value:{form}} [{low:{form}}, {high:{form}}]", {"": value, "low": low, "high": high})
 
 
 def low_to_high(low: float | None, high: float | None, form: str = ".2f", between: str = "-") -> str:
     """Returns the two ends of an interval, or a dash where there is none."""
     if low is None or high is None:
         return NOTHING
-    return Figure(f"{low:{form}}{between}{high:{form}}", {"low": low, "high": high})
+    return ShownFigure(f"{low:{form}}{between}{high:{form}}", {"low": low, "high": high})

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rich.table import Table
 
 from polyclinic.frames import cell
-from polyclinic.terminal.figures import NOTHING, Figure, Value
+from polyclinic.terminal.figures import NOTHING, ShownFigure, Value
 
 TABLE = "table"
 """The first column, which says of which table a row is."""
@@ -39,10 +39,10 @@ def plain_table(shown: Table) -> PlainTable:
     left = ""
     for column in shown.columns:
         cells = list(column.cells)
-        parts = list(dict.fromkeys(part for one in cells if isinstance(one, Figure) for part in one.parts))
+        parts = list(dict.fromkeys(part for one in cells if isinstance(one, ShownFigure) for part in one.parts))
         said = _text(column.header)
         head = _ABOUT_INTERVALS.sub("", said).strip()
-        if "" not in parts and any(not isinstance(one, Figure) and _text(one) not in _EMPTY for one in cells):
+        if "" not in parts and any(not isinstance(one, ShownFigure) and _text(one) not in _EMPTY for one in cells):
             parts.insert(0, "")
         for part in parts or [""]:
             of = head or (left if parts and (part or "95" in said) else "label")
@@ -70,7 +70,7 @@ def one_csv(tables: Sequence[PlainTable]) -> str:
 
 
 def _part(one: object, part: str) -> Value:
-    if isinstance(one, Figure):
+    if isinstance(one, ShownFigure):
         return one.parts.get(part)
     told = _text(one)
     return None if part or told in _EMPTY else told

@@ -14,7 +14,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from polyclinic.statistics.uncertainty import Difference, Estimate
-from polyclinic.terminal.figures import NOTHING, Figure, low_to_high, number
+from polyclinic.terminal.figures import NOTHING, ShownFigure, low_to_high, number
 from polyclinic.terminal.screen import are_tables_kept, plain
 
 _SHOWN = 8
@@ -205,7 +205,7 @@ def mean_and_error(estimate: Estimate, form: str = ".2f") -> str:
     if estimate.mean is None or estimate.stderr is None:
         return number(estimate.mean, form)
     parts = {"": estimate.mean, "stderr": estimate.stderr}
-    return Figure(f"{estimate.mean:{form}} ± {estimate.stderr:{form}}", parts)
+    return ShownFigure(f"{estimate.mean:{form}} ± {estimate.stderr:{form}}", parts)
 
 
 def interval(estimate: Estimate, form: str = ".2f") -> str:
@@ -217,7 +217,7 @@ def p_value(value: float | None) -> str:
     """Returns a p value as it is printed."""
     if value is None:
         return NOTHING
-    return Figure(f"{value:.4f}" if value >= 0.0001 else "< 0.0001", {"": value})
+    return ShownFigure(f"{value:.4f}" if value >= 0.0001 else "< 0.0001", {"": value})
 
 
 def tokens(value: float, calls: float) -> str:

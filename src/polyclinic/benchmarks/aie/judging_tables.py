@@ -13,7 +13,7 @@ from polyclinic.benchmarks.aie.correlation import Correlations, Matrix
 from polyclinic.benchmarks.aie.people import ViewByPeople
 from polyclinic.judges.pairs import CRITERIA, CriterionResult, Judgements, View
 from polyclinic.statistics.agreement import Agreement
-from polyclinic.terminal.figures import NOTHING, Figure, number
+from polyclinic.terminal.figures import NOTHING, ShownFigure, number
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import few_comparisons, table
 from polyclinic.verdicts.results import CriterionByPeople
@@ -66,7 +66,7 @@ def _show_view(
             shown.add_row(name, *(count(judged[one]) for one in criteria), style="dim")
     if said:
         told = (
-            Figure(f"{said[one].n}, {said[one].ties} ties", {"": said[one].n, "ties": said[one].ties})
+            ShownFigure(f"{said[one].n}, {said[one].ties} ties", {"": said[one].n, "ties": said[one].ties})
             if one in said
             else NOTHING
             for one in criteria
@@ -85,7 +85,7 @@ def _alike(one: Agreement | None) -> str:
     if one is None or one.percent is None:
         return NOTHING
     parts = {"": one.percent, "n": one.n, "κ": one.kappa}
-    return Figure(f"{one.percent:.0f} % of {one.n}, κ {number(one.kappa)}", parts)
+    return ShownFigure(f"{one.percent:.0f} % of {one.n}, κ {number(one.kappa)}", parts)
 
 
 def _won(judged: CriterionResult | CriterionByPeople, doctor: str) -> str:
@@ -94,7 +94,7 @@ def _won(judged: CriterionResult | CriterionByPeople, doctor: str) -> str:
     rate, strength = judged.win_rates[doctor].percent, judged.strengths[doctor]
     span = f"[{strength.low:+.2f}, {strength.high:+.2f}]"
     parts = {"": rate, "strength": strength.strength, "strength low": strength.low, "strength high": strength.high}
-    return Figure(f"{number(rate, '.0f', ' %')}, {strength.strength:+.2f} {span}", parts)
+    return ShownFigure(f"{number(rate, '.0f', ' %')}, {strength.strength:+.2f} {span}", parts)
 
 
 def show_correlations(screen: Console, correlations: Correlations) -> None:

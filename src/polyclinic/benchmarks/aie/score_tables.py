@@ -11,7 +11,7 @@ from rich.text import Text
 from polyclinic.metrics.comparison import MetricDifference
 from polyclinic.metrics.conversation import ConversationSummary
 from polyclinic.metrics.dialogue import LeftOut
-from polyclinic.terminal.figures import Figure
+from polyclinic.terminal.figures import ShownFigure
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import DETECTABLE, difference_cells, interval, mean_and_error, show_problems, table
 
@@ -39,7 +39,7 @@ def show_summary(screen: Console, name: str, summary: ConversationSummary) -> No
             plain(metric),
             mean_and_error(estimate),
             interval(estimate),
-            Figure(f"{estimate.n}{turns}", {"": estimate.n}),
+            ShownFigure(f"{estimate.n}{turns}", {"": estimate.n}),
         )
     shown.add_section()
     for metric, estimate in summary.second.items():

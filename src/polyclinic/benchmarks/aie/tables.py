@@ -19,7 +19,7 @@ from polyclinic.benchmarks.aie.score_tables import show_compared, show_left_out
 from polyclinic.benchmarks.aie.truncation import ByLength
 from polyclinic.benchmarks.benchmark import Output, file_names, first_failure
 from polyclinic.events import End
-from polyclinic.terminal.figures import Figure, number
+from polyclinic.terminal.figures import ShownFigure, number
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import counted, mean_and_error, table
 
@@ -169,7 +169,7 @@ def _show_pairs(
             for field, one in zip(pair.__struct_fields__, (first, second), strict=True)
             for part, value in (("", one.mean), ("stderr", one.stderr))
         }
-        return Figure(f"{told} (n = {second.n})", {**parts, "n": second.n})
+        return ShownFigure(f"{told} (n = {second.n})", {**parts, "n": second.n})
 
     screen.print(title, style="italic")
     named = ((plain(name), *map(told, pairs)) for name, pairs in rows.items())

@@ -13,7 +13,7 @@ from polyclinic.frames import Tabular
 from polyclinic.memory.entries import ClinicalTask
 from polyclinic.statistics.replications import mean_of_runs
 from polyclinic.statistics.uncertainty import Estimate
-from polyclinic.terminal.figures import Figure, low_to_high, number
+from polyclinic.terminal.figures import ShownFigure, low_to_high, number
 from polyclinic.terminal.tables import counted, table
 
 _ROWS = 12
@@ -112,7 +112,7 @@ def interval(estimate: Estimate) -> str:
 
 def _cell(estimate: Estimate) -> str:
     parts = {"": estimate.mean, "low": estimate.low, "high": estimate.high}
-    return Figure(f"{estimate.mean:.1f} ({interval(estimate)})", parts)
+    return ShownFigure(f"{estimate.mean:.1f} ({interval(estimate)})", parts)
 
 
 def _plain(point: MeanPoint) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from rich.console import Console
 from polyclinic.benchmarks.benchmark import Output
 from polyclinic.benchmarks.examiner.evaluation import ExaminerResult, RequestRow
 from polyclinic.statistics.uncertainty import share
-from polyclinic.terminal.figures import NOTHING, Figure, with_ends
+from polyclinic.terminal.figures import NOTHING, ShownFigure, with_ends
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import counted, table
 
@@ -67,7 +67,7 @@ def _wrong(row: RequestRow) -> list[str]:
 
 
 def _of(part: int, whole: int) -> str:
-    return Figure(f"{part} of {whole}", {"": part, "of": whole})
+    return ShownFigure(f"{part} of {whole}", {"": part, "of": whole})
 
 
 def _share(part: int, whole: int) -> str:

@@ -17,7 +17,7 @@ from polyclinic.files import json_lines
 from polyclinic.judges.failure_reasons import FailureReason
 from polyclinic.metrics.director import AspectMean, brackets
 from polyclinic.metrics.grades import Aspect
-from polyclinic.terminal.figures import NOTHING, Figure, number, with_ends
+from polyclinic.terminal.figures import NOTHING, ShownFigure, number, with_ends
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import DETECTABLE, difference_cells, mean_and_error, table
 from polyclinic.verdicts.results import MeansByPeople
@@ -33,7 +33,7 @@ def _grade(graded: AspectMean) -> str:
     if graded.mean is None:
         return NOTHING
     parts = {"": graded.mean, "half the interval": graded.bracket, "stderr": graded.stderr}
-    return Figure(f"{graded.mean:.3f}{bracket}{error}", parts)
+    return ShownFigure(f"{graded.mean:.3f}{bracket}{error}", parts)
 
 
 def mvme_output(
@@ -200,7 +200,7 @@ def _show_departments(screen: Console, entrants: Sequence[EntrantResult]) -> Non
             f1 = number(department.icd_f1.mean if department.icd_f1 is not None else None, ".1f")
             grades = map(_grade, department.verdicts.metrics.values())
             shown.add_row(
-                Figure("" if place else plain(name), {"": name}), plain(one.name), str(department.n), *grades, f1
+                ShownFigure("" if place else plain(name), {"": name}), plain(one.name), str(department.n), *grades, f1
             )
     screen.print(shown, "")
 
@@ -248,7 +248,7 @@ def _show_comparisons(screen: Console, result: MvmeResult) -> None:
         pair = (one.first, one.second)
         if before not in (None, pair):
             shown.add_section()
-        names = (Figure("" if before == pair else plain(name), {"": name}) for name in pair)
+        names = (ShownFigure("" if before == pair else plain(name), {"": name}) for name in pair)
         same = number(tied.get((*pair, one.aspect)), ".0f", " %")
         shown.add_row(*names, one.aspect, *difference_cells(one.difference, one.p_holm), same)
         before = pair
@@ -280,7 +280,7 @@ def _briefly(one: Versus | None) -> str:
         return NOTHING
     sure = "*" if one.p_holm is not None and one.p_holm < _SURE else ""
     parts = {"": one.difference.mean, "p": one.difference.p, "p (Holm)": one.p_holm}
-    return Figure(f"{one.difference.mean:+.2f}, {number(one.difference.p, '.3f')}{sure}", parts)
+    return ShownFigure(f"{one.difference.mean:+.2f}, {number(one.difference.p, '.3f')}{sure}", parts)
 
 
 def _by_setting(shown: Table, entrants: Sequence[EntrantResult]) -> Iterable[EntrantResult]:

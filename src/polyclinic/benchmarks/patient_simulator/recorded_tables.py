@@ -13,7 +13,7 @@ from rich.table import Table
 from polyclinic.benchmarks.benchmark import Output
 from polyclinic.benchmarks.patient_simulator.recorded import RecordedResult, TurnAgreement
 from polyclinic.metrics.dialogue import LeftOut
-from polyclinic.terminal.figures import Figure, low_to_high, number
+from polyclinic.terminal.figures import ShownFigure, low_to_high, number
 from polyclinic.terminal.tables import counted, show_problems, table
 
 
@@ -88,11 +88,11 @@ def _cells(one: TurnAgreement) -> tuple[str, ...]:
         number(states.kappa, ".3f"),
         number(one.constant, ".1f", " %"),
         number(one.kind, ".1f", " %"),
-        Figure(
+        ShownFigure(
             f"{number(effective.recall)}, {number(effective.precision)}",
             {"recall": effective.recall, "precision": effective.precision},
         ),
-        Figure(
+        ShownFigure(
             f"{other.n}, {number(other.percent, '.1f', ' %')}" if other.n else "0",
             {"n": other.n, "agree": other.percent},
         ),

@@ -12,7 +12,7 @@ from polyclinic.benchmarks.benchmark import Output
 from polyclinic.benchmarks.reliability.attack import Attacked
 from polyclinic.benchmarks.reliability.evaluation import ReliabilityResult
 from polyclinic.statistics.uncertainty import Estimate
-from polyclinic.terminal.figures import NOTHING, Figure, number
+from polyclinic.terminal.figures import NOTHING, ShownFigure, number
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import table
 
@@ -79,7 +79,7 @@ def _cell(value: Estimate | None) -> str:
         return NOTHING
     ends = "" if value.low is None else f" [{value.low:.1f}, {value.high:.1f}]"
     parts = {"": value.mean, "low": value.low, "high": value.high, "n": value.n}
-    return Figure(f"{value.mean:.1f}{ends} ({value.n})", parts)
+    return ShownFigure(f"{value.mean:.1f}{ends} ({value.n})", parts)
 
 
 def _show_attacks(screen: Console, attacks: Sequence[Attacked], cases: int) -> None:

@@ -22,7 +22,7 @@ from polyclinic.benchmarks.tor.recorded import RecordedMeeting
 from polyclinic.errors import PlayFailure
 from polyclinic.methods.tree_of_reasoning import MeetingOutcome
 from polyclinic.statistics.uncertainty import Estimate, holm
-from polyclinic.terminal.figures import NOTHING, Figure, number
+from polyclinic.terminal.figures import NOTHING, ShownFigure, number
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import DETECTABLE, difference_cells, few_line, interval, mean_and_error, table
 from polyclinic.verdicts.results import MeansByPeople
@@ -248,7 +248,7 @@ def show_scores(
 
 
 def _judged(judged: int, asked: int) -> str:
-    return Figure(f"{judged} of {asked}", {"": judged, "of": asked})
+    return ShownFigure(f"{judged} of {asked}", {"": judged, "of": asked})
 
 
 def _by_people(said: MeansByPeople | None) -> list[str]:
