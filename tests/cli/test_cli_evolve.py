@@ -166,6 +166,7 @@ def test_a_patient_with_none_of_the_eight_diseases_is_named(run, complaint, file
     for words in (("--train", heart, *files[2:]), (*files[:2], "--test", heart)):
         said = complaint("evolve", *words, "--out", tmp_path / "new")
         assert f"case 'p5-00001' has the disease {named!r}; allowed: Acute Nasopharyngitis" in said
+        assert "polyclinic cases generate --preset agent-hospital --out DIR" in said
     run("cases", "generate", "--n", 1, "--seed", 5, "--diseases", "respiratory", "--language", "zh", "--out", chinese)
     assert "is in 'zh', and" in complaint("evolve", *files[:2], "--test", chinese, "--out", tmp_path / "new")
     assert not (tmp_path / "new").exists()

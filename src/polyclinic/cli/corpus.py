@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +22,7 @@ from polyclinic.retrieval.library import Library
 from polyclinic.retrieval.opening import open_corpus
 from polyclinic.retrieval.readers import parse_passage_fields, passed_over, read_passage_files
 from polyclinic.retrieval.retriever import By
+from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import console, note, plain, print_json, progress
 from polyclinic.terminal.tables import counted, table
 
@@ -144,8 +146,14 @@ def list_corpora(*, library: InLibrary = None, json: Json = False) -> None:
     columns = ("name", "passages", "with vectors", "by", "MiB")
     rows = (
         [
-            plain("-" if one[key] is None else str(one[key]))
-            for key in ("name", "passages", "embedded", "embedder", "mib")
+            "-" if one[key] is None else shown_as(one[key])
+            for key, shown_as in (
+                ("name", plain),
+                ("passages", str),
+                ("embedded", str),
+                ("embedder", plain),
+                ("mib", partial(number, form=".1f")),
+            )
         ]
         for one in known
     )

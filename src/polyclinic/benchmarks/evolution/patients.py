@@ -205,7 +205,10 @@ def practice_patients(cases: Sequence[Case], knowledge: Knowledge) -> list[Pract
         named = case.truth.diagnoses[0].name
         disease = knowledge.disease_named(named)
         if disease is None:
-            raise BadInput(f"case {case.id!r} has the disease {named!r}; allowed: {_some(choices.diseases)}")
+            raise BadInput(
+                f"case {case.id!r} has the disease {named!r}; allowed: {_some(choices.diseases)}. Patients of these are "
+                "drawn by: polyclinic cases generate --preset agent-hospital --out DIR"
+            )
         assert case.truth.severity is not None  # noqa: S101
         made.append(PracticePatient(case, number, disease, case.truth.severity, choices))
     return made

@@ -16,7 +16,7 @@ from polyclinic.benchmarks.exams.study_tables import chart
 from polyclinic.benchmarks.exams.tables import MEASURES, exam_rows
 from polyclinic.judges.error_categories import Categories
 from polyclinic.statistics.uncertainty import share
-from polyclinic.terminal.figures import NOTHING, number
+from polyclinic.terminal.figures import NOTHING, ShownFigure, number
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import mean_and_error, table
 
@@ -92,6 +92,11 @@ def _sorted(found: Categories) -> dict[str, Any]:
     }
 
 
+def _of(average: str, sets: int) -> str:
+    parts = average.parts if isinstance(average, ShownFigure) else {}
+    return ShownFigure(f"{average} (of {sets})", {**parts, "sets": sets})
+
+
 def _show_table_2(screen: Console, result: MedAgentsResult) -> None:
     if not result.table_2:
         return
@@ -103,7 +108,7 @@ def _show_table_2(screen: Console, result: MedAgentsResult) -> None:
     for row in result.table_2:
         cells = [NOTHING if name not in row.sets else mean_and_error(row.sets[name], ".1f") for name in sets]
         cells.append(mean_and_error(row.average, ".1f"))
-        shown.add_row(_ROWS[row.method], *cells[:-1], cells[-1] if whole else f"{cells[-1]} (of {row.average.n})")
+        shown.add_row(_ROWS[row.method], *cells[:-1], cells[-1] if whole else _of(cells[-1], row.average.n))
     screen.print(shown)
     if not whole:
         missing = ", ".join(dict.fromkeys(name for row in result.table_2 for name in missing_sets(row)))
