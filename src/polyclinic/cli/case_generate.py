@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from polyclinic.cases.loaders import write_cases
 from polyclinic.cli.case_writing import write_records
-from polyclinic.cli.options import MODELS, Force, Models, NewFile, On, Seed, between, check_new
+from polyclinic.cli.options import MODELS, Force, Models, NewFile, On, Seed, Store, between, check_new
 from polyclinic.cli.parts import PartDone
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import join_files, make_folder, no_folder, write_text
@@ -74,8 +74,11 @@ async def generate(
     share: Annotated[str | None, Parameter(show=False, help="Which part of them, NUMBER/OF: of one process.")] = None,
     parts: Annotated[Path | None, Parameter(show=False, help="The folder with all parts, drawn.")] = None,
     models: Models = MODELS,
+    store: Store = None,
 ) -> None:
     """Draws patients and writes them."""
+    if store is not None and writer is None:
+        raise UserError("--store keeps what --writer answers; the patients are drawn again by the seed: leave it out")
     if writer is not None and preset is None:
         raise UserError("--writer is for the patients of a preset; give --preset agent-hospital, or leave it out")
     if on is not None:
@@ -84,7 +87,9 @@ async def generate(
         if n is not None or diseases is not None or layout != "polyclinic":
             raise UserError(f"--preset {preset} says how many patients, of what and in which layout; leave those out")
         part = WHOLE if share is None else Share.read(share)
-        await _generate_practice(out, part, seed=seed, language=language, force=force, writer=writer, models=models)
+        await _generate_practice(
+            out, part, seed=seed, language=language, force=force, writer=writer, models=models, store=store
+        )
         return
     check_new(out, force=force)
     n, knowledge = n or 40, read_knowledge().select(diseases or "all")
@@ -107,7 +112,15 @@ async def generate(
 
 
 async def _generate_practice(
-    out: Path, share: Share, *, seed: int, language: Language, force: bool, writer: str | None, models: ModelOptions
+    out: Path,
+    share: Share,
+    *,
+    seed: int,
+    language: Language,
+    force: bool,
+    writer: str | None,
+    models: ModelOptions,
+    store: str | None,
 ) -> None:
     """Writes Agent Hospital's simulated medical dataset (§5.1.1, Table 5): balanced over disease and severity."""
     make_folder(out)
@@ -121,7 +134,15 @@ async def _generate_practice(
         patients = draw_patients(knowledge, n=_TRAIN + _TEST, seed=seed, language=language)
         whose = itertools.islice(patients, share.number, None, share.of)
         written = await write_records(
-            whose, knowledge, writer, models, folder=out, seed=seed, n=(_TRAIN + _TEST) // share.of, share=share
+            whose,
+            knowledge,
+            writer,
+            models,
+            folder=out,
+            seed=seed,
+            n=(_TRAIN + _TEST) // share.of,
+            share=share,
+            store=store,
         )
         if share != WHOLE:
             raise PartDone

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from polyclinic.cases.case import Case
+from polyclinic.cli.options import kept_in
 from polyclinic.errors import BudgetSpent, EndpointError, UserError
 from polyclinic.files import write_json
 from polyclinic.generation.draw import DrawnPatient
@@ -37,11 +38,12 @@ async def write_records(
     seed: int,
     n: int,
     share: Share = WHOLE,
+    store: str | None = None,
 ) -> list[Case]:
     """Returns the cases of patients with their histories written, and prints and keeps what was refused.
 
-    Every answer is kept in the folder: the same command again goes on from there. Of a `share`, the patients are those
-    of one of several processes, and nothing is printed.
+    Every answer is kept in the folder, or in a store: the same command again goes on from there. Of a `share`, the
+    patients are those of one of several processes, and nothing is printed.
 
     Raises:
         UserError: the writer is no model.
@@ -52,7 +54,7 @@ async def write_records(
         raise UserError(f"--writer {writer!r} is no model; a writer is one, such as direct/NAME")
     count, coming = WritingCount(), iter(patients)
     cases: list[Case] = []
-    run, answers = f"writer seed={seed}", folder / WRITER_ANSWERS
+    run, answers = f"writer seed={seed}", kept_in(None, store) or folder / WRITER_ANSWERS
     async with open_session([writer], options, journal=answers, run=run, seed=seed, share=share) as session:
         with progress("writing", n, quiet=False, told=share != WHOLE) as advance:
 
@@ -62,7 +64,7 @@ async def write_records(
                 advance()
                 return written
 
-            again = f"the same command goes on from {answers}"
+            again = f"the same command goes on from {'the store' if store is not None else answers}"
             try:
                 while some := list(itertools.islice(coming, _TOGETHER)):
                     for written in await asyncio.gather(*map(one, some)):

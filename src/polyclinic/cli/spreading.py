@@ -105,9 +105,9 @@ def _patients(words: Sequence[str], where: str, scratch: Path) -> Sequence[str]:
         check_new(Path(out), force="--force" in words)
         return _drawn(words, own, where, scratch)
     make_folder(Path(out))
-    _ask_in_parts(
-        [*own, "--out", Here(_RUN)], where, Path(out) / WRITER_ANSWERS, answers=f"{_RUN}/{WRITER_ANSWERS}", quiet=False
-    )
+    stored = value_of(words, "--store") is not None  # which every part writes to itself
+    kept, answers = (scratch if stored else Path(out)) / WRITER_ANSWERS, f"{_RUN}/{WRITER_ANSWERS}"
+    _ask_in_parts([*own, "--out", Here(_RUN)], where, kept, answers=answers, quiet=False, goes_on=not stored)
     return words
 
 

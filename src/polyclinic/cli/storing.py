@@ -44,12 +44,12 @@ WITHOUT_STORE: Mapping[str, str] = {
     "results export": _PAGES,
     "results join": _PAGES,
     "cases convert": _INPUT,
-    "cases generate": _INPUT,
     "verdicts export": _SHEETS,
     "verdicts import": _SHEETS,
     "check": "it asks whether models answer, and keeps nothing",
     "serve": "what is played, judged and taught there lies in its folder, to which one server at a time writes",
     "memory export": "its --out is a copy of a memory for other tools; the memory may be in a store",
+    "memory near": "it keeps nothing; its folder may say that the memory is in a store",
     "memory link": "its --out is a folder that says in which store a memory is",
 }
 """Commands that write, and keep nothing in a store; each with its reason."""

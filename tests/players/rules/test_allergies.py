@@ -11,7 +11,10 @@ from polyclinic.players.rules.recall import recall
 from polyclinic.players.rules.story import Story
 
 ASKED = {"en": "Are you allergic to anything?", "zh": "您对什么东西过敏吗？"}
-"""The first ten of each language were seen when it was made; the others were written before, and looked at once: 19 of 20 were told."""
+"""The first ten of each language were seen when it was made; the others were written before.
+
+They were looked at once: 19 of 20 were told.
+"""
 
 BARE = {
     "en": (
