@@ -206,8 +206,8 @@ def practice_patients(cases: Sequence[Case], knowledge: Knowledge) -> list[Pract
         disease = knowledge.disease_named(named)
         if disease is None:
             raise BadInput(
-                f"case {case.id!r} has the disease {named!r}; allowed: {_some(choices.diseases)}. Patients of these are "
-                "drawn by: polyclinic cases generate --preset agent-hospital --out DIR"
+                f"case {case.id!r} has the disease {named!r}; allowed: {_some(choices.diseases)}. Patients of them "
+                "are drawn by: polyclinic cases generate --preset agent-hospital --out DIR"
             )
         assert case.truth.severity is not None  # noqa: S101
         made.append(PracticePatient(case, number, disease, case.truth.severity, choices))
