@@ -103,7 +103,7 @@ def test_what_is_near_is_of_those_who_said_the_same(run, complaint, evolved, tmp
     assert f"1.000  diagnosis, {of['asked']['case']}" in shown.stdout and "read whole" in shown.stderr
     before = json.loads(run("memory", "near", f"{folder}@20", *said, "--json").stdout)["near"]
     assert before and all(one["asked"]["number"] <= 20 for one in before)
-    assert "nothing is said" in complaint("memory", "near", folder, " ")
+    assert "blank" in complaint("memory", "near", folder, " ")
 
 
 def test_a_memory_is_rebuilt_with_another_embedder(run, complaint, evolved, tmp_path):

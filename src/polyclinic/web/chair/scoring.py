@@ -31,6 +31,7 @@ from polyclinic.visits.visit import Visit
 from polyclinic.web.chair.naming import is_named, link_by_code, verdict_by_code
 from polyclinic.web.chair.points import Points, points
 from polyclinic.web.chair.prescribing import DuePoint, due_points, graded
+from polyclinic.web.chair.reasoning import by_place, likeliest_first, reasons_graded
 from polyclinic.web.chair.symptoms import by_symptom
 from polyclinic.web.chair.view import NotedDifferential
 
@@ -151,7 +152,9 @@ class Scorer:
 
         return PlayScore(
             doctor=doctor,
-            verdict=verdict_by_code(visit.report, visit.truth, self._knowledge),
+            verdict=verdict_by_code(
+                None if visit.report is None else likeliest_first(visit.report), visit.truth, self._knowledge
+            ),
             turns=visit.turns,
             report=visit.report,
             metrics=metrics,
@@ -191,13 +194,19 @@ class Scorer:
         rules = RulesJudge(self._knowledge, link=link_by_code(case.truth, self._knowledge))
         lexicon = self._lexicons[case.presentation.language]
         judged = await rules.grade(by_symptom(case, report, self._knowledge.symptoms, lexicon), report)
-        if not case.truth.treatment:
-            return judged
-        # The grade is of the very points that are shown: of both, one cannot say the other is wrong.
-        grade, why = graded(
-            due_points(case.truth.treatment, report.treatment, self._knowledge), case.presentation.language
-        )
-        grades, analyses = {**judged.grades, Aspect.TREATMENT: grade}, {**judged.analyses, Aspect.TREATMENT: why}
+        language, truth = case.presentation.language, case.truth
+        # Each grade is of the very points that are shown: of both, one cannot say the other is wrong.
+        shown = {
+            Aspect.RATIONALE: reasons_graded(truth.rationale, report.rationale, lexicon, language),
+            Aspect.TREATMENT: graded(due_points(truth.treatment, report.treatment, self._knowledge), language)
+            if truth.treatment
+            else None,
+        }
+        grades, analyses = {**judged.grades}, {**judged.analyses}
+        for aspect, found in shown.items():
+            if found is not None:
+                grades[aspect], analyses[aspect] = found
+        grades[Aspect.DIAGNOSIS] = by_place(grades[Aspect.DIAGNOSIS], report, truth, self._knowledge)
         return msgspec.structs.replace(judged, grades=grades, analyses=analyses)
 
     async def _aie(self, case: Case, visit: Visit, minds: Minds) -> tuple[dict[str, float], tuple[str, ...]]:
