@@ -60,19 +60,19 @@ def reasons_graded(
     if not reference or not all(_LABEL.match(line) for line in reference):
         return None
     wanted = tuple(dict.fromkeys(_listed(reference)))
-    whole = "\n".join(_LABEL.sub("", line) for line in given)
-    said = {id for id, there in lexicon.read(whole).items() if there}
-    named = [point for point in wanted if _is_named(point, whole, said, lexicon)]
+    items = tuple(_listed(given))
+    said = {id for item in items for id, there in lexicon.read(item).items() if there}
+    named = [point for point in wanted if _is_named(point, items, said, lexicon)]
     missed = tuple(point for point in wanted if point not in named)
     shares = {"named": min(1.0, len(named) / min(ENOUGH, len(wanted)))}
     return _SCALE.grade(shares), analysis(AspectMatch(shares, matched=tuple(named), missed=missed), language)
 
 
-def _listed(reference: Sequence[str]) -> Iterator[str]:
-    for line in reference:
+def _listed(lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
         yield from filter(None, (one.strip(" .。") for one in _BETWEEN.split(_LABEL.sub("", line))))
 
 
-def _is_named(point: str, whole: str, said: set[str], lexicon: Lexicon) -> bool:
+def _is_named(point: str, items: Sequence[str], said: set[str], lexicon: Lexicon) -> bool:
     meant = {id for id, there in lexicon.read(point).items() if there}
-    return (bool(meant) and meant <= said) or says(point, whole)
+    return (bool(meant) and meant <= said) or any(says(point, item) for item in items)
