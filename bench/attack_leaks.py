@@ -76,6 +76,7 @@ NO_CASE = {
     "study tor": "asks as eval tor",
     "memory read": "reads books",
     "memory import": "reads what was remembered",
+    "memory near": "takes what is said of a patient, and no case",
     "memory rebuild": "reads what was remembered",
     "names compare": "reads no case",
 }

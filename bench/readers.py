@@ -1,5 +1,6 @@
 """How readers are given what is right, and which modules of the package read nothing of the user's."""
 
+import asyncio
 import base64
 import json
 import shutil
@@ -117,8 +118,9 @@ def transcript(path: Path) -> object:
 
 def batches(path: Path) -> object:
     from polyclinic.models.batch import _read_kept
+    from polyclinic.models.batch_ids import BatchIdsFile
 
-    return _read_kept(path)
+    return _read_kept(asyncio.run(BatchIdsFile(path).read()), path)
 
 
 def score(path: Path) -> object:
@@ -158,6 +160,7 @@ OF_THE_PACKAGE = set(
     knowledge/knowledge.py
     knowledge/orders/concepts.py
     knowledge/pathology.py
+    knowledge/precautions.py
     knowledge/quantities.py
     knowledge/regions.py
     knowledge/safety.py
@@ -193,6 +196,7 @@ NOT_TRIED = {
     "cli/eval_tor.py": "takes a hash",
     "cli/evolve.py": "takes a hash",
     "cli/study_run.py": "takes a hash",
+    "cluster/alike.py": "takes a hash",
     "cluster/left.py": "journals, which are corrupted as a whole",
     "cluster/shipping.py": "sends a file as it is",
     "cluster/worker.py": "a word that a process of ours has written",

@@ -306,7 +306,7 @@ READERS = (
     ),
     ReaderTried(
         "batches",
-        ("models/batch.py",),
+        ("models/batch_ids.py",),
         "b.jsonl",
         records({"input": "i", "requests": ["r"], "at": "h"}),
         batches,

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Protocol
 
-from polyclinic.errors import BadInput
+from polyclinic.opened_files import read_at_once
 from polyclinic.stores.address import is_store, read_address
 
 
@@ -32,10 +32,7 @@ class BatchIdsFile:
 
     async def read(self) -> list[bytes]:
         """Returns its lines; one that was half written when a run was killed is among them."""
-        try:
-            return self._path.read_bytes().splitlines() if self._path.exists() else []
-        except OSError as error:
-            raise BadInput(f"cannot be read ({error.strerror})", path=self._path) from None
+        return read_at_once(self._path).splitlines() if self._path.exists() else []
 
     async def add(self, line: bytes) -> None:
         """Returns when the line is on the disk."""

@@ -16,7 +16,7 @@ from polyclinic.benchmarks.exams.evaluation import Against, MethodResult
 from polyclinic.benchmarks.exams.tables import exam_document, exam_output, show_exam
 from polyclinic.errors import UserError
 from polyclinic.methods.table import ChosenMethod
-from polyclinic.terminal.figures import NOTHING
+from polyclinic.terminal.figures import NOTHING, number
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import few_line, interval, mean_and_error, table
 
@@ -136,7 +136,7 @@ def memory_output(
             shown = table(one.title, columns)
             for row in one.rows:
                 accuracy = by_label[row.method.label].accuracy
-                paper = [NOTHING] * 2 if row.published is None else [f"{share:.2f}" for share in row.published]
+                paper = [NOTHING] * 2 if row.published is None else [number(share) for share in row.published]
                 cells = (mean_and_error(accuracy, ".1f"), interval(accuracy, ".1f"), str(accuracy.n), *paper)
                 shown.add_row(Text(plain(row.name)), *cells)
             screen.print(shown, "")
