@@ -13,7 +13,8 @@ from polyclinic.players.rules.story import Story
 ASKED = {"en": "Are you allergic to anything?", "zh": "您对什么东西过敏吗？"}
 """The first ten of each language were seen when it was made; the others were written before.
 
-They were looked at once: 19 of 20 were told.
+They were looked at once: 19 of 20 were told. Of ten that were written after that, six came out rightly, and the other
+four in kind stand here and below.
 """
 
 BARE = {
@@ -21,7 +22,7 @@ BARE = {
         *("Penicillin", "amoxicillin (rash)", "Sulfa drugs", "Latex", "aspirin, ibuprofen", "peanuts", "codeine"),
         *("bee venom", "Cephalosporins (anaphylaxis 2015)", "contrast medium"),
         *("shellfish", "Bactrim", "tetracycline & macrolides", "cat hair", "eggs", "iodine", "co-amoxiclav (hives)"),
-        *("house dust mites", "nickel", "Morphine, tramadol (itching)"),
+        *("house dust mites", "nickel", "Morphine, tramadol (itching)", "metoclopramide (dystonia), grass pollen"),
     ),
     "zh": (
         *(
@@ -36,11 +37,23 @@ BARE = {
             "碘造影剂",
             "破伤风抗毒素",
         ),
-        *("磺胺", "芒果", "牛奶、花生", "左氧氟沙星", "尘螨", "链霉素（耳鸣）", "酒精", "布洛芬", "虾蟹", "普鲁卡因"),
+        *(
+            "磺胺",
+            "芒果",
+            "牛奶、花生",
+            "左氧氟沙星",
+            "尘螨",
+            "链霉素（耳鸣）",
+            "酒精",
+            "布洛芬",
+            "虾蟹",
+            "普鲁卡因",
+            "头孢曲松（皮疹）、芒果",
+        ),
     ),
 }
 NONE = {
-    "en": ("NKDA", "none", "Nil", "No known drug allergies", "n/a", "None."),
+    "en": ("NKDA", "none", "Nil", "No known drug allergies", "n/a", "None.", "Denies", "Negative"),
     "zh": ("无", "不详", "否认药物过敏史", "暂无"),
 }
 """Nothing to be told as an allergy."""
@@ -76,3 +89,17 @@ def test_another_than_is_asked_for_is_not_denied_with_it(language, text, asked):
     """Who is allergic to penicillin may say no to pollen; not that there is no allergy at all."""
     found = told(language, text, asked)
     assert found.told or found.lack == "nothing like that"
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "He is intolerant of lactose"),
+        ("en", "Cannot take Brufen"),
+        ("zh", "对尘土敏感"),
+    ],
+)
+def test_what_is_told_in_other_words_is_told_as_it_stands(language, text):
+    found = told(language, text, ASKED[language])
+    assert found.told and not found.lack
+    assert all(fact.text in text for fact in found.told)

@@ -151,7 +151,9 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             known = vocabulary(story.language)
             here = [f for f in told if self._tells(f, known)]
             others = [f for f in own if not self._is_found(f) and (self.name != "past" or f.section != "complaint")]
-            told = here or [f for f in others if self._tells(f, known)]
+            # What stands under a heading of that name is of it, in words that are not known, too.
+            there = [f for f in told if self.each and f.section == self.name and not f.denied]
+            told = here or there or [f for f in others if self._tells(f, known)]
         told = [f for f in told if not self._is_found(f)] or [f for f in told if not f.of_examination]
         return [f for f in told if self.lesser is None or not self.lesser.search(f.text)] or told
 
