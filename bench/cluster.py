@@ -152,8 +152,8 @@ def _kills(folder, options):
         words = _evaluation(endpoint, options.cases)
         _call(*words, "--out", folder / "whole")
         needed = endpoint.counters()["requests"]
-        with Nodes(1) as nodes:
-            for victim in VICTIMS:
+        for victim in VICTIMS:
+            with Nodes(1) as nodes:  # anew for each: of those before one node is gone
                 began = time.monotonic()
                 same, again, said = killed(victim, folder, nodes, endpoint, words, needed)
                 print(
