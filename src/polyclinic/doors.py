@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import importlib.util
 import inspect
@@ -75,6 +76,12 @@ def parameters(thing: object) -> dict[str, inspect.Parameter]:
         return dict(inspect.signature(thing).parameters) if callable(thing) else {}
     except ValueError:
         return {}
+
+
+def stopped_from_outside() -> bool:
+    """Whether the task that runs is being cancelled: a `CancelledError` is no mistake of a user's code then."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 def raised_at(error: BaseException, called_from: str) -> str:

@@ -12,7 +12,6 @@ An error that it raises, or what is no answer at all, breaks this question: it i
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 import re
@@ -26,7 +25,7 @@ import msgspec
 from polyclinic.answering.calls import Calls
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
-from polyclinic.doors import parameters, raised_at
+from polyclinic.doors import parameters, raised_at, stopped_from_outside
 from polyclinic.errors import PlayFailure, UnreadableReply, UserError, in_one_line
 from polyclinic.models.model import Model, Reply
 from polyclinic.questions.answers import read_answer
@@ -72,8 +71,7 @@ def of_user(function: object, name: str) -> Callable[..., Awaitable[Outcome]]:
             outcome = _checked(made, question, name) if isinstance(made, Outcome) else _read(made, question, name)
         except BaseException as error:
             # Whoever stops the run is no mistake of the method's; that a task of its own was cancelled is one.
-            stopped = (task := asyncio.current_task()) is not None and task.cancelling()
-            if stopped or isinstance(error, KeyboardInterrupt | GeneratorExit):
+            if stopped_from_outside() or isinstance(error, KeyboardInterrupt | GeneratorExit):
                 raise
             outcome = _unanswered(error, question, calls)
         if calls.ended_by is not None:

@@ -101,8 +101,7 @@ class OwnDoor(Door):
             except PolyclinicError:
                 raise
             except asyncio.CancelledError as error:
-                task = asyncio.current_task()
-                if task is None or task.cancelling():
+                if doors.stopped_from_outside():
                     raise
                 raise BrokenDoor(self._at(error)) from error
             except (Exception, SystemExit) as error:

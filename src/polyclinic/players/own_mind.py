@@ -69,8 +69,7 @@ class OwnMind:
             # What a model that it asks fails with, or what ends a run.
             raise
         except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
+            if doors.stopped_from_outside():
                 raise
             raise self._broken(error) from error
         except (Exception, SystemExit) as error:
