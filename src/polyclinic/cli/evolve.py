@@ -58,6 +58,7 @@ async def evolve(
         int, POSITIVE, Parameter(help="Independent practices, with seeds from --seed on, each in a folder of its own.")
     ] = 1,
     on: On = None,
+    share: Annotated[str | None, Parameter(show=False)] = None,
     strict: Strict = False,
     json: Json = False,
     models: Models = MODELS,

@@ -102,8 +102,8 @@ RunStore = Annotated[
     str | None,
     Parameter(
         metavar="URL",
-        help="Keep the run in a PostgreSQL database, too, when it is over: results, log and answers, which until then "
-        "lie in --out; postgresql://USER@HOST/DATABASE, perhaps with ?schema=NAME.",
+        help="Keep what models answer in a PostgreSQL database, too, as it comes, so that another machine can go on; when "
+        "the run is over, also results and log: postgresql://USER@HOST/DATABASE, perhaps with ?schema=NAME.",
     ),
 ]
 

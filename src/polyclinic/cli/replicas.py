@@ -69,6 +69,8 @@ class ReplicaOptions:
     most_replicas: Annotated[int | None, options.between(3), Parameter(show_default=f"{MOST}")] = None
     """Of auto: no more runs than these."""
     on: options.On = None
+    share: Annotated[str | None, Parameter(show=False)] = None
+    """Which of the runs, NUMBER/OF: of one that --on starts. What comes of it is kept where the command was given."""
 
     @property
     def several(self) -> bool:

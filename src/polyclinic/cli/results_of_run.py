@@ -53,7 +53,8 @@ def write_run_results(folder: Path, store: str | None = None) -> None:
         BadInput: the store cannot be reached or used.
     """
     below = [one for one in folder.iterdir() if one.is_dir() and (one / RUN).is_file()]
-    for run in [folder] if (folder / RUN).is_file() else below:
+    in_order = sorted(below, key=lambda one: (len(one.name), one.name))
+    for run in [folder] if (folder / RUN).is_file() else in_order:
         with RecordedRun(run) as recorded:
             _write(run, recorded)
         keep_results(store, run, may_lack=[RUN, *(part.name for part in parts_of(run / ANSWERS))])

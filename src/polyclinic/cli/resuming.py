@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from polyclinic import __version__
-from polyclinic.cli.command_words import OF_THIS_COMMAND, is_given, said_again
+from polyclinic.cli.command_words import OF_THIS_COMMAND, is_given, said, said_again
 from polyclinic.cli.run_tables import show_so_far
 from polyclinic.errors import BadInput, BudgetSpent, PersonLeft, PolyclinicError, UserError
 from polyclinic.fingerprints import of_file, of_package, others
@@ -22,6 +22,7 @@ from polyclinic.hospital.record.report import figures
 from polyclinic.hospital.record.run_file import RUN
 from polyclinic.hospital.record.store import Store
 from polyclinic.models.session import ModelOptions, read_price
+from polyclinic.stores.address import read_address
 from polyclinic.terminal.screen import console, note
 
 _MINDS = ("doctor", "nurse", "pharmacist", "examiner", "patient")
@@ -101,7 +102,9 @@ def forked(folder: Path, to: Path, minds: Mapping[str, str], models: ModelOption
 def go_on(folder: Path, *, workers: int) -> str:
     """Returns the command that takes up a run as this one held it."""
     at_once = f" --workers {workers}" if workers > 1 else ""
-    return f"polyclinic run --resume {shlex.quote(str(folder))}{at_once}{said_again()}"
+    stores = [read_address(value).kept for option, value in said() if option == "--store"]
+    stored = "".join(f" --store {shlex.quote(one)}" for one in stores)
+    return f"polyclinic run --resume {shlex.quote(str(folder))}{at_once}{stored}{said_again()}"
 
 
 @contextmanager

@@ -28,15 +28,15 @@ from polyclinic.cli.resuming import (
     made_of,
     taken_up,
 )
+from polyclinic.cli.run_learning import FORGETFUL, LearningOptions
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_replicas, show_run
 from polyclinic.cli.trust import note_trust
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.files import make_folder
-from polyclinic.hospital.care.remembering import about_memories, check_learns
-from polyclinic.hospital.care.setup import Feedback, LearningSetup, MemoryHolder, Setup
+from polyclinic.hospital.care.remembering import about_memories
+from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.configuration import Configuration
-from polyclinic.hospital.off_shift import read_whole
 from polyclinic.hospital.plan.check import MOST_RESIDENTS
 from polyclinic.hospital.plan.events import Incident, read_events
 from polyclinic.hospital.plan.file import Preset, read_hospital
@@ -51,10 +51,9 @@ from polyclinic.hospital.running import run as run_hospital
 from polyclinic.hospital.simulation import LOOKAHEAD
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import Language
-from polyclinic.memory.published import version_of
 from polyclinic.models.journal_parts import servers_of
 from polyclinic.models.session import ModelOptions, parts_of, read_price
-from polyclinic.players.minds import HUMAN, model_of
+from polyclinic.players.minds import HUMAN
 from polyclinic.players.patient_trust import trust_in
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.usage import show_by_server
@@ -108,68 +107,7 @@ class TownOptions:
     """Minutes by which visits are computed ahead."""
 
 
-@Parameter(name="*", group=Group("Learning", sort_key=8))
-@dataclass(frozen=True, kw_only=True)
-class LearningOptions:
-    """How doctors learn from their patients; None where it was left out."""
-
-    learn: Annotated[bool, Parameter(negative="")] = False
-    """Doctors keep what they learn of their patients, and remember it from the next day on."""
-    memory: Annotated[Path | None, options.DIR] = None
-    """What all of them remember from before, such as 'polyclinic evolve --out' makes."""
-    memory_of: MemoryHolder | None = None
-    """Whose a memory is: each doctor's (default), or one of all in its department."""
-    feedback: Feedback | None = None
-    """What is learnt of a patient: what was right, after the visit (default), or only how it went on."""
-
-    read: Annotated[str | None, Parameter(metavar="NAME")] = None
-    """Off their shifts doctors read this corpus (see polyclinic corpus list), or its folder; for models."""
-    passages_a_day: Annotated[int | None, options.POSITIVE, Parameter(show_default="1")] = None
-    """So many passages of it each reads a day, or each department."""
-
-    def setup(self, knowledge: Knowledge, language: Language, doctor: str, *, kept: bool) -> LearningSetup | None:
-        """Returns how doctors learn in a run; None where they neither learn nor remember.
-
-        Raises:
-            UserError: an option has no effect, or the doctor cannot learn.
-            BadInput: there is no such memory, or it was made with something else.
-        """
-        if not self.learn and self.memory is None:
-            idle = {"--memory-of": self.memory_of, "--feedback": self.feedback, "--read": self.read}
-            if given := [option for option, value in idle.items() if value is not None]:
-                raise UserError(f"{given[0]} says how doctors learn; it needs --learn, or leave it out")
-            return None
-        for option, value in {"--feedback": self.feedback, "--read": self.read}.items():
-            if value is not None and not self.learn:
-                raise UserError(f"{option} says what doctors learn from; it needs --learn, or leave it out")
-        if self.passages_a_day is not None and self.read is None:
-            raise UserError("--passages-a-day has no effect without --read NAME; leave it out")
-        if self.read is not None:
-            if model_of(doctor) is None:
-                raise UserError(f"--read is for a doctor who reads, a language model, and not for {doctor}")
-            if not kept:
-                raise UserError("--read keeps what is read with the run; say where with --out DIR")
-            read_whole(self.read, language)
-        check_learns(doctor)
-        setup = LearningSetup(
-            learns=self.learn,
-            holder=self.memory_of or "doctor",
-            feedback=self.feedback or "truth",
-            language=language,
-            version=version_of(None),
-            reads=self.read or "",
-            passages=self.passages_a_day or 1,
-        )
-        if self.memory is None:
-            return setup
-        if doctor == "rules":
-            raise UserError("--memory is for a doctor who reads: recall, a language model, or a mind of your own")
-        with open_brought(self.memory, about_memories(knowledge, setup), language) as brought:
-            return msgspec.structs.replace(setup, version=version_of(brought))
-
-
 TOWN = TownOptions()
-FORGETFUL = LearningOptions()
 ONE = ReplicaOptions()
 
 
@@ -230,7 +168,7 @@ def run(
         minds = dict(zip(WHO_PLAYS, (doctor, nurse, pharmacist, examiner, patient, profiles, course), strict=True))
         resume = resume if out is None else forked(resume, out, minds, models)
         watch(resume if live else None, port)
-        held = [_go_on(resume, minds if out is None else {}, models, workers, quiet=json)]
+        held = [_go_on(resume, minds if out is None else {}, models, workers, store, quiet=json)]
     else:
         if town.preset is not None and town.hospital is not None:
             raise UserError("--preset and --hospital each say which hospital it is; give one of them")
@@ -300,9 +238,9 @@ def run(
                     with open_brought(learning.memory, about_memories(known, learns)) as memory:
                         bring(memory, record.folder)
                 watch(folder if live else None, port)
-                held.append((came, "") if came else _hold(configuration, record, workers, json, learning.memory))
+                held.append((came, "") if came else _hold(configuration, record, workers, json, store, learning.memory))
     documents = [document for document, _ in held]
-    _show(documents, replicas, kept_in=resume or out, json=json, store=store)
+    _show(documents, replicas, kept_in=resume or out, json=json, store=None if replicas.share else store)
     if (folder := resume or out) is not None and not json:
         tell_where(folder, documents[0]["seed"] if replicas.several else None)
     _end(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
@@ -350,7 +288,7 @@ def _check_resume(*given: object) -> None:
 
 
 def _go_on(
-    folder: Path, minds: dict[str, str], models: ModelOptions, workers: int, *, quiet: bool
+    folder: Path, minds: dict[str, str], models: ModelOptions, workers: int, answers: str | None, *, quiet: bool
 ) -> tuple[dict[str, Any], str]:
     """Takes up a run that has not ended, or returns what one said that has; that may lie where nothing is written."""
     with RecordedRun(folder) as kept:
@@ -358,7 +296,7 @@ def _go_on(
             check_as_begun(kept, minds, models)
             return kept.summary, ""
     with Store.open(folder) as store:
-        return _hold(taken_up(store, minds, models), store, workers, quiet)
+        return _hold(taken_up(store, minds, models), store, workers, quiet, answers)
 
 
 def _events(texts: Sequence[str], hospital: Hospital, knowledge: Knowledge, days: float) -> tuple[Incident, ...]:
@@ -371,7 +309,12 @@ def _events(texts: Sequence[str], hospital: Hospital, knowledge: Knowledge, days
 
 
 def _hold(
-    configuration: Configuration, store: Store | None, workers: int, quiet: bool, brought: Path | None = None
+    configuration: Configuration,
+    store: Store | None,
+    workers: int,
+    quiet: bool,
+    answers: str | None,
+    brought: Path | None = None,
 ) -> tuple[dict[str, Any], str]:
     """Runs; returns what is printed and stored of it, and why a visit failed first, "" where none did.
 
@@ -380,7 +323,14 @@ def _hold(
     setup = configuration.setup
     silent = quiet or HUMAN in (setup.doctor, setup.patient, setup.nurse)
     with goes_on_later(store, workers=workers, quiet=quiet), watching(configuration, quiet=silent) as looks_on:
-        going = run_hospital(configuration, store=store, workers=workers, watching=looks_on, brought=str(brought or ""))
+        going = run_hospital(
+            configuration,
+            store=store,
+            workers=workers,
+            watching=looks_on,
+            brought=str(brought or ""),
+            answers=answers or "",
+        )
         came = stopping.run(going)
     document = document_of(configuration, came)
     return document if store is None else store.finish(document), came.run.first_failure

@@ -235,14 +235,15 @@ def _replicas(words: Sequence[str], where: str, _: Path) -> Sequence[str]:
         if all(map(kind.is_over, folders.values())):
             return {}
         async with open_site(where) as site:
-            own = without(words, "--replicas", "--seed", "--out", "--store", switches=("--csv",))
+            own = without(words, "--replicas", "--seed", "--out", switches=("--csv",))
             if kind.otherwise is not None and value_of(own, kind.otherwise[0]) is None:
                 own += kind.otherwise
             answers = f"{_RUN}/{kind.answers}"
             jobs = [
-                _job(name, site, own, ("--seed", name.split()[1], "--out", Here(_RUN)),
-                     answers=answers, tails=answers, brings=_RUN, kept=name_of(Path(out)))
-                for name, folder in folders.items()
+                _job(name, site, own, (
+                    "--seed", name.split()[1], "--share", f"{number}/{len(folders)}", "--out", Here(_RUN),
+                ), answers=answers, tails=answers, brings=_RUN, kept=name_of(Path(out)))
+                for number, (name, folder) in enumerate(folders.items(), 1)
                 if not kind.is_over(folder)
             ]  # fmt: skip
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import msgspec
 
 from polyclinic.hospital.care.setup import Setup
@@ -12,6 +14,13 @@ from polyclinic.language.language import Language
 
 MOST_A_DAY = 0.5
 """Nobody's chance to fall ill on a day is above it, however small the town."""
+
+
+_NO_OTHER_RUN = frozenset(
+    "api_key_env base_url concurrency dry_run journal max_cost max_tokens model_file pilot price requests_per_minute "
+    "run shared timeout tokens_per_minute traces wait_for_server".split()
+)
+"""Of the setup: with what else a run stays the same. Where a model is asked, each question says."""
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +40,16 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     course: str = ""  # a model that says how illnesses go on; "" for the knowledge's courses
     made_of: dict[str, str] = {}  # fingerprints of the package's version, knowledge, prompts and words, and of files
     setup: Setup  # who plays and how models are asked; its journal is the run's own
+
+    @property
+    def shared_as(self) -> str:
+        """Names the run in a database that several machines share: another run never has the same."""
+        said = msgspec.to_builtins(self, str_keys=True)
+        # What made it says no more than its questions do, which are known by what they ask.
+        del said["made_of"]
+        said["setup"] = {name: value for name, value in said["setup"].items() if name not in _NO_OTHER_RUN}
+        digest = hashlib.blake2b(msgspec.json.encode(said, order="sorted"), digest_size=16).hexdigest()
+        return f"run seed={self.seed} {digest}"
 
     @property
     def at_work(self) -> Hospital:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
-from functools import partial
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from typing import Any, Protocol
 
 import msgspec
@@ -20,8 +18,9 @@ from polyclinic.hospital.care.workers import WorkerPool
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.floor.clock import Clock
 from polyclinic.hospital.learning import HospitalLearning
+from polyclinic.hospital.nature import forecasting, open_nature, written_by_model
 from polyclinic.hospital.off_shift import OffShift, Read, read_whole
-from polyclinic.hospital.planned import Forecasting, SimulatedRun
+from polyclinic.hospital.planned import SimulatedRun
 from polyclinic.hospital.record.account import Account
 from polyclinic.hospital.record.episodes import (
     Compute,
@@ -42,20 +41,17 @@ from polyclinic.hospital.record.periods import Periods
 from polyclinic.hospital.record.run_file import TYPED
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.simulation import simulate
-from polyclinic.hospital.town.forecast import course_by_model
-from polyclinic.hospital.town.profiles import write_profiles
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.memory.case_words import CaseWordsEmbedder
 from polyclinic.memory.published import Publication
 from polyclinic.memory.reading import PassageRead
-from polyclinic.models.session import Session, open_session
+from polyclinic.models.journal import SharedRun
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.patient_trust import trust_fields, trust_in
 
-_NATURE = "nature"
-_JOURNAL = "the run itself"  # names the run in its journal, which holds no other
+_JOURNAL = "the run itself"  # names the run in its own journal, which holds no other
 
 
 class FinishedRun(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +81,7 @@ async def run(
     workers: int = 1,
     watching: Watching | None = None,
     brought: str = "",
+    answers: str = "",
     clock: Clock | None = None,
 ) -> FinishedRun:
     """Runs a hospital to its end.
@@ -95,6 +92,8 @@ async def run(
         workers: processes that compute episodes; 1 computes them in this one. The log is the same for any number.
         watching: looks on.
         brought: the folder of what doctors remember from before, where nothing keeps the run; "" for nothing.
+        answers: the address of a database that keeps what models answer as it comes, beside the files of `store`; the
+            same run begun on another machine takes it from there. "" for none.
         clock: keeps the time; None: a new one.
 
     Raises:
@@ -106,15 +105,16 @@ async def run(
     knowledge = read_knowledge()
     residents = Residents(configuration.residents, configuration.seed, language=configuration.language)
     spent = _Spent()
+    shared = SharedRun(answers, configuration.shared_as) if answers and store is not None else None
     async with AsyncExitStack() as stack:
-        nature = await stack.enter_async_context(_open_nature(configuration, store))
+        nature = await stack.enter_async_context(open_nature(configuration, store, shared))
         hospital = configuration.at_work
         town = Town(hospital, knowledge, residents, seed=configuration.seed, events=configuration.events)
         profile_failures: dict[str, int] = {}
         if configuration.profiles:
-            residents, profile_failures = await _written(configuration, town, residents, nature, knowledge)
+            residents, profile_failures = await written_by_model(configuration, town, residents, nature, knowledge)
             town = Town(hospital, knowledge, residents, seed=configuration.seed, events=configuration.events)
-        clinic = await stack.enter_async_context(_computing(configuration, store, workers, brought))
+        clinic = await stack.enter_async_context(_computing(configuration, store, workers, brought, shared))
         tally = None if configuration.setup.learning is None else _LearntSink()
         warm_up = _WarmUp(configuration.warm_up * DAY)
         periods = [Periods(event.said, event.begin, event.end) for event in configuration.events]
@@ -129,7 +129,7 @@ async def run(
             lookahead=configuration.lookahead,
             memory=configuration.setup.memory,
             clock=clock,
-            forecast=_forecasting(configuration, nature),
+            forecast=forecasting(configuration, nature),
             events=configuration.events,
             at_the_door=seen_at_the_door(knowledge),
             look_again=TriageStation(knowledge).look_again,
@@ -226,11 +226,11 @@ class _Computing(Protocol):
 
 @asynccontextmanager
 async def _computing(
-    configuration: Configuration, store: Store | None, workers: int, brought: str
+    configuration: Configuration, store: Store | None, workers: int, brought: str, shared: SharedRun | None
 ) -> AsyncIterator[_Computing]:
     setup = configuration.setup
     if store is not None and setup.asks_models:
-        setup = msgspec.structs.replace(setup, journal=str(store.calls), run=_JOURNAL)
+        setup = msgspec.structs.replace(setup, journal=str(store.calls), run=_JOURNAL, shared=shared)
     learning = setup.learning
     if learning is not None:
         if store is not None:
@@ -296,50 +296,6 @@ def _reading(learn: Learn) -> Read:
         return PassageRead(done.studied, embedder.vectors([record.query for record in done.studied.records]))
 
     return read
-
-
-# Models may stand for nature: they write who lives in the town, and say how illnesses go on. They play nobody and are
-# told what is so; what they say reaches nobody who plays but as a case.
-
-
-def _open_nature(configuration: Configuration, store: Store | None) -> AbstractAsyncContextManager[Session]:
-    """Opens the models that stand for nature; their answers are kept in a file of their own beside the run."""
-    names = [name for name in (configuration.profiles, configuration.course) if name]
-    return open_session(
-        names,
-        # What tokens they may use is the players' alone.
-        dataclasses.replace(configuration.setup.options, max_tokens=None),
-        journal=store.calls.with_name("nature.sqlite") if store is not None and names else None,
-        run=_NATURE,
-        seed=configuration.seed,
-    )
-
-
-async def _written(
-    configuration: Configuration, town: Town, residents: Residents, nature: Session, knowledge: Knowledge
-) -> tuple[Residents, dict[str, int]]:
-    """Returns the residents with those who may fall ill written by a model, and the failures by name."""
-    chosen: dict[int, None] = {}
-    for day in range(configuration.days):
-        chosen |= dict.fromkeys(onset.resident for onset in town.onsets(day))
-        if configuration.visits is not None and len(chosen) >= configuration.visits:
-            break
-    model = nature.metered(configuration.profiles, role=_NATURE, episode="")
-    profiles, failures = await write_profiles(
-        [residents[number] for number in chosen], model, knowledge, temperature=configuration.setup.temperature
-    )
-    return residents.with_profiles(profiles), dict(failures)
-
-
-def _forecasting(configuration: Configuration, nature: Session) -> Forecasting | None:
-    if not configuration.course:
-        return None
-    return partial(
-        course_by_model,
-        model=nature.metered(configuration.course, role=_NATURE, episode=""),
-        follow_up_days=configuration.hospital.illness.follow_up_days,
-        temperature=configuration.setup.temperature,
-    )
 
 
 class _LearntSink(LearntTally):

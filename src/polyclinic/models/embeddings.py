@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from polyclinic.errors import Broken, EndpointError
 from polyclinic.models import wire
 from polyclinic.models.direct import Direct
-from polyclinic.models.journal import Journal, StoredReply
+from polyclinic.models.journal import AskedQuestion, Journal, StoredReply
 from polyclinic.models.journal_file import Key
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Usage
@@ -90,7 +90,7 @@ class Embeddings:
 
     async def _answer(self, texts: tuple[str, ...], key: Key | None) -> NDArray[np.float32]:
         """Takes the vectors from the journal, or asks for them and stores them."""
-        stored = None if self._journal is None or key is None else await self._journal.find(key)
+        stored = None if self._journal is None or key is None else await self._journal.find(AskedQuestion(key, PURPOSE))
         if stored is not None:
             vectors, usage, attempts = _unpack(stored.text), stored.usage, stored.attempts
         else:
@@ -100,7 +100,7 @@ class Embeddings:
             if self._journal is not None and key is not None:
                 kept = StoredReply(_pack(vectors), usage=usage, attempts=attempts)
                 with self._door.limit.storing():
-                    first = await self._journal.store(key, PURPOSE, kept)
+                    first = await self._journal.store(AskedQuestion(key, PURPOSE), kept)
                 vectors = vectors if first is None else _unpack(first.text)
         if self._ledger is not None:
             self._ledger.add(self._role, PURPOSE, usage, attempts=attempts, replayed=stored is not None)

@@ -16,9 +16,9 @@ import contextlib
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Coroutine, Iterable, Sequence
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Self, Unpack
+from typing import Any, NamedTuple, Protocol, Self, Unpack
 
 import msgspec
 
@@ -55,6 +55,18 @@ _STORED = msgspec.json.Decoder(StoredReply)
 _encode = msgspec.json.Encoder().encode
 
 
+class SharedRun(NamedTuple):
+    """Where the answers of a run are kept beside its own file, for other machines that go on with it.
+
+    Attributes:
+        store: the address of a database.
+        run: names the run there, where there are others.
+    """
+
+    store: str
+    run: str
+
+
 class Keeper(Protocol):
     """Where the rows of a run's journal are: in a file, or in a database that several machines share.
 
@@ -86,14 +98,27 @@ class Journal:
     which are not written. What was asked is kept too, unless `prompts` is False. A file that is something else, or
     cannot be read or written, is `BadInput`. Of a database (`postgresql://...`) what others are answered at the same
     time is taken as well, and where two ask at once, the answer that is stored first is that of both.
+
+    A run that has a file of its own may be `shared` in a database, too: what holds there holds in the file.
     """
 
-    def __init__(self, where: Path | str, *, run: str = "", beside: Iterable[Path] = (), prompts: bool = True) -> None:
-        self.run, self._where, self._beside = run, where, tuple(beside)
+    def __init__(
+        self,
+        where: Path | str,
+        *,
+        run: str = "",
+        beside: Iterable[Path] = (),
+        prompts: bool = True,
+        shared: SharedRun | None = None,
+    ) -> None:
+        self.run, self._where, self._beside, self._shared_as = run, where, tuple(beside), shared
         self._prompts = KeptPrompts() if prompts else None
+        # The file may lack what the database has: what it is given of that is known apart.
+        self._copied = KeptPrompts() if prompts else None
         self.answered = self.stored = 0
         self._seen: defaultdict[str, Counter[bytes]] = defaultdict(Counter)
         self._keeper: Keeper | None = None
+        self._shared: Keeper | None = None
 
     async def __aenter__(self) -> Self:
         where = str(self._where)
@@ -103,18 +128,27 @@ class Journal:
             self._keeper = await open_store_journal(read_address(where), self.run)
         else:
             self._keeper = JournalFile(Path(where), self.run, self._beside, prompts=self._prompts is not None)
+        if self._shared_as is not None:
+            from polyclinic.stores.journal import open_store_journal  # noqa: PLC0415 - for those who share one
+
+            try:
+                self._shared = await open_store_journal(read_address(self._shared_as.store), self._shared_as.run)
+            except BaseException:
+                await self.__aexit__()
+                raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        keeper, self._keeper = self._keeper, None
-        if keeper is not None:
+        keepers = [self._shared, self._keeper]
+        self._shared = self._keeper = None
+        for keeper in filter(None, keepers):
             with contextlib.suppress(BadInput):  # whoever stored what could not be written was told
                 await keeper.close()
 
     @property
     def goes_on(self) -> bool:
         """Whether it may have answers of this run."""
-        return self._keeper is not None and self._keeper.goes_on
+        return self._shared is not None or (self._keeper is not None and self._keeper.goes_on)
 
     def wrap(self, model: Model, *, episode: str = "", role: str = "") -> Journalled:
         """Returns the model, with its answers for that episode, and what the role asked, in the journal."""
@@ -131,26 +165,25 @@ class Journal:
         seen[request] = k + 1
         return Key(episode, request, k)
 
-    async def find(self, *keys: Key) -> StoredReply | None:
-        """Returns the answer that is stored under the first of the keys that has one, None where none has."""
-        if self._keeper is None or not self._keeper.goes_on:
+    async def find(self, question: AskedQuestion, *also: Key) -> StoredReply | None:
+        """Returns the answer to a question that is stored under its key or another, the first that has one, or None."""
+        if self._keeper is None or not self.goes_on:
             return None
-        stored = await self._keeper.find(keys)
+        keys = (question.key, *also)
+        stored = await self._keeper.find(keys) if self._keeper.goes_on else None
+        if stored is not None:
+            self.answered += 1
+            return self._read(*stored)
+        stored = None if self._shared is None else await self._shared.find(keys)
         if stored is None:
             return None
         self.answered += 1
-        return self._read(*stored)
+        reply = self._read(*stored)
+        await self._keeper.put(question.rows(self.run, reply, self._copied))
+        return reply
 
-    def asked(self, key: Key, messages: Messages, *, model: str, role: str, answer: Any) -> Sequence[PromptRow]:
-        """Returns what keeps a question beside its answer, where questions are kept."""
-        if self._prompts is None:
-            return ()
-        return [*self._prompts.rows(key.request, messages, model=model, role=role, answer=answer)]
-
-    async def store(
-        self, key: Key, purpose: str, reply: StoredReply, asked: Sequence[PromptRow] = ()
-    ) -> StoredReply | None:
-        """Stores an answer, with what was `asked`; returns when it is there.
+    async def store(self, question: AskedQuestion, reply: StoredReply) -> StoredReply | None:
+        """Stores an answer, with what was asked, where that is kept; returns when it is there.
 
         Returns:
             The answer that holds in its place, where another command was answered first; None otherwise.
@@ -160,10 +193,16 @@ class Journal:
         """
         if self._keeper is None:
             raise RuntimeError("the journal is not open; use it with 'async with'")
-        row = (self.run, *key, purpose, _sealed(key, _encode(reply)))
-        stood = await self._keeper.put([*asked, ("calls", row)])
+        rows, first = question.rows(self.run, reply, self._prompts), None
+        if self._shared is not None and self._shared_as is not None:
+            *asked, _ = rows
+            stood = await self._shared.put([*asked, question.row(self._shared_as.run, reply)])
+            if stood is not None:
+                first = self._read(question.key, stood)
+                rows = [*asked, question.row(self.run, first)]
+        stood = await self._keeper.put(rows)
         self.stored += 1
-        return None if stood is None else self._read(key, stood)
+        return first if stood is None else self._read(question.key, stood)
 
     def _read(self, key: Key, stored: bytes) -> StoredReply:
         try:
@@ -172,6 +211,29 @@ class Journal:
             problem = f"an answer of episode {key.episode!r} is damaged ({error}); name another journal"
             where = self._where if isinstance(self._where, Path) else None
             raise BadInput(problem, path=where) from None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A question that is put to a model now, as a journal keeps it."""
+
+    key: Key
+    purpose: str
+    messages: Messages | None = None  # None where only the answer is kept
+    model: str = ""
+    role: str = ""
+    answer: Any = None  # the form that is wanted
+
+    def row(self, run: str, reply: StoredReply) -> PromptRow:
+        """Returns the row that keeps an answer to it, in a run."""
+        return "calls", (run, *self.key, self.purpose, _sealed(self.key, _encode(reply)))
+
+    def rows(self, run: str, reply: StoredReply, prompts: KeptPrompts | None) -> list[PromptRow]:
+        """Returns the rows that keep it beside an answer, the answer's last; without `prompts` that one alone."""
+        if prompts is None or self.messages is None:
+            return [self.row(run, reply)]
+        how = {"model": self.model, "role": self.role, "answer": self.answer}
+        return [*prompts.rows(self.key.request, self.messages, **how), self.row(run, reply)]
 
 
 def read_stored(key: Key, stored: bytes) -> StoredReply:
@@ -235,19 +297,18 @@ class Journalled(Wrapper):
     async def _answer(
         self, messages: Messages, answer: Answer, options: AskOptions, key: Key, what: tuple[Any, ...]
     ) -> Reply:
+        question = AskedQuestion(key, options.get("purpose", ""), messages, self.name, self._role, what[1])
         if self._journal.goes_on:
             others = (key._replace(request=_digest((*known_as, *what))) for known_as in self._also_known_as)
-            if (stored := await self._journal.find(key, *others)) is not None:
+            if (stored := await self._journal.find(question, *others)) is not None:
                 return _replayed(stored, answer)
-        purpose = options.get("purpose", "")
-        asked = partial(self._journal.asked, key, messages, model=self.name, role=self._role, answer=what[1])
         try:
             reply = await self._model.ask(messages, answer=answer, **options)
         except ModelError as failure:
             usage = failure.usage if isinstance(failure.usage, Usage) else Usage()
             kind = type(failure).__name__ if type(failure).__name__ in FAILURES else "ModelError"
             kept = StoredReply(failure.text, kind, failure.problem, usage, attempts=failure.attempts)
-            if (first := await self._store(key, purpose, kept, asked())) is not None:
+            if (first := await self._store(question, kept)) is not None:
                 return _replayed(first, answer)
             raise
         kept = StoredReply(
@@ -258,17 +319,15 @@ class Journalled(Wrapper):
             thought=reply.thought,
             server=reply.server,
         )
-        if (first := await self._store(key, purpose, kept, asked())) is None:
+        if (first := await self._store(question, kept)) is None:
             return reply
         # What this command paid for is counted; what holds is what was stored first.
         same = _replayed(first, answer)
         return msgspec.structs.replace(reply, text=same.text, value=same.value, thought=same.thought)
 
-    async def _store(
-        self, key: Key, purpose: str, reply: StoredReply, asked: Sequence[PromptRow]
-    ) -> StoredReply | None:
+    async def _store(self, question: AskedQuestion, reply: StoredReply) -> StoredReply | None:
         with contextlib.nullcontext() if self._places is None else self._places.storing():
-            return await self._journal.store(key, purpose, reply, asked)
+            return await self._journal.store(question, reply)
 
 
 def _digest(asked: tuple[Any, ...]) -> bytes:

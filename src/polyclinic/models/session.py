@@ -15,7 +15,7 @@ import msgspec
 
 from polyclinic.errors import NoAddress, PlayFailure, UserError
 from polyclinic.models.door import Door
-from polyclinic.models.journal import Journal
+from polyclinic.models.journal import Journal, SharedRun
 from polyclinic.models.kept_calls import KeptCalls
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.limits import Limit
@@ -184,6 +184,7 @@ async def open_session(
     *,
     journal: str | Path | None = None,
     run: str = "",
+    shared: SharedRun | None = None,
     seed: int = 0,
     share: Share = WHOLE,
     prompts: bool = True,
@@ -194,7 +195,8 @@ async def open_session(
 
     The journal is the file that keeps every answer, for runs of the same name, and what was asked, unless `prompts` is
     False; each of several processes has a file of its own beside it, and the `share` of the limits that is its own. It
-    may be a database's address (`postgresql://...`), which all of them share.
+    may be a database's address (`postgresql://...`), which all of them share; or the run may be `shared` in one beside
+    its files.
     With `batches`, the file of their ids or a store's address, direct/ models are asked so; what comes is `report`ed.
     The seed is that of the pauses between requests, and of what a local model draws. A name or a file that cannot be
     used is a `UserError`.
@@ -247,7 +249,7 @@ async def open_session(
             if share.of > 1:
                 journal = part_of(whole, share)
             kept = await stack.enter_async_context(
-                Journal(journal, run=run, beside=parts_of(whole, journal), prompts=prompts)
+                Journal(journal, run=run, beside=parts_of(whole, journal), prompts=prompts, shared=shared)
             )
         yield Session(models, kept, ledger)
 

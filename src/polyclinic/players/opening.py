@@ -14,6 +14,7 @@ from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import Language
 from polyclinic.memory.opening import open_what_is_remembered
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
+from polyclinic.models.journal import SharedRun
 from polyclinic.models.model import Model
 from polyclinic.models.session import WHOLE, ModelOptions, Session, Share, open_session
 from polyclinic.players.human.desk import Desk
@@ -65,6 +66,7 @@ async def open_minds(
     journal: str | Path | None = None,
     others: Sequence[str] = (),
     run: str | None = None,
+    shared: SharedRun | None = None,
     share: Share = WHOLE,
     library: LibraryOptions | None = None,
     memory: MemoryOptions = FORGETFUL,
@@ -81,7 +83,7 @@ async def open_minds(
     name in the journal, unless given, is made of seed, patient and examiner; `prompts` says whether what was asked is
     kept there. With a library, doctors look things up; with a memory, they remember; it must be in the `languages` of
     the visits, as far as they are given. People play at the desk, the terminal by default. Doctors who see are shown
-    the pictures. `batches` and `report` are as in `open_session`.
+    the pictures. `shared`, `batches` and `report` are as in `open_session`.
 
     Raises:
         BadInput: the memory is in another language.
@@ -101,6 +103,7 @@ async def open_minds(
             options,
             journal=journal,
             run=run,
+            shared=shared,
             seed=seed,
             share=share,
             prompts=prompts,

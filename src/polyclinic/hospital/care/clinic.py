@@ -385,6 +385,7 @@ async def open_clinic(setup: Setup, share: Share = WHOLE, desk: Desk | None = No
         journal=Path(setup.journal) if setup.journal else None,
         prompts=setup.traces,
         run=setup.run,
+        shared=setup.shared,
         share=share,
         desk=desk,
     ) as opened:

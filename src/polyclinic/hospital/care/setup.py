@@ -10,6 +10,7 @@ import msgspec
 from polyclinic.errors import UserError
 from polyclinic.hospital.plan.plan import Member
 from polyclinic.language.language import Language
+from polyclinic.models.journal import SharedRun
 from polyclinic.models.model import Price
 from polyclinic.models.session import ModelOptions
 from polyclinic.players.minds import model_of
@@ -69,6 +70,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     temperature: float | None = None  # of the models; None leaves it to the server
     journal: str = ""  # the file that keeps every answer, each worker's beside it; "" for none
     run: str = ""  # names the run in the journal
+    shared: SharedRun | None = None  # where answers are kept beside that, for other machines
     max_tokens: int | None = None  # in and out, over all workers; the run ends when one has used its share
     max_cost: float | None = None  # in the currency of the prices
     timeout: float | None = None  # seconds that one call may take; None for the door's own

@@ -1,0 +1,84 @@
+"""How doctors learn from their patients in a run of the hospital, as it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from cyclopts import Group, Parameter
+
+from polyclinic.cli import options
+from polyclinic.errors import UserError
+from polyclinic.hospital.care.remembering import about_memories, check_learns
+from polyclinic.hospital.care.setup import Feedback, LearningSetup, MemoryHolder
+from polyclinic.hospital.off_shift import read_whole
+from polyclinic.hospital.record.memories import open_brought
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.language.language import Language
+from polyclinic.memory.published import version_of
+from polyclinic.players.minds import model_of
+
+
+@Parameter(name="*", group=Group("Learning", sort_key=8))
+@dataclass(frozen=True, kw_only=True)
+class LearningOptions:
+    """How doctors learn from their patients; None where it was left out."""
+
+    learn: Annotated[bool, Parameter(negative="")] = False
+    """Doctors keep what they learn of their patients, and remember it from the next day on."""
+    memory: Annotated[Path | None, options.DIR] = None
+    """What all of them remember from before, such as 'polyclinic evolve --out' makes."""
+    memory_of: MemoryHolder | None = None
+    """Whose a memory is: each doctor's (default), or one of all in its department."""
+    feedback: Feedback | None = None
+    """What is learnt of a patient: what was right, after the visit (default), or only how it went on."""
+
+    read: Annotated[str | None, Parameter(metavar="NAME")] = None
+    """Off their shifts doctors read this corpus (see polyclinic corpus list), or its folder; for models."""
+    passages_a_day: Annotated[int | None, options.POSITIVE, Parameter(show_default="1")] = None
+    """So many passages of it each reads a day, or each department."""
+
+    def setup(self, knowledge: Knowledge, language: Language, doctor: str, *, kept: bool) -> LearningSetup | None:
+        """Returns how doctors learn in a run; None where they neither learn nor remember.
+
+        Raises:
+            UserError: an option has no effect, or the doctor cannot learn.
+            BadInput: there is no such memory, or it was made with something else.
+        """
+        if not self.learn and self.memory is None:
+            idle = {"--memory-of": self.memory_of, "--feedback": self.feedback, "--read": self.read}
+            if given := [option for option, value in idle.items() if value is not None]:
+                raise UserError(f"{given[0]} says how doctors learn; it needs --learn, or leave it out")
+            return None
+        for option, value in {"--feedback": self.feedback, "--read": self.read}.items():
+            if value is not None and not self.learn:
+                raise UserError(f"{option} says what doctors learn from; it needs --learn, or leave it out")
+        if self.passages_a_day is not None and self.read is None:
+            raise UserError("--passages-a-day has no effect without --read NAME; leave it out")
+        if self.read is not None:
+            if model_of(doctor) is None:
+                raise UserError(f"--read is for a doctor who reads, a language model, and not for {doctor}")
+            if not kept:
+                raise UserError("--read keeps what is read with the run; say where with --out DIR")
+            read_whole(self.read, language)
+        check_learns(doctor)
+        setup = LearningSetup(
+            learns=self.learn,
+            holder=self.memory_of or "doctor",
+            feedback=self.feedback or "truth",
+            language=language,
+            version=version_of(None),
+            reads=self.read or "",
+            passages=self.passages_a_day or 1,
+        )
+        if self.memory is None:
+            return setup
+        if doctor == "rules":
+            raise UserError("--memory is for a doctor who reads: recall, a language model, or a mind of your own")
+        with open_brought(self.memory, about_memories(knowledge, setup), language) as brought:
+            return msgspec.structs.replace(setup, version=version_of(brought))
+
+
+FORGETFUL = LearningOptions()

@@ -1,0 +1,139 @@
+"""A run of the hospital whose answers are in a store as they come: who goes on with it asks nothing twice."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.models.journal_parts import calls_of
+from polyclinic.results.reading import read_results
+from polyclinic.testing.postgres import PASSWORD
+from polyclinic.testing.process import EndpointProcess
+
+PLACES = 2
+TOWN = ("--residents", 40, "--days", 1, "--visits", 4)
+
+
+def command(endpoint, *more):
+    asked = ("--doctor", "direct/x", "--patient", "direct/x", "--profiles", "direct/x", "--base-url", endpoint.url)
+    return ("run", *TOWN, *asked, "--concurrency", PLACES, "--max-failures", 100, "--json", *more)
+
+
+def requests(endpoint):
+    return endpoint.counters()["requests"]
+
+
+def came(shown):
+    return {name: value for name, value in json.loads(shown).items() if name != "wall_seconds"}
+
+
+def killed_after(words, endpoint, n):
+    """Runs a command in a process of its own, and kills it once the endpoint was asked so often."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "polyclinic", *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while requests(endpoint) < n:
+        assert process.poll() is None, "it was over before it was killed"
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    time.sleep(0.2)  # what was in flight is counted
+
+
+@pytest.fixture
+def run(run):
+    return partial(run, env={"PGPASSWORD": PASSWORD})
+
+
+@pytest.fixture
+def whole(run, tmp_path):
+    """What the run comes to that nobody killed and nobody shares, and how many requests it makes."""
+    with EndpointProcess(seed=1) as endpoint:
+        shown = run(*command(endpoint, "--out", tmp_path / "whole")).stdout
+        return came(shown), requests(endpoint)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_run_that_was_killed_goes_on_on_another_machine(workers, base, run, whole, tmp_path):
+    expected, n = whole
+    with EndpointProcess(seed=1, latency=0.05) as endpoint:
+        shared = ("--store", base, "--workers", workers, "--out")
+        killed_after(command(endpoint, *shared, tmp_path / "here"), endpoint, n // 2)
+        again = came(run(*command(endpoint, *shared, tmp_path / "elsewhere")).stdout)
+        assert n <= requests(endpoint) <= n + PLACES * workers
+        assert again == expected
+        assert came(run(*command(endpoint, *shared, tmp_path / "third")).stdout) == expected
+        assert requests(endpoint) <= n + PLACES * workers, "a third machine asks nothing"
+    kept = [one.record for one in read_results(base)]
+    assert len(kept) == 2 and sum(calls.calls for calls in kept[0].calls) == len(answers_in(tmp_path / "elsewhere"))
+
+
+def answers_in(folder):
+    """The calls that a run's own files hold."""
+    return sorted(
+        (call.role, call.purpose, call.item, call.tokens_in)
+        for call in calls_of(path for path in Path(folder).glob("calls*.sqlite"))
+    )
+
+
+def test_the_folder_of_whoever_goes_on_has_all_answers(base, run, whole, tmp_path):
+    with EndpointProcess(seed=1, latency=0.05) as endpoint:
+        killed_after(command(endpoint, "--store", base, "--out", tmp_path / "here"), endpoint, whole[1] // 2)
+        run(*command(endpoint, "--store", base, "--out", tmp_path / "elsewhere"))
+    assert answers_in(tmp_path / "elsewhere") == answers_in(tmp_path / "whole")
+    assert "secret" not in str(RecordedRun(tmp_path / "elsewhere").configuration)
+
+
+def test_another_run_has_answers_of_its_own(base, run, tmp_path):
+    with EndpointProcess(seed=1) as endpoint:
+        run(*command(endpoint, "--store", base, "--out", tmp_path / "one"))
+        asked = requests(endpoint)
+        run(*command(endpoint, "--store", base, "--out", tmp_path / "two", "--seed", 1))
+        other = requests(endpoint)
+        run(*command(endpoint, "--store", base, "--out", tmp_path / "three", "--load", 2))
+        assert other > asked and requests(endpoint) > other
+        asked = requests(endpoint)
+        run(*command(endpoint, "--store", base, "--out", tmp_path / "four", "--timeout", 20, "--no-traces"))
+        assert requests(endpoint) == asked, "how long an answer may take is nothing that the run comes from"
+
+
+def test_resumed_in_its_folder_it_goes_on_too(base, run, whole, tmp_path):
+    expected, n = whole
+    with EndpointProcess(seed=1, latency=0.05) as endpoint:
+        killed_after(command(endpoint, "--store", base, "--out", tmp_path / "here"), endpoint, n // 2)
+        again = run("run", "--resume", tmp_path / "here", "--store", base, "--max-failures", 100, "--json")
+        assert came(again.stdout) == expected
+        assert requests(endpoint) <= n + PLACES
+        asked = requests(endpoint)
+        run(*command(endpoint, "--store", base, "--out", tmp_path / "elsewhere"))
+        assert requests(endpoint) == asked, "what it was answered after it was taken up is in the store as well"
+
+
+def test_runs_in_several_processes_have_their_answers_in_the_store_as_they_come(base, run, tmp_path):
+    def replicas(endpoint, *more):
+        return command(endpoint, "--replicas", 3, "--on", "processes:2", *more)
+
+    with EndpointProcess(seed=1) as endpoint:
+        expected = means(run(*replicas(endpoint, "--out", tmp_path / "whole")).stdout)
+        n = requests(endpoint)
+    with EndpointProcess(seed=1, latency=0.05) as endpoint:
+        killed_after(replicas(endpoint, "--store", base, "--out", tmp_path / "here"), endpoint, n // 2)
+        time.sleep(6)  # its workers end by themselves
+        shutil.rmtree(tmp_path / "here")
+        again = means(run(*replicas(endpoint, "--store", base, "--out", tmp_path / "elsewhere")).stdout)
+        assert n <= requests(endpoint) <= n + 2 * PLACES
+    assert again == expected
+    kept = read_results(base)
+    assert [one.record.seed for one in kept] == [0, 1, 2], "each under a number of its own, once"
+    assert len({one.record.kind for one in kept}) == 1
+
+
+def means(shown):
+    return json.loads(shown)["means"]
