@@ -102,10 +102,12 @@ async def run_numbered(
         if me is None or not is_stopped():
             raise
         me.uncancel()
-        over, interrupted = (
-            {task for task in tasks if task.done() and not task.cancelled()},
-            StoppedByHand("interrupted"),
-        )
+        for task in tasks:
+            task.cancel()
+        # What one makes of being stopped counts: a visit that nobody has judged is a visit all the same.
+        await asyncio.gather(*tasks, return_exceptions=True)
+        over = {task for task in tasks if not task.cancelled() and not _is_broken(task)}
+        interrupted = StoppedByHand("interrupted")
     finally:
         for task in tasks:
             task.cancel()
@@ -118,3 +120,8 @@ async def run_numbered(
         except PolyclinicError as failure:
             error = error or failure
     return results, error
+
+
+def _is_broken(task: asyncio.Task[T]) -> bool:
+    """Whether a task ended with an error that is none of ours, which being stopped may bring about."""
+    return not isinstance(task.exception(), PolyclinicError | None)

@@ -1,80 +1,282 @@
-"""`--max-tokens` of every command that asks models: kept to within what is in flight, and gone on from until done."""
+"""Every command that asks models, stopped by `--max-tokens`: what is over is shown, what is missing is said, no more is
+asked than was in flight, and going on until all is done asks nothing twice."""
 
+import asyncio
 import json
+import os
+import random
+import re
+import shutil
+import signal
 
 import msgspec
 import pytest
+from tests.cli.test_batches_everywhere import write_recorded
+from tests.cli.test_cli_tor import answers
+from tests.cli.test_stores_everywhere import options_of
 
+from polyclinic.cli import case_generate
+from polyclinic.cli.commands import COMMANDS
 from polyclinic.testing import endpoint as serves
+from polyclinic.testing.instances import instance
 
 AT_ONCE = 2
 CASE = ("--case", "shipped#p1-00001")
 CASES = ("--cases", "shipped", "--limit", "2")
-EXAM = ("--questions", "shipped", "--layout", "medqa", "--model", "direct/a")
-COMMANDS = {
-    "consult": ("consult", *CASE, "--doctor", "direct/a", "--out", "trace.jsonl"),
-    "ask": ("ask", *CASE, "--examiner", "direct/a", "A chest X-ray.", "A blood count.", "An ECG."),
-    "cases personas": ("cases", "personas", "--cases", "shipped", "--writer", "direct/a", "--out", "cases.jsonl"),
-    "cases patient-test": (
-        *("cases", "patient-test", *CASES, "--rounds", "2", "--writer", "direct/a", "--out", "set.json"),
-    ),
-    "names compare": ("names", "compare", "pairs.jsonl", "--judge", "direct/a"),
-    "eval medqa": ("eval", "medqa", *EXAM[:2], *EXAM[4:], "--method", "zero_shot", "chain_of_thought", "--out", "out"),
-    "eval aie": ("eval", "aie", *CASES, "--doctor", "direct/a", "--patient", "direct/b", "--out", "out"),
-    "eval mvme": ("eval", "mvme", *CASES, "--doctor", "direct/a", "--judge", "direct/j", "--out", "out"),
-    "eval reliability": ("eval", "reliability", *CASES, "--patient", "direct/a", "--judge", "direct/j", "--out", "out"),
-    "study experts": (
-        *("study", "experts", *EXAM, "--question-experts", "1", "--option-experts", "0"),
-        *("--at-options", "0", "--at-question", "1", "--out", "out"),
-    ),
-    "run": ("run", "--residents", "40", "--days", "1", "--visits", "4", "--doctor", "direct/a", "--out", "out"),
+RECORDS = ("--cases", "inpatients", "--limit", "2")
+EXAM = ("--questions", "exam.jsonl", "--layout", "medqa", "--model", "direct/a")
+QUESTIONS = ("--questions", "exam.jsonl", "--model", "direct/a", "--method", "zero_shot", "chain_of_thought")
+WORDS = {
+    "run": ("--residents", "40", "--days", "1", "--visits", "4", "--doctor", "direct/a", "--out", "out"),
+    "evolve": ("--train", "train.jsonl", "--test", "test.jsonl", "--doctor", "direct/a", "--out", "out"),
+    "consult": (*CASE, "--doctor", "direct/a", "--out", "trace.jsonl"),
+    "ask": (*CASE, "--examiner", "direct/a", "A chest X-ray.", "A blood count.", "An ECG."),
+    "cases generate": ("--preset", "agent-hospital", "--writer", "direct/a", "--out", "out"),
+    "cases patient-test": (*CASES, "--rounds", "2", "--writer", "direct/a", "--out", "set.json"),
+    "cases personas": ("--cases", "test.jsonl", "--writer", "direct/a", "--out", "cases.jsonl"),
+    "corpus add": ("docs", "docs.jsonl", "--embedder", "direct/e", "--library", "lib"),
+    "eval aie": (*CASES, "--doctor", "direct/a", "direct/b", "--judge", "direct/j", "--out", "out"),
+    "eval patient-simulator": ("--cases", "labelled.json", "--patient", "direct/a", "--out", "out"),
+    "eval examiner": ("--cases", "shipped", "--dialogues", "asked.jsonl", "--examiner", "direct/a", "--out", "out"),
+    "eval mvme": (*CASES, "--doctor", "direct/a", "direct/b", "--judge", "direct/j", "--names-by", "direct/j",
+                  "--out", "out"),
+    "eval reliability": (*CASES, "--patient", "direct/a", "--judge", "direct/j", "--out", "out"),
+    "eval medqa": (*QUESTIONS, "--out", "out"),
+    "eval medmcqa": ("--questions", "medmcqa.jsonl", *QUESTIONS[2:], "--out", "out"),
+    "eval pubmedqa": ("--questions", "pubmedqa.json", *QUESTIONS[2:], "--out", "out"),
+    "eval mmlu": ("--questions", "mmlu", *QUESTIONS[2:], "--out", "out"),
+    "eval exam": (*QUESTIONS, "--out", "out"),
+    "eval tor": (*RECORDS, "--model", "direct/a", "direct/b", "--method", "zero_shot", "--judge", "direct/j",
+                 "--out", "out"),
+    "score director": ("dialogues.jsonl", "--reference", "references.jsonl", "--judge", "direct/j"),
+    "score icd": ("references.jsonl", "--table", "icd.csv", "--names-by", "direct/j"),
+    "study run": ("plan.toml", "--out", "out"),
+    "study ablation": (*EXAM, "--out", "out"),
+    "study experts": (*EXAM, "--question-experts", "1", "--option-experts", "0", "--at-options", "0",
+                      "--at-question", "1", "--out", "out"),
+    "study errors": ("--questions", "exam.jsonl", "--run", "answered", "--judge", "direct/j", "--out", "out"),
+    "study medagents": ("--medqa", "exam.jsonl", "--model", "direct/a", "--part", "table-3", "--protocol", "ours",
+                        "--out", "out"),
+    "study medagent-zero": ("--questions", "exam.jsonl", "--model", "direct/a", "--memory", "practice", "--snapshots",
+                            "4", "--out", "out"),
+    "study tor": (*RECORDS, "--model", "direct/a", "--out", "out"),
+    "memory read": ("library", "--corpus", "lib/books", "--doctor", "direct/a", "--embedder", "case-words"),
+    "memory import": ("exported.jsonl", "imported", "--embedder", "direct/e"),
+    "memory rebuild": ("practice", "--embedder", "direct/e", "--out", "rebuilt"),
+    "names compare": ("pairs.jsonl", "--judge", "direct/j"),
+}  # fmt: skip
+WITHOUT_PARTS = {
+    "serve": "asks as long as somebody plays there, and is stopped by whoever started it",
+    "corpus search": "asks for the vector of one query",
+    "memory near": "asks for the vector of one description",
 }
-FAST = ("ask", "consult", "names compare")
+"""Commands that ask and are never half done; each with its reason."""
+
+SHOWN_AS_IT_GOES = {"ask", "consult"}
+"""Whatever is over has been printed by then."""
+
+WHOLE_OR_NOT_AT_ALL = {"memory import", "memory rebuild"}
+"""They make vectors for one folder, which is there when all of them are."""
+
+ANSWERS = {"study tor": answers}
+"""By whom it is answered where made-up replies would be quoted in the next question, and grow without end."""
+
+TAKEN_UP = {"run": ("run", "--resume", "out", "--max-failures", 100), "evolve": ("evolve", "--resume", "out")}
+"""How the commands go on that say so themselves; of all others the same command does."""
+
+SHARE = {"cases generate": 0.9, "eval mvme": 0.7}
+"""How much of what all costs is allowed, where all plays are over at nearly the same time."""
+
+FAST = ("ask", "consult", "names compare", "score icd", "corpus add")
+
+
+def asks_models():
+    return {command for command in COMMANDS if "--max-tokens" in options_of(command)}
+
+
+@pytest.mark.slow
+def test_every_command_that_asks_models_stands_here():
+    assert asks_models() == WORDS.keys() | WITHOUT_PARTS.keys()
+    assert all(len(reason) > 20 for reason in WITHOUT_PARTS.values())
+
+
+PLAN = """
+title = "Two methods"
+models = ["direct/a"]
+seeds = [0]
+[[run]]
+name = "exam"
+command = "eval medqa"
+questions = "exam.jsonl"
+method = ["zero_shot", "chain_of_thought"]
+"""
+
+
+def lines(*records):
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+def of_numbers(n):
+    texts = dict(zip("ABCD", ("asthma", "gout", "measles", "scurvy"), strict=True))
+    four = {f"op{letter.lower()}": text for letter, text in texts.items()}
+    asked = {"question": f"Which, of number {n}?"}
+    return (
+        asked | {"answer": "gout", "options": texts, "meta_info": "step1", "answer_idx": "B"},
+        asked | four | {"exp": None, "cop": 1, "subject_name": "Medicine", "topic_name": None, "id": f"m-{n}",
+                        "choice_type": "single"},
+        {"QUESTION": f"Does number {n}?", "CONTEXTS": ["It was tried."], "LABELS": ["RESULTS"], "MESHES": [],
+         "YEAR": "2011", "reasoning_required_pred": "yes", "reasoning_free_pred": "yes", "final_decision": "yes",
+         "LONG_ANSWER": "It does."},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def prepared(run, tmp_path_factory):
+    """A folder with whatever one of the commands reads."""
+    folder = tmp_path_factory.mktemp("prepared")
+    write_recorded(folder)
+    letter, dialogue = (json.loads((folder / f"{name}.jsonl").read_text()) for name in ("references", "dialogues"))
+    numbered = [("痛风", "关节红肿"), ("哮喘", "喘息"), ("肺炎", "咳嗽"), ("胃炎", "胃痛")]
+    for name, one in (("references", letter), ("dialogues", dialogue)):
+        texts = (json.dumps(one, ensure_ascii=False).replace("痛风", a).replace("关节红肿", b) for a, b in numbered)
+        each = (re.sub(r'("patient_id": "?)1', rf"\g<1>{n}", text) for n, text in enumerate(texts, 1))
+        (folder / f"{name}.jsonl").write_text("".join(f"{text}\n" for text in each))
+    asked = [json.loads((folder / "asked.jsonl").read_text())]
+    turns = ("a film of my chest", "a blood count", "an ECG", "an ultrasound of the belly")
+    asked[0]["dialog_history"] = [
+        {"turn": n, "role": "Patient", "content": f"<To the examiner> Please take {what}."}
+        for n, what in enumerate(turns, 1)
+    ]
+    (folder / "asked.jsonl").write_text(lines(*asked))
+    for name, n in (("train", 64), ("test", 4)):
+        run("cases", "generate", "--n", n, "--diseases", "respiratory", "--seed", n, "--out", folder / f"{name}.jsonl")
+    medqa, medmcqa, pubmedqa = zip(*map(of_numbers, range(4)), strict=True)
+    (folder / "exam.jsonl").write_text(lines(*medqa))
+    (folder / "medmcqa.jsonl").write_text(lines(*medmcqa))
+    (folder / "pubmedqa.json").write_text(json.dumps({str(n): one for n, one in enumerate(pubmedqa)}))
+    (folder / "mmlu").mkdir()
+    rows = "".join(f"Which of {n}?,asthma,gout,measles,scurvy,B\n" for n in range(4))
+    (folder / "mmlu" / "anatomy_test.csv").write_text(rows)
+    others = ("myocardial infarction", "gout", "angina", "flu")
+    (folder / "pairs.jsonl").write_text(lines(*({"a": "heart attack", "b": other} for other in others)))
+    passages = [
+        {"id": str(n), "title": f"Gout {n}", "text": f"Gout {n} is an illness of the joints."} for n in range(200)
+    ]
+    (folder / "docs.jsonl").write_text(lines(*passages))
+    (folder / "few.jsonl").write_text(lines(*passages[:4]))
+    (folder / "plan.toml").write_text(PLAN)
+    run("corpus", "add", "books", "few.jsonl", "--library", "lib", cwd=folder)
+    run(
+        "cases",
+        "patient-test",
+        "--cases",
+        "train.jsonl",
+        "--limit",
+        12,
+        "--rounds",
+        1,
+        "--out",
+        "labelled.json",
+        cwd=folder,
+    )
+    run("eval", "medqa", "--questions", "exam.jsonl", "--model", "made-up", "--out", "answered", cwd=folder)
+    run(
+        "evolve", "--train", "train.jsonl", "--test", "test.jsonl", "--ablations", "no", "--out", "practice", cwd=folder
+    )
+    run("memory", "export", "practice", "--out", "exported.jsonl", cwd=folder)
+    return folder
+
+
+class Spent:
+    """The tokens of each answer, in the order in which they were given."""
+
+    def __init__(self):
+        self.tokens = []
+
+    def of(self, answered):
+        def answer(*given, **options):
+            body = answered(*given, **options)
+            usage = msgspec.json.decode(body)["usage"]
+            self.tokens.append(usage["prompt_tokens"] + usage.get("completion_tokens", 0))
+            return body
+
+        return answer
 
 
 @pytest.fixture
 def spent(monkeypatch):
-    """The tokens of each answer, in the order in which they were given."""
-    tokens = []
+    counted = Spent()
+    monkeypatch.setattr(serves, "completion", counted.of(serves.completion))
+    monkeypatch.setattr(serves, "embedded", counted.of(serves.embedded))
+    return counted.tokens
 
-    def completed(*given, **options):
-        body = complete(*given, **options)
-        usage = msgspec.json.decode(body)["usage"]
-        tokens.append(usage["prompt_tokens"] + usage["completion_tokens"])
-        return body
 
-    complete = serves.completion
-    monkeypatch.setattr(serves, "completion", completed)
-    return tokens
+def command_of(name, endpoint):
+    options = options_of(name)
+    words = (*name.split(), *WORDS[name], "--base-url", endpoint.url, "--concurrency", AT_ONCE)
+    # What is made up may break a rule of a visit: this counts what is asked, and not how it went.
+    words += ("--max-failures", 100) if "--max-failures" in options else ()
+    return words + (("--journal", "journal") if "--journal" in options else ())
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in FAST)) for name in WORDS])
+def test_a_stopped_run_shows_what_is_over_says_what_is_missing_and_goes_on(
+    run, serving, spent, prepared, tmp_path, monkeypatch, name
+):
+    monkeypatch.setattr(case_generate, "_TRAIN", 3)
+    monkeypatch.setattr(case_generate, "_TEST", 1)
+    for folder in ("whole", "parts"):
+        shutil.copytree(prepared, tmp_path / folder)
+    told = []
+    with serving(ANSWERS.get(name), latency=0.01) as endpoint:
+        words = command_of(name, endpoint)
+        run(*words, cwd=tmp_path / "whole")
+        asks, limit = endpoint.requests, int(sum(spent) * SHARE.get(name, 0.5))
+        endpoint.requests = 0
+        for _ in range(6):
+            spent.clear()
+            given = TAKEN_UP.get(name, words) if told else words
+            done = run(*given, "--max-tokens", limit, cwd=tmp_path / "parts", code=None)
+            assert sum(spent) <= limit + AT_ONCE * max(spent, default=0)
+            if done.returncode == 0:
+                break
+            assert done.returncode == 1 and "BudgetSpent" in done.stderr
+            told.append(done)
+        assert endpoint.requests == asks, "what was asked is asked again, or never"
+    assert told and done.returncode == 0, "it was never stopped, or came to no end"
+    first = told[0]
+    assert re.search(r"\d[\d,]* of \d[\d,]* |not done yet: |missing: ", first.stderr), "what is missing is not said"
+    assert re.search("go(es)? on", first.stderr)
+    if name not in SHOWN_AS_IT_GOES | WHOLE_OR_NOT_AT_ALL:
+        assert "stopped early; what is over:" in first.stderr
+    assert bool(first.stdout.strip()) == (name not in WHOLE_OR_NOT_AT_ALL)
+
+
+BY_HAND = {"names compare": 4, "score icd": 4, "score director": 4, "eval mvme": 9, "cases personas": 4}
+"""In which request somebody stops it; of MVME all visits are over by then, and not all are graded."""
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in FAST)) for name in COMMANDS]
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in FAST)) for name in BY_HAND]
 )
-def test_a_budget_is_kept_and_gone_on_from_until_all_is_done(run, serving, spent, tmp_path, name):
-    for folder in ("whole", "parts"):
-        (tmp_path / folder).mkdir()
-        pairs = [{"a": "heart attack", "b": other} for other in ("myocardial infarction", "gout", "angina", "flu")]
-        (tmp_path / folder / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
-    with serving(latency=0.01) as endpoint:
-        words = (*COMMANDS[name], "--base-url", endpoint.url, "--concurrency", AT_ONCE)
-        again = () if name == "run" else ("--journal", "journal")
-        # What is made up may break a rule of a visit: this counts what is asked, and not how it went.
-        failing = () if name in ("ask", "cases patient-test") else ("--max-failures", 100)
-        run(*words, *again, *failing, cwd=tmp_path / "whole")
-        asks, limit = endpoint.requests, sum(spent) // 2
-        endpoint.requests = 0
-        told = []
-        for _ in range(6):
-            spent.clear()
-            given = ("run", "--resume", "out", *failing) if told and name == "run" else (*words, *again, *failing)
-            done = run(*given, "--max-tokens", limit, cwd=tmp_path / "parts", code=None)
-            assert sum(spent) <= limit + AT_ONCE * max(spent)
-            if done.returncode == 0:
-                break
-            told.append(done.stderr)
-            assert "BudgetSpent" in done.stderr and "Traceback" not in done.stderr
-        assert told and all("go on" in text or "goes on from there" in text for text in told)
-        assert endpoint.requests == asks
-    if name == "run":
-        assert "stopped early; what is over:" in told[0]
+def test_somebody_stops_it(run, serving, prepared, tmp_path, monkeypatch, name):
+    # A test of Inspect's may have put another in its place, which no signal reaches.
+    monkeypatch.setattr(asyncio, "run", asyncio.runners.run)
+    shutil.copytree(prepared, tmp_path / "parts")
+    bodies = []
+
+    def answer_until_stopped(body):
+        bodies.append(body)
+        if len(bodies) == BY_HAND[name]:
+            os.kill(os.getpid(), signal.SIGINT)
+        form = body.get("response_format")
+        return instance(form["json_schema"]["schema"], random.Random(0)) if form else "Yes."
+
+    with serving(answer_until_stopped, latency=0.05) as endpoint:
+        words = command_of(name, endpoint)
+        part = run(*words, cwd=tmp_path / "parts", code=130)
+        assert "stopped early; what is over:" in part.stderr and part.stdout.strip()
+        assert re.search(r"\d of \d", part.stderr) and "goes on from there" in part.stderr
+        asked = endpoint.requests
+        run(*words, cwd=tmp_path / "parts")
+        assert endpoint.requests > asked

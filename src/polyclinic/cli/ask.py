@@ -24,6 +24,7 @@ from polyclinic.language.ages import say_age
 from polyclinic.players.minds import Minds
 from polyclinic.players.opening import Cast, open_minds
 from polyclinic.terminal.screen import console, note, plain, print_json
+from polyclinic.terminal.tables import counted
 from polyclinic.terminal.typed import TypedLines
 from polyclinic.terminal.usage import show_usage
 from polyclinic.visits.asking import ExaminerAnswer, PatientAnswer, PatientAsked, examine
@@ -77,10 +78,11 @@ async def ask(
     )
     questions = conversation.typed() if typed else _each(question)
     failed: PlayFailure | RunStopped | None = None
+    given = None if typed else len(question)
     async with open_minds(["rules"], cast, models, knowledge=knowledge, seed=seed, journal=kept.answers) as opened:
         minds = opened.minds["rules"]
         try:
-            with saying_how_it_goes_on(kept, "conversation"):
+            with saying_how_it_goes_on(kept, "conversation", lambda: _answered(conversation, given)):
                 if examiner is None:
                     await conversation.with_patient(minds, questions)
                 else:
@@ -101,6 +103,12 @@ async def ask(
         raise failed
     if question and conversation.left and len(conversation.documents) < len(question):
         raise PlayFailure(f"the patient left after question {len(conversation.documents)} of {len(question)}")
+
+
+def _answered(conversation: _Conversation, given: int | None) -> str:
+    """Says how many of the questions that were given are answered."""
+    done = len(conversation.documents)
+    return f"{done} of {counted(given, 'question')} {'is' if given == 1 else 'are'} answered" if given else ""
 
 
 class _Conversation:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import sys
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from polyclinic.cases.case import Case
 from polyclinic.cli.options import kept_in
-from polyclinic.errors import BudgetSpent, EndpointError, UserError
+from polyclinic.errors import EndpointError, RunStopped, UserError
 from polyclinic.files import write_json
 from polyclinic.generation.draw import DrawnPatient
 from polyclinic.generation.writer import WritingCount, WrittenPatient, write_record
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.models.session import WHOLE, ModelOptions, Share, open_session
 from polyclinic.players.minds import model_of
+from polyclinic.stopping import is_stopped
+from polyclinic.tasks import interruptible, run_until_error
 from polyclinic.terminal.figures import number
-from polyclinic.terminal.screen import console, progress
-from polyclinic.terminal.tables import table
+from polyclinic.terminal.screen import console, note, progress
+from polyclinic.terminal.tables import counted, table
 from polyclinic.terminal.usage import show_usage
 
 _TOGETHER = 512
@@ -48,7 +50,7 @@ async def write_records(
     Raises:
         UserError: the writer is no model.
         EndpointError: no answer came; says how to go on.
-        BudgetSpent: the run has cost what it may cost; says how to go on.
+        RunStopped: the run has cost what it may cost, or somebody stopped it; shows what is over, says how to go on.
     """
     if model_of(writer) is None:
         raise UserError(f"--writer {writer!r} is no model; a writer is one, such as direct/NAME")
@@ -56,7 +58,7 @@ async def write_records(
     cases: list[Case] = []
     run, answers = f"writer seed={seed}", kept_in(None, store) or folder / WRITER_ANSWERS
     async with open_session([writer], options, journal=answers, run=run, seed=seed, share=share) as session:
-        with progress("writing", n, quiet=False, told=share != WHOLE) as advance:
+        with interruptible(is_stopped), progress("writing", n, quiet=False, told=share != WHOLE) as advance:
 
             async def one(drawn: DrawnPatient) -> WrittenPatient:
                 model = session.metered(writer, role="writer", episode=drawn.case.id, persistent=True)
@@ -67,20 +69,31 @@ async def write_records(
             again = f"the same command goes on from {'the store' if store is not None else answers}"
             try:
                 while some := list(itertools.islice(coming, _TOGETHER)):
-                    for written in await asyncio.gather(*map(one, some)):
+                    came, stopped = await run_until_error(partial(one, drawn) for drawn in some)
+                    for written in came:
                         count.add(written)
                         cases.append(written.case)
-            except BudgetSpent as spent:
-                raise BudgetSpent(f"{spent}; {again}") from None
+                    if stopped is not None:
+                        raise stopped
+            except RunStopped as ended:
+                if share == WHOLE and count.patients:
+                    note("stopped early; what is over:")
+                    _show(count, writer)
+                done = f"{count.patients:,} of {counted(n, 'history').replace('historys', 'histories')} are over"
+                raise type(ended)(f"{ended}; {done}, and {again}") from None
             except EndpointError as failure:
                 raise type(failure)(f"{failure.problem}; {again}", attempts=failure.attempts) from None
     if share != WHOLE:
         return cases
     document = {"patients": count.patients, "written": count.written, "refused": dict(sorted(count.refused.items()))}
     write_json(folder / _COUNTS, document)
+    _show(count, writer)
+    show_usage(console(sys.stderr), session.ledger)
+    return cases
+
+
+def _show(count: WritingCount, writer: str) -> None:
     kept = count.patients - count.written
     rows = [("written", number(count.written, ",")), ("kept as drawn, as every record was refused", number(kept, ","))]
     rows += [(f"refused: {why}", number(times, ",")) for why, times in sorted(count.refused.items())]
     console().print(table(f"{count.patients:,} histories by {writer}", ("", "number"), rows))
-    show_usage(console(sys.stderr), session.ledger)
-    return cases

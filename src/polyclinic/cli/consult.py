@@ -32,6 +32,7 @@ from polyclinic.players.opening import Cast, open_minds
 from polyclinic.players.patient_trust import trust_fields
 from polyclinic.tasks import run_until_error
 from polyclinic.terminal.screen import console, note, print_json, progress
+from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.team import TeamVisit, confer
@@ -146,8 +147,7 @@ def _goes_on(stopped: PolyclinicError, done: int, of: int, *, kept: bool) -> Pol
     if not isinstance(stopped, BudgetSpent):
         return stopped
     again = "the same command goes on from there" if kept else "with --journal FILE a run can go on"
-    over = "the visit is not over" if of == 1 else f"{done} of {of} visits are done"
-    return BudgetSpent(f"{stopped}; {over}, and {again}")
+    return BudgetSpent(f"{stopped}; {done} of {counted(of, 'visit')} {'is' if of == 1 else 'are'} done, and {again}")
 
 
 def _case_file(case: str) -> tuple[Path, bool]:

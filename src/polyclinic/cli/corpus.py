@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -15,13 +15,14 @@ from rich.text import Text
 from polyclinic.cli import options
 from polyclinic.cli.options import Json, between
 from polyclinic.cli.storing import keep_outcome
-from polyclinic.errors import BadInput, PolyclinicError, UserError
+from polyclinic.errors import BadInput, PolyclinicError, RunStopped, UserError
 from polyclinic.retrieval.corpus import FILE, Corpus
 from polyclinic.retrieval.embedders import ENDPOINT, check_embedder
 from polyclinic.retrieval.library import Library
 from polyclinic.retrieval.opening import open_corpus
 from polyclinic.retrieval.readers import parse_passage_fields, passed_over, read_passage_files
 from polyclinic.retrieval.retriever import By
+from polyclinic.retrieval.store import Added, PassageFile
 from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import console, note, plain, print_json, progress
 from polyclinic.terminal.tables import counted, table
@@ -99,22 +100,43 @@ async def add(
         async with open_corpus(place, embedder=embedder, options=models, journal=kept.answers) as corpus:
             if rebuild:
                 corpus.rebuild()
-            if embedder is not None:
-                await _embed(corpus, quiet=json)  # refused, if it is, before anything is added
-            added = corpus.add_files(given)
-            if embedder is not None:
-                await _embed(corpus, quiet=json)
+            added, stopped = await _add(corpus, given, embeds=embedder is not None, quiet=json)
             now = _known(corpus)
+    if stopped is not None:
+        note("stopped early; what is over:")
     skipped = [str(path) for path in passed_over(files)]
     if skipped:
         more = f" and {len(skipped) - _NAMED} more" if len(skipped) > _NAMED else ""
         names = ", ".join(Path(path).name for path in skipped[:_NAMED])
         note(plain(f"{counted(len(skipped), 'file')} of the folder not read, being no passages: {names}{more}"))
     document = {**now, **added._asdict(), "skipped": skipped}
-    keep_outcome(kept, document, models=models)
+    keep_outcome(kept, document, models=models, stopped=stopped)
     if json:
         print_json(document)
-        return
+    else:
+        _show_added(name, place, added, now)
+    if stopped is not None:
+        done = f"{now['embedded']:,} of {counted(now['passages'], 'passage')} have vectors"
+        raise type(stopped)(f"{stopped}; {done}, and the same command goes on from there")
+
+
+async def _add(
+    corpus: Corpus, given: Sequence[PassageFile], *, embeds: bool, quiet: bool
+) -> tuple[Added, RunStopped | None]:
+    """Adds what files hold, with its vectors if it `embeds`; returns what became of it, and what stopped it."""
+    added = Added()
+    try:
+        if embeds:
+            await _embed(corpus, quiet=quiet)  # refused, if it is, before anything is added
+        added = corpus.add_files(given)
+        if embeds:
+            await _embed(corpus, quiet=quiet)
+    except RunStopped as stopped:
+        return added, stopped
+    return added, None
+
+
+def _show_added(name: str, place: Path, added: Added, now: dict[str, Any]) -> None:
     gone = f", {added.gone} taken out that their file no longer holds" if added.gone else ""
     console().print(
         plain(

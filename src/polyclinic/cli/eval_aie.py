@@ -182,7 +182,7 @@ async def aie(
         run,
         opened.session.ledger,
         trust=opened.patient_trust,
-        stopped=None if comparing is None else comparing.stopped,
+        stopped=None if comparing is None else comparing.ending,
     )
     check_measured(metrics, (one.summary.scores for one in result.doctors))
 

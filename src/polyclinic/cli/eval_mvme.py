@@ -14,7 +14,7 @@ from polyclinic.benchmarks.mvme.tables import mvme_output
 from polyclinic.cases.case import Case
 from polyclinic.cli import options
 from polyclinic.cli.batching import batches_beside
-from polyclinic.cli.evaluation import cases_of, finish, hold, judge_of, open_players
+from polyclinic.cli.evaluation import cases_of, finish, first_ending, hold, judge_as_it_goes, judge_of, open_players
 from polyclinic.cli.following import Protocol, WhoPlays, followed, held_by
 from polyclinic.cli.mvme_entrants import TEAMS, NamedEntrant, TeamsOptions, entrants_of
 from polyclinic.cli.people import read_people, with_agreement
@@ -129,10 +129,11 @@ async def mvme(
             )
         model = None if judge == "rules" else opened.judge(judge)
         sorting = None if model is None else UntilStopped(model, is_stopped=is_stopped)
+        grading = None if model is None else judge_as_it_goes(model, run)
         reading = None if names_by is None else UntilStopped(opened.judge(names_by), is_stopped=is_stopped)
         benchmark = mvme_benchmark(
             asked,
-            judge=RulesJudge(knowledge) if model is None else ModelJudge(model, temperature=run.models.temperature),
+            judge=RulesJudge(knowledge) if grading is None else ModelJudge(grading, temperature=run.models.temperature),
             knowledge=knowledge,
             linkers=linkers,
             reason_judge=sorting,
@@ -179,7 +180,7 @@ async def mvme(
         run,
         opened.session.ledger,
         trust=opened.patient_trust,
-        stopped=next((one.stopped for one in (reading, sorting) if one is not None and one.stopped is not None), None),
+        stopped=first_ending(grading, reading, sorting),
     )
 
 

@@ -12,12 +12,22 @@ from polyclinic.benchmarks.reliability.attack import Attacked
 from polyclinic.benchmarks.reliability.attack import attack as attack_examiner
 from polyclinic.benchmarks.reliability.evaluation import reliability as reliability_benchmark
 from polyclinic.benchmarks.reliability.tables import reliability_output
-from polyclinic.cli.evaluation import cases_of, finish, hold, is_part, judge_of, open_players, underway
+from polyclinic.cli.evaluation import (
+    cases_of,
+    finish,
+    first_ending,
+    hold,
+    is_part,
+    judge_as_it_goes,
+    judge_of,
+    open_players,
+    underway,
+)
 from polyclinic.cli.options import FILES, RUN, CaseOptions, Doctors, MaxTurns, RunOptions, Session, each_once
 from polyclinic.cli.people import read_people, with_people
 from polyclinic.cli.pictures import pictures_of
 from polyclinic.cli.played import desk_of
-from polyclinic.errors import RunStopped
+from polyclinic.errors import PolyclinicError, RunStopped
 from polyclinic.tasks import run_until_error
 from polyclinic.visits.consultation import MAX_TURNS
 
@@ -52,17 +62,18 @@ async def reliability(
     shown = pictures_of(cases.cases, asked, doctors, run.models, cases.pictures)
     at, _ = desk_of(session, [*doctors, cases.patient])
     async with open_players(doctors, cases, run, judges=judges, what="study", pictures=shown, desk=at) as opened:
+        judging = None if judge is None else judge_as_it_goes(opened.judge(judge), run)
         benchmark = reliability_benchmark(
             asked,
-            judge=None if judge is None else opened.judge(judge),
+            judge=judging,
             max_turns=max_turns,
             temperature=run.models.temperature,
             seed=run.seed,
         )
         result = await hold(benchmark, opened.minds, run, "consulting")
         attacks: list[tuple[Attacked, ...]] = []
-        stopped = None
-        if attack and not is_part():
+        stopped: PolyclinicError | None = first_ending(judging)
+        if attack and stopped is None and not is_part():
             minds = opened.minds[doctors[0]]
             reader = minds.examiner("attack") if cases.examiner != "rules" else None
             with underway("attacking", 200 if reader is None else 300, run) as advance:

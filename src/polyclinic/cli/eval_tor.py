@@ -153,7 +153,7 @@ async def tor(
                     session.metered(judge, role="judge", episode=f"judge {mind}"), is_stopped=is_stopped
                 )
             results[mind] = await with_ratings(result, patients, judge=model, people=people, seed=run.seed)
-            stopped = stopped or (None if model is None else model.stopped)
+            stopped = stopped or (None if model is None else model.ending)
         end_of_part(run, stopped)
     title = f"tor, {counted(len(patients), 'record')}"
     about = _about(options, run, patients) | {

@@ -25,10 +25,12 @@ from polyclinic.cli.storing import keep_results, results_folder
 from polyclinic.cli.trust import note_trust
 from polyclinic.errors import PlayFailure, RunStopped, UserError
 from polyclinic.files import make_empty_folder
+from polyclinic.judges.until_stopped import UntilStopped
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.methods.table import ChosenMethod
 from polyclinic.models.ledger import Ledger
+from polyclinic.models.model import Model
 from polyclinic.models.open import meant_model
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.minds import HUMAN, Minds, model_of
@@ -37,7 +39,7 @@ from polyclinic.players.patient_trust import PatientTrust
 from polyclinic.results.provenance import server_sums
 from polyclinic.results.replacing import part_in, replacing
 from polyclinic.stopping import is_stopped
-from polyclinic.tasks import interruptible
+from polyclinic.tasks import AT_ONCE, interruptible
 from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.usage import show_usage
 
@@ -60,6 +62,19 @@ def judge_of(name: str | None, *, option: str = "--judge") -> list[str]:
     return [] if name is None else [name]
 
 
+def judge_as_it_goes(model: Model, run: RunOptions) -> Model:
+    """Returns a judge of what is played, where a spent budget leaves what was played by then unjudged, and not lost.
+
+    A part of the items ends with what stopped it, as whoever started it must hear.
+    """
+    return model if run.share is not None else UntilStopped(model, is_stopped=is_stopped, judges_as_it_goes=True)
+
+
+def first_ending(*judges: Model | None) -> RunStopped | None:
+    """Returns what ended the first of these judges that was stopped, with what it was not asked; None of no others."""
+    return next((one.ending for one in judges if isinstance(one, UntilStopped) and one.stopped is not None), None)
+
+
 def check_looks_up(chosen: Sequence[ChosenMethod], corpus: str | None) -> None:
     """Refuses a corpus that no method would look anything up in; no methods at all are not judged."""
     if corpus is not None and chosen and all(one.settings.get("retrieval") is False for one in chosen):
@@ -80,12 +95,13 @@ def within_budget(run: RunOptions, what: str = "evaluation") -> Iterator[None]:
 
 
 @contextmanager
-def saying_how_it_goes_on(kept: KeptOptions, what: str) -> Iterator[None]:
-    """Where what is done meanwhile is stopped, says how `what` goes on."""
+def saying_how_it_goes_on(kept: KeptOptions, what: str, over: Callable[[], str] = lambda: "") -> Iterator[None]:
+    """Where what is done meanwhile is stopped, says how much of it is `over`, and how `what` goes on."""
     try:
         yield
     except RunStopped as stopped:
-        raise goes_on(stopped, kept, what) from None
+        done = over()
+        raise goes_on(type(stopped)(f"{stopped}; {done}") if done else stopped, kept, what) from None
 
 
 def make_results_folder(run: RunOptions) -> None:
@@ -171,6 +187,14 @@ async def _nothing(_: object) -> Any:
     """Sums nothing up: that is done where all of it is."""
 
 
+def _under_a_budget(run: RunOptions) -> int:
+    """Returns how many plays of a player go on at a time where what they cost is limited.
+
+    An endpoint has enough to do while some of them are with other players.
+    """
+    return 2 * (run.models.concurrency or AT_ONCE)
+
+
 async def hold(
     benchmark: Benchmark[Any, Who, Any, Any, Summary],
     players: Mapping[str, Who],
@@ -189,6 +213,9 @@ async def hold(
     if seated:
         # A person sees one patient at a time, and no record before the talk with its patient is over.
         benchmark = replace(benchmark, at_once=1)
+    elif run.models.max_tokens is not None or run.models.max_cost is not None:
+        # Else all plays would be half over where the budget is spent, and none would be in the table.
+        benchmark = replace(benchmark, at_once=min(benchmark.at_once, _under_a_budget(run) * max(len(players), 1)))
     with underway(what, len(benchmark.items) * len(players), run, quiet=seated) as advance:
         try:
             summary = await benchmark.hold(players, advance=advance)

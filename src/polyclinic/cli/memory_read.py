@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from polyclinic.cli.dry_run import scratch
 from polyclinic.cli.options import DIR, MODELS, POSITIVE, Json, KeptOptions, MemoryStore, Models, Seed
 from polyclinic.cli.storing import keep_outcome, place_memory
-from polyclinic.errors import BudgetSpent, EndpointError, UserError
+from polyclinic.errors import EndpointError, RunStopped, UserError
 from polyclinic.files import make_folder
 from polyclinic.language.language import Language, language_of
 from polyclinic.memory.embedding import asked_for, check_memory_embedder, dimensions_of, memory_embedder
@@ -27,7 +27,9 @@ from polyclinic.retrieval.corpus import Corpus
 from polyclinic.retrieval.embedders import Embedder
 from polyclinic.retrieval.library import find_corpus
 from polyclinic.retrieval.retriever import Passage
+from polyclinic.stopping import is_stopped
 from polyclinic.stores.memory import READING, address_of, is_begun, place_of
+from polyclinic.tasks import interruptible, run_until_error
 from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import console, note, plain, print_json, progress
 from polyclinic.terminal.tables import counted, table
@@ -89,7 +91,7 @@ async def read(
         made_with = ReadingAbout(embedder=maker.name, dimensions=await dimensions_of(maker))
         with open_reading(folder, made_with) as library:
             new = [passage for passage in chosen if passage.source not in library.passages]
-            with progress("reading", len(new), quiet=json) as advance:
+            with interruptible(is_stopped), progress("reading", len(new), quiet=json) as advance:
 
                 async def one(passage: Passage) -> PassageRead:
                     studied = await study(
@@ -104,18 +106,29 @@ async def read(
                     advance()
                     return await _with_vectors(studied, maker)
 
-                again = f"the same command goes on behind {len(library.passages):,} passages"
-                try:
-                    for first in range(0, len(new), _TOGETHER):
-                        library.commit(await asyncio.gather(*map(one, new[first : first + _TOGETHER])))
-                except BudgetSpent as spent:
-                    raise BudgetSpent(f"{spent}; {again}") from None
-                except EndpointError as failure:
-                    raise type(failure)(f"{failure.problem}; {again}", attempts=failure.attempts) from None
+                stopped = None
+                for first in range(0, len(new), _TOGETHER):
+                    over, stopped = await run_until_error(partial(one, each) for each in new[first : first + _TOGETHER])
+                    library.commit(over)
+                    if stopped is not None:
+                        break
+                if stopped is not None and not isinstance(stopped, RunStopped | EndpointError):
+                    raise stopped
+            if stopped is not None:
+                note("stopped early; what is over:")
+                left = [passage for passage in new if passage.source not in library.passages]
+                new = [passage for passage in new if passage.source in library.passages]
             document = _document(library, new)
             kept = KeptOptions(store=address_of(folder, READING) if stored else None)
-            keep_outcome(kept, document, models=models, ledger=session.ledger, seed=seed)
+            keep_outcome(kept, document, models=models, ledger=session.ledger, seed=seed, stopped=stopped)
             _show(library, document, folder, session, json=json)
+            if stopped is not None:
+                again = (
+                    f"{len(left):,} of {counted(len(new) + len(left), 'passage')} are left; the same command goes on"
+                )
+                if isinstance(stopped, EndpointError):
+                    raise type(stopped)(f"{stopped.problem}; {again}", attempts=stopped.attempts)
+                raise type(stopped)(f"{stopped}; {again}")
 
 
 def _passages(corpus: str, about: str | None, most: int | None) -> list[Passage]:

@@ -11,11 +11,13 @@ from rich.console import Console
 
 from polyclinic.cli import options
 from polyclinic.cli.batching import batches_beside
+from polyclinic.cli.evaluation import goes_on
 from polyclinic.cli.sessions import open_judge
 from polyclinic.cli.storing import keep_outcome
-from polyclinic.errors import PlayFailure
+from polyclinic.errors import PlayFailure, RunStopped
 from polyclinic.judges.disease_names import compare_by_model
 from polyclinic.judges.judging import failures
+from polyclinic.judges.until_stopped import UntilStopped
 from polyclinic.metrics.name_pairs import (
     RELATIONS,
     ComparedPair,
@@ -26,6 +28,7 @@ from polyclinic.metrics.name_pairs import (
 )
 from polyclinic.models.ledger import Ledger
 from polyclinic.statistics.agreement import Agreement
+from polyclinic.stopping import is_stopped
 from polyclinic.terminal.figures import ShownFigure
 from polyclinic.terminal.screen import console, note, plain, print_json, progress
 from polyclinic.terminal.tables import counted, table
@@ -58,16 +61,18 @@ async def compare(
     pairs = read_name_pairs(file)
     batches = batches_beside(kept, [judge], wanted=batch_api)
     if judge is None:
-        compared, ledger = compare_by_rules(pairs), None
+        compared, ledger, stopped = compare_by_rules(pairs), None, None
     else:
         run = options.RunOptions(
             json=json, max_failures=max_failures, models=models, journal=kept.journal, store=kept.store
         )
-        compared, ledger = await _judged(pairs, judge, run, batches)
+        compared, ledger, stopped = await _judged(pairs, judge, run, batches)
     agreed = agreement_with_labels(compared)
     unreadable, failed = failures(compared)
     rows = [_row(one) for one in compared]
-    keep_outcome(kept, rows, models=models, ledger=ledger)
+    keep_outcome(kept, rows, models=models, ledger=ledger, stopped=stopped)
+    if stopped is not None:
+        note("stopped early; what is over:")
     if json:
         print_json(rows)
         if agreed is not None:
@@ -77,6 +82,9 @@ async def compare(
     if judge is not None and (unreadable or failed):
         lost = ", ".join(f"{n} {name}" for name, n in (unreadable | failed).items())
         note(f"without a relation: {lost}")
+    if stopped is not None:
+        missing = f"{len(compared)} of {counted(len(pairs), 'pair')} are compared"
+        raise goes_on(type(stopped)(f"{stopped}; {missing}"), kept, "comparison")
     if 100 * sum(failed.values()) > max_failures * len(pairs):
         problem = f"{sum(failed.values())} of {len(pairs)} questions to the judge failed ({', '.join(failed)})"
         raise PlayFailure(f"{problem}, more than --max-failures {max_failures:g} allows")
@@ -84,12 +92,13 @@ async def compare(
 
 async def _judged(
     pairs: Sequence[NamePair], judge: str, run: options.RunOptions, batches: Path | str | None
-) -> tuple[list[ComparedPair], Ledger]:
+) -> tuple[list[ComparedPair], Ledger, RunStopped | None]:
     opening = open_judge(judge, run, named="disease names", episode="disease names", what="comparison", batches=batches)
     async with opening as asked:
         with progress("comparing", len(pairs), quiet=run.json) as advance:
-            compared = await compare_by_model(pairs, asked.model, temperature=run.models.temperature, advance=advance)
-    return compared, asked.ledger
+            judging = UntilStopped(asked.model, is_stopped=is_stopped)
+            compared = await compare_by_model(pairs, judging, temperature=run.models.temperature, advance=advance)
+    return compared, asked.ledger, judging.stopped
 
 
 def _row(one: ComparedPair) -> dict[str, Any]:

@@ -13,15 +13,16 @@ from polyclinic.benchmarks.patient_simulator.building import CASES, ROUNDS, Buil
 from polyclinic.cases.case import Case
 from polyclinic.cli import options
 from polyclinic.cli.case_files import read_case_file
-from polyclinic.cli.evaluation import saying_how_it_goes_on
+from polyclinic.cli.evaluation import goes_on
 from polyclinic.cli.storing import keep_outcome
-from polyclinic.errors import PlayFailure, UserError
+from polyclinic.errors import PlayFailure, RunStopped, UserError
 from polyclinic.files import write_text
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.session import open_session
 from polyclinic.players.minds import model_of
-from polyclinic.tasks import run_all
-from polyclinic.terminal.screen import console, note
+from polyclinic.stopping import is_stopped
+from polyclinic.tasks import interruptible, run_numbered
+from polyclinic.terminal.screen import console, note, plain
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
 
@@ -64,11 +65,21 @@ async def patient_test(
             except PlayFailure as failure:
                 return failure
 
-        with saying_how_it_goes_on(kept, "making of the test"):
-            made = await run_all(partial(make, case) for case in read)
-    built = [one for one in made if isinstance(one, BuiltCase)]
-    failed = [one for one in made if isinstance(one, PlayFailure)]
+        with interruptible(is_stopped):
+            over, stopped = await run_numbered(partial(make, case) for case in read)
+    if stopped is not None and not isinstance(stopped, RunStopped):
+        raise stopped
+    built = [one for one in over.values() if isinstance(one, BuiltCase)]
+    failed = [one for one in over.values() if isinstance(one, PlayFailure)]
+    if stopped is not None and over:
+        note("stopped early; what is over:")
+        for number, one in sorted(over.items()):
+            came = f"failed: {one}" if isinstance(one, PlayFailure) else counted(one.questions, "question")
+            console().print(plain(f"case {read[number].id}: {came}"), soft_wrap=True)
     show_usage(console(sys.stderr), session.ledger)
+    if stopped is not None:
+        missing = f"{len(over)} of {counted(len(read), 'case')} are done, and {out} is not written"
+        raise goes_on(type(stopped)(f"{stopped}; {missing}"), kept, "making of the test")
     if not built:
         raise failed[0] if failed else UserError(f"there is no case in {cases}")
     write_text(out, msgspec.json.format(msgspec.json.encode([one.record for one in built]), indent=1).decode() + "\n")

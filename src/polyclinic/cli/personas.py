@@ -18,9 +18,9 @@ from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.cli import options
 from polyclinic.cli.batching import batches_beside
 from polyclinic.cli.case_files import read_case_file
-from polyclinic.cli.evaluation import saying_how_it_goes_on
+from polyclinic.cli.evaluation import goes_on
 from polyclinic.cli.storing import keep_outcome
-from polyclinic.errors import BadInput, PlayFailure, UserError
+from polyclinic.errors import BadInput, PlayFailure, RunStopped, UserError
 from polyclinic.models.model import Model
 from polyclinic.models.session import Session, open_session
 from polyclinic.players.language_model.personas import persona_by_model, persona_from_templates
@@ -28,8 +28,10 @@ from polyclinic.players.minds import model_of
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.scripted import ScriptedMind
 from polyclinic.seeds import derive
-from polyclinic.tasks import run_all
+from polyclinic.stopping import is_stopped
+from polyclinic.tasks import interruptible, run_all, run_numbered
 from polyclinic.terminal.screen import console, note, plain
+from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
 
 TEMPLATES = "templates"
@@ -83,13 +85,25 @@ async def personas(
             model = session.metered(mind, role="patient", episode=f"persona {case.id}") if names else None
             return await made_persona(case, model, seed=seed, manner=chosen, temperature=models.temperature)
 
-        with saying_how_it_goes_on(kept, "making of personas"):
-            made = await run_all(partial(make, case) for case in read)
-    screen, refused = console(sys.stderr), 0
-    for case, persona in zip(read, made, strict=True):
+        with interruptible(is_stopped):
+            over, stopped = await run_numbered(partial(make, case) for case in read)
+    if stopped is not None and not isinstance(stopped, RunStopped):
+        raise stopped
+    screen = console(sys.stderr)
+    if stopped is not None and over:
+        note("stopped early; what is over:")
+    for number, persona in sorted(over.items()):
         if isinstance(persona, str):
-            refused += 1
-            screen.print(plain(f"case {case.id} goes without a persona: {persona}"), style="yellow", soft_wrap=True)
+            told = plain(f"case {read[number].id} goes without a persona: {persona}")
+            screen.print(told, style="yellow", soft_wrap=True)
+        elif stopped is not None:
+            console().print(plain(f"case {read[number].id} has a persona"), soft_wrap=True)
+    if stopped is not None:
+        show_usage(screen, session.ledger)
+        missing = f"{len(over)} of {counted(len(read), 'case')} are done, and {out} is not written"
+        raise goes_on(type(stopped)(f"{stopped}; {missing}"), kept, "making of personas")
+    made = [over[number] for number in range(len(read))]
+    refused = sum(isinstance(persona, str) for persona in made)
     write_cases(
         out,
         (

@@ -18,12 +18,13 @@ from polyclinic.fingerprints import of_file, of_package, others
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.record.forking import fork as begin_fork
 from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.hospital.record.report import figures
+from polyclinic.hospital.record.report import Figures, figures
 from polyclinic.hospital.record.run_file import RUN
 from polyclinic.hospital.record.store import Store
 from polyclinic.models.session import ModelOptions, read_price
 from polyclinic.stores.address import read_address
 from polyclinic.terminal.screen import console, note
+from polyclinic.terminal.tables import counted
 
 _MINDS = ("doctor", "nurse", "pharmacist", "examiner", "patient")
 _NATURE = ("profiles", "course")
@@ -120,12 +121,16 @@ def goes_on_later(store: Store | None, *, workers: int, quiet: bool) -> Iterator
     try:
         yield
     except BudgetSpent as spent:
-        if store is not None and not quiet:
+        over = ""
+        if store is not None:
             with RecordedRun(store.folder) as kept:
+                came = figures(kept)
+            over = f"{_so_far(came, store.configuration)}; "
+            if not quiet:
                 note("stopped early; what is over:")
-                show_so_far(console(), msgspec.to_builtins(figures(kept).summary))
+                show_so_far(console(), msgspec.to_builtins(came.summary))
         how = f"go on, with as much again or another limit, with: {again}" if again else keeps
-        raise BudgetSpent(f"{spent}; the run is not over; {how}") from None
+        raise BudgetSpent(f"{spent}; {over}the run is not over; {how}") from None
     except KeyboardInterrupt:
         note(f"Go on with: {again}" if again else f"Nothing was kept; {keeps}.")
         raise
@@ -135,6 +140,14 @@ def goes_on_later(store: Store | None, *, workers: int, quiet: bool) -> Iterator
         if again and not isinstance(error, UserError):
             note(f"When that is mended, go on with: {again}")
         raise
+
+
+def _so_far(came: Figures, configuration: Mapping[str, Any]) -> str:
+    """Says how far a run has come."""
+    if visits := configuration.get("visits"):
+        return f"{came.summary.arrived:,} of {counted(visits, 'visit')} have begun"
+    day = max((one.day for one in came.series.days), default=1)
+    return f"it is day {day} of {configuration.get('days')}"
 
 
 def _plain(models: ModelOptions) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from polyclinic.cli.batching import batches_beside
+from polyclinic.cli.evaluation import goes_on
 from polyclinic.cli.following import Protocol, at_temperatures, followed, mind_kind
 from polyclinic.cli.options import (
     FILE,
@@ -28,7 +29,7 @@ from polyclinic.cli.options import (
 from polyclinic.cli.people import show_agreement, show_figures
 from polyclinic.cli.sessions import open_judge
 from polyclinic.cli.storing import keep_outcome
-from polyclinic.errors import BadInput
+from polyclinic.errors import BadInput, RunStopped
 from polyclinic.files import read_lines
 from polyclinic.metrics.director import (
     AspectMean,
@@ -51,6 +52,8 @@ from polyclinic.metrics.recorded_reports import RecordedReport, read_recorded, r
 from polyclinic.models.ledger import Ledger
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MvmeSettings
+from polyclinic.stopping import is_stopped
+from polyclinic.tasks import interruptible
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import counted, interval, mean_and_error, show_problems, table
@@ -107,17 +110,39 @@ async def director(
     models = at_temperatures(rules, models, {"judge": [judge]})
     run = RunOptions(seed=seed, json=json, models=models, journal=kept.journal, store=kept.store)
     asking = _Grading(judge, run, Ledger(), batches_beside(kept, [judge], wanted=batch_api))
-    read = [await _read(path, layout, reference, asking, rules) for path in files]
+    read, stopped = [], None
+    for path in files:
+        judgements, stopped = await _read(path, layout, reference, asking, rules)
+        if judgements:
+            read.append(judgements)
+        if stopped is not None:
+            if not read:
+                raise goes_on(stopped, kept, "grading")
+            note("stopped early; what is over:")
+            break
     people = _people(verdicts, read, seed)
-    graded = [_grades(path, judgements, rules, seed) for path, judgements in zip(files, read, strict=True)]
+    graded = [_grades(path, judgements, rules, seed) for path, judgements in zip(files, read, strict=False)]
     between = compare_judges(*read) if len(read) == _MOST_FILES else None
     document = msgspec.to_builtins(graded[0]) if between is None else {"files": graded, "agreement": between}
     document |= {} if people is None else {"people": people}
-    keep_outcome(kept, document, models=models, ledger=asking.ledger, seed=seed)
+    if stopped is not None:
+        document["stopped"] = str(stopped)
+    keep_outcome(kept, document, models=models, ledger=asking.ledger, seed=seed, stopped=stopped)
     if json:
         print_json(document)
-        return
-    screen = console()
+    else:
+        _show_all(console(), files, graded, between, people)
+    if stopped is not None:
+        raise goes_on(stopped, kept, "grading")
+
+
+def _show_all(
+    screen: Console,
+    files: Sequence[Path],
+    graded: Sequence[_FileGrades],
+    between: Mapping[Aspect, TwoJudges] | None,
+    people: _PeoplesGrades | None,
+) -> None:
     for one in graded:
         _show(screen, one)
     if between is not None:
@@ -191,7 +216,7 @@ def _people(paths: Sequence[Path] | None, read: Sequence[Sequence[Judgement]], s
 
 async def _read(
     path: Path, layout: ReportLayout | None, reference: Path | None, asking: _Grading, rules: _Rules
-) -> list[Judgement]:
+) -> tuple[list[Judgement], RunStopped | None]:
     if (layout or _layout_of(path)) is ReportLayout.POLYCLINIC:
         judgements = read_judgements(path)
         judges = dict.fromkeys((one.judge, one.version, one.prompts) for one in judgements)
@@ -200,7 +225,7 @@ async def _read(
             raise BadInput(f"{len(judges)} judges or versions of one in a file: {named}; one a file", path=path)
         if judgements[0].judge == "rules":
             rules.check_mind("judge", f"the judge of {path}", "rules", "rules")
-        return judgements
+        return judgements, None
     found = read_recorded(path, None if reference is None else read_references(reference))
     lettered = any(letter for one in found.reports for letter in one.letters.values())
     if not lettered:
@@ -208,7 +233,7 @@ async def _read(
     if found.without_reference:
         note(f"{path}: left out, as without a reference: {counted(len(found.without_reference), 'case')}")
     if lettered:
-        return recorded_judgements(found.reports)
+        return recorded_judgements(found.reports), None
     return await _graded(found.reports, asking)
 
 
@@ -221,8 +246,11 @@ class _Grading(NamedTuple):
     batches: Path | str | None
 
 
-async def _graded(reports: Sequence[RecordedReport], asking: _Grading) -> list[Judgement]:
-    """Returns the grades of reports without letters, which a judge of ours gives; its calls go to the ledger."""
+async def _graded(reports: Sequence[RecordedReport], asking: _Grading) -> tuple[list[Judgement], RunStopped | None]:
+    """Returns the grades of reports without letters, which a judge of ours gives; its calls go to the ledger.
+
+    Where that was stopped, it is those that it gave, and what stopped it.
+    """
     judge, run, ledger, batches = asking
     # Neither is needed where the letters are there.
     from polyclinic.judges.director import ModelJudge  # noqa: PLC0415
@@ -233,9 +261,12 @@ async def _graded(reports: Sequence[RecordedReport], asking: _Grading) -> list[J
     if judge == "rules":
         return await grade_recorded(RulesJudge(read_knowledge()), reports)
     async with open_judge(judge, run, named="director", episode="director", what="grading", batches=batches) as asked:
-        graded = await grade_recorded(ModelJudge(asked.model, temperature=run.models.temperature), reports)
+        with interruptible(is_stopped):
+            graded, stopped = await grade_recorded(ModelJudge(asked.model, temperature=run.models.temperature), reports)
     ledger.include(asked.ledger)
-    return graded
+    if stopped is not None:
+        stopped = type(stopped)(f"{stopped}; {len(graded)} of {len(reports)} reports are graded")
+    return graded, stopped
 
 
 def _layout_of(path: Path) -> ReportLayout:

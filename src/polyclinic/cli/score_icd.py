@@ -15,12 +15,14 @@ from rich.text import Text
 
 from polyclinic.benchmarks.aie.score_tables import show_left_out
 from polyclinic.cli.batching import batches_beside
+from polyclinic.cli.evaluation import goes_on
 from polyclinic.cli.following import Protocol, at_temperatures, followed
 from polyclinic.cli.options import FILE, MODELS, NOWHERE, BatchApi, BootstrapSeed, Json, KeptOptions, Models, RunOptions
 from polyclinic.cli.sessions import open_judge
 from polyclinic.cli.storing import keep_outcome
-from polyclinic.errors import UserError
+from polyclinic.errors import RunStopped, UserError
 from polyclinic.judges.disease_extraction import extract_diseases
+from polyclinic.judges.until_stopped import NotAsked, UntilStopped
 from polyclinic.metrics.disease_names import split_names
 from polyclinic.metrics.icd.linking import Titles
 from polyclinic.metrics.icd.nearest import NearestTitles
@@ -32,6 +34,7 @@ from polyclinic.metrics.recorded_reports import read_references
 from polyclinic.models.ledger import Ledger
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MvmeSettings
+from polyclinic.stopping import is_stopped
 from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.tables import interval, mean_and_error
 from polyclinic.terminal.tables import table as table_of
@@ -102,10 +105,14 @@ async def icd(
     split = whole_text if names_by is not None else split_plainly if plain else split_names
     reports = read_named_reports(file, layout=layout, references=references, split=split)
     by_rules: dict[str, int] = {}
-    ledger = None
+    ledger, stopped = None, None
     if names_by is not None:
         run = RunOptions(seed=seed, json=json, models=models, journal=kept.journal, store=kept.store)
-        reports, by_rules, ledger = await _named_by(names_by, reports, run, batches)
+        reports, by_rules, ledger, stopped = await _named_by(names_by, reports, run, batches)
+    if stopped is not None:
+        if not reports.pairs:
+            raise goes_on(stopped, kept, "scoring")
+        note("stopped early; what is over:")
     entries = _entries(reports, table)
     linker = partial(link_plainly, entries=entries) if plain else Titles(entries).link_all
     linker = NearestTitles(entries, linker).link_all if nearest else linker
@@ -113,7 +120,9 @@ async def icd(
     seconds = time.perf_counter() - begun
     document = _document(file, reports, entries, summary, seconds)
     document |= {"protocol": protocol, "nearest": nearest, "names_by": names_by, "names_by_rules": by_rules}
-    keep_outcome(kept, document, models=models, ledger=ledger, seed=seed)
+    if stopped is not None:
+        document["stopped"] = str(stopped)
+    keep_outcome(kept, document, models=models, ledger=ledger, seed=seed, stopped=stopped)
     if json:
         print_json(document)
     else:
@@ -121,6 +130,8 @@ async def icd(
         if by_rules:
             lost = ", ".join(f"{n} {error}" for error, n in by_rules.items())
             note(f"diagnoses that {names_by} gave no usable names of, read by rules: {lost}")
+    if stopped is not None:
+        raise goes_on(stopped, kept, "scoring")
 
 
 def _followed(protocol: str, names_by: str | None, *, plain: bool, known_codes: bool) -> FollowedProtocol[MvmeSettings]:
@@ -139,7 +150,8 @@ def _followed(protocol: str, names_by: str | None, *, plain: bool, known_codes: 
 
 async def _named_by(
     model: str, reports: NamedReports, run: RunOptions, batches: Path | str | None
-) -> tuple[NamedReports, dict[str, int], Ledger]:
+) -> tuple[NamedReports, dict[str, int], Ledger, RunStopped | None]:
+    """Returns the reports with the names that a model reads; of a run that was stopped, those that it has read."""
     opening = open_judge(
         model,
         run,
@@ -152,9 +164,14 @@ async def _named_by(
     texts = texts_of(reports.pairs)
     async with opening as asked:
         with progress("reading names", len(set(texts)), quiet=run.json) as advance:
-            found = await extract_diseases(texts, asked.model, temperature=run.models.temperature, advance=advance)
-    pairs = tuple(with_names(pair, found.names) for pair in reports.pairs)
-    return msgspec.structs.replace(reports, pairs=pairs), found.by_rules, asked.ledger
+            reading = UntilStopped(asked.model, is_stopped=is_stopped)
+            found = await extract_diseases(texts, reading, temperature=run.models.temperature, advance=advance)
+    pairs = tuple(with_names(pair, found.names) for pair in reports.pairs if not found.left & set(texts_of([pair])))
+    stopped, by_rules = None, dict(found.by_rules)
+    if reading.stopped is not None:
+        by_rules.pop(NotAsked.__name__, None)
+        stopped = type(reading.stopped)(f"{reading.stopped}; {len(pairs)} of {len(reports.pairs)} reports are read")
+    return msgspec.structs.replace(reports, pairs=pairs), by_rules, asked.ledger, stopped
 
 
 def _entries(reports: NamedReports, table: Path | None) -> Sequence[IcdEntry]:

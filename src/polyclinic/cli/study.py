@@ -210,7 +210,7 @@ async def errors(
                     session.metered(judge, role="judge", episode="error categories"), is_stopped=is_stopped
                 )
             found = await find_categories(run.part.mine(wrong.answers), judge=model, words=said)
-    stopped = None if model is None else model.stopped
+    stopped = None if model is None else model.ending
     end_of_part(run, stopped)
     output = with_agreement(errors_output(found, wrong, judge=judge), people, seed=run.seed)
     finish(output, run, session.ledger, purposes=False, stopped=stopped, what="study")

@@ -136,7 +136,7 @@ async def medagents(
                     most = rules.of(rules.settings.wrong_answers)
                     for name, wrong in errors_of(result, questions, most=most, seed=run.seed).items():
                         errors[name] = await find_categories(wrong.answers, judge=sorting)
-                    stopped = sorting.stopped
+                    stopped = sorting.ending
             except StoppedEarly as early:
                 if early.summary is None:
                     raise

@@ -294,6 +294,8 @@ def _finish(plan: StudyPlan, out: Path, begun: Sequence[Path], *, left: str, jso
     if json:
         print_json(flat_rows(joined))
         return
+    if left:
+        note("stopped early; what is over:")
     screen = console()
     screen.print(f"{plan.title}, so far" if left else plan.title, style="bold")
     show_joined(screen, joined)

@@ -14,6 +14,7 @@ from typing import Annotated
 import msgspec
 
 from polyclinic.judges.judging import Exhibit, Judging, answer_type
+from polyclinic.judges.until_stopped import NotAsked
 from polyclinic.language.language import Language, is_chinese
 from polyclinic.metrics.disease_names import split_names
 from polyclinic.models.model import Model
@@ -35,10 +36,14 @@ JUDGING = Judging(Path(__file__).with_suffix(".md"), _shown, bullet="")
 
 
 class Extracted(msgspec.Struct, frozen=True, kw_only=True):
-    """The names by text, and how often the rules' stand in for a model's, by the name of the failure."""
+    """The names by text, and how often the rules' stand in for a model's, by the name of the failure.
+
+    Of a model that is asked `UntilStopped`, the texts that it was not shown are `left`; rules stand in there too.
+    """
 
     names: dict[str, tuple[str, ...]]
     by_rules: dict[str, int]
+    left: frozenset[str] = frozenset()
 
 
 async def extract_diseases(
@@ -62,4 +67,6 @@ async def extract_diseases(
         else tuple(dict.fromkeys(name.strip() for name in ruling.value.diseases if name.strip()))
         for text, ruling in zip(asked, rulings, strict=True)
     }
-    return Extracted(names=names, by_rules=dict(Counter(ruling.error for ruling in rulings if ruling.error)))
+    left = {text for text, one in zip(asked, rulings, strict=True) if isinstance(one.failure, NotAsked)}
+    lost = Counter(ruling.error for ruling in rulings if ruling.error)
+    return Extracted(names=names, by_rules=dict(lost), left=frozenset(left))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from polyclinic.judges.judging import Exhibit, Judging, Memory, answer_type
+from polyclinic.judges.until_stopped import NotAsked
 from polyclinic.knowledge.disease_names.relation import Relation
 from polyclinic.language.language import Language, is_chinese
 from polyclinic.metrics.name_pairs import ComparedPair, NamePair
@@ -40,6 +41,8 @@ async def compare_by_model(
 ) -> list[ComparedPair]:
     """Returns what each name is to the other, as a model says.
 
+    Of a model that is asked `UntilStopped`, the pairs are left out that it was not asked about.
+
     Raises:
         WrongKey: the judge's endpoint wants another key.
         BudgetSpent: the run has cost what it may cost.
@@ -56,4 +59,5 @@ async def compare_by_model(
             failed=ruling.failed,
         )
         for pair, ruling in zip(pairs, rulings, strict=True)
+        if not isinstance(ruling.failure, NotAsked)
     ]

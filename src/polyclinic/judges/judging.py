@@ -207,6 +207,7 @@ class Judging(Generic[Item]):
         if not isinstance(error, RunStopped):
             raise error
         model.stopped = model.stopped or error
+        model.not_asked += len(every) - len(ruled)
         lost = Ruling(None, NotAsked(str(error)))
         return [ruled.get(number, lost) for number in range(len(every))]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -14,23 +14,30 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Truth
+from polyclinic.errors import RunStopped
 from polyclinic.judges.director import Judge
 from polyclinic.language.language import Language, is_chinese
 from polyclinic.metrics.grades import Judgement
 from polyclinic.metrics.recorded_reports import RecordedReport
+from polyclinic.tasks import run_until_error
 
 _COLON = re.compile("[:：]")
 
 
-async def grade_recorded(judge: Judge, reports: Sequence[RecordedReport]) -> list[Judgement]:
-    """Returns a judge's grades of recorded reports, with the doctors' names.
+async def grade_recorded(judge: Judge, reports: Sequence[RecordedReport]) -> tuple[list[Judgement], RunStopped | None]:
+    """Returns a judge's grades of recorded reports, with the doctors' names, and what stopped it before the last.
 
     Symptoms and examinations are graded of the reports whose reference tells of them, and of the others not.
     """
-    judged = await asyncio.gather(
-        *(judge.grade(*case_and_report(one), one_step=not one.reference.symptoms) for one in reports)
-    )
-    return [replace(one, doctor=report.doctor) for one, report in zip(judged, reports, strict=True)]
+
+    async def grade(one: RecordedReport) -> Judgement:
+        judged = await judge.grade(*case_and_report(one), one_step=not one.reference.symptoms)
+        return replace(judged, doctor=one.doctor)
+
+    graded, ended = await run_until_error(partial(grade, one) for one in reports)
+    if ended is not None and not isinstance(ended, RunStopped):
+        raise ended
+    return graded, ended
 
 
 def case_and_report(recorded: RecordedReport) -> tuple[Case, Report]:

@@ -94,19 +94,26 @@ class Embeddings:
         if stored is not None:
             vectors, usage, attempts = _unpack(stored.text), stored.usage, stored.attempts
         else:
-            if self._ledger is not None:
-                self._ledger.check()
             vectors, usage, attempts = await self._ask(texts)
             if self._journal is not None and key is not None:
                 kept = StoredReply(_pack(vectors), usage=usage, attempts=attempts)
                 with self._door.limit.storing():
                     first = await self._journal.store(AskedQuestion(key, PURPOSE), kept)
                 vectors = vectors if first is None else _unpack(first.text)
-        if self._ledger is not None:
-            self._ledger.add(self._role, PURPOSE, usage, attempts=attempts, replayed=stored is not None)
+        if self._ledger is not None and stored is not None:
+            self._ledger.add(self._role, PURPOSE, usage, attempts=attempts, replayed=True)
         return vectors
 
     async def _ask(self, texts: tuple[str, ...]) -> tuple[NDArray[np.float32], Usage, int]:
+        """Asks as far as the ledger lets in, and writes there what that cost."""
+        if self._ledger is None:
+            return await self._post(texts)
+        async with self._ledger.admitted(self._door.limit):
+            vectors, usage, attempts = await self._post(texts)
+            self._ledger.add(self._role, PURPOSE, usage, attempts=attempts)
+        return vectors, usage, attempts
+
+    async def _post(self, texts: tuple[str, ...]) -> tuple[NDArray[np.float32], Usage, int]:
         body = {"model": self._door.model, "input": texts, "encoding_format": "float"}
         try:
             answer, attempts = await self._door.post("embeddings", body, lambda raw: _read(raw, len(texts)))
