@@ -163,6 +163,7 @@ def write_results(
     models: ModelOptions,
     ledger: Ledger,
     stopped: str = "",
+    failed: str = "",
     files: Sequence[str] = (),
     departures: Sequence[str] = (),
 ) -> None:
@@ -197,6 +198,7 @@ def write_results(
         calls=call_sums(ledger),
         servers=server_sums(ledger),
         stopped=stopped,
+        failed=failed,
         files=list(files),
         departures=_each_once([*departures, *changes_in(str(this.options.get("protocol") or ""))]),
     )

@@ -311,7 +311,7 @@ def finish_exam(
     stopped: RunStopped | None = None,
     expected: Sequence[str] = (),
 ) -> None:
-    """Compares the methods, writes and prints what came; see `check_failures`.
+    """Compares the methods, writes and prints what came; see `failures_of`.
 
     Raises:
         RunStopped: the run was; what had come by then was written and shown.
@@ -330,9 +330,13 @@ def finish_exam(
         dataset=about["dataset"],
         seed=run.seed,
     )
-    finish(shown, run, ledger, purposes=False, stopped=stopped)
+    try:
+        failure = failures_of(results, run.max_failures)
+        finish(shown, run, ledger, purposes=False, stopped=stopped, failure=failure)
+    except PlayFailure:
+        _check_broken(results)
+        raise
     _check_broken(results)
-    check_failures(results, run.max_failures)
 
 
 def _missing(results: Sequence[MethodResult], models: Sequence[str], expected: Sequence[str], questions: int) -> str:
@@ -355,12 +359,13 @@ def _check_broken(results: Iterable[MethodResult]) -> None:
         raise BrokenMethod(f"{', '.join(useless)}: no question was answered without a mistake of the method's")
 
 
-def check_failures(results: Iterable[MethodResult], max_failures: float) -> None:
-    """Raises a PlayFailure where more questions than allowed had no endpoint's answer."""
+def failures_of(results: Iterable[MethodResult], max_failures: float) -> str:
+    """Says how more questions than allowed had no endpoint's answer; "" where no more had."""
     answered = [one for result in results for one in result.answered]
     failed = [one for one in answered if one.failed]
-    if 100 * len(failed) > max_failures * len(answered):
-        raise PlayFailure(
-            f"{len(failed)} of {len(answered)} questions failed, more than --max-failures {max_failures:g} allows; the "
-            f"first: {failed[0].outcome.problem}"
-        )
+    if 100 * len(failed) <= max_failures * len(answered):
+        return ""
+    return (
+        f"{len(failed)} of {len(answered)} questions failed, more than --max-failures {max_failures:g} allows; the "
+        f"first: {failed[0].outcome.problem}"
+    )

@@ -15,7 +15,7 @@ from polyclinic.benchmarks.patient_simulator.tables import simulator_output
 from polyclinic.cli.batching import batches_beside
 from polyclinic.cli.evaluation import finish, hold, open_players
 from polyclinic.cli.options import FILE, RUN, BatchApi, CaseOptions, Patient, RunOptions
-from polyclinic.errors import BadInput, PlayFailure, UserError
+from polyclinic.errors import BadInput, UserError
 
 
 async def patient_simulator(
@@ -51,8 +51,8 @@ async def _labelled(file: Path, patient: str, run: RunOptions, batches: Path | s
     async with open_players(["rules"], CaseOptions(cases=str(file), patient=patient), run, batches=batches) as opened:
         benchmark = simulator_benchmark(labelled, seed=run.seed)
         result = await hold(benchmark, {patient: opened.minds["rules"]}, run, "asking")
-    finish(simulator_output(result, patient=patient), run, opened.session.ledger)
-    _check_failures([row.error for row in result.rows if row.failed], len(result.rows), "questions", run)
+    failure = _failure([row.error for row in result.rows if row.failed], len(result.rows), "questions", run)
+    finish(simulator_output(result, patient=patient), run, opened.session.ledger, failure=failure)
 
 
 async def _recorded(files: list[Path], patient: str, run: RunOptions, batches: Path | str | None) -> None:
@@ -66,11 +66,13 @@ async def _recorded(files: list[Path], patient: str, run: RunOptions, batches: P
     ) as opened:
         result = await hold(recorded_turns(dialogues), {patient: opened.minds["rules"]}, run, "asking")
     left_out = {file: one.left_out for file, one in read.items()}
-    finish(recorded_output(result, patient=patient, left_out=left_out), run, opened.session.ledger)
-    _check_failures([row.error for row in result.rows if row.error], len(result.rows), "turns", run)
+    failure = _failure([row.error for row in result.rows if row.error], len(result.rows), "turns", run)
+    output = recorded_output(result, patient=patient, left_out=left_out)
+    finish(output, run, opened.session.ledger, failure=failure)
 
 
-def _check_failures(failed: list[str], n: int, what: str, run: RunOptions) -> None:
-    if 100 * len(failed) > run.max_failures * n:
-        allowed = f"--max-failures allows {run.max_failures:g} %"
-        raise PlayFailure(f"{len(failed)} of {n} {what} failed, the first: {failed[0]}; {allowed}")
+def _failure(failed: list[str], n: int, what: str, run: RunOptions) -> str:
+    """Says how more failed than may; "" where no more did."""
+    if 100 * len(failed) <= run.max_failures * n:
+        return ""
+    return f"{len(failed)} of {n} {what} failed, the first: {failed[0]}; --max-failures allows {run.max_failures:g} %"

@@ -42,7 +42,7 @@ from polyclinic.cli.options import (
 from polyclinic.cli.parts import end_of_part
 from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.cli.sessions import session_of
-from polyclinic.errors import PlayFailure, RunStopped, UserError
+from polyclinic.errors import RunStopped, UserError
 from polyclinic.judges.explanations import read_ratings
 from polyclinic.judges.until_stopped import UntilStopped
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -168,8 +168,8 @@ async def tor(
     output = records_output(results, patients, title, about, people=beside, seed=run.seed)
     output = with_agreement(output, said, seed=run.seed)
     output = replace(output, departures=here)
-    finish(output, run, session.ledger, purposes=False, stopped=stopped)
-    _check_judge([one for methods in results.values() for one in methods.values()], run)
+    failure = _unjudged([one for methods in results.values() for one in methods.values()], run)
+    finish(output, run, session.ledger, purposes=False, stopped=stopped, failure=failure)
 
 
 async def ablation(*, options: RecordOptions, protocol: Protocol = "ours", run: RunOptions = RUN) -> None:
@@ -304,14 +304,15 @@ def _about(options: RecordOptions, run: RunOptions, patients: Sequence[Inpatient
     }
 
 
-def _check_judge(results: Sequence[RecordScores], run: RunOptions) -> None:
-    """Raises a PlayFailure where the judge had no marks for more explanations than may fail."""
+def _unjudged(results: Sequence[RecordScores], run: RunOptions) -> str:
+    """Says how the judge had no marks for more explanations than may fail; "" where it had."""
     lost = sum(sum(one.unjudged.values()) for one in results)
     asked = lost + sum(one.judged for one in results)
-    if 100 * lost > run.max_failures * asked:
-        names = ", ".join(dict.fromkeys(name for one in results for name in one.unjudged))
-        problem = f"{lost} of {asked} explanations have no marks of the judge's ({names})"
-        raise PlayFailure(f"{problem}, more than --max-failures {run.max_failures:g} allows")
+    if 100 * lost <= run.max_failures * asked:
+        return ""
+    names = ", ".join(dict.fromkeys(name for one in results for name in one.unjudged))
+    problem = f"{lost} of {asked} explanations have no marks of the judge's ({names})"
+    return f"{problem}, more than --max-failures {run.max_failures:g} allows"
 
 
 def _patients(options: RecordOptions, run: RunOptions) -> Sequence[Inpatient]:

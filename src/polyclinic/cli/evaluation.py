@@ -46,6 +46,8 @@ from polyclinic.terminal.usage import show_usage
 _STOPPED: ContextVar[StoppedEarly | None] = ContextVar("stopped", default=None)
 """What ended the evaluation that is being held, from `hold` to `finish`."""
 
+_AGAIN = "the same command goes on from there"
+
 Who = TypeVar("Who")
 Summary = TypeVar("Summary")
 
@@ -107,8 +109,8 @@ def saying_how_it_goes_on(kept: KeptOptions, what: str, over: Callable[[], str] 
 def make_results_folder(run: RunOptions) -> None:
     """Makes the folder for the results, where there is to be one; a BadInput where it cannot be made, or holds some.
 
-    What is over of a run of the same kind that was stopped may lie there where a journal has its answers: it gives way
-    to what comes of this one, once that is written.
+    What is over of a run of the same kind that was stopped, or failed, may lie there where a journal has its answers:
+    it gives way to what comes of this one, once that is written.
     """
     if run.out is not None and not run.models.dry_run:
         goes_on = run.store is not None or (run.journal is not None and run.journal.is_file())
@@ -118,7 +120,7 @@ def make_results_folder(run: RunOptions) -> None:
 
 def goes_on(stopped: RunStopped, kept: KeptOptions, what: str = "evaluation") -> RunStopped:
     """Returns the same with how `what` goes on."""
-    again = "the same command goes on from there" if kept.answers else "with --journal FILE a run can go on"
+    again = _AGAIN if kept.answers else "with --journal FILE a run can go on"
     ending = stopped.why if isinstance(stopped, StoppedEarly) else stopped
     return type(ending)(f"{stopped}; the {what} is not over, and {again}")
 
@@ -242,15 +244,17 @@ def finish(
     purposes: bool = True,
     trust: PatientTrust | None = None,
     stopped: RunStopped | None = None,
+    failure: str = "",
     what: str = "evaluation",
 ) -> None:
     """Writes and prints what came of the evaluation, and what the models cost, by role and purpose or by role alone.
 
     `trust` is how far the patient is to be trusted, which then is noted on stderr and stands in all of it. What is over
-    of an evaluation that was `stopped`, here or where it was held, is marked as that wherever it stands.
+    of an evaluation that was `stopped`, here or where it was held, is marked as that wherever it stands. `failure` says
+    how more failed than may, where the output does not count it; "" where no more did.
 
     Raises:
-        PlayFailure: more visits failed than may.
+        PlayFailure: more failed than may; what came was written and shown, and the same command goes on from there.
         RunStopped: the evaluation was; what is over of it was written and shown.
     """
     stopped = _STOPPED.get() or stopped
@@ -258,6 +262,7 @@ def finish(
         _STOPPED.set(None)
         note("stopped early; what is over:")
         output = replace(output, document={**output.document, "stopped": str(stopped)}, failed=0)
+    failure = "" if stopped is not None else failure or _failure(output, run)
     held = output.failed < output.n or not output.n
     output = output.with_trust(note_trust(trust if held else None)).with_case_shares(case_shares())
     if servers := server_sums(ledger):
@@ -274,6 +279,7 @@ def finish(
                     models=run.models,
                     ledger=ledger,
                     stopped="" if stopped is None else str(stopped),
+                    failed=failure,
                     files=[*output.files, output.document_file],
                     departures=output.departures,
                 )
@@ -287,7 +293,14 @@ def finish(
         keep_results(run.store, folder)
     if stopped is not None:
         raise goes_on(stopped, run, what)
-    if output.failed * 100 > run.max_failures * output.n:
-        allowed = f"--max-failures allows {run.max_failures:g} %"
-        why = f": {output.failures}" if output.failures else ""
-        raise PlayFailure(f"{output.failed} of {output.n} {output.plays} failed{why}; {allowed}")
+    if failure:
+        raise PlayFailure(f"{failure}; {_AGAIN}" if run.answers else failure)
+
+
+def _failure(output: Output, run: RunOptions) -> str:
+    """Says how more failed than may; "" where no more did."""
+    if output.failed * 100 <= run.max_failures * output.n:
+        return ""
+    allowed = f"--max-failures allows {run.max_failures:g} %"
+    why = f": {output.failures}" if output.failures else ""
+    return f"{output.failed} of {output.n} {output.plays} failed{why}; {allowed}"

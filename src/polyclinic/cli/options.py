@@ -102,8 +102,8 @@ RunStore = Annotated[
     str | None,
     Parameter(
         metavar="URL",
-        help="Keep what models answer in a PostgreSQL database, too, as it comes, so that another machine can go on; when "
-        "the run is over, also results and log: postgresql://USER@HOST/DATABASE, perhaps with ?schema=NAME.",
+        help="Keep what models answer in a PostgreSQL database, too, as it comes, so that another machine can go on; "
+        "when the run is over, also results and log: postgresql://USER@HOST/DATABASE, perhaps with ?schema=NAME.",
     ),
 ]
 

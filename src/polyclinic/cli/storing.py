@@ -104,7 +104,7 @@ def keep_results(store: str | None, folder: Path | None, *, may_lack: Sequence[s
         folder,
         kind=record.kind,
         made_of=_digest(record),
-        stopped=bool(record.stopped),
+        stopped=bool(record.stopped or record.failed),
         may_lack=may_lack,
     )
     if kept.left:

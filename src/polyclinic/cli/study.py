@@ -24,13 +24,13 @@ from polyclinic.benchmarks.exams.studies import (
 from polyclinic.benchmarks.exams.study_tables import errors_output, sweep_output
 from polyclinic.cli import options
 from polyclinic.cli.batching import batches_beside
-from polyclinic.cli.eval_exam import ask_all, check_failures, finish_exam, models_of, of_models, read_questions
+from polyclinic.cli.eval_exam import ask_all, failures_of, finish_exam, models_of, of_models, read_questions
 from polyclinic.cli.evaluation import finish, judge_of, within_budget
 from polyclinic.cli.following import Protocol, check_methods, followed, say
 from polyclinic.cli.parts import end_of_part
 from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.cli.sessions import session_of
-from polyclinic.errors import PlayFailure, UserError
+from polyclinic.errors import UserError
 from polyclinic.judges.error_categories import ErrorCategory, find_categories, read_words
 from polyclinic.judges.until_stopped import UntilStopped
 from polyclinic.methods.medagents import MOST_EXPERTS
@@ -149,8 +149,8 @@ async def experts(
     about = {"study": "experts", "dataset": layout, "questions": len(put), "seed": run.seed}
     title = f"{layout}, {counted(len(put), 'question')}, {exam.model}"
     output = sweep_output(series, model=exam.model, title=title, about=about)
-    finish(output, run, ledger, purposes=False, stopped=stopped, what="study")
-    check_failures(kept, run.max_failures)
+    failure = failures_of(kept, run.max_failures)
+    finish(output, run, ledger, purposes=False, stopped=stopped, failure=failure, what="study")
 
 
 async def errors(
@@ -213,11 +213,11 @@ async def errors(
     stopped = None if model is None else model.ending
     end_of_part(run, stopped)
     output = with_agreement(errors_output(found, wrong, judge=judge), people, seed=run.seed)
-    finish(output, run, session.ledger, purposes=False, stopped=stopped, what="study")
-    failed = sum(found.failed.values())
+    failed, failure = sum(found.failed.values()), ""
     if 100 * failed > run.max_failures * max(len(wrong.answers), 1):
         problem = f"{failed} of {len(wrong.answers)} questions to the judge failed ({', '.join(found.failed)})"
-        raise PlayFailure(f"{problem}, more than --max-failures {run.max_failures:g} allows")
+        failure = f"{problem}, more than --max-failures {run.max_failures:g} allows"
+    finish(output, run, session.ledger, purposes=False, stopped=stopped, failure=failure, what="study")
 
 
 def _settings(layout: str, given: Sequence[str], *, without: Sequence[str]) -> dict[str, Any]:

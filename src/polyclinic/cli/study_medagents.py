@@ -23,7 +23,7 @@ from polyclinic.benchmarks.exams.published import check_sample
 from polyclinic.benchmarks.exams.runs import Learning
 from polyclinic.benchmarks.exams.studies import parse_numbers
 from polyclinic.cli import options
-from polyclinic.cli.eval_exam import check_failures, models_of, read_questions
+from polyclinic.cli.eval_exam import failures_of, models_of, read_questions
 from polyclinic.cli.evaluation import finish, judge_of, underway, within_budget
 from polyclinic.cli.following import Protocol, check_methods, followed, say
 from polyclinic.cli.parts import end_of_part
@@ -145,8 +145,8 @@ async def medagents(
     about: dict[str, Any] = {"study": "medagents", "model": model, "judge": judge, "protocol": protocol}
     about |= {"seed": run.seed, "questions": {name: len(asked) for name, asked in questions.items()}}
     output = medagents_output(result, errors, title=_title(model, questions), about=about, seed=run.seed)
-    finish(output, run, session.ledger, purposes=False, stopped=stopped, what="study")
-    check_failures([one for every in result.asked.values() for one in every], run.max_failures)
+    failure = failures_of([one for every in result.asked.values() for one in every], run.max_failures)
+    finish(output, run, session.ledger, purposes=False, stopped=stopped, failure=failure, what="study")
 
 
 def _title(model: str, questions: dict[str, list[ExamQuestion]]) -> str:

@@ -14,7 +14,7 @@ from polyclinic.benchmarks.exams.runs import Learning, run_methods
 from polyclinic.cli import options
 from polyclinic.cli.as_agent_hospital import check_exam
 from polyclinic.cli.batching import batches_beside
-from polyclinic.cli.eval_exam import ask_all, check_failures, models_of, of_models, read_questions
+from polyclinic.cli.eval_exam import ask_all, failures_of, models_of, of_models, read_questions
 from polyclinic.cli.evaluation import finish
 from polyclinic.cli.exam_memory import open_exam_memory
 from polyclinic.cli.following import Protocol
@@ -72,9 +72,9 @@ async def medagent_zero(
         ledger,
         purposes=False,
         stopped=stopped,
+        failure=failures_of(results, run.max_failures),
         what="study",
     )
-    check_failures(results, run.max_failures)
 
 
 def _seen(folder: Path) -> int:

@@ -111,7 +111,7 @@ def run(
     refused: list[UserError] = []
     with spending(), kept_by_study():
         for number, cell in enumerate(cells, 1):
-            if stopped is None and not _is_over(cell.folder):
+            if stopped is None and _is_to_be_held(cell.folder):
                 try:
                     stopped = _hold(cell, f"{number} of {len(cells)}", json, in_part=share is not None)
                 except UserError as error:
@@ -238,6 +238,11 @@ def _named(words: Sequence[str]) -> Iterator[None]:
 def _is_over(folder: Path) -> bool:
     """Whether a run has come to its end."""
     return (folder / RECORD).is_file() and not read_record(folder).stopped
+
+
+def _is_to_be_held(folder: Path) -> bool:
+    """Whether a run is not over, or came to its end with more failures than may be, which are asked for again."""
+    return not _is_over(folder) or bool(read_record(folder).failed)
 
 
 def _hold(cell: StudyCell, place: str, json: bool, *, in_part: bool) -> PolyclinicError | None:

@@ -145,6 +145,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         measures: what the items have values of, the chief one first.
         servers: of models that several servers have, what each answered.
         stopped: why it ended before its end, "" where it did not; what is here is then what was over.
+        failed: how it came to its end with more failures than may be, "" where it did not.
         files: what the run wrote besides, by name.
         departures: what was other than in the paper that is followed, what its file of one's own sets among it.
         title: of a study; paper: the one that it does again; published: what that prints.
@@ -164,6 +165,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     calls: list[CallSum] = []
     servers: list[ServerSum] = []
     stopped: str = ""
+    failed: str = ""
     files: list[str] = []
     departures: list[str] = []
     title: str = ""

@@ -1,4 +1,4 @@
-"""What is over of a run that was stopped lasts until what comes after it is written whole.
+"""What is over of a run that was stopped, or that failed, lasts until what comes after it is written whole.
 
 It is written into a folder beside, whose name says when it is whole; then its files take the old ones' places. Whoever
 is killed before that leaves what was there, and whoever is killed while they do is helped on by the next run.
@@ -19,7 +19,7 @@ _BEGUN, _WHOLE = ".results-begun", ".results-whole"
 
 
 def part_in(folder: Path, kind: str) -> frozenset[str]:
-    """Returns the files of what is over of a run of this kind that was stopped; none where there is no such thing.
+    """Returns the files of what is over of a run of this kind that was stopped, or failed; none where there is none.
 
     Raises:
         BadInput: what a run was cannot be read, or the folder not be written to.
@@ -28,7 +28,7 @@ def part_in(folder: Path, kind: str) -> frozenset[str]:
     if not (folder / RECORD).is_file():
         return frozenset()
     record = read_record(folder)
-    return _files(folder) if record.stopped and record.kind == kind else frozenset()
+    return _files(folder) if (record.stopped or record.failed) and record.kind == kind else frozenset()
 
 
 @contextmanager

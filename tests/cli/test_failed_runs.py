@@ -1,0 +1,85 @@
+"""A run of which more failed than may: what came is kept, and the same command with the same --out goes on."""
+
+import json
+
+import pytest
+from tests.cli.test_cli_study_run import write_study
+from tests.cli.test_cli_tor import answers
+
+RECORDS = ("--cases", "inpatients", "--limit", "2")
+COMMANDS = {
+    "eval medqa": ("eval", "medqa", "--questions", "MEDQA", "--model", "direct/a"),
+    "eval aie": ("eval", "aie", "--cases", "shipped", "--limit", "2", "--doctor", "direct/a", "--max-turns", "2"),
+    "eval tor, judged": (
+        *("eval", "tor", *RECORDS, "--model", "direct/a", "--method", "zero_shot"),
+        *("--judge", "direct/j"),
+    ),
+    "study medagents": (
+        *("study", "medagents", "--medqa", "MEDQA", "--model", "direct/a", "--part", "table-3"),
+        *("--protocol", "ours"),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def medqa(tmp_path_factory):
+    path = tmp_path_factory.mktemp("exam") / "medqa.jsonl"
+    options = {letter: f"finding {letter}" for letter in "ABCD"}
+    lines = ({"question": f"number {n}?", "options": options, "answer_idx": "A"} for n in range(4))
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    return path
+
+
+def rows(folder):
+    return [{**json.loads(line), "seconds": 0} for line in (folder / "items.jsonl").read_text().splitlines()]
+
+
+def fault_at(name):
+    """The second question fails, of a judged run the first of the judge's; and nothing of it is asked again at once."""
+    return [None, None, "huge"] if "judged" in name else [None, "huge"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_same_command_asks_for_what_had_no_answer(name, run, serving, medqa, tmp_path):
+    words = [medqa if word == "MEDQA" else word for word in COMMANDS[name]]
+    words += ["--concurrency", 1, "--max-failures", 0]
+    with serving(answers) as endpoint:
+        run(*words, "--base-url", endpoint.url, "--out", tmp_path / "whole")
+        n = endpoint.requests
+    with serving(answers, plan=fault_at(name)) as endpoint:
+        words += ["--base-url", endpoint.url, "--journal", tmp_path / "j", "--out", tmp_path / "out"]
+        failed = run(*words, code=1).stderr
+        record = json.loads((tmp_path / "out" / "results.json").read_bytes())
+        assert record["failed"] in failed and "stopped" not in record
+        assert failed.rstrip().endswith("the same command goes on from there")
+        run(*words)
+        assert n < endpoint.requests <= 2 * n - 1, "what was answered is not asked again"
+    record = json.loads((tmp_path / "out" / "results.json").read_bytes())
+    assert "failed" not in record and "stopped" not in record
+    assert rows(tmp_path / "out") == rows(tmp_path / "whole")
+    refused = run(*words, code=2).stderr
+    assert "the folder holds" in refused, "what came to its end well is not written over"
+
+
+def test_without_a_journal_there_is_nothing_to_go_on_from(run, serving, medqa, tmp_path):
+    words = ["eval", "medqa", "--questions", medqa, "--model", "direct/a", "--out", tmp_path / "out"]
+    with serving(answers, plan=["huge"]) as endpoint:
+        failed = run(*words, "--base-url", endpoint.url, code=1).stderr
+        assert "goes on" not in failed
+        assert "the folder holds" in run(*words, "--base-url", endpoint.url, code=2).stderr
+
+
+def test_of_a_study_the_runs_that_failed_are_held_again(run, serving, tmp_path):
+    write_study(tmp_path, questions=4)
+    with serving(lambda _: "Answer: A", plan=["huge"]) as endpoint:
+        words = ("study", "run", tmp_path / "plan.toml", "--data", tmp_path, "--out", tmp_path / "out")
+        words += ("--model", "direct/a", "--base-url", endpoint.url)
+        record = tmp_path / "out" / "runs" / "exam-seed-0" / "results.json"
+        assert "exam-seed-0: 1 of 8 questions failed" in run(*words).stderr
+        assert json.loads(record.read_bytes())["failed"].startswith("1 of 8 questions failed")
+        asked = endpoint.requests
+        for _ in range(2):
+            assert "failed" not in run(*words).stderr
+            assert endpoint.requests == asked + 1
+    assert "failed" not in json.loads(record.read_bytes())
+    assert all(row["end"] != "failed" for row in rows(tmp_path / "out"))
