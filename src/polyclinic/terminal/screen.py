@@ -42,7 +42,7 @@ class Screen(Console):
             from polyclinic.terminal.table_csv import plain_table
 
             for one in objects:
-                if isinstance(one, Table):
+                if isinstance(one, Table) and one.show_header:  # without one it is text that is laid out
                     tables.append(plain_table(one))
                 elif one:
                     Screen(stderr=True, highlight=False, markup=False).print(one, soft_wrap=soft_wrap, **options)
