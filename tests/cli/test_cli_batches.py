@@ -2,6 +2,9 @@
 
 import json
 
+import pytest
+
+from polyclinic.cluster.worker import JobWorker
 from polyclinic.models import batch
 from polyclinic.results.folder import read_record
 
@@ -23,6 +26,46 @@ def test_an_exam_by_batches_goes_on_from_its_journal_at_the_price_of_batches(run
         assert len(endpoint.batches.made) == 2
         assert [one["n"] for one in again["methods"]] == [5, 5]
         assert (tmp_path / "j.batches").is_file()
+
+
+def test_beside_workers_the_batches_are_made_once_and_here(run, tmp_path, serving, monkeypatch):
+    monkeypatch.setattr(batch, "QUIET", 0.02)
+    monkeypatch.setattr(batch, "FIRST_LOOK", 0.01)
+    monkeypatch.setattr(JobWorker, "begin", None)  # no worker begins
+    with serving(lambda _: "Answer: A", batches={}) as endpoint:
+        command = ("eval", "medqa", "--questions", "shipped", "--model", "direct/a", "--base-url", endpoint.url)
+        command += ("--batch-api", "--on", "processes:2", "--journal", tmp_path / "j", "--out", tmp_path / "out")
+        done = run(*command)
+        assert "--batch-api: asked from here, in one file; no worker of --on processes:2" in done.stderr
+        assert len(endpoint.batches.made) == 1 and endpoint.requests == 5
+    assert len((tmp_path / "out" / "items.jsonl").read_text().splitlines()) == 5
+
+
+PLAN = """
+title = "one of each kind"
+[options]
+questions = "shipped"
+[[run]]
+name = "batched"
+command = "eval medqa"
+method = ["zero_shot"]
+batch_api = true
+[[run]]
+name = "one by one"
+command = "eval medqa"
+method = ["chain_of_thought"]
+"""
+
+
+@pytest.mark.slow
+def test_of_a_plan_the_workers_ask_what_goes_by_no_batch(run, tmp_path, serving, monkeypatch):
+    monkeypatch.setattr(batch, "QUIET", 0.05)
+    monkeypatch.setattr(batch, "FIRST_LOOK", 0.01)
+    (tmp_path / "plan.toml").write_text(PLAN, "utf-8")
+    with serving(lambda _: "Answer: A", batches={}) as endpoint:
+        command = ("study", "run", tmp_path / "plan.toml", "--model", "direct/a", "--base-url", endpoint.url)
+        run(*command, "--on", "processes:2", "--out", tmp_path / "out")
+        assert (endpoint.requests, len(endpoint.batches.made)) == (10, 1)
 
 
 def test_who_may_not_ask_so_is_told_in_a_line(complaint, tmp_path):

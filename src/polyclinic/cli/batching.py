@@ -94,8 +94,8 @@ def batches_beside(
             "--batch-api goes on after days, from the answers and the batches' ids that are kept: add --journal FILE, "
             "or --store URL"
         )
-    if isinstance(kept, RunOptions) and (kept.on is not None or kept.part is not WHOLE):
-        raise UserError("--batch-api and --on contradict: a batch is one request; leave --on out")
+    if isinstance(kept, RunOptions) and kept.part is not WHOLE:
+        raise UserError("--batch-api: the command that was given asks for all of it, and its parts for none")
     if kept.journal is None:
         return kept.store
     return kept.journal.with_name(f"{kept.journal.name}.batches")

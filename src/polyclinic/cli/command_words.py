@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+BATCHES = "--batch-api"
+"""Asks by batches; see `polyclinic.cli.batching`."""
+
 OF_THIS_COMMAND = (
     "--api-key-env", "--concurrency", "--requests-per-minute", "--tokens-per-minute", "--max-tokens", "--max-cost",
     "--price", "--timeout", "--wait-for-server",
@@ -44,3 +47,26 @@ def said() -> list[tuple[str, str]]:
 def said_again() -> str:
     """Returns, to stand behind a command that goes on with this one's work, the options that it has to give again."""
     return "".join(f" {option} {shlex.quote(value)}" for option, value in said() if option in OF_THIS_COMMAND)
+
+
+def value_of(words: Sequence[str], option: str) -> str | None:
+    """Returns the value that an option is given, the last where it is given more than once."""
+    found = None
+    for at, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name == option and (equals or at + 1 < len(words)):
+            found = value if equals else words[at + 1]
+    return found
+
+
+def without(words: Sequence[str], *options: str, switches: Sequence[str] = ()) -> list[str]:
+    """Returns the words without some options, each with its value, and without some that have none."""
+    left, passes = [], False
+    for word in words:
+        if passes:
+            passes = False
+        elif word in options:
+            passes = True
+        elif word.partition("=")[0] not in options and word not in switches:
+            left.append(word)
+    return left

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from polyclinic import stopping
 from polyclinic.cli.case_writing import WRITER_ANSWERS
+from polyclinic.cli.command_words import BATCHES, value_of, without
 from polyclinic.cli.evolve_folder import ANSWERS, RESULTS, made_here
 from polyclinic.cli.evolve_options import SHUFFLED
 from polyclinic.cli.options import check_new
@@ -47,6 +48,8 @@ _MOST_DRAWN = 20_000  # patients of a part, which comes home in one piece
 def in_parts(words: Sequence[str]) -> Iterator[Sequence[str]]:
     """Makes or asks everything in parts; yields the words of the command that finds all of it there.
 
+    What is asked by batches is asked by that command itself.
+
     Raises:
         UserError: --on names no place, nobody is there, or a part says that its input is wrong.
         WorkerLost: the workers of one part were lost again and again.
@@ -57,6 +60,10 @@ def in_parts(words: Sequence[str]) -> Iterator[Sequence[str]]:
         yield words  # which says that the option has no value, or is none of the command's
         return
     check_site(where)
+    if BATCHES in rest and words[0] in ("eval", "study"):
+        note(f"{BATCHES}: asked from here, in one file; no worker of --on {where} is kept waiting for it")
+        yield rest
+        return
     with tempfile.TemporaryDirectory(prefix="polyclinic-") as scratch:
         yield _WHOLES[words[0]](rest, where, Path(scratch))
 
@@ -358,29 +365,6 @@ def _unpack(packed: bytes, folder: Path) -> None:
                 with content, path.open("wb") as file:
                     shutil.copyfileobj(content, file)
     beside.rename(folder)
-
-
-def value_of(words: Sequence[str], option: str) -> str | None:
-    """Returns the value that an option is given, the last where it is given more than once."""
-    found = None
-    for at, word in enumerate(words):
-        name, equals, value = word.partition("=")
-        if name == option and (equals or at + 1 < len(words)):
-            found = value if equals else words[at + 1]
-    return found
-
-
-def without(words: Sequence[str], *options: str, switches: Sequence[str] = ()) -> list[str]:
-    """Returns the words without some options, each with its value, and without some that have none."""
-    left, passes = [], False
-    for word in words:
-        if passes:
-            passes = False
-        elif word in options:
-            passes = True
-        elif word.partition("=")[0] not in options and word not in switches:
-            left.append(word)
-    return left
 
 
 def _keys(words: Sequence[str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from cyclopts import CycloptsError, Parameter
 from rich.console import Console
 
 from polyclinic.cli.calling import call, check_words
-from polyclinic.cli.command_words import words_of
+from polyclinic.cli.command_words import BATCHES, words_of
 from polyclinic.cli.complaints import complaint
 from polyclinic.cli.configuration import record_of_study
 from polyclinic.cli.options import DIR, MODELS, MODELS_GROUP, Json, MaxFailures, Models, On, Several, Store, kept_in
@@ -111,7 +111,7 @@ def run(
     refused: list[UserError] = []
     with spending(), kept_by_study():
         for number, cell in enumerate(cells, 1):
-            if stopped is None and _is_to_be_held(cell.folder):
+            if stopped is None and _is_to_be_held(cell.folder) and not (share and BATCHES in cell.words):
                 try:
                     stopped = _hold(cell, f"{number} of {len(cells)}", json, in_part=share is not None)
                 except UserError as error:
