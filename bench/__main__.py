@@ -26,6 +26,8 @@ PARTS = (
     "cluster",
     "store",
     "exam_kills",
+    "results",
+    "statistics",
 )
 
 

@@ -101,7 +101,7 @@ def test_two_are_compared_on_the_items_of_both_and_over_cases(tmp_path):
     assert (first.difference.mean, first.difference.n, first.difference.p) == (70, 10, 2 / 2**7)
     assert first.p_holm == pytest.approx(3 * 2 / 2**7)
     same = found["m3, zero_shot", "m1, zero_shot"]
-    assert (same.difference.p, same.difference.detectable) == (1, pytest.approx(46.7, abs=0.1))
+    assert (same.difference.p, same.difference.detectable) == (1, pytest.approx(52.6, abs=0.1))
     # Three seeds of one question are one case: they make nobody surer.
     written(tmp_path / "b", *(rows(m, n, seed=s) for s in range(3) for m, n in (("m1", 2), ("m2", 9))))
     (again,) = compare_results(read_results(tmp_path / "b")).rows

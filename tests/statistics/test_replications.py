@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from polyclinic.statistics.replications import needed, precision, student
+from polyclinic.statistics.replications import needed, precision
+from polyclinic.statistics.student import student
 
 
 def test_student_against_the_tables():

@@ -6,43 +6,49 @@ from collections.abc import Sequence
 from statistics import NormalDist
 
 from polyclinic.results.joining import JoinedRow
+from polyclinic.statistics.student import student
 from polyclinic.statistics.uncertainty import Estimate, wilson
 from polyclinic.terminal.html import shown
 
 _LABEL, _WIDE, _ROW, _TOP = 300, 420, 22, 34
 _LETTERS = 44
 _Z = 1.959964  # of the intervals that a table has
+_MANY = 1_000  # cases, of which Student's t is the normal distribution
 
 
-def simultaneous(one: Estimate, of: int, *, share: bool) -> tuple[float, float] | None:
-    """Returns the ends of one of so many intervals that hold together with 95 % (Bonferroni); None without any."""
+def simultaneous(one: Estimate, of: int, *, share: bool, seeds: int = 1) -> tuple[float, float] | None:
+    """Returns the ends of one of so many intervals that hold together with 95 % (Bonferroni); None without any.
+
+    Those of a mean are drawn out as Student's are, as the farther out, the more few cases spread. A case has as many
+    values as there are seeds.
+    """
     if one.mean is None or one.low is None or one.high is None or not one.n:
         return None
-    z = NormalDist().inv_cdf(1 - 0.05 / (2 * max(of, 1)))
+    beyond = 0.05 / max(of, 1)
     if share:
-        spread = one.mean * (100 - one.mean)
-        n = min(float(one.n), 1 + spread / one.stderr**2) if one.stderr else _cases(one)
+        z = NormalDist().inv_cdf(1 - beyond / 2)
+        n = _values(one.mean, one.low, one.high)
         low, high = wilson(one.mean / 100 * n, n, z=z)
         return max(0.0, low), min(100.0, high)
-    half = z * one.stderr if one.stderr else max(one.mean - one.low, one.high - one.mean)
-    return one.mean - half, one.mean + half
+    df = min(max(one.n // seeds, 2), _MANY) - 1
+    longer = student(df, share=1 - beyond) / student(df)
+    return one.mean - (one.mean - one.low) * longer, one.mean + (one.high - one.mean) * longer
 
 
-def _cases(one: Estimate) -> float:
-    """Returns over how many cases a share is that is the same in all: so many as its own interval was made of.
+def _values(mean: float, low: float, high: float) -> float:
+    """Returns of how many values Wilson's interval of a share is: several of a case are fewer than there are.
 
-    Several values of a case are one there, and an interval over all of them would be too narrow.
+    Its ends solve (x - mean)² = z² x (100 - x) ÷ n, so that they say n; from the end of the scale that is farther.
     """
-    assert one.low is not None and one.high is not None  # noqa: S101
-    away = max(one.high - (one.mean or 0), (one.mean or 0) - one.low)
-    return _Z**2 * (100 - away) / away if away else float(one.n)
+    far, ends = (mean, low * high) if mean > 50 else (100 - mean, (100 - low) * (100 - high))
+    return _Z**2 / max(far**2 / ends - 1, 1e-9)
 
 
 def forest(rows: Sequence[JoinedRow], measure: str, *, share: bool) -> str:
     """Returns the figure of one measure of one set; published figures are hollow, and have no interval."""
     having = [row for row in rows if measure in row.measures and row.measures[measure].mean is not None]
     ours = sum(not row.published for row in having)
-    ends = [simultaneous(row.measures[measure], ours, share=share) for row in having]
+    ends = [simultaneous(row.measures[measure], ours, share=share, seeds=max(len(row.seeds), 1)) for row in having]
     means = [float(row.measures[measure].mean or 0) for row in having]
     reached = [*means, *(end for pair in ends if pair is not None for end in pair)]
     low, high = (0.0, 100.0) if share else (min([0.0, *reached]), max([*reached, 1e-9]))

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from polyclinic.statistics.uncertainty import RESAMPLES, Numbers, resampled, share
+from polyclinic.statistics.uncertainty import RESAMPLES, Numbers, ends, resampled, share
 
 _STEPS = 100
 _LONGEST_STEP = 2.0
@@ -118,12 +118,12 @@ def strengths(
         _fit((_counts(drawn) @ flat).reshape(-1, len(players), len(players)), prior)
         for drawn in resampled(len(cases), resamples, seed)
     ]
-    ends = np.percentile(np.concatenate(drawn_strengths), [2.5, 97.5], axis=0)
+    reached = np.percentile(np.concatenate(drawn_strengths), ends(max(len(cases), 2)), axis=0)
     return {
         player: Strength(
             strength=float(fitted[i]),
-            low=float(min(ends[0, i], fitted[i])),
-            high=float(max(ends[1, i], fitted[i])),
+            low=float(min(reached[0, i], fitted[i])),
+            high=float(max(reached[1, i], fitted[i])),
             n=sum(player in (c.first, c.second) for c in comparisons),
         )
         for player, i in place.items()

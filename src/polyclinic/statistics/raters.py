@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from polyclinic.statistics.uncertainty import Numbers, resampled
+from polyclinic.statistics.uncertainty import Numbers, ends, resampled
 
 Level = Literal["nominal", "ordinal", "interval"]
 """What a difference of two values means: they differ; so many ranks lie between them; their numbers' distance."""
@@ -22,7 +22,6 @@ Level = Literal["nominal", "ordinal", "interval"]
 Units = Sequence[Sequence[Hashable]]
 
 _RESAMPLES = 2_000
-_ENDS = (2.5, 97.5)
 
 
 class Alpha(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +96,11 @@ def krippendorff_alpha(
         times = np.array([np.bincount(row, minlength=len(rated)) for row in drawn], dtype=np.float64)
         found.append(_alpha((times @ flat).reshape(-1, len(values), len(values)), level, numbers))
     alphas = np.concatenate(found)
-    low, high = np.percentile(alphas[~np.isnan(alphas)], _ENDS) if not np.isnan(alphas).all() else (whole, whole)
+    low, high = (
+        np.percentile(alphas[~np.isnan(alphas)], ends(max(len(rated), 2)))
+        if not np.isnan(alphas).all()
+        else (whole, whole)
+    )
     return Alpha(
         alpha=float(whole), low=min(float(low), float(whole)), high=max(float(high), float(whole)), n=len(rated)
     )

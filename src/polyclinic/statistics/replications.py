@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
 
 import msgspec
 
+from polyclinic.statistics.student import student
 from polyclinic.statistics.uncertainty import Estimate, standard_error
 
 LOOK_AHEAD = 5
@@ -23,7 +23,6 @@ LEAST = 3
 """Fewer say nothing of how they spread."""
 
 _ANY = 100.0  # percent, where nobody asks how narrow an interval is
-_WIDEST = 1e4  # of a quantile; that of one degree of freedom is 12.7
 
 
 class Precision(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,31 +100,3 @@ def _relative(mean: float, half: float | None) -> float | None:
     if half is None or (half and not mean):
         return None
     return 100 * half / abs(mean) if half else 0.0
-
-
-@cache
-def student(df: int, *, share: float = 0.95) -> float:
-    """Returns the value that Student's t stays within on both sides, with so many degrees of freedom, in that share."""
-    if df < 1:
-        raise ValueError(f"{df} degrees of freedom")
-    low, high = 0.0, _WIDEST
-    while high - low > 1e-10 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if _within(middle, df) < share else (low, middle)
-    return high
-
-
-def _within(t: float, df: int) -> float:
-    """Returns the share of Student's t between -t and t, by the finite series for whole degrees of freedom.
-
-    Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.3 and 26.7.4.
-    """
-    angle = math.atan(t / math.sqrt(df))
-    cosine = math.cos(angle)
-    odd = df % 2
-    term = total = (cosine if odd else 1.0) if df > 1 else 0.0
-    for k in range(3 if odd else 2, df - 1, 2):
-        term *= (k - 1) / k * cosine * cosine
-        total += term
-    total *= math.sin(angle)
-    return 2 / math.pi * (angle + total) if odd else total
