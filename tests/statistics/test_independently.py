@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyclinic.results.drawing import simultaneous
-from polyclinic.statistics.permutation import exact_interval, sign_flip
 from polyclinic.statistics.student import student
 from polyclinic.statistics.uncertainty import (
     detectable_errors,
@@ -64,20 +63,10 @@ def test_the_clustered_error_is_that_of_leaving_one_case_out():
     assert estimate(values.tolist(), clusters=cases, resamples=10).stderr == pytest.approx(jackknife)
 
 
-@given(st.lists(st.integers(-50, 50).filter(bool), min_size=6, max_size=9))
-def test_a_mean_within_the_exact_interval_is_not_refused_and_one_beyond_it_is(values):
-    low, high = exact_interval([float(one) for one in values])
-    for end, outward in ((low, -1), (high, 1)):
-        assert sign_flip([one - (end - outward * 1e-6) for one in values]) > 0.05
-        assert sign_flip([one - (end + outward * 1e-6) for one in values]) <= 0.05
-
-
-@pytest.mark.parametrize(
-    ("values", "cases", "alike"),
-    [([100.0, 0.0] * 30, [n // 3 for n in range(60)], False), ([100.0, 0.0] * 20, [n // 2 for n in range(40)], False)],
-)
-def test_values_of_a_case_count_for_no_more_than_they_are(values, cases, alike):
+@pytest.mark.parametrize("seeds", [2, 3, 5])
+def test_values_of_a_case_count_for_no_more_than_they_are(seeds):
     """And for no less than one: between Wilson's interval of all values and that of the cases."""
+    values, cases = [100.0, 0.0] * 30, [n // seeds for n in range(60)]
     found = share_estimate(values, clusters=cases)
     every, one_each = wilson(len(values) / 2, len(values)), wilson(len(set(cases)) / 2, len(set(cases)))
     width = found.high - found.low
