@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from polyclinic.generation.background import BroughtAlong, draw_background
 from polyclinic.generation.bodies import DrawnBody, body_drawing, with_beside
 from polyclinic.generation.chance import EvenRandom, Lasting, lasting
 from polyclinic.generation.finding_lines import finding_lines
+from polyclinic.generation.periods import Woman, last_period
 from polyclinic.generation.treatments import treatment_of
 from polyclinic.knowledge.acuity import acuity_level
 from polyclinic.knowledge.ages import MONTHS, OF_ITSELF, SPEAKS_FROM
@@ -31,6 +32,7 @@ from polyclinic.knowledge.data import DATA, SEVERITIES, Severity
 from polyclinic.knowledge.duration import say_days
 from polyclinic.knowledge.entries import Disease, Examination, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
+from polyclinic.knowledge.physiology import physiology_of
 from polyclinic.knowledge.safety import read_red_flags
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.language.word_lists import WordLists
@@ -203,7 +205,7 @@ def _draw(
 ) -> DrawnPatient:
     disease, severity = stratum
     sex, age = (who.sex, who.age) if isinstance(who, Person) else draw_sex_and_age(disease, rng)
-    days += rng.lognormvariate(math.log(disease.duration[0]), math.log(disease.duration[1]))
+    since, days = days, days + rng.lognormvariate(math.log(disease.duration[0]), math.log(disease.duration[1]))
     # A generator of its own: how often a body is drawn anew changes nothing of what follows.
     bodily = rng if lasts is None else EvenRandom(rng.getrandbits(128))
     body = body_drawing(knowledge).draw(disease, severity, age, sex, bodily, lasting=lasts)
@@ -215,27 +217,36 @@ def _draw(
     )
     body = with_beside(body, disease, brought.conditions, knowledge, rng)
     done, lines = finding_lines(knowledge, age, sex, language)
-    findings = [line.finding(body.shown[id]) for id, line in lines]
+    undone = _not_done(disease, brought.conditions, knowledge)
+    done = tuple(e for e in done if e.id not in undone)
+    findings = [line.finding(body.shown[id]) for id, line in lines if _examination_of(id, knowledge) not in undone]
     companion = age >= SPEAKS_FROM and _cannot_tell(body)
     told = {s.id: _phrase(s, age, rng, lasts, language, of_another=companion) for s in present}
     leaves = [s for s in present if s.section == "symptoms" and not any(c.parent == s.id for c in present)]
     named = [s for s in leaves if not disease.symptoms.keys().isdisjoint((s.id, *ancestors(knowledge.symptoms, s.id)))]
     main = complaints_of(leaves if disease.background == 1 else named, disease, severity, knowledge, rng)
+    about = who.about if isinstance(who, Person) else _about(who, age, sex, rng, language)
+    woman = Woman(
+        age=age,
+        sex=sex,
+        present={disease.id, *(s.id for s in present)},
+        severity=severity,
+        past=brought.history.past,
+        days=since,
+    )
+    # Drawn last, so that it changes nothing of who this is and what she has.
+    period = History(personal=last_period(woman, rng, language))
     record = Record(
         presentation=Presentation(
             complaint=_complaint([told[s.id] for s in main], days, language),
             language=language,
             age=age,
             sex=sex,
-            about=_with_companion(
-                who.about if isinstance(who, Person) else _about(who, age, sex, rng, language), companion, language
-            ),
+            about=_with_companion(about, companion, language),
             companion=companion,
         ),
         history=_behind(
-            brought.history,
-            _history(leaves, present, told, language),
-            language,
+            period, _behind(brought.history, _history(leaves, present, told, language), language), language
         ),
         findings=tuple(findings),
     )
@@ -259,6 +270,17 @@ def _draw(
         department=disease.department,
     )
     return DrawnPatient(case, disease, severity, body)
+
+
+def _not_done(disease: Disease, conditions: Collection[str], knowledge: Knowledge) -> set[str]:
+    """Returns the examinations, by id, that nobody does beside some conditions, unless the illness shows in them."""
+    beside = physiology_of(knowledge).body.beside
+    avoided = {id for condition in conditions if condition in beside for id in beside[condition].without}
+    return avoided - disease.findings.keys()
+
+
+def _examination_of(item: str, knowledge: Knowledge) -> str:
+    return physiology_of(knowledge).places[item][0].id
 
 
 def _cannot_tell(body: DrawnBody) -> bool:

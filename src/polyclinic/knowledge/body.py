@@ -114,12 +114,14 @@ class Beside(Data, frozen=True, kw_only=True):
     """What is so beside any illness, and which quantities it moves that the illness leaves alone.
 
     `prevalence` are rows of first year, last year, sex or "both", and the share; `numbers` are distributions by item,
-    `texts` the id of a text by item.
+    `texts` the id of a text by item. The examinations `without` are not done beside it, unless the illness shows in
+    them.
     """
 
     prevalence: tuple[tuple[int, int, Sex | Literal["both"], Share], ...]
     numbers: dict[str, tuple[float, float]] = msgspec.field(default_factory=dict)
     texts: dict[str, str] = msgspec.field(default_factory=dict)
+    without: tuple[str, ...] = ()
 
     def share(self, age: float | None, sex: Sex | None) -> float:
         """Returns how many people of an age and sex it is so with; 0 where these are not known."""

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from polyclinic.cases.presentation import Presentation, Sex
-from polyclinic.cases.record import History
+from polyclinic.cases.record import History, Record
 from polyclinic.knowledge.data import Name
 from polyclinic.knowledge.entries import Drug
 from polyclinic.knowledge.plans import Prescription
@@ -28,6 +28,7 @@ _NOT = re.compile(
     r"\b(?:not|no|never|previous|earlier|past|negative|denies)\b|没有|未|否认|无|既往|曾|宫外|异位", re.IGNORECASE
 )
 _PREGNANT_FROM = 25.0
+_HCG = "21198-7"  # in LOINC
 """IU/L of beta-hCG; between 5 and this a test is repeated."""
 
 _UMOL_IN_MG = 88.42
@@ -95,6 +96,13 @@ def told_at_the_counter(presentation: Presentation, history: History) -> Known:
         past=history.past,
         pregnant=pregnant,
     )
+
+
+def is_pregnant(record: Record) -> bool:
+    """Whether somebody is pregnant, wherever the child is: by what it tells, or by a test in its record."""
+    tests = (f for f in record.findings if f.code is not None and f.code.code == _HCG and not isinstance(f.value, str))
+    tested = any(float(test.value) >= _PREGNANT_FROM for test in tests)
+    return tested or told_at_the_counter(record.presentation, record.history).pregnant
 
 
 def with_results(known: Known, presentation: Presentation, cautions: Cautions, results: Mapping[str, float]) -> Known:

@@ -42,6 +42,7 @@ class _PictureWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     diagnosed: str
     leads_in: Pattern
     says_no: Pattern
+    as_ever: Pattern
 
 
 _words = WordLists(Path(__file__).with_name("words")).section("picture", _PictureWords)
@@ -117,5 +118,5 @@ def _told(text: str, language: Language) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=1 << 12)
 def _statements(text: str, language: Language) -> tuple[str, ...]:
-    stop = "." if language == "en" else "。"
-    return tuple(filter(None, (part.strip() for part in text.split(stop))))
+    stop, as_ever = "." if language == "en" else "。", _words(language).as_ever
+    return tuple(part for part in map(str.strip, text.split(stop)) if part and not as_ever.search(part))

@@ -13,6 +13,7 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.cases.report import Report
 from polyclinic.events import Examined, Role, Said, Trace
+from polyclinic.knowledge.dispensing import is_pregnant
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.safety import RedFlags
 
@@ -36,7 +37,7 @@ def danger_signs(case: Case, trace: Trace, report: Report | None, lexicon: Lexic
     """Returns what became of the patient's danger signs; `lexicon` is of the case's language."""
     person, history = case.presentation, case.record.history
     has = _there(lexicon, [person.complaint, *(text for name, text in history.sections() if name in _OF_THIS_ILLNESS)])
-    of_person = flags.of(person.age, pregnant=flags.may_be_pregnant in has)
+    of_person = flags.of(person.age, pregnant=flags.may_be_pregnant in has or is_pregnant(case.record))
     signs = tuple(sign for sign in (*of_person.emergency, *of_person.urgent) if sign in has)
     told = [e.text for e in trace if (isinstance(e, Said) and e.who is Role.PATIENT) or isinstance(e, Examined)]
     found = _there(lexicon, [person.complaint, *told])

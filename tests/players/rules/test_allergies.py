@@ -103,3 +103,16 @@ def test_what_is_told_in_other_words_is_told_as_it_stands(language, text):
     found = told(language, text, ASKED[language])
     assert found.told and not found.lack
     assert all(fact.text in text for fact in found.told)
+
+
+@each_row(
+    ["language", "text"],
+    [
+        *(("en", text) for text in ("Unknown", "Not known", "Unknown allergies", "Allergies: unknown", "Unclear")),
+        *(("en", text) for text in ("Allergy status unknown", "Drug allergies: not known")),
+        *(("zh", text) for text in ("未知", "过敏史不详", "药物过敏史：不清楚", "过敏史：未知")),
+    ],
+)
+def test_what_nobody_knows_is_not_told_as_an_allergy(language, text):
+    found = told(language, text, ASKED[language])
+    assert not found.told and found.lack

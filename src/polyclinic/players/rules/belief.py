@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 
@@ -176,7 +177,7 @@ class Belief:
             ratio = float((p @ inside / mine_all) / max(p @ others / others_all, 1e-9))
             weighed.append((ratio, what))
         best = sorted((w for w in weighed if w[0] > _WORTH_SAYING), key=lambda w: -w[0])[:_REASONS]
-        return tuple(say.reason.format(what=what, ratio=min(ratio, 999)) for ratio, what in best)
+        return tuple(say.reason.format(what=what, ratio=_in_two_figures(min(ratio, 999))) for ratio, what in best)
 
     def _take_over(self, past: PatientRecord) -> None:
         """Takes in what others noted: of this visit as if heard, of earlier ones which disease they speak for."""
@@ -327,3 +328,9 @@ class Belief:
     def _add(self, what: str, likelihood: Vector) -> None:
         self._beside = self._beside + likelihood
         self._evidence.append((what, likelihood))
+
+
+def _in_two_figures(ratio: float) -> str:
+    """Returns a likelihood ratio as people write it: 1.7, 24, 220."""
+    digits = 1 - math.floor(math.log10(ratio))
+    return f"{round(ratio, digits):.{max(digits, 0)}f}".removesuffix(".0")
