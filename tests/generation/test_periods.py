@@ -64,9 +64,9 @@ def test_hcg_goes_with_the_weeks_and_the_belly_is_not_irradiated():
         found = {f.examination for f in drawn.case.record.findings}
         of_belly.setdefault((drawn.disease.id, weeks is not None), set()).update(found & {"abdominal CT"})
         if weeks:
-            values.setdefault(int(weeks[1]), []).append(drawn.body.shown["beta_hcg"])
+            values.setdefault(min(int(weeks[1]), 16), []).append(drawn.body.shown["beta_hcg"])
     mean = {weeks: sorted(of)[len(of) // 2] for weeks, of in values.items()}
     assert mean[11] > 1.5 * mean[7]
-    assert all(mean[weeks] < mean[11] / 2 for weeks in (16, 22, 28, 33) if weeks in mean)
+    assert mean[16] < mean[11] / 2
     assert of_belly[("migraine", True)] == set()
     assert of_belly[("migraine", False)] == {"abdominal CT"} == of_belly[("acute-appendicitis", True)]

@@ -99,7 +99,7 @@ def show_played(
 ) -> None:
     """Prints what came of visits beside what is so, and what they are worth."""
     for visit, score in zip(visits, scores, strict=True):
-        show_end(screen, visit, knowledge)
+        show_end(screen, visit, knowledge, expected=None if score is None else score.expected)
         if score is not None:
             _show_score(screen, score, language_of(visit))
 
@@ -122,6 +122,9 @@ def _show_score(screen: Console, score: PlayScore, language: Language) -> None:
     for said, names in (*(judged if chosen.judged else ()), *signs):
         if names:
             _line(screen, said + marks.colon, marks.item.join(names))
+    for aspect in score.aspects:
+        if aspect.analysis:
+            _line(screen, f"{words.parts[aspect.aspect.value]} {aspect.grade or ''}{marks.colon}", aspect.analysis)
     parts = [
         words.part.format(name=words.parts[name], got=got, most=most)
         for name, (got, most) in score.points.parts.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 from rich.console import Console
@@ -17,6 +17,7 @@ from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.ages import say_age
 from polyclinic.language.language import Language, is_chinese
 from polyclinic.metrics.accuracy import Verdict, verdict
+from polyclinic.metrics.grades import Aspect
 from polyclinic.terminal.chinese import ChineseText
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import table
@@ -119,8 +120,17 @@ def _show_opening(console: Console, event: Opened) -> None:
     console.print()
 
 
-def show_end(console: Console, visit: Visit | TeamVisit, knowledge: Knowledge) -> None:
-    """Prints what came of a visit beside what is so; of a team also what each doctor would have said alone."""
+def show_end(
+    console: Console,
+    visit: Visit | TeamVisit,
+    knowledge: Knowledge,
+    *,
+    expected: Mapping[Aspect, Sequence[str]] | None = None,
+) -> None:
+    """Prints what came of a visit beside what is so; of a team also what each doctor would have said alone.
+
+    `expected` are symptoms and findings of the record, which the truth does not list.
+    """
     revealed, chosen = visit.trace.last(Revealed), visit.trace.last(Chosen)
     assert revealed is not None  # noqa: S101
     if chosen is not None:
@@ -128,7 +138,15 @@ def show_end(console: Console, visit: Visit | TeamVisit, knowledge: Knowledge) -
         return
     team = visit.consultations if isinstance(visit, TeamVisit) else ()
     right = verdict(visit.report, visit.truth, knowledge)
-    console.print(_outcome(visit.report, revealed, right, _end_words(language_of(visit)), by_director=bool(team)), "")
+    shown = _outcome(
+        visit.report,
+        revealed,
+        right,
+        _end_words(language_of(visit)),
+        by_director=bool(team),
+        expected=expected or {},
+    )
+    console.print(shown, "")
     if team:
         alone = (f"doctor {n} {verdict(one.report, one.truth, knowledge)}" for n, one in enumerate(team, start=1))
         console.print(f"    alone: {', '.join(alone)}\n", style="dim")
@@ -141,7 +159,13 @@ def language_of(visit: Visit | TeamVisit) -> Language:
 
 
 def _outcome(
-    report: Report | None, revealed: Revealed, right: Verdict, words: _EndWords, *, by_director: bool
+    report: Report | None,
+    revealed: Revealed,
+    right: Verdict,
+    words: _EndWords,
+    *,
+    by_director: bool,
+    expected: Mapping[Aspect, Sequence[str]],
 ) -> Table:
     shown = Table(title_justify="left", show_lines=True, expand=False)
     shown.add_column("")
@@ -153,8 +177,8 @@ def _outcome(
     truth = Text("\n").join(diagnosis_text(d) for d in revealed.diagnoses)
     shown.add_row(Text.assemble(f"{words.diagnosis} ", _VERDICT[right]), diagnoses, truth)
     if report is not None:
-        shown.add_row(words.symptoms, _items(report.symptoms), "")
-        shown.add_row(words.examinations, _items(report.examinations), "")
+        shown.add_row(words.symptoms, _items(report.symptoms), _items(expected.get(Aspect.SYMPTOMS, ())))
+        shown.add_row(words.examinations, _items(report.examinations), _items(expected.get(Aspect.EXAMINATIONS, ())))
         shown.add_row(words.rationale, _items(report.rationale), _items(revealed.rationale))
         shown.add_row(words.treatment, _items(report.treatment), _items(revealed.treatment))
     if revealed.severity:

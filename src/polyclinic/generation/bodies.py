@@ -267,13 +267,14 @@ def with_beside(
     """Returns a body as conditions beside the illness make it; what the illness changes stays."""
     physiology, linked = physiology_of(knowledge), knowledge.bodies[disease.id]
     moved: dict[str, float | str] = {}
-    for id, beside in physiology.body.beside.items():
-        if id not in conditions:
-            continue
-        for quantity, distribution in beside.numbers.items():
-            item = physiology.items.get(quantity)
-            if item is not None and linked.distribution(item, "mild") == item.usual:
-                moved[quantity] = rounded(item, draw_number(item, distribution, UNBOUND, rng))
+    there = [beside for id, beside in physiology.body.beside.items() if id in conditions]
+    # A later stage says it anew; drawn is once.
+    numbers = {quantity: of for beside in there for quantity, of in beside.numbers.items()}
+    for quantity, distribution in numbers.items():
+        item = physiology.items.get(quantity)
+        if item is not None and linked.distribution(item, "mild") == item.usual:
+            moved[quantity] = rounded(item, draw_number(item, distribution, UNBOUND, rng))
+    for beside in there:
         for quantity, state in beside.texts.items():
             item = physiology.items.get(quantity)
             # What the illness changes stays, but where it left this patient as others are.

@@ -29,8 +29,9 @@ _FREE_OF = (2, 26)  # days: nobody is asked for a period that she has now
 ECTOPIC = "ectopic-pregnancy"
 
 
-class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _PeriodWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     regular: str
+    pregnancy: str
     weeks: str
     light: str
     unsure: str
@@ -40,7 +41,7 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     without_womb: Pattern
 
 
-_words = WordLists(Path(__file__).with_name("words")).section("periods", _Words)
+_words = WordLists(Path(__file__).with_name("words")).section("periods", _PeriodWords)
 
 
 class Woman(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,10 +69,10 @@ def last_period(who: Woman, rng: random.Random, language: Language) -> str:
     return _told(who, rng, _words(language)) + MARKS[language].stop
 
 
-def _told(who: Woman, rng: random.Random, words: _Words) -> str:
+def _told(who: Woman, rng: random.Random, words: _PeriodWords) -> str:
     passed = int(who.days)
     if (weeks := words.pregnant.search(who.past)) is not None and (number := re.search(r"\d+", weeks[0])):
-        return words.weeks.format(n=number[0])
+        return words.pregnancy.format(n=number[0])
     if words.without_womb.search(who.past):
         return words.removed
     if ECTOPIC in who.present:

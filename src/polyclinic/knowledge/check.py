@@ -20,6 +20,7 @@ from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.plan_check import check_plans
+from polyclinic.knowledge.prescribed import read_prescribed
 from polyclinic.knowledge.safety import read_cautions
 from polyclinic.knowledge.stays import read_stays, stay_problems
 from polyclinic.language.language import LANGUAGES, Language, is_chinese
@@ -248,6 +249,8 @@ def _within_limits(where: str, item: Item, distribution: Distribution) -> Iterat
 
 def _drugs(knowledge: Knowledge) -> Iterator[Flaw]:
     codes: dict[str, str] = {}
+    for id in read_prescribed().keys() - knowledge.drugs.keys():
+        yield Flaw(f"prescribed.{id}", "no such drug")
     for drug in knowledge.drugs.values():
         where = f"drugs.{drug.id}"
         yield from _both(f"{where}.name", drug.name)

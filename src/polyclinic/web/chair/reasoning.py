@@ -16,8 +16,8 @@ from polyclinic.cases.truth import Truth
 from polyclinic.judges.director_by_rules import QUARTERS, AspectMatch, Scale, analysis
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
-from polyclinic.language.language import Language
 from polyclinic.metrics.grades import Grade
+from polyclinic.web.chair.findings_told import FindingsTold
 from polyclinic.web.chair.named_measures import says
 from polyclinic.web.chair.naming import is_named
 
@@ -50,22 +50,23 @@ def by_place(judged: Grade | None, report: Report, truth: Truth, knowledge: Know
 
 
 def reasons_graded(
-    reference: Sequence[str], given: Sequence[str], lexicon: Lexicon, language: Language
+    reference: Sequence[str], given: Sequence[str], lexicon: Lexicon, found: FindingsTold
 ) -> tuple[Grade, str] | None:
     """Returns the grade of the reasons, and which were named; None where the record does not list its reasons.
 
     Of a list with a heading, "Typical: thirst, belly ache", each thing is a reason, and the heading is none. Three of
-    them, or all where there are fewer, are an A.
+    them, or all where there are fewer, are an A. An examination is a reason of who tells what was `found` in it.
     """
     if not reference or not all(_LABEL.match(line) for line in reference):
         return None
     wanted = tuple(dict.fromkeys(_listed(reference)))
     items = tuple(_listed(given))
     said = {id for item in items for id, there in lexicon.read(item).items() if there}
-    named = [point for point in wanted if _is_named(point, items, said, lexicon)]
+    shown = frozenset().union(*(found.heard(item).right for item in given))
+    named = [point for point in wanted if point in shown or _is_named(point, items, said, lexicon)]
     missed = tuple(point for point in wanted if point not in named)
     shares = {"named": min(1.0, len(named) / min(ENOUGH, len(wanted)))}
-    return _SCALE.grade(shares), analysis(AspectMatch(shares, matched=tuple(named), missed=missed), language)
+    return _SCALE.grade(shares), analysis(AspectMatch(shares, matched=tuple(named), missed=missed), lexicon.language)
 
 
 def _listed(lines: Sequence[str]) -> Iterator[str]:

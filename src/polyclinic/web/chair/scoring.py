@@ -28,6 +28,7 @@ from polyclinic.metrics.stewardship import stewardship
 from polyclinic.players.human.advice import Rung
 from polyclinic.players.minds import Minds
 from polyclinic.visits.visit import Visit
+from polyclinic.web.chair.findings_told import FindingsTold
 from polyclinic.web.chair.naming import is_named, link_by_code, verdict_by_code
 from polyclinic.web.chair.points import Points, points
 from polyclinic.web.chair.prescribing import DuePoint, due_points, graded
@@ -76,6 +77,7 @@ class PlayScore(msgspec.Struct, frozen=True, kw_only=True):
         metrics: AIE's, by name; without those that the case has nothing for. `without` says why.
         judge: who graded the aspects.
         treatment: each point of what is due: whether it is named, and dosed.
+        expected: what the record has, by aspect, where the truth does not say it: symptoms and what was found.
         beliefs: behind how many turns the doctor held what is so for how probable, as far as it noted it.
     """
 
@@ -91,6 +93,7 @@ class PlayScore(msgspec.Struct, frozen=True, kw_only=True):
     danger: NamedDangerSigns
     points: Points
     treatment: tuple[DuePoint, ...] = ()
+    expected: dict[Aspect, tuple[str, ...]] = {}
     beliefs: tuple[tuple[int, float], ...] = ()
 
 
@@ -186,26 +189,35 @@ class Scorer:
             ),
             points=points(judged.grades, chosen, signs, hints),
             treatment=due_points(visit.truth.treatment, report.treatment, self._knowledge),
+            expected=self._expected(case),
             beliefs=tuple((note.turn, self._held_for_right(note, visit.truth)) for note in notes),
         )
 
+    def _expected(self, case: Case) -> dict[Aspect, tuple[str, ...]]:
+        """Returns the symptoms of a record, and what the examinations found that show the illness."""
+        found = FindingsTold(case, self._knowledge)
+        shown = tuple(map(found.expected, found.wanted(case.truth.rationale)))
+        return {Aspect.SYMPTOMS: case.record.history.symptoms, Aspect.EXAMINATIONS: shown}
+
     async def by_rules(self, case: Case, report: Report) -> Judgement:
-        """Grades by rules, which go by what is named: neither doses nor how particularly a symptom is named."""
+        """Grades by rules, which go by what is meant, and not by how particularly a symptom is named."""
         rules = RulesJudge(self._knowledge, link=link_by_code(case.truth, self._knowledge))
         lexicon = self._lexicons[case.presentation.language]
         judged = await rules.grade(by_symptom(case, report, self._knowledge.symptoms, lexicon), report)
         language, truth = case.presentation.language, case.truth
+        found = FindingsTold(case, self._knowledge)
         # Each grade is of the very points that are shown: of both, one cannot say the other is wrong.
         shown = {
-            Aspect.RATIONALE: reasons_graded(truth.rationale, report.rationale, lexicon, language),
+            Aspect.EXAMINATIONS: found.graded(truth.rationale, report.examinations),
+            Aspect.RATIONALE: reasons_graded(truth.rationale, report.rationale, lexicon, found),
             Aspect.TREATMENT: graded(due_points(truth.treatment, report.treatment, self._knowledge), language)
             if truth.treatment
             else None,
         }
         grades, analyses = {**judged.grades}, {**judged.analyses}
-        for aspect, found in shown.items():
-            if found is not None:
-                grades[aspect], analyses[aspect] = found
+        for aspect, points_told in shown.items():
+            if points_told is not None:
+                grades[aspect], analyses[aspect] = points_told
         grades[Aspect.DIAGNOSIS] = by_place(grades[Aspect.DIAGNOSIS], report, truth, self._knowledge)
         return msgspec.structs.replace(judged, grades=grades, analyses=analyses)
 
