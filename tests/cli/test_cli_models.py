@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from polyclinic.terminal.figures import AT_LEAST
+
 KEY = "sk-proj-NOBODY-MAY-SEE-THIS-42"
 CASE = ("consult", "--case", "shipped#p1-00001")
 
@@ -138,3 +140,25 @@ def test_with_three_servers_each_question_arrives_where_it_belongs(run, serving,
             for body in endpoint.bodies:
                 assert re.match(begins, body["messages"][0]["content"])
                 assert (body.get("temperature"), body.get("reasoning_effort")) == how
+
+
+@pytest.mark.slow
+def test_a_sum_without_a_price_for_all_is_told_as_the_least_it_can_be(run, endpoint, tmp_path):
+    (tmp_path / "models.toml").write_text('[models."direct/a"]\nprice = [1, 2]\n')
+    words = ("eval", "medqa", "--questions", "shipped", "--sample", 3, "--model", "direct/a", "direct/b")
+    words += ("--base-url", endpoint.url, "--model-file", tmp_path / "models.toml")
+    folder = tmp_path / "out"
+    told = run(*words, "--out", folder)
+    (line,) = (line for line in told.stderr.splitlines() if line.lstrip().startswith("all "))
+    assert AT_LEAST in line
+    assert f"{AT_LEAST}: 3 calls took tokens that have no price" in told.stderr
+    record = json.loads((folder / "results.json").read_text())
+    assert sum(one["unpriced"] for one in record["calls"]) == 3
+    cost = sum(one["cost"] for one in record["calls"])
+    shown = run("results", "show", folder).stdout
+    assert f"cost {AT_LEAST} {cost:.4f}, without 3 calls that took tokens without a price" in shown
+    assert f"{AT_LEAST} {cost:.4f}" in run("results", "list", folder, env={"COLUMNS": "200"}).stdout
+    expected = json.loads(run(*words, "--dry-run", "--json").stdout)
+    assert expected["unpriced"] == 3 and expected["cost"] > 0
+    limited = run(*words, "--max-cost", 1, code=2)
+    assert "what tokens of direct/b cost" in limited.stderr

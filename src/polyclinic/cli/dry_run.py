@@ -15,7 +15,7 @@ from rich.text import Text
 
 from polyclinic.errors import UserError
 from polyclinic.models.rehearsal import ASSUMED, DryRunOver, ExpectedRun
-from polyclinic.terminal.figures import number
+from polyclinic.terminal.figures import AT_LEAST, at_least, number
 from polyclinic.terminal.screen import console, plain, print_json
 from polyclinic.terminal.tables import counted, table
 
@@ -69,11 +69,13 @@ def show_forecast(screen: Console, forecast: ExpectedRun) -> None:
     for one in forecast.by:
         names = (Text(plain(one.role)), Text(plain(one.purpose)))
         counts = (number(one.calls, ","), number(one.tokens_in, ","), number(one.tokens_out, ","))
-        shown.add_row(*names, *counts, *([number(one.cost, ".4f")] if money else []))
+        shown.add_row(*names, *counts, *([at_least(one.cost, ".4f", more=one.unpriced)] if money else []))
     shown.add_section()
     counts = (number(forecast.calls, ","), number(forecast.tokens_in, ","), number(forecast.tokens_out, ","))
-    shown.add_row("all", "", *counts, *([number(forecast.cost, ".4f")] if money else []))
+    shown.add_row("all", "", *counts, *([at_least(forecast.cost, ".4f", more=forecast.unpriced)] if money else []))
     screen.print(shown)
+    if money and forecast.unpriced:
+        screen.print(f"{AT_LEAST}: {counted(forecast.unpriced, 'call')} would take tokens that have no price")
     how = f"{counted(forecast.in_a_row, 'call')} in a row; {forecast.at_once} at a time"
     screen.print(f"{how}: {duration(forecast.seconds)}" if forecast.seconds is not None else how)
     for limit in forecast.beyond:

@@ -25,9 +25,9 @@ from polyclinic.results.printed import PrintedTable, TableColumns, differences, 
 from polyclinic.results.reading import RunResults, fetch, read_results
 from polyclinic.stores.address import is_store
 from polyclinic.stores.address import shown as store_shown
-from polyclinic.terminal.figures import ShownFigure, number
+from polyclinic.terminal.figures import ShownFigure, at_least
 from polyclinic.terminal.screen import console, plain, print_json
-from polyclinic.terminal.tables import table
+from polyclinic.terminal.tables import counted, table
 
 _LONGEST = 80  # letters of a value that is shown
 
@@ -59,12 +59,14 @@ def list_results(*folders: Folders, json: Json = False) -> None:
         finished = ShownFigure(row["finished"][:16].replace("T", " "), {"": row["finished"]})
         texts = (row["folder"], row["kind"], of, who)
         items = ShownFigure(f"{row['items']:,}{' so far' if row['stopped'] else ''}", {"": row["items"]})
-        shown.add_row(*(Text(plain(text)) for text in texts), finished, items, number(row["cost"], ".4f"))
+        shown.add_row(
+            *(Text(plain(text)) for text in texts), finished, items, at_least(row["cost"], ".4f", more=row["unpriced"])
+        )
     console().print(shown)
 
 
 def _listed(one: RunResults) -> dict[str, Any]:
-    costs = [call.cost for call in one.record.calls if call.cost is not None]
+    cost, unpriced = _costs(one.record)
     return {
         "folder": one.called,
         "kind": one.record.kind,
@@ -74,7 +76,8 @@ def _listed(one: RunResults) -> dict[str, Any]:
         "finished": one.record.finished,
         "items": len(one.rows),
         "stopped": one.record.stopped,
-        "cost": sum(costs) if costs else None,
+        "cost": cost,
+        "unpriced": unpriced,
     }
 
 
@@ -127,11 +130,19 @@ def show_record(screen: Console, record: RunRecord) -> None:
 def _calls(record: RunRecord) -> str:
     """Returns what all calls of the run came to, each counted once."""
     calls, used = sum(one.calls for one in record.calls), sum(one.tokens_in + one.tokens_out for one in record.calls)
-    costs = [one.cost for one in record.calls if one.cost is not None]
+    costs, unpriced = _costs(record)
     replayed = sum(one.replayed for one in record.calls)
     kept = f"{replayed:,} of them answered from a journal, which cost nothing now" if replayed else ""
-    told = (f"{calls:,} in all", kept, f"{used:,} tokens" if used else "", f"cost {sum(costs):.4f}" if costs else "")
+    cost = f"cost {at_least(costs, '.4f', more=unpriced)}" if costs is not None else ""
+    cost += f", without {counted(unpriced, 'call')} that took tokens without a price" if cost and unpriced else ""
+    told = (f"{calls:,} in all", kept, f"{used:,} tokens" if used else "", cost)
     return ", ".join(filter(None, told)) if calls else ""
+
+
+def _costs(record: RunRecord) -> tuple[float | None, int]:
+    """Returns what all calls of the run cost, and how many took tokens of which nobody knows what they cost."""
+    costs = [one.cost for one in record.calls if one.cost is not None]
+    return (sum(costs) if costs else None), sum(one.unpriced for one in record.calls)
 
 
 def _options(configuration: Mapping[str, object]) -> str:

@@ -21,7 +21,8 @@ from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, 
 class Line(msgspec.Struct):
     """One line of a ledger: questions asked, those of them without an answer that can be used, and requests made.
 
-    Those `replayed` from a journal stand in the sums as when they were asked, and cost nothing now.
+    Those `replayed` from a journal stand in the sums as when they were asked, and cost nothing now. Those `unpriced`
+    took tokens that have no price: where others have one, the sum of the cost is the least that it can be.
     """
 
     calls: int = 0
@@ -29,6 +30,7 @@ class Line(msgspec.Struct):
     attempts: int = 0
     usage: Usage = Usage()
     replayed: int = 0
+    unpriced: int = 0
 
     def add(self, other: Line) -> None:
         """Takes another line's sums into this one."""
@@ -37,6 +39,7 @@ class Line(msgspec.Struct):
         self.failures += other.failures
         self.attempts += other.attempts
         self.replayed += other.replayed
+        self.unpriced += other.unpriced
 
 
 _SPENT: ContextVar[Line | None] = ContextVar("spent", default=None)
@@ -157,9 +160,10 @@ class Ledger:
         attempts: int = 1,
         failed: bool = False,
         replayed: bool = False,
+        of: str = "",
     ) -> None:
-        """Writes down one question; `UserError` where there is a limit on the cost, and the answer has none."""
-        question = Line(1, int(failed), attempts, usage or Usage(), int(replayed))
+        """Writes down one question; `UserError` where the cost has a limit, and the answer of that model no price."""
+        question = _asked_once(usage or Usage(), attempts, failed=failed, replayed=replayed)
         sums = [self.lines.setdefault((role, purpose), Line()), self.total]
         for line in sums if replayed else (*sums, self.asked):
             line.add(question)
@@ -167,11 +171,17 @@ class Ledger:
             self._dearest_tokens = max(self._dearest_tokens, usage.tokens)
             self._dearest_cost = max(self._dearest_cost, usage.cost or 0.0)
         if self.max_cost is not None and usage is not None and usage.tokens_out and usage.cost is None:
-            raise UserError("--max-cost needs to know what tokens cost: give a price, or use --max-tokens")
+            tokens = f"tokens of {of}" if of else "tokens"
+            raise UserError(f"--max-cost needs to know what {tokens} cost: give a price, or use --max-tokens")
 
     def add_at(self, model: str, server: str, reply: Reply) -> None:
         """Writes down which of a model's servers answered."""
-        self.servers.setdefault((model, server), Line()).add(Line(1, 0, reply.attempts, reply.usage))
+        self.servers.setdefault((model, server), Line()).add(_asked_once(reply.usage, reply.attempts))
+
+
+def _asked_once(usage: Usage, attempts: int, *, failed: bool = False, replayed: bool = False) -> Line:
+    unpriced = usage.tokens > 0 and usage.cost is None
+    return Line(1, int(failed), attempts, usage, int(replayed), int(unpriced))
 
 
 class Metered(Wrapper):
@@ -191,7 +201,9 @@ class Metered(Wrapper):
             async with self._ledger.admitted(self.limit):
                 reply = await asking
                 replayed = reply.replayed
-                self._ledger.add(self._role, purpose, reply.usage, attempts=reply.attempts, replayed=replayed)
+                self._ledger.add(
+                    self._role, purpose, reply.usage, attempts=reply.attempts, replayed=replayed, of=self.name
+                )
                 if reply.server:
                     self._ledger.add_at(self.name, reply.server, reply)
                 self._keep(purpose, reply.usage, reply.seconds, reply.attempts, replayed=replayed)

@@ -55,7 +55,7 @@ class DryRunOver(PolyclinicError):
 
 
 class ExpectedCalls(msgspec.Struct, kw_only=True):
-    """What is expected of one role and purpose."""
+    """What is expected of one role and purpose; `unpriced` of the calls have no price."""
 
     role: str
     purpose: str
@@ -63,6 +63,7 @@ class ExpectedCalls(msgspec.Struct, kw_only=True):
     tokens_in: int
     tokens_out: int
     cost: float | None
+    unpriced: int = 0
 
     def __add__(self, other: ExpectedCalls) -> ExpectedCalls:
         costs = [one for one in (self.cost, other.cost) if one is not None]
@@ -73,6 +74,7 @@ class ExpectedCalls(msgspec.Struct, kw_only=True):
             tokens_in=self.tokens_in + other.tokens_in,
             tokens_out=self.tokens_out + other.tokens_out,
             cost=sum(costs) if costs else None,
+            unpriced=self.unpriced + other.unpriced,
         )
 
 
@@ -84,6 +86,7 @@ class ExpectedRun(msgspec.Struct, kw_only=True):
         seconds: how long it takes; None where no pilot says how long a call does.
         piloted: questions that were really put, in this dry run.
         at_once: questions at a time.
+        unpriced: calls without a price; where others have one, the cost is the least that it can be.
         beyond: names of the limits that the run would meet.
     """
 
@@ -96,6 +99,7 @@ class ExpectedRun(msgspec.Struct, kw_only=True):
     piloted: int
     at_once: int
     by: list[ExpectedCalls]
+    unpriced: int = 0
     beyond: list[str] = []
 
 
@@ -118,6 +122,7 @@ def together(runs: Sequence[DryRunOver]) -> ExpectedRun:
         piloted=sum(one.piloted for one in all_of),
         at_once=max((one.at_once for one in all_of), default=AT_ONCE),
         by=list(lines.values()),
+        unpriced=sum(one.unpriced for one in all_of),
         beyond=sorted({limit for one in all_of for limit in one.beyond}),
     )
 
@@ -206,6 +211,7 @@ class Rehearsing:
                 tokens_in=line.usage.tokens_in,
                 tokens_out=line.usage.tokens_out,
                 cost=line.usage.cost,
+                unpriced=line.unpriced,
             )
             before = lines.get((role, purpose))
             lines[role, purpose] = these if before is None else before + these
@@ -223,6 +229,7 @@ class Rehearsing:
             tokens_in=total.tokens_in,
             tokens_out=total.tokens_out,
             cost=total.cost,
+            unpriced=self.ledger.total.unpriced,
             seconds=None if seconds is None else max(seconds * rounds, least),
             piloted=self.piloted,
             at_once=self.at_once,

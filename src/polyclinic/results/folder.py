@@ -107,7 +107,10 @@ class AskedModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CallSum(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the calls of a role for a purpose came to; those `replayed` from a journal cost nothing now."""
+    """What the calls of a role for a purpose came to; those `replayed` from a journal cost nothing now.
+
+    Those `unpriced` took tokens without a price: beside others that have one, `cost` is the least that it can be.
+    """
 
     role: str
     purpose: str
@@ -119,6 +122,7 @@ class CallSum(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cached: int = 0
     tokens_out: int = 0
     cost: float | None = None
+    unpriced: int = 0
 
 
 class ServerSum(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -131,6 +135,7 @@ class ServerSum(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cached: int = 0
     tokens_out: int = 0
     cost: float | None = None
+    unpriced: int = 0
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

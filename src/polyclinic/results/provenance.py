@@ -138,6 +138,7 @@ def server_sums(ledger: Ledger) -> list[ServerSum]:
             cached=line.usage.cached,
             tokens_out=line.usage.tokens_out,
             cost=line.usage.cost,
+            unpriced=line.unpriced,
         )
         for (model, server), line in sorted(ledger.servers.items())
     ]
@@ -160,6 +161,7 @@ def call_sums(ledger: Ledger) -> list[CallSum]:
             cached=line.usage.cached,
             tokens_out=line.usage.tokens_out,
             cost=line.usage.cost,
+            unpriced=line.unpriced,
         )
         for (role, purpose), line in lines.items()
     ]

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 NOTHING = "–"
 """Stands where nothing was measured."""
 
+AT_LEAST = "\N{GREATER-THAN OR EQUAL TO}"
+"""Stands before a sum of which parts are not known."""
+
 Value = float | int | str | None
 
 
@@ -38,6 +41,13 @@ def only_value(text: str) -> Value:
 def number(value: float | None, form: str = ".2f", unit: str = "") -> str:
     """Returns a number, or a dash where there is none."""
     return NOTHING if value is None else ShownFigure(f"{value:{form}}{unit}", {"": value})
+
+
+def at_least(value: float | None, form: str, *, more: int) -> str:
+    """Returns a sum, marked as the least that it can be where it lacks `more` parts that nobody knows."""
+    if value is None or not more:
+        return number(value, form)
+    return ShownFigure(f"{AT_LEAST} {value:{form}}", {"": value, "lacks": more})
 
 
 def with_ends(value: float | None, low: float | None, high: float | None, form: str = ".2f") -> str:

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from polyclinic.models.ledger import Ledger, Line
-from polyclinic.terminal.figures import NOTHING, number
-from polyclinic.terminal.tables import table
+from polyclinic.terminal.figures import AT_LEAST, NOTHING, at_least, number
+from polyclinic.terminal.tables import counted, table
 
 
 def show_usage(screen: Console, ledger: Ledger, *, purposes: bool = True) -> None:
@@ -24,8 +24,8 @@ def show_usage(screen: Console, ledger: Ledger, *, purposes: bool = True) -> Non
         lines.setdefault((role, purpose.partition(",")[0] if purposes else ""), Line()).add(line)
     by = ("role", "purpose") if purposes else ("role",)
     replayed = ("from the journal",) if ledger.total.replayed else ()
-    counted = ("calls", *replayed, "failed", "requests", "tokens in", "cached", "tokens out", "cost")
-    used = table("\nmodel calls", (*by, *counted), left=len(by))
+    counts = ("calls", *replayed, "failed", "requests", "tokens in", "cached", "tokens out", "cost")
+    used = table("\nmodel calls", (*by, *counts), left=len(by))
     for names, line in [*lines.items(), (("all", ""), ledger.total)]:
         calls = (
             number(line.calls, ","),
@@ -34,6 +34,10 @@ def show_usage(screen: Console, ledger: Ledger, *, purposes: bool = True) -> Non
         )
         used.add_row(*map(Text, names[: len(by)]), *calls, *_used(line))
     screen.print(used)
+    if ledger.total.usage.cost is not None and ledger.total.unpriced:
+        screen.print(
+            f"{AT_LEAST}: {counted(ledger.total.unpriced, 'call')} took tokens that have no price", soft_wrap=True
+        )
     show_by_server(screen, ledger.servers)
 
 
@@ -53,4 +57,8 @@ def _used(line: Line) -> tuple[str, ...]:
     counts = (use.tokens_in, use.cached, use.tokens_out)
     # Some endpoints do not say how many there were.
     tokens = [number(count, ",") if use.tokens or line.calls == line.failures else NOTHING for count in counts]
-    return (number(line.attempts, ","), *tokens, "" if use.cost is None else number(use.cost, ".4f"))
+    return (
+        number(line.attempts, ","),
+        *tokens,
+        "" if use.cost is None else at_least(use.cost, ".4f", more=line.unpriced),
+    )
