@@ -440,13 +440,16 @@ SHORT = ("--sample", 1, "--answer-tokens", 24, "--match", "none", "--set", "ques
 
 
 @pytest.mark.slow
-def test_the_small_model_answers_offline(medqa):
+def test_the_small_model_answers_offline(medqa, tmp_path):
     pytest.importorskip("xllamacpp", reason="the extra 'local' is not installed")
     try:
         cache = weights.find_smollm2().parents[1]
     except MissingExtra as missing:
         pytest.skip(str(missing))
-    words = ["eval", "medqa", "--questions", medqa, "--model", "local", "--method", "zero_shot", "medagents", *SHORT]
+    # Threads of one model wait for one another by turning, and for nothing while other tests have the processors.
+    (tmp_path / "models.toml").write_text("[models.local]\nthreads = 1\n")
+    words = ["eval", "medqa", "--questions", medqa, "--model", "local", "--model-file", tmp_path / "models.toml"]
+    words += ["--method", "zero_shot", "medagents", *SHORT]
     done = subprocess.run(
         [
             sys.executable,

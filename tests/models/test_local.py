@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
@@ -173,7 +174,8 @@ def local():
         weights.find_smollm2()
     except MissingExtra as missing:
         pytest.skip(str(missing))
-    return lambda **options: open_model("local", **options)
+    # Threads of one model wait for one another by turning, and for nothing while other tests have the processors.
+    return partial(open_model, "local", threads=1)
 
 
 @pytest.mark.slow
