@@ -244,10 +244,9 @@ def _files(folder: Path) -> tuple[object, ...]:
 
 def practised(folder: Path) -> Path:
     """Lets a doctor practise on a few patients; returns where what it remembers is kept."""
-    call("cases", "generate", "--preset", "agent-hospital", "--out", folder / "patients")
-    for name, n in (("train", 12), ("test", 4)):
-        lines = (folder / "patients" / f"{name}.jsonl").read_text("utf-8").splitlines(keepends=True)
-        (folder / f"{name}.jsonl").write_text("".join(lines[:n]), encoding="utf-8")
+    for seed, (name, n) in enumerate((("train", 12), ("test", 4))):
+        drawn = ("--n", n, "--diseases", "respiratory", "--seed", seed)
+        call("cases", "generate", *drawn, "--out", folder / f"{name}.jsonl")
     call("evolve", *_files(folder), "--ablations", "no", "--out", folder / "practice")
     return folder / "practice"
 
