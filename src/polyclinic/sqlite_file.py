@@ -16,6 +16,7 @@ from polyclinic.errors import BadInput
 _WAITING = 20_000  # rows that may wait for the disk; then whoever brings more waits too
 _TOGETHER = 5_000  # rows committed at once, at most
 _PATIENCE = 10.0  # seconds for another process to let go of the file
+_LOCKED = 0.2  # seconds after which a lock is another's
 
 Done = Callable[[Exception | None], object]
 Rows = Sequence[tuple[str, tuple[Any, ...]]]
@@ -40,6 +41,25 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
     except sqlite3.Error:
         connection.close()
+        raise
+    return connection
+
+
+def locked(path: Path) -> sqlite3.Connection | None:
+    """Takes a file as a lock for this process, or returns None where another has it; closing it gives it back.
+
+    SQLite's own lock holds on every system, and the system gives it back however the process ends.
+
+    Raises:
+        sqlite3.Error: it cannot be written.
+    """
+    connection = sqlite3.connect(path, isolation_level=None, timeout=_LOCKED, check_same_thread=False)
+    try:
+        connection.execute("BEGIN EXCLUSIVE")
+    except sqlite3.Error as error:
+        connection.close()
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+            return None
         raise
     return connection
 

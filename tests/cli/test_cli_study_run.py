@@ -149,6 +149,25 @@ limit = 1
 
 
 @pytest.mark.slow
+def test_a_study_is_one_process_alone(run, complaint, tmp_path, serving):
+    write_study(tmp_path, questions=4)
+    with serving(latency=0.4) as endpoint:
+        words = ("study", "run", tmp_path / "plan.toml", "--data", tmp_path, "--out", tmp_path / "out")
+        words += ("--model", "direct/x", "--base-url", endpoint.url, "--concurrency", 1)
+        first = subprocess.Popen([sys.executable, "-m", "polyclinic", *map(str, words)], stderr=subprocess.DEVNULL)
+        with first:
+            while not endpoint.requests:
+                assert first.poll() is None
+                time.sleep(0.02)
+            began = time.monotonic()
+            assert "another process is at this study" in complaint(*words)
+            assert time.monotonic() - began < 3 and first.poll() is None
+            first.kill()
+        run(*words)  # whoever is killed leaves no lock
+    assert not json.loads((tmp_path / "out" / "results.json").read_text()).get("stopped")
+
+
+@pytest.mark.slow
 def test_what_is_over_is_not_shown_for_something_else(run, tmp_path):
     plan, cases, out = tmp_path / "plan.toml", tmp_path / "cases.jsonl", tmp_path / "out"
     plan.write_text(OVER, "utf-8")

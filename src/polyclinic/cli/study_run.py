@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import io
 import shutil
+import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
+from contextlib import closing, contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -25,6 +26,7 @@ from polyclinic.cli.storing import keep_results, kept_by_study
 from polyclinic.cli.study_over import check_over
 from polyclinic.errors import (
     AccessLost,
+    BadInput,
     BudgetSpent,
     PlayFailure,
     PolyclinicError,
@@ -43,12 +45,14 @@ from polyclinic.results.folder import CALLS, RECORD, read_record, write_record
 from polyclinic.results.joining import flat_rows, join, set_apart
 from polyclinic.results.reading import RunResults, read_results
 from polyclinic.results.replacing import part_in, replacing
+from polyclinic.sqlite_file import locked
 from polyclinic.terminal.screen import console, note, print_json
 
 _WHO = {"eval aie": "doctor", "eval mvme": "doctor", "evolve": "doctor", "run": "doctor"}
 """By which option a command is told who plays; of all others it is --model."""
 
 _FILES = ("questions", "cases", "train", "test")
+LOCK = "study.lock"
 _STAND_IN = "made-up"
 _PAIRS = 21  # that are shown without a baseline
 
@@ -107,20 +111,41 @@ def run(
             check_words(cell.words)
         if _is_over(cell.folder):
             check_over(read_record(cell.folder), cell.words, cell.folder)
+    with _alone(out):
+        _hold_all(planned, cells, out, in_part=share is not None, store=store, json=json)
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Keeps the folder of a study to this process: two would take each other's runs for those that were stopped."""
+    try:
+        connection = locked(out / LOCK)
+    except sqlite3.Error as error:
+        raise BadInput(f"cannot be written to ({error})", path=out) from None
+    if connection is None:
+        raise UserError(f"{out}: another process is at this study; wait for it, or name another folder")
+    with closing(connection):
+        yield
+
+
+def _hold_all(
+    plan: StudyPlan, cells: Sequence[StudyCell], out: Path, *, in_part: bool, store: str | None, json: bool
+) -> None:
+    """Runs what is not over, and shows what there is then; raises what kept it from its end."""
     stopped: PolyclinicError | None = None
     refused: list[UserError] = []
     with spending(), kept_by_study():
         for number, cell in enumerate(cells, 1):
             if stopped is None and _is_to_be_held(cell.folder) and not (share and BATCHES in cell.words):
                 try:
-                    stopped = _hold(cell, f"{number} of {len(cells)}", json, in_part=share is not None)
+                    stopped = _hold(cell, f"{number} of {len(cells)}", json, in_part=in_part)
                 except UserError as error:
                     refused.append(error)  # the others are done all the same
-    if share is not None:
+    if in_part:
         raise stopped or (refused[0] if refused else PartDone)
     left = ", ".join(cell.folder.name for cell in cells if not _is_over(cell.folder))
     if begun := [cell.folder for cell in cells if (cell.folder / RECORD).is_file()]:
-        _finish(planned, out, begun, left=left, json=json)
+        _finish(plan, out, begun, left=left, json=json)
         keep_results(store, out)
     if stopped is not None:
         missing = f"not done yet: {left}. The same command goes on from there" if left else "every run of it is done"

@@ -12,9 +12,9 @@ from threading import Lock
 
 from polyclinic.errors import UserError
 from polyclinic.files import make_folder
+from polyclinic.sqlite_file import locked
 
 LOCK = "server.lock"
-_PATIENCE = 0.2  # seconds
 
 _guard = Lock()
 _held: dict[Path, tuple[sqlite3.Connection, int]] = {}  # and by how many servers of this process
@@ -52,15 +52,13 @@ def let_go(place: Path) -> None:
 
 
 def _locked(place: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(place / LOCK, isolation_level=None, timeout=_PATIENCE, check_same_thread=False)
     try:
-        connection.execute("BEGIN EXCLUSIVE")
+        connection = locked(place / LOCK)
     except sqlite3.Error as error:
-        connection.close()
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
-            raise PracticeTaken(
-                "another server keeps what is played, taught and judged in this folder; end it, or begin this one with "
-                "--practice and another folder"
-            ) from None
         raise UserError(f"what is played cannot be kept: {error}") from None
+    if connection is None:
+        raise PracticeTaken(
+            "another server keeps what is played, taught and judged in this folder; end it, or begin this one with "
+            "--practice and another folder"
+        )
     return connection
