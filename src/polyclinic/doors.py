@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import hashlib
 import importlib.util
 import inspect
 import sys
@@ -70,6 +71,22 @@ def offered(group: Group) -> tuple[str, ...]:
     return tuple(sorted(_installed(group)))
 
 
+def code_of(name: str, group: Group) -> tuple[str, str] | None:
+    """Returns the SHA-256 of the file in which what stands behind a name is written, as it was when it was loaded.
+
+    Beside it stands the installed package with its version, "" of a file. None: no door of a user's is behind the name.
+    """
+    if names_file(name):
+        return _hash(Path(name.rpartition(":")[0]).expanduser().resolve()), ""
+    found = _installed(group).get(name, ())
+    if len(found) != 1:
+        return None
+    (entry,) = found
+    module = sys.modules.get(entry.module)
+    file = getattr(module, "__file__", None)
+    return _hash(Path(file)) if file else "", f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.module
+
+
 def parameters(thing: object) -> dict[str, inspect.Parameter]:
     """Returns the parameters of a function by name; none where it does not say."""
     try:
@@ -115,8 +132,17 @@ def _in_file(path: Path, attribute: str) -> object:
 
 
 @functools.cache
+def _hash(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+@functools.cache
 def _run(path: Path) -> ModuleType:
     """Runs a file, once however often it is named."""
+    _hash(path)  # before it is edited again
     name = f"polyclinic_door_{path.stem}_{abs(hash(path)):x}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

@@ -19,7 +19,7 @@ from polyclinic.files import make_empty_folder
 from polyclinic.hospital.record.run_file import is_run
 from polyclinic.results.comparing import compare_results, difference_rows
 from polyclinic.results.export import TableLayout
-from polyclinic.results.folder import RunRecord
+from polyclinic.results.folder import OwnCode, RunRecord
 from polyclinic.results.joining import call_rows, flat_rows, item_rows, join
 from polyclinic.results.printed import PrintedTable, TableColumns, differences, printed
 from polyclinic.results.reading import RunResults, fetch, read_results
@@ -116,6 +116,7 @@ def show_record(screen: Console, record: RunRecord) -> None:
         "versions": versions,
         "options": _options(record.configuration),
         "data": "; ".join(f"{one.file} (SHA-256 {one.sha256[:12]}…)" for one in record.data),
+        "code": "; ".join(_code(one) for one in record.code),
         "cases": "; ".join(map(str, record.cases)),
         "models": "; ".join(f"{name} as {', '.join(roles)}" for name, roles in asked.items()),
         "calls": _calls(record),
@@ -125,6 +126,11 @@ def show_record(screen: Console, record: RunRecord) -> None:
         if text:
             screen.print(Text.assemble((f"{name}: ", "bold"), plain(text)), soft_wrap=True)
     screen.print()
+
+
+def _code(own: OwnCode) -> str:
+    said = (own.package, f"SHA-256 {own.sha256[:12]}…" if own.sha256 else "")
+    return f"{own.name} ({', '.join(filter(None, said))})"
 
 
 def _calls(record: RunRecord) -> str:

@@ -24,7 +24,16 @@ from polyclinic.models.model_file import NOTHING_SAID, read_model_file
 from polyclinic.models.session import Address, parts_of
 from polyclinic.players.minds import model_of
 from polyclinic.results.folder import CALLS, AskedModel, CallSum, RunRecord, write_record
-from polyclinic.results.provenance import address, call_sums, command_words, data_files, now, versions, without_secrets
+from polyclinic.results.provenance import (
+    address,
+    call_sums,
+    command_words,
+    data_files,
+    now,
+    own_code,
+    versions,
+    without_secrets,
+)
 from polyclinic.stores.address import read_address
 from polyclinic.terminal.screen import note
 
@@ -83,6 +92,7 @@ def _write(folder: Path, run: RecordedRun) -> None:
         finished=now(),
         seed=seed,
         data=data_files(this.files),
+        code=own_code(begun),
         models=_models(setup),
         measures=MEASURES,
         calls=call_sums(ledger)

@@ -8,7 +8,7 @@ from pathlib import Path
 from polyclinic.errors import BadInput
 from polyclinic.fingerprints import others
 from polyclinic.results.folder import RunRecord
-from polyclinic.results.provenance import command_words, data_files, made_of
+from polyclinic.results.provenance import command_words, data_files, made_of, own_code
 
 _ANEW = "name another --out, or move the folder away"
 _FREE = {
@@ -51,6 +51,9 @@ def check_over(record: RunRecord, words: Sequence[str], folder: Path) -> None:
         path = Path(named[0]) if named else Path(one.file)
         if path.is_file() and one.sha256 not in {file.sha256 for file in data_files({one.option: path})}:
             raise BadInput(f"is over, and {path} is another file now: {_ANEW}", path=folder)
+    for code in record.code:
+        if (own := own_code({code.option: code.name})) and code.sha256 not in ("", own[0].sha256):
+            raise BadInput(f"is over, and the code of {code.name} is another now: {_ANEW}", path=folder)
     if changed := others({name: record.versions[name] for name in made_of() if name in record.versions}, made_of()):
         raise BadInput(f"is over, and was run with other {' and '.join(changed)}: {_ANEW}", path=folder)
 

@@ -97,6 +97,15 @@ class DataFile(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
 
 
+class OwnCode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Code that a user brought by an option's name: the SHA-256 of its file, and the installed package it is of."""
+
+    option: str
+    name: str
+    sha256: str
+    package: str = ""
+
+
 class AskedModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A model in a role, and how it was asked; the address without user, password and query."""
 
@@ -164,6 +173,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     finished: str = ""
     seed: int = 0
     data: list[DataFile] = []
+    code: list[OwnCode] = []
     cases: list[CaseShare] = []
     models: list[AskedModel] = []
     measures: list[ItemMeasure] = []

@@ -127,7 +127,8 @@ def set_apart(results: Sequence[RunResults]) -> list[Sequence[ItemRow]]:
             # Parts of a set lie in files of their own; an item of the same name in two files is not the same.
             shared = len(set().union(*runs.values())) < sum(len(items) for items in runs.values())
             records = [results[number].record for number in runs]
-            for number, said in zip(runs, differences(records, entrant.model, data=shared), strict=True):
+            apart = differences(records, entrant.model, entrant.method, data=shared)
+            for number, said in zip(runs, apart, strict=True):
                 told[number, entrant] = said
 
     def rows(number: int) -> Iterator[ItemRow]:

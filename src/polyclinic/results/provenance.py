@@ -14,11 +14,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
-from polyclinic import __version__
+from polyclinic import __version__, doors
 from polyclinic.fingerprints import of_package
 from polyclinic.models.ledger import Ledger, Line
 from polyclinic.models.model_file import NOTHING_SAID, ModelFile
-from polyclinic.results.folder import AskedModel, CallSum, DataFile, ServerSum
+from polyclinic.results.folder import AskedModel, CallSum, DataFile, OwnCode, ServerSum
 from polyclinic.stores.address import is_store
 from polyclinic.stores.address import shown as store_shown
 
@@ -102,6 +102,23 @@ def data_files(paths: Mapping[str, Path]) -> list[DataFile]:
     for option, path in paths.items():
         files = sorted(one for one in path.iterdir() if one.is_file()) if path.is_dir() else [path]
         found += [DataFile(option=option, file=str(one), sha256=_hash(one)) for one in files]
+    return found
+
+
+_GROUPS: Mapping[str, doors.Group] = {"method": "methods", "metric": "metrics", "layout": "layouts"}
+_MINDS = frozenset({"model", "doctor", "doctors", "patient", "examiner", "nurse", "pharmacist", "judge", "director"})
+
+
+def own_code(options: Mapping[str, Any]) -> list[OwnCode]:
+    """Returns the code of users' own that options name, at any depth; only the file that is named is hashed."""
+    found: list[OwnCode] = []
+    for option, value in options.items():
+        if isinstance(value, Mapping):
+            found += own_code(value)
+        elif option in _GROUPS or option in _MINDS:
+            for name in value if isinstance(value, list | tuple) else [value]:
+                if isinstance(name, str) and (of := doors.code_of(name, _GROUPS.get(option, "minds"))) is not None:
+                    found.append(OwnCode(option=option, name=name, sha256=of[0], package=of[1]))
     return found
 
 

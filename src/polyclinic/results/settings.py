@@ -31,15 +31,16 @@ _SHOWN = 3
 _LONGEST = 32
 
 
-def differences(records: Sequence[RunRecord], model: str, *, data: bool) -> list[str]:
+def differences(records: Sequence[RunRecord], model: str, method: str, *, data: bool) -> list[str]:
     """Returns for each run what tells it from the others, "temperature=0"; "" of all where nothing does.
 
     Args:
         records: of one kind.
-        model: whose parameters count.
+        model: whose parameters and code count.
+        method: whose code counts.
         data: whether the content of the files that were read counts.
     """
-    every = [dict(_settings(one, model, data=data)) for one in records]
+    every = [dict(_settings(one, model, method, data=data)) for one in records]
     names = list(dict.fromkeys(name for one in every for name in one))
     apart = [name for name in names if len({one.get(name, "") for one in every}) > 1]
     more = f" and {len(apart) - _SHOWN} more" if len(apart) > _SHOWN else ""
@@ -51,11 +52,15 @@ def differences(records: Sequence[RunRecord], model: str, *, data: bool) -> list
     return told
 
 
-def _settings(record: RunRecord, model: str, *, data: bool) -> Iterator[tuple[str, str]]:
+def _settings(record: RunRecord, model: str, method: str, *, data: bool) -> Iterator[tuple[str, str]]:
     yield from _leaves(record.configuration, "")
     for asked in record.models:
         if asked.name == model:
             yield from _leaves(asked.parameters, "")
+    for code in record.code:
+        if code.option not in _SAYS_NOTHING or code.name == model or method.startswith(code.name):
+            version = ", ".join(filter(None, (code.package, code.sha256[:6])))
+            yield f"code of {PurePath(code.name).name}", version
     if data:
         for file in record.data:
             yield file.option, f"{PurePath(file.file).name} {file.sha256[:6]}"
