@@ -136,7 +136,7 @@ def _hold_all(
     refused: list[UserError] = []
     with spending(), kept_by_study():
         for number, cell in enumerate(cells, 1):
-            if stopped is None and _is_to_be_held(cell.folder) and not (share and BATCHES in cell.words):
+            if stopped is None and _is_to_be_held(cell.folder) and not (in_part and BATCHES in cell.words):
                 try:
                     stopped = _hold(cell, f"{number} of {len(cells)}", json, in_part=in_part)
                 except UserError as error:
