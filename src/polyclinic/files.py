@@ -14,12 +14,13 @@ import tempfile
 import zlib
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from polyclinic.errors import BadInput
+from polyclinic.errors import BadInput, meant
 from polyclinic.opened_files import MAX_FILE_BYTES, MAX_WRITTEN_BYTES, check_kind, read_at_once, unpacked
 from polyclinic.seals import check_sum, has_sum
 
@@ -36,6 +37,7 @@ NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _DATABASE = b"SQLite format 3\0"
 _LOCK = ".lock"
 _NAMED = 3
+_LOOKED_AT = 1_000  # names of a folder among which one that was misspelt is looked for
 _BEGINNING = 200  # bytes of a line that is too long
 
 
@@ -46,7 +48,7 @@ def check_file(path: Path) -> None:
     """
     try:
         if not path.exists():
-            raise BadInput("no such file", path=path)
+            raise BadInput(f"no such file{_meant_file(path)}", path=path)
         check_kind(path)
         size = path.stat().st_size
     except OSError as error:
@@ -56,6 +58,14 @@ def check_file(path: Path) -> None:
     if size > MAX_FILE_BYTES:
         raise BadInput(f"the file is {size / 2**30:.1f} GiB; at most {MAX_FILE_BYTES >> 30} GiB are read", path=path)
     check_sum(path)
+
+
+def _meant_file(path: Path) -> str:
+    """Returns which of the files beside it may be meant."""
+    try:
+        return meant(path.name, [one.name for one in islice(path.parent.iterdir(), _LOOKED_AT)])
+    except OSError:
+        return ""
 
 
 def no_folder(path: Path) -> str:

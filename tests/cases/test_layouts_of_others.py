@@ -207,6 +207,25 @@ def test_rows_that_are_none_are_left_out(tmp_path):
         list(read_cases(path))
 
 
+def test_a_cell_that_is_mapped_and_not_understood_is_named_and_counted(tmp_path):
+    (tmp_path / "map.toml").write_text('complaint = "cc"\ndiagnoses = "dx"\nage = "age"\nsex = "sex"\n')
+    rows = ["age,sex,cc,dx", "六十,女,胸痛,心肌梗死", "elderly,f,cough,Gout", "unknown,,cough,Gout", "44,2,cough,Gout"]
+    (tmp_path / "rows.csv").write_text("\n".join(rows) + "\n", "utf-8")
+    cases, share = read_usable(tmp_path / "rows.csv", layout=str(tmp_path / "map.toml"))
+    assert [(case.presentation.age, case.presentation.sex) for case in cases] == [(60, "female"), (None, None)]
+    assert (share.records, share.used) == (4, 2)
+    age, sex = map(str, share.left_out)
+    assert (
+        age.startswith("rows.csv, line 3, $.age: ")
+        and "the age is 'elderly', which is not understood; write years" in age
+    )
+    assert (
+        sex.startswith("rows.csv, line 5, $.sex: ") and "the sex is '2', which is not understood; write female" in sex
+    )
+    with pytest.raises(BadInput, match=r"line 3, .*elderly"):
+        read_usable(tmp_path / "rows.csv", layout=str(tmp_path / "map.toml"), strict=True)
+
+
 OSCE = {"Patient_Actor": {"Demographics": "60-year-old man"}, "Correct_Diagnosis": "Aortic dissection"}
 
 

@@ -227,6 +227,11 @@ def test_tor():
         ("男，34，右膝痛", 34, "male"),
         ("8个月", 0.667, None),
         ("70-year-old man with his wife", 70, "male"),
+        ("六十", 60, None),
+        ("女，二十五岁", 25, "female"),
+        ("一百零三岁", 103, None),
+        ("两岁三个月", 2.25, None),
+        ("十二", 12, None),
         ("a nurse", None, None),
         ("", None, None),
     ],
@@ -579,3 +584,27 @@ def test_a_layout_of_an_installed_package(monkeypatch, tmp_path):
     assert [case.truth.diagnoses[0].name for case in read_cases(file, layout="theirs")] == ["COVID-19"]
     with pytest.raises(BadInput, match=r"fhir, theirs, a field map FILE\.toml, and FILE\.py:NAME"):
         read_cases(file, layout="somebody")
+
+
+def test_an_object_whose_first_line_ends_within_it_is_read(tmp_path):
+    patient = {"resourceType": "Patient", "id": "p1", "gender": "female", "birthDate": "1990-05-01"}
+    visit = {"resourceType": "Encounter", "id": "e1", "status": "finished", "reasonCode": [{"text": "Fever"}]}
+    visit |= {"period": {"start": "2024-03-01T09:00:00Z"}}
+    illness = {"resourceType": "Condition", "id": "c1", "encounter": {"reference": "Encounter/e1"}}
+    illness |= {"code": {"text": "Gout"}, "onsetDateTime": "2024-03-01"}
+    entries = ",\n".join(json.dumps({"resource": one}) for one in (patient, visit, illness))
+    begun = '{"resourceType":"Bundle","type":"collection","entry":['
+    (tmp_path / "b.json").write_text(f"{begun}\n{entries}\n]}}\n")
+    (case,) = read_cases(tmp_path / "b.json")
+    assert case.truth.diagnoses[0].name == "Gout"
+    # A single element is a whole object by itself; what closes the list stands behind it.
+    (tmp_path / "c.json").write_text(f"{begun}\n{json.dumps({'resource': patient})}\n]}}\n")
+    with pytest.raises(BadInput, match=r"line 1\b(?!.*cut off)"):
+        list(read_cases(tmp_path / "c.json"))
+
+
+def test_a_line_that_is_cut_off_stays_one_beside_others(tmp_path):
+    path = tmp_path / "cases.jsonl"
+    path.write_text('{"question": "Which?", "options":\n{"a": 1}\n{"a": 2}\n')
+    with pytest.raises(BadInput, match="line 1: the JSON is cut off"):
+        list(read_cases(path))

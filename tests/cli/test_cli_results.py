@@ -207,7 +207,9 @@ def test_every_kind_of_run_leaves_one_kind_of_folder(run, lived, tmp_path):
     hospital = json.loads((lived / "results.json").read_text("utf-8"))
     assert (hospital["seed"], hospital["measures"][0]["name"]) == (5, "right diagnosis, first visit, %")
     shown = run("results", "show", lived).stdout
-    assert "seed 5, " in shown and "warm_up 0" in shown and "in the folder's results.json also hospital.name" in shown
+    assert "seed 5, " in shown and "warm_up 0" in shown and "in the folder's results.json also hospital" in shown
+    options = shown.partition("options: ")[2].partition("\n")[0]
+    assert "doctor rules" in options and not re.search(r"setup|made_of|hospital\.|api_key|pilot", options)
     assert len(shown) < 6000
     rows = {row["set"]: row for row in json.loads(run("results", "join", lived, tmp_path / "aie", "--json").stdout)}
     assert rows["shipped"]["DIAGNOSIS"] == 100 and rows["hospital"]["right diagnosis, first visit, %"] is not None

@@ -91,3 +91,19 @@ def test_what_is_read_is_kept_in_a_folder(run, complaint, tmp_path):
 def test_who_reads_names_is_a_model(complaint):
     told = complaint("eval", "mvme", "--cases", "shipped", "--limit", 1, "--doctor", "rules", "--names-by", "rules")
     assert "--names-by 'rules' is no model" in told
+
+
+def test_a_guess_is_like_what_came_and_not_only_like_its_dashes(complaint, tmp_path):
+    exam = ("eval", "exam", "--questions", "shipped", "--model", "made-up")
+    assert "no option --layout; see" in complaint(*exam, "--layout", "medqa")
+    assert "no option --sampel (did you mean --sample?)" in complaint(*exam, "--sampel", "3")
+
+
+def test_a_file_that_is_misspelt_is_guessed(complaint, tmp_path):
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "rules.jsonl").write_text("{}")
+    assert "tracs: no such file (did you mean traces?)" in complaint("score", "aie", "tracs", cwd=tmp_path)
+    assert "rule.jsonl: no such file (did you mean rules.jsonl?)" in complaint(
+        "score", "aie", "rule.jsonl", cwd=tmp_path
+    )
+    assert "did you mean" not in complaint("score", "aie", "quite-another.jsonl", cwd=tmp_path)

@@ -167,3 +167,34 @@ def test_runs_that_have_no_measure_in_common_stand_in_tables_of_their_own(tmp_pa
     assert not tables[0].notes and tables[1].notes
     shown = page(read_results(tmp_path / "a"), joined, None)
     assert '<th>set</th><th>model</th><th class="n">grade</th>' in shown
+
+
+def test_a_page_of_unlike_runs_names_them_all_and_has_no_empty_columns(tmp_path):
+    def record(kind, title, *measures):
+        return RunRecord(kind=kind, title=title, measures=[ItemMeasure(name=name) for name in measures])
+
+    exams = [
+        ItemRow(item=str(n), set=name, model="m", values={"right": 100.0 * (n % 2)})
+        for n in range(8)
+        for name in ("medqa", "exam")
+    ]
+    many = [f"M{n}" for n in range(14)]
+    visits = [
+        ItemRow(item=str(n), set="shipped", model="rules", values=dict.fromkeys(many, float(n))) for n in range(8)
+    ]
+    days = [
+        ItemRow(item=str(n), set="hospital", model="rules", values={"minutes": float(n), "died, %": 0.0})
+        for n in range(8)
+    ]
+    for name in ("st", "h", "aie"):
+        (tmp_path / name).mkdir()
+    write_record(tmp_path / "st", record("study run", "Two sets", "right"), exams)
+    write_record(tmp_path / "h", record("run", "", "minutes", "died, %"), days)
+    write_record(tmp_path / "aie", record("eval aie", "", *many), visits)
+    results = read_results(tmp_path / "st", tmp_path / "h", tmp_path / "aie")
+    shown = page(results, join(results), None)
+    assert "<title>Two sets; a run of the hospital; eval aie</title>" in shown
+    assert ">–<" not in shown.partition("<h2>Figures")[0], "a column for a measure that this kind of run does not have"
+    assert [one for one in ("right", "minutes", *many) if f"<h3>{one}</h3>" in shown] == ["right"]
+    assert "hospital: minutes, with" in shown and "shipped: M0, with" in shown, "a set whose figures others crowd out"
+    assert "○ published" not in shown

@@ -177,3 +177,20 @@ def test_no_word_of_a_label_is_broken(width, monkeypatch):
 def test_a_code_of_others_is_a_text():
     said = diagnosis_text(Diagnosis(name="flu\x1b[31m", icd10="\x1b]0;title\x07J10\u202e", probability=0.5)).plain
     assert said.split() == ["flu", "[31m", "]0;title", "J10", "50", "%"]
+
+
+def test_a_table_of_texts_is_never_wider_than_the_screen(monkeypatch, capsys):
+    """One column is not broken; the others share what it leaves, and nobody is cut."""
+    monkeypatch.setenv("COLUMNS", "80")
+    heads = ("visit", "resident", "came", "has", "taken for", "outcome")
+    shown = table("2 visits", heads, left=len(heads))
+    shown.box = None
+    shown.columns[2].no_wrap = True
+    shown.add_row("r00016-d0000/1", "Ruth Dubois", "day 1 06:52", "Iron Deficiency Anaemia, moderate", "✓", "went home")
+    shown.add_row("r00017-d0000/1", "Victor Hansen", "day 1 07:33", "Hypertensive crisis", "✗ Gout", "discharged")
+    console().print(shown)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(
+        word in "\n".join(lines) for word in ("went home", "discharged", "outcome", "day 1 06:52", "day 1 07:33")
+    )

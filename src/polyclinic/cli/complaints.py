@@ -72,7 +72,7 @@ def _problem(error: CycloptsError) -> str:
         case UnknownOptionError():
             came = (error.token.keyword or error.token.value).partition("=")[0]
             there = [name for one in error.argument_collection for name in one.names]
-            return f"no option {came}{meant(came, there)}"
+            return f"no option {came}{_meant_option(came, there)}"
         case UnusedCliTokensError():
             return f"nothing takes {', '.join(map(repr, error.unused_tokens or ()))}"
         case ConsumeMultipleError():
@@ -81,7 +81,7 @@ def _problem(error: CycloptsError) -> str:
             strange = next((word for word in error.unused_tokens or () if word.startswith("--")), None)
             if strange is not None and error.app is not None and not tokens and not error.keyword:
                 names = [name for one in error.app.assemble_argument_collection() for name in one.names]
-                return f"no option {strange.partition('=')[0]}{meant(strange.partition('=')[0], names)}"
+                return f"no option {strange.partition('=')[0]}{_meant_option(strange.partition('=')[0], names)}"
             return f"{name} needs a value" if tokens or error.keyword else f"{name} is missing"
         case RepeatArgumentError():
             return f"{error.token.keyword} is given more than once"
@@ -94,6 +94,12 @@ def _problem(error: CycloptsError) -> str:
                 near = meant(error.token.value, choices or ())
                 return f"{name} {_came(error.token.value)}{near}; allowed: {allowed}"
     return str(error).rstrip(".")
+
+
+def _meant_option(came: str, there: Sequence[str]) -> str:
+    """Returns the option that may be meant, as `meant` does; the dashes that all have make none alike."""
+    bare = [name.removeprefix("--") for name in there if name.startswith("--")]
+    return meant(came.removeprefix("--"), bare).replace("(did you mean ", "(did you mean --")
 
 
 def _came(value: str) -> str:

@@ -151,16 +151,25 @@ def _costs(record: RunRecord) -> tuple[float | None, int]:
     return (sum(costs) if costs else None), sum(one.unpriced for one in record.calls)
 
 
+_WHO = "setup"
+_NO_OPTIONS = ("made_of", "api_key_env", "pilot", "traces", "lookahead")
+"""What stands under the versions, and what no answer depends on."""
+
+
 def _options(configuration: Mapping[str, object]) -> str:
-    """Returns what was set in one line; of what holds much, such as a hospital file, that it is there."""
+    """Returns what was set in one line, by the names of options; of what holds much, that it is there.
+
+    A run of the hospital keeps who plays as a part of its own, beside what it is made of and its whole hospital.
+    """
     told, left = list[str](), list[str]()
-    for name, value in configuration.items():
-        inner = value if isinstance(value, Mapping) else {}
-        for at, one in {name: value, **{f"{name}.{key}": one for key, one in inner.items()}}.items():
-            if one is None or one is False or one in ("", [], {}) or (inner and at == name):
-                continue
-            short = not isinstance(one, Mapping) and len(_short(one)) <= _LONGEST
-            (told if short else left).append(f"{at} {_short(one)}" if short else at)
+    given = {name: value for name, value in configuration.items() if name not in (_WHO, *_NO_OPTIONS)}
+    who = configuration.get(_WHO)
+    inside = dict(who) if isinstance(who, Mapping) else {}
+    for name, value in {**inside, **given}.items():
+        if name in _NO_OPTIONS or value is None or value is False or value in ("", [], {}):
+            continue
+        short = not isinstance(value, Mapping) and len(_short(value)) <= _LONGEST
+        (told if short else left).append(f"{name} {_short(value)}" if short else name)
     return ", ".join(told) + (f"; in the folder's results.json also {', '.join(left)}" if left else "")
 
 

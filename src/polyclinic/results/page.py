@@ -18,11 +18,14 @@ _DRAWN = 12  # measures of a set that are drawn
 _SAID = 2_000_000  # letters of what was said that the page holds; of further items it says where it lies
 _ITEMS = 5_000  # items that are listed
 
+_NAMED = 4  # kinds of runs that the title names
+_KINDS = {"run": "a run of the hospital", "evolve": "a practice"}
+
 _STYLE = """
 :root { color-scheme: light dark; --mark: #16507a; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e6e6e6; --soft: #aaa; --rule: #444; --paper: #16181b; --mark: #7ab8e6; } }
-body { max-width: 62rem; } .wide { overflow-x: auto; }
+body { max-width: 62rem; } .wide { overflow-x: auto; } .wide th, .wide td { overflow-wrap: break-word; }
 figure svg { width: auto; max-width: 100%; } svg text { font-size: 12px; fill: currentColor; }
 .grid { stroke: var(--rule); } .span { stroke: var(--mark); stroke-width: 2; } .ours { fill: var(--mark); }
 .published { fill: none; stroke: var(--soft); stroke-width: 2; }
@@ -35,13 +38,12 @@ summary { cursor: pointer; } dt { font-weight: 600; } dd { margin: 0 0 .4rem 1re
 
 def page(results: Sequence[RunResults], joined: JoinedTable, compared: ResultsComparison | None) -> str:
     """Returns the page, in one file."""
-    titles = [one.record.title for one in results if one.record.title]
-    title = titles[0] if titles else ", ".join(dict.fromkeys(one.record.kind for one in results)) or "results"
-    by_sets = [one._replace(notes=()) for one in printed(joined, TableColumns.SETS)]
+    # What one set alone has stands in the table of that set's measures.
+    by_sets = [one._replace(notes=()) for one in printed(joined, TableColumns.SETS) if len(one.heads) > 1]
     parts = [
         "<h2>Table</h2>",
-        *(map(_table, by_sets) if len({row.set for row in joined.rows}) > 1 else ()),
-        *map(_table, printed(joined, TableColumns.MEASURES)),
+        *map(_table, by_sets),
+        *map(_table, printed(joined)),
         "<h2>Figures</h2>",
         *_figures(results, joined),
         *(["<h2>Differences</h2>", _table(differences(compared))] if compared is not None else []),
@@ -52,7 +54,14 @@ def page(results: Sequence[RunResults], joined: JoinedTable, compared: ResultsCo
     ]
     papers = "; ".join(dict.fromkeys(one.record.paper for one in results if one.record.paper))
     written = f"Written by polyclinic {__version__}."
-    return whole_page(title, "".join(parts), made_from=papers, made_by=written, style=_STYLE)
+    return whole_page(_title(results), "".join(parts), made_from=papers, made_by=written, style=_STYLE)
+
+
+def _title(results: Sequence[RunResults]) -> str:
+    """Returns what names all of them, as far as a title has room."""
+    names = [*dict.fromkeys(one.record.title or _KINDS.get(one.record.kind, one.record.kind) for one in results)]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{'; '.join(names[:_NAMED])}{more}" or "results"
 
 
 def _table(table: PrintedTable) -> str:
@@ -65,14 +74,14 @@ def _table(table: PrintedTable) -> str:
 
 
 def _figures(results: Sequence[RunResults], joined: JoinedTable) -> Iterator[str]:
-    shares = {measure: is_share(results, measure) for measure in joined.measures[:_DRAWN]}
     for name in dict.fromkeys(row.set for row in joined.rows):
         rows = [row for row in joined.rows if row.set == name]
-        for measure, share in shares.items():
-            if any(measure in row.measures for row in rows):
-                drawn = forest(rows, measure, share=share)
-                told = f"{shown(name)}: {shown(measure)}, with intervals that hold together; ○ published"
-                yield f"<figure>{drawn}<figcaption>{told}</figcaption></figure>"
+        having = [measure for measure in joined.measures if any(measure in row.measures for row in rows)]
+        for measure in having[:_DRAWN]:
+            drawn = forest(rows, measure, share=is_share(results, measure))
+            printed_too = any(row.published and measure in row.measures for row in rows)
+            told = f"{shown(name)}: {shown(measure)}, with intervals that hold together"
+            yield f"<figure>{drawn}<figcaption>{told}{'; ○ published' * printed_too}</figcaption></figure>"
 
 
 def _record(one: RunResults) -> str:

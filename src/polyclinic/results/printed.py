@@ -229,8 +229,8 @@ def _by_measure(joined: JoinedTable) -> PrintedTable:
 
 
 def _by_set(joined: JoinedTable, measure: str, *, last: bool) -> PrintedTable:
-    """Returns a row for each model and method, a column for each set, as papers print it."""
-    sets = list(dict.fromkeys(row.set for row in joined.rows))
+    """Returns a row for each model and method, a column for each set that has the measure, as papers print it."""
+    sets = list(dict.fromkeys(row.set for row in joined.rows if measure in row.measures))
     found: dict[tuple[str, str, bool], dict[str, Estimate]] = {}
     for row in joined.rows:
         if measure in row.measures:

@@ -96,10 +96,16 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+_ITSELF = "resume"
+"""The option that names the folder of the run itself, which is no data of it."""
+
+
 def data_files(paths: Mapping[str, Path]) -> list[DataFile]:
     """Returns files by the option that named them, with their hashes; of a folder, each file that lies in it."""
     found = []
     for option, path in paths.items():
+        if option == _ITSELF:
+            continue
         files = sorted(one for one in path.iterdir() if one.is_file()) if path.is_dir() else [path]
         found += [DataFile(option=option, file=str(one), sha256=_hash(one)) for one in files]
     return found

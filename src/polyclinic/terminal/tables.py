@@ -54,7 +54,13 @@ class _NumberTable(Table):
         labels = {place: one for place, one in enumerate(self.columns) if place not in sizes}
         room = most - max(sizes.values()) if sizes else most + _BETWEEN
         longest, taken = _least_widths(labels, width, min(room, most // 2) if sizes else room)
-        if taken <= room:
+        if taken <= room and not sizes:
+            # Rich would make the widest narrower, and look at what is least only then: the last would be cut.
+            whole_widths = {place: width(one.header, *one.cells) for place, one in labels.items()}
+            given = _widths_in(room - taken, longest, whole_widths)
+            columns = [replace(one, width=given[place]) for place, one in enumerate(columns)]
+            groups = []
+        elif taken <= room:
             columns = [
                 replace(one, min_width=longest[place]) if place in longest else one for place, one in enumerate(columns)
             ]
@@ -86,7 +92,8 @@ def _least_widths(
     for parts in (_WORDS, _PARTS):
         longest = {
             place: max(
-                (width(one) for cell in (column.header, *column.cells) for one in parts.findall(str(cell))), default=1
+                (width(one) for cell in (column.header, *column.cells) for one in _unbroken(column, cell, parts)),
+                default=1,
             )
             for place, column in labels.items()
         }
@@ -94,6 +101,22 @@ def _least_widths(
         if taken <= room:
             break
     return longest, taken
+
+
+def _widths_in(spare: int, least: Mapping[int, int], whole: Mapping[int, int]) -> dict[int, int]:
+    """Returns how wide columns are that share what is left over: whoever lacks least has all that it lacks first."""
+    widths = dict(least)
+    in_turn = sorted(widths, key=lambda place: whole[place] - least[place])
+    for left, place in zip(range(len(in_turn), 0, -1), in_turn, strict=True):
+        more = min(whole[place] - least[place], spare // left)
+        widths[place] += more
+        spare -= more
+    return widths
+
+
+def _unbroken(column: Column, cell: RenderableType, parts: re.Pattern[str]) -> list[str]:
+    """Returns what of a cell stays on one line: its parts, or all of it where the column is never broken."""
+    return [str(cell)] if column.no_wrap else parts.findall(str(cell))
 
 
 def _break_labels(part: Table, console: Console, options: ConsoleOptions) -> None:

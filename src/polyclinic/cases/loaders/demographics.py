@@ -13,6 +13,15 @@ _CODED = re.compile(r"([YMWD])\s*(\d+(?:\.\d+)?)", re.IGNORECASE)
 _CHINESE_YEARS = re.compile(r"(\d+(?:\.\d+)?)\s*岁\s*(?:(\d+)\s*个?月)?")
 _CHINESE_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(个?月|周|天|日)(?:龄|大)?")
 _CHINESE_CASE = re.compile(r"^\s*[男女]性?\s*[，,、\s]\s*(\d{1,3})(?=\s*[，,、。岁\s])")
+_DIGITS = "零一二三四五六七八九"
+_CHINESE_NUMERAL = re.compile(
+    r"^[一二两三四五六七八九十百零]+$|[一二两三四五六七八九十百零]+(?=\s*(?:岁|个月|月龄|周龄|天大))"
+)
+_NUMERAL_PARTS = re.compile(
+    r"(?:(?P<hundreds>[一二三四五六七八九])百零?)?(?:(?P<tens>[一二三四五六七八九])?(?P<ten>十))?(?P<ones>[一二三四五六七八九])?"
+)
+_UNSAID = {"", "-", "–", "—", "?", "n/a", "na", "nan", "none", "null", "unknown", "not known", "not recorded"}
+_UNSAID |= {"other", "不详", "未知", "不明", "无", "其他"}
 _NEWBORN = re.compile(r"\bnewborn\b|\bneonate\b|新生儿", re.IGNORECASE)
 _SEX = re.compile(
     r"\b(?P<female>female|woman|girl|lady|gravida|primigravida)\b|\b(?P<male>male|man|boy|gentleman)\b"
@@ -24,9 +33,9 @@ _SEX = re.compile(
 def age_in_years(text: str) -> float | None:
     """Returns the age in years that a line on the patient or the beginning of a vignette gives, to three decimals.
 
-    Understands "35-year-old", "5岁3个月", "3-week-old", "Newborn", "Y70", and a bare number.
+    Understands "35-year-old", "5岁3个月", "六十岁", "3-week-old", "Newborn", "Y70", and a bare number.
     """
-    line = text.strip()
+    line = _CHINESE_NUMERAL.sub(_in_digits, text.strip())
     years = None
     if coded := _CODED.fullmatch(line):
         years = float(coded[2]) * _YEARS[coded[1].lower()]
@@ -44,6 +53,21 @@ def age_in_years(text: str) -> float | None:
     elif _NEWBORN.search(line):
         years = 0.0
     return None if years is None else round(years, 3)
+
+
+def _in_digits(numeral: re.Match[str]) -> str:
+    """Returns a Chinese numeral below a thousand in digits, 六十三 as 63; what is none as it is."""
+    found = _NUMERAL_PARTS.fullmatch(numeral[0].replace("两", "二"))
+    if found is None:
+        return numeral[0]
+    hundreds = _DIGITS.index(found["hundreds"]) if found["hundreds"] else 0
+    tens = _DIGITS.index(found["tens"]) if found["tens"] else int(found["ten"] is not None)
+    return str(100 * hundreds + 10 * tens + (_DIGITS.index(found["ones"]) if found["ones"] else 0))
+
+
+def is_unsaid(text: str) -> bool:
+    """Whether a cell says nothing: it is empty, or holds what stands for that."""
+    return text.strip().strip(".").casefold() in _UNSAID
 
 
 def sex_of(text: str) -> Sex | None:

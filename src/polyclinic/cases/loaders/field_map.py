@@ -18,13 +18,13 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from polyclinic.cases.case import Attachment, Case
 from polyclinic.cases.loaders.choices import literal, read_keys, read_options
-from polyclinic.cases.loaders.demographics import age_in_years, sex_of
+from polyclinic.cases.loaders.demographics import age_in_years, is_unsaid, sex_of
 from polyclinic.cases.loaders.diagnoses import split_diagnoses, split_points
 from polyclinic.cases.loaders.wording import as_text, split_value
 from polyclinic.cases.presentation import Presentation, Question, Setting
@@ -38,6 +38,11 @@ from polyclinic.yaml_files import read_yaml
 
 _STEM = {"en": "Which of these is right?", "zh": "下列哪一项正确？"}
 _SUFFIXES = frozenset({".toml", ".yaml", ".yml"})
+
+T = TypeVar("T")
+
+_AGES = "write years as a number, or as in 3 weeks, 5岁3个月; leave it empty where nobody knows"
+_SEXES = "write female or male, f or m, 女 or 男; leave it empty where nobody knows"
 
 
 class CaseFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -124,8 +129,8 @@ def _load(record: dict[str, Any], order: int, fields: CaseFields) -> Case:
             presentation=Presentation(
                 complaint=complaint,
                 language=language,
-                age=age_in_years(as_text(_value(record, fields.age))),
-                sex=sex_of(as_text(_value(record, fields.sex))),
+                age=_understood(age_in_years, record, fields.age, "the age", _AGES),
+                sex=_understood(sex_of, record, fields.sex, "the sex", _SEXES),
                 about=as_text(_value(record, fields.about)),
             ),
             history=history,
@@ -142,6 +147,17 @@ def _load(record: dict[str, Any], order: int, fields: CaseFields) -> Case:
         department=as_text(_value(record, fields.department)),
         attachments=(Attachment(url=image),) if image else (),
     )
+
+
+def _understood(
+    read: Callable[[str], T | None], record: dict[str, Any], field: str, what: str, allowed: str
+) -> T | None:
+    """Returns what a cell says, None of one that says nothing; what is not understood is a `BadInput`, and not lost."""
+    text = as_text(_value(record, field))
+    found = read(text)
+    if found is None and not is_unsaid(text):
+        raise BadInput(f"{what} is {text!r}, which is not understood; {allowed}", field=f"$.{field}")
+    return found
 
 
 def _question(
