@@ -11,7 +11,7 @@ from polyclinic.errors import BadInput, EndpointError, TimedOut, UserError
 from polyclinic.models.open import open_model
 from polyclinic.models.own_door import BrokenDoor
 from polyclinic.models.session import ModelOptions, open_session
-from polyclinic.players.minds import model_of
+from polyclinic.players.mind_names import model_of
 
 FILE = """
 import asyncio

@@ -18,7 +18,8 @@ from polyclinic.events import End, Failed, Role, Trace
 from polyclinic.generation.draw import generate
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.players.minds import Minds, _PlayedPart, check_mind, model_of
+from polyclinic.players.mind_names import model_of
+from polyclinic.players.minds import Minds, _PlayedPart, check_mind
 from polyclinic.players.own_mind import OwnMind, in_full
 from polyclinic.players.player import (
     CONCLUDE,

@@ -9,7 +9,7 @@ from polyclinic.cli.following import followed, say
 from polyclinic.errors import UserError
 from polyclinic.hospital.plan.file import Preset
 from polyclinic.memory.options import MemoryOptions
-from polyclinic.players.minds import model_of
+from polyclinic.players.mind_names import model_of
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import AgentHospitalSettings
 

@@ -9,7 +9,7 @@ from polyclinic.cli.options import KeptOptions, RunOptions
 from polyclinic.errors import UserError
 from polyclinic.methods.table import METHODS, ChosenMethod
 from polyclinic.models.session import WHOLE
-from polyclinic.players.minds import model_of
+from polyclinic.players.mind_names import model_of
 
 IN_ROUNDS = (
     "zero_shot",

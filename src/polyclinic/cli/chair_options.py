@@ -14,7 +14,8 @@ from polyclinic.cli import options
 from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Role
 from polyclinic.models.session import ModelOptions, open_session
-from polyclinic.players.minds import HUMAN, check_mind, model_of
+from polyclinic.players.mind_names import HUMAN, model_of
+from polyclinic.players.minds import check_mind
 from polyclinic.questions.layouts import read_exam
 from polyclinic.web.chair.staff import OfferedPlayers
 

@@ -39,7 +39,7 @@ from polyclinic.judges.until_stopped import UntilStopped
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.metrics.own_metrics import check_measured, choose_metrics
-from polyclinic.players.minds import model_of
+from polyclinic.players.mind_names import model_of
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import AieSettings
 from polyclinic.stopping import is_stopped

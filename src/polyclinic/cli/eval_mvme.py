@@ -29,7 +29,7 @@ from polyclinic.judges.failure_reasons import FailureReason, read_words
 from polyclinic.judges.until_stopped import UntilStopped
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.icd.linkers import linkers_for
-from polyclinic.players.minds import model_of
+from polyclinic.players.mind_names import model_of
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.stopping import is_stopped

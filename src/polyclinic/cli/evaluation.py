@@ -33,7 +33,8 @@ from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
 from polyclinic.models.open import meant_model
 from polyclinic.players.human.desk import Desk
-from polyclinic.players.minds import HUMAN, Minds, model_of
+from polyclinic.players.mind_names import HUMAN, model_of
+from polyclinic.players.minds import Minds
 from polyclinic.players.opening import Cast, OpenMinds, open_minds
 from polyclinic.players.patient_trust import PatientTrust
 from polyclinic.results.provenance import server_sums

@@ -38,7 +38,7 @@ from polyclinic.memory.recall import RecallDoctor
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import Session, open_session
-from polyclinic.players.minds import model_of
+from polyclinic.players.mind_names import model_of
 from polyclinic.results.folder import ItemMeasure
 from polyclinic.stores.memory import address_of, check_not_there, name_in_store, password_of, place_of, point
 from polyclinic.terminal.screen import console, note, print_json

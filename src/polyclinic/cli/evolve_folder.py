@@ -20,7 +20,7 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.files import make_empty_folder, write_text
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.embedding import asked_for, check_memory_embedder
-from polyclinic.players.minds import model_of
+from polyclinic.players.mind_names import model_of
 from polyclinic.results.folder import decoded, seal_files
 from polyclinic.seeds import derive
 from polyclinic.terminal.screen import note

@@ -13,7 +13,7 @@ from polyclinic.benchmarks.benchmark import Output
 from polyclinic.errors import UserError
 from polyclinic.methods.table import ChosenMethod
 from polyclinic.models.session import ModelOptions
-from polyclinic.players.minds import HUMAN, model_of
+from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.protocols.following import FollowedProtocol, follow
 from polyclinic.protocols.papers import MedAgentsSettings, Settings
 from polyclinic.protocols.printed import told

@@ -22,7 +22,7 @@ from polyclinic.memory.reading import PassageRead, ReadingAbout, ReadingLibrary,
 from polyclinic.memory.studying import Studied, StudyRecord, study
 from polyclinic.models.model import Model
 from polyclinic.models.session import Session, open_session
-from polyclinic.players.minds import model_of
+from polyclinic.players.mind_names import model_of
 from polyclinic.retrieval.corpus import Corpus
 from polyclinic.retrieval.embedders import Embedder
 from polyclinic.retrieval.library import find_corpus

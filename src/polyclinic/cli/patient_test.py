@@ -19,7 +19,7 @@ from polyclinic.errors import PlayFailure, RunStopped, UserError
 from polyclinic.files import write_text
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.session import open_session
-from polyclinic.players.minds import model_of
+from polyclinic.players.mind_names import model_of
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import interruptible, run_numbered
 from polyclinic.terminal.screen import console, note, plain

@@ -24,7 +24,7 @@ from polyclinic.errors import BadInput, PlayFailure, RunStopped, UserError
 from polyclinic.models.model import Model
 from polyclinic.models.session import Session, open_session
 from polyclinic.players.language_model.personas import persona_by_model, persona_from_templates
-from polyclinic.players.minds import model_of
+from polyclinic.players.mind_names import model_of
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.scripted import ScriptedMind
 from polyclinic.seeds import derive

@@ -13,7 +13,7 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Role
 from polyclinic.models.model_file import ModelFile
 from polyclinic.models.session import ModelOptions
-from polyclinic.players.minds import model_of, name_of
+from polyclinic.players.mind_names import model_of, name_of
 from polyclinic.players.recalling import RecallMind
 from polyclinic.players.seeing import tells_in_address
 from polyclinic.terminal.screen import note

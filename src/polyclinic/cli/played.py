@@ -17,7 +17,8 @@ from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.names import Names
 from polyclinic.language.language import MARKS, Language
 from polyclinic.players.human.desk import Desk, LineTakenBack
-from polyclinic.players.minds import HUMAN, Minds
+from polyclinic.players.mind_names import HUMAN
+from polyclinic.players.minds import Minds
 from polyclinic.terminal.chinese import ChineseText
 from polyclinic.terminal.screen import plain
 from polyclinic.visits.team import TeamVisit

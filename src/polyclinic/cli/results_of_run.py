@@ -22,7 +22,7 @@ from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Usage
 from polyclinic.models.model_file import NOTHING_SAID, read_model_file
 from polyclinic.models.session import Address, parts_of
-from polyclinic.players.minds import model_of
+from polyclinic.players.mind_names import model_of
 from polyclinic.results.folder import CALLS, AskedModel, CallSum, RunRecord, write_record
 from polyclinic.results.provenance import (
     address,

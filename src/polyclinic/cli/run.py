@@ -53,7 +53,7 @@ from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.models.journal_parts import servers_of
 from polyclinic.models.session import ModelOptions, parts_of, read_price
-from polyclinic.players.minds import HUMAN
+from polyclinic.players.mind_names import HUMAN
 from polyclinic.players.patient_trust import trust_in
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.usage import show_by_server

@@ -18,7 +18,7 @@ from polyclinic.hospital.record.memories import open_brought
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import Language
 from polyclinic.memory.published import version_of
-from polyclinic.players.minds import model_of
+from polyclinic.players.mind_names import model_of
 
 
 @Parameter(name="*", group=Group("Learning", sort_key=8))

@@ -29,7 +29,8 @@ from polyclinic.events import Chosen, End, Ended, Event, Examined, Failed, Repor
 from polyclinic.judges.director import sections_of
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.dialogue import information_of, unusable_answer
-from polyclinic.players.minds import Minds, check_mind, model_of
+from polyclinic.players.mind_names import model_of
+from polyclinic.players.minds import Minds, check_mind
 from polyclinic.players.patient_trust import trust_fields, trust_in
 from polyclinic.visits.revisit import revisit
 from polyclinic.visits.visit import Visit

@@ -1,16 +1,4 @@
-"""Minds by the names that the command line gives them.
-
-| name                  | plays                  | what it is                                                     |
-| --------------------- | ---------------------- | -------------------------------------------------------------- |
-| `rules`               | everybody              | built in, no model, deterministic                              |
-| `recall`              | doctor                 | built in, knows no disease and goes by its memory alone        |
-| `scripted:FILE`       | all but the examiner   | answers from a JSON file: a list, or a list a purpose          |
-| a model's name        | everybody              | a language model: `local`, `direct/NAME`, `openai/NAME`        |
-| `saps:MODEL`          | patient                | the state-aware patient on a model                             |
-| `saps-parallel:MODEL` | patient                | the same, its tracker's questions asked at once                |
-| `human`               | doctor, patient, nurse | a person at the terminal                                       |
-| `FILE.py:NAME`        | everybody              | a mind of one's own, see `own_mind`, or a model: `own_door`    |
-| an entry point's name | everybody              | the same, from an installed package (group `polyclinic.minds`) |
+"""Makes a mind for each role of each visit, by the names that `mind_names` reads.
 
 From Python, a script or a mind of one's own is given itself: see `Playing`.
 """
@@ -19,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,7 +23,6 @@ from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
 from polyclinic.models.opened import OpenModels
-from polyclinic.models.own_door import names_door
 from polyclinic.models.shared import SharedAnswers
 from polyclinic.models.tally import CallTally
 from polyclinic.players.human.advice import Adviser
@@ -46,7 +33,8 @@ from polyclinic.players.human.orders import OrderNames
 from polyclinic.players.human.patient import HumanPatient
 from polyclinic.players.human.seated import Chair, SeatedDoctor
 from polyclinic.players.language_model.mind import ModelMind
-from polyclinic.players.language_model.saps import Saps, Tracker
+from polyclinic.players.language_model.saps import Saps
+from polyclinic.players.mind_names import HUMAN, SAPS, Playing, is_script, model_of, name_of
 from polyclinic.players.own_mind import Answer, OwnMind, copied, maker_of
 from polyclinic.players.player import Mind
 from polyclinic.players.recalling import RecallMind
@@ -62,40 +50,15 @@ from polyclinic.players.rules.examiner import RulesExaminer
 from polyclinic.players.rules.nurse import RulesNurse
 from polyclinic.players.rules.patient import RulesPatient
 from polyclinic.players.rules.pharmacist import RulesPharmacist
-from polyclinic.players.scripted import Script, ScriptedMind, read_script
+from polyclinic.players.scripted import ScriptedMind, read_script
 from polyclinic.players.seats import ALONE, Seat
 from polyclinic.players.unknown_mind import unknown_mind
 from polyclinic.retrieval.looking_up import LookingUp
 from polyclinic.seeds import derive
 
-_SAPS: dict[str, Tracker] = {"saps": "staged", "saps-parallel": "parallel"}
-
 SOMETHING_ELSE = 2
 """To the rules doctor, none of the diseases it knows is as likely beforehand as so many of them together: 20 % where it
 knows eight, 4 % where it knows fifty. Who knows more meets less that is unknown."""
-
-
-Playing = str | Script | Mind[Any] | type[Any]
-"""Who plays a role: a mind by name, a script (see `ScriptedMind`), or a mind of one's own (see `own_mind`)."""
-
-
-def model_of(name: Playing) -> str | None:
-    """Returns the name of the language model that a mind needs, or None: `saps:direct/x` needs `direct/x`.
-
-    Raises:
-        UserError: the name is that of something in a Python file that cannot be used.
-    """
-    if not isinstance(name, str):
-        return None
-    kind, _, model = name.partition(":")
-    named = model if kind in _SAPS else name
-    if doors.names_file(named):
-        return named if names_door(named) else None
-    is_local = named.partition("/")[0] in ("local", "made-up")
-    return named if is_local or "/" in named.partition(":")[0] else None
-
-
-HUMAN = "human"
 
 
 class _PlayedPart(NamedTuple):
@@ -325,28 +288,14 @@ _RULES: dict[Role, _Maker] = {
 }
 
 
-def name_of(player: Playing) -> str:
-    """Returns what a trace calls a mind."""
-    if isinstance(player, str):
-        return player
-    if _is_script(player):
-        return "scripted"
-    own = getattr(player, "name", "")
-    return own if own and isinstance(own, str) else getattr(player, "__name__", "own")
-
-
-def _is_script(player: object) -> bool:
-    return isinstance(player, Iterable) and not callable(player) and not hasattr(player, "answer")
-
-
 def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
     """Returns what makes the minds of a role; a model's name is unknown where the model was not opened."""
     if not isinstance(player, str):
-        own = maker_of(player, f"the {role}'s mind") if not _is_script(player) else None
+        own = maker_of(player, f"the {role}'s mind") if not is_script(player) else None
         return (lambda *_: ScriptedMind(player)) if own is None else _own(own, name_of(player))
     kind, _, rest = player.partition(":")
-    saps = _SAPS.get(kind) if role is Role.PATIENT else None
-    if model_of(player) in models and (saps is not None or kind not in _SAPS):
+    saps = SAPS.get(kind) if role is Role.PATIENT else None
+    if model_of(player) in models and (saps is not None or kind not in SAPS):
         if saps is None:
             sees = isinstance(models, OpenModels) and models.sees(model_of(player) or "", role)
             return lambda minds, part: ModelMind(
@@ -368,7 +317,7 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
         return lambda *_: ScriptedMind(script, name=player)
     if (thing := doors.find(player, "minds")) is not None:
         return _own(maker_of(thing, player), player)
-    if (model := model_of(player)) is not None and (saps is not None or kind not in _SAPS):
+    if (model := model_of(player)) is not None and (saps is not None or kind not in SAPS):
         raise UnknownMind(f"{model!r} is not open; open it: models={{{model!r}: open_model({model!r})}}")
     raise unknown_mind(role, player)
 

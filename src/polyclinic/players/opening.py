@@ -18,7 +18,8 @@ from polyclinic.models.journal import SharedRun
 from polyclinic.models.model import Model
 from polyclinic.models.session import WHOLE, ModelOptions, Session, Share, open_session
 from polyclinic.players.human.desk import Desk
-from polyclinic.players.minds import HUMAN, Minds, Playing, model_of, name_of
+from polyclinic.players.mind_names import HUMAN, Playing, model_of, name_of
+from polyclinic.players.minds import Minds
 from polyclinic.players.patient_trust import PatientTrust, trust_in
 from polyclinic.retrieval.looking_up import LibraryOptions
 from polyclinic.retrieval.opening import open_library

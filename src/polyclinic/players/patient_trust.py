@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from polyclinic.players.minds import Playing, model_of, name_of
+from polyclinic.players.mind_names import Playing, model_of, name_of
 from polyclinic.yaml_files import read_yaml
 
 

@@ -10,7 +10,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.pictures import CasePictures
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.session import ModelOptions
-from polyclinic.players.minds import Playing, name_of
+from polyclinic.players.mind_names import Playing, name_of
 from polyclinic.players.opening import Cast, open_minds
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.visit import Visit, see

@@ -12,7 +12,8 @@ from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.language_model.mind import PROMPTS, joined
-from polyclinic.players.minds import Minds, model_of
+from polyclinic.players.mind_names import model_of
+from polyclinic.players.minds import Minds
 from polyclinic.prompts import BrokenPrompt, Prompts, read_prompts
 from polyclinic.visits.visit import see
 

@@ -20,7 +20,8 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.language_model.passages import nearest, standing
 from polyclinic.players.language_model.saps import KINDS, PROMPTS, QUESTIONS, Saps, Tracked, information, remember
-from polyclinic.players.minds import Minds, model_of
+from polyclinic.players.mind_names import model_of
+from polyclinic.players.minds import Minds
 from polyclinic.players.player import OPEN, REPLY
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.examiner import Examiner

@@ -39,7 +39,7 @@ from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
 from polyclinic.models.session import Session
-from polyclinic.players.minds import model_of
+from polyclinic.players.mind_names import model_of
 from polyclinic.players.recalling import RecallMind
 from polyclinic.players.roles.doctor import Doctor
 

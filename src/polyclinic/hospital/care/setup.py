@@ -13,7 +13,7 @@ from polyclinic.language.language import Language
 from polyclinic.models.journal import SharedRun
 from polyclinic.models.model import Price
 from polyclinic.models.session import ModelOptions
-from polyclinic.players.minds import model_of
+from polyclinic.players.mind_names import model_of
 from polyclinic.players.opening import Cast
 from polyclinic.players.roles.nurse import MAX_QUESTIONS
 from polyclinic.visits.consultation import MAX_TURNS

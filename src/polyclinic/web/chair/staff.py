@@ -16,7 +16,8 @@ from polyclinic.errors import UserError
 from polyclinic.judges.director import Judge, ModelJudge
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.models.session import ModelOptions
-from polyclinic.players.minds import HUMAN, Minds, model_of
+from polyclinic.players.mind_names import HUMAN, model_of
+from polyclinic.players.minds import Minds
 from polyclinic.players.opening import Cast, OpenMinds, open_minds
 
 
