@@ -8,7 +8,7 @@ from pathlib import Path
 from polyclinic.cli.options import KeptOptions, RunOptions
 from polyclinic.errors import UserError
 from polyclinic.methods.table import METHODS, ChosenMethod
-from polyclinic.models.session import WHOLE
+from polyclinic.models.share import WHOLE
 from polyclinic.players.mind_names import model_of
 
 IN_ROUNDS = (

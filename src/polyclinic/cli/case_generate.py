@@ -22,7 +22,8 @@ from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.knowledge.regions import HOME, RegionName, in_region
 from polyclinic.language.language import Language
-from polyclinic.models.session import WHOLE, ModelOptions, Share
+from polyclinic.models.session import ModelOptions
+from polyclinic.models.share import WHOLE, Share
 from polyclinic.terminal.screen import note
 from polyclinic.terminal.tables import counted
 

@@ -15,7 +15,8 @@ from polyclinic.files import write_json
 from polyclinic.generation.draw import DrawnPatient
 from polyclinic.generation.writer import WritingCount, WrittenPatient, write_record
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.models.session import WHOLE, ModelOptions, Share, open_session
+from polyclinic.models.session import ModelOptions, open_session
+from polyclinic.models.share import WHOLE, Share
 from polyclinic.players.mind_names import model_of
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import interruptible, run_until_error

@@ -19,7 +19,8 @@ from polyclinic.cases.pictures import PictureChoice
 from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Order
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
-from polyclinic.models.session import WHOLE, Address, ModelOptions, Share
+from polyclinic.models.session import Address, ModelOptions
+from polyclinic.models.share import WHOLE, Share
 from polyclinic.questions.topics import Topic
 from polyclinic.retrieval.looking_up import LibraryOptions
 from polyclinic.stores.address import read_address

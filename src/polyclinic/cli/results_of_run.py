@@ -21,7 +21,8 @@ from polyclinic.models.kept_calls import KeptCalls
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Usage
 from polyclinic.models.model_file import NOTHING_SAID, read_model_file
-from polyclinic.models.session import Address, parts_of
+from polyclinic.models.session import Address
+from polyclinic.models.share import parts_of
 from polyclinic.players.mind_names import model_of
 from polyclinic.results.folder import CALLS, AskedModel, CallSum, RunRecord, write_record
 from polyclinic.results.provenance import (

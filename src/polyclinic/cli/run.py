@@ -52,7 +52,8 @@ from polyclinic.hospital.simulation import LOOKAHEAD
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.models.journal_parts import servers_of
-from polyclinic.models.session import ModelOptions, parts_of, read_price
+from polyclinic.models.session import ModelOptions, read_price
+from polyclinic.models.share import parts_of
 from polyclinic.players.mind_names import HUMAN
 from polyclinic.players.patient_trust import trust_in
 from polyclinic.terminal.screen import console, note, plain, print_json

@@ -34,7 +34,7 @@ from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.run_file import CALLS, RUN
 from polyclinic.models.journal_parts import JournalPart, JournalRow, rows_of
 from polyclinic.models.model_file import read_model_file
-from polyclinic.models.session import Share, part_of, parts_of
+from polyclinic.models.share import Share, part_of, parts_of
 from polyclinic.stores.address import KEY_PASSWORD, PASSWORD, read_address
 from polyclinic.terminal.screen import note, progress_of_parts
 

@@ -16,7 +16,8 @@ from polyclinic.memory.opening import open_what_is_remembered
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
 from polyclinic.models.journal import SharedRun
 from polyclinic.models.model import Model
-from polyclinic.models.session import WHOLE, ModelOptions, Session, Share, open_session
+from polyclinic.models.session import ModelOptions, Session, open_session
+from polyclinic.models.share import WHOLE, Share
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.mind_names import HUMAN, Playing, model_of, name_of
 from polyclinic.players.minds import Minds

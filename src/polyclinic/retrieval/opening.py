@@ -10,7 +10,8 @@ from pathlib import Path
 
 from polyclinic.errors import UserError
 from polyclinic.models.model import Model
-from polyclinic.models.session import WHOLE, ModelOptions, Session, Share, open_session
+from polyclinic.models.session import ModelOptions, Session, open_session
+from polyclinic.models.share import WHOLE, Share
 from polyclinic.retrieval.corpus import FILE, Corpus
 from polyclinic.retrieval.embedders import ENDPOINT, Embedder, EndpointEmbedder, built_in, check_embedder
 from polyclinic.retrieval.library import find_corpus

@@ -21,7 +21,8 @@ from polyclinic.hospital.record.episodes import Episode, EpisodeRequest
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.limits import AnswerWanted, Limit
-from polyclinic.models.session import Share, _limit
+from polyclinic.models.session import _limit
+from polyclinic.models.share import Share
 from polyclinic.testing.endpoint import Endpoint
 
 SETUP = Setup(seed=4, diseases="respiratory", traces=True)

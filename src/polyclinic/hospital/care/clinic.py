@@ -53,7 +53,7 @@ from polyclinic.language.language import Language
 from polyclinic.memory.published import Publication
 from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.models.ledger import Ledger
-from polyclinic.models.session import WHOLE, Share
+from polyclinic.models.share import WHOLE, Share
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.minds import Minds
 from polyclinic.players.onward import NextStep

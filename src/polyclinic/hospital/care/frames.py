@@ -12,7 +12,7 @@ from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest, LearnDone, LearnRequest
 from polyclinic.memory.published import Publication
 from polyclinic.models.limits import AnswerWanted
-from polyclinic.models.session import Share
+from polyclinic.models.share import Share
 
 M = TypeVar("M")
 

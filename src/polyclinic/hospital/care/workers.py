@@ -52,7 +52,7 @@ from polyclinic.lazy import collect_seldom
 from polyclinic.memory.published import Publication
 from polyclinic.models.limits import WANTED, Limit
 from polyclinic.models.pace import DIVISION
-from polyclinic.models.session import Share
+from polyclinic.models.share import Share
 
 _AT_ONCE = 4096  # episodes in a worker with models, which mostly wait; the models' own limit says how much is asked
 
