@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.exams import write_exam
 from tests.tables import each_row
 
 from polyclinic.models.rehearsal import MadeUp, Rehearsed, Rehearsing
@@ -10,11 +11,7 @@ from polyclinic.models.rehearsal import MadeUp, Rehearsed, Rehearsing
 
 @pytest.fixture(scope="module")
 def medqa(tmp_path_factory):
-    path = tmp_path_factory.mktemp("exam") / "medqa.jsonl"
-    options = {letter: f"finding {letter}" for letter in "ABCD"}
-    lines = [json.dumps({"question": f"{n}?", "options": options, "answer_idx": "A"}) + "\n" for n in range(12)]
-    path.write_text("".join(lines), "utf-8")
-    return path
+    return write_exam(tmp_path_factory.mktemp("exam") / "medqa.jsonl", range(12), text="{}?")
 
 
 def test_calls_and_tokens_of_an_exam_are_known_before_it(run, medqa, tmp_path, serving):

@@ -10,6 +10,7 @@ import time
 
 import msgspec
 import pytest
+from tests.exams import write_exam
 from tests.tables import each_row
 
 from polyclinic.cli.study_over import check_over
@@ -41,10 +42,7 @@ def answer(body):
 
 def write_study(folder, questions=12, plan=PLAN):
     (folder / "plan.toml").write_text(plan, "utf-8")
-    with (folder / "medqa.jsonl").open("w", encoding="utf-8") as file:
-        for n in range(questions):
-            options = {letter: f"finding {letter}" for letter in "ABCD"}
-            file.write(json.dumps({"question": f"number {n}?", "options": options, "answer_idx": "A"}) + "\n")
+    write_exam(folder / "medqa.jsonl", range(questions))
     return folder
 
 

@@ -8,6 +8,7 @@ from tests.cli.test_cli_exam_memory import files as memory  # noqa: F401 - a fix
 from tests.cli.test_cli_study import write_nine_sets
 from tests.cli.test_cli_tor import answers
 from tests.cli.test_stores_everywhere import options_of
+from tests.exams import write_exam
 
 from polyclinic.cli.commands import COMMANDS
 
@@ -64,9 +65,7 @@ def test_every_command_that_is_divided_is_held_below():
 @pytest.fixture(scope="module")
 def data(tmp_path_factory, memory, run):  # noqa: F811
     folder = tmp_path_factory.mktemp("data")
-    options = {letter: f"finding {letter}" for letter in "ABCD"}
-    asked = [{"question": f"number {n}?", "options": options, "answer_idx": "A"} for n in range(5)]
-    (folder / "EXAM").write_text("".join(json.dumps(line) + "\n" for line in asked))
+    write_exam(folder / "EXAM", range(5))
     write_nine_sets(folder)
     (folder / "PLAN").write_text(PLAN)
     for name, seed in {"TRAIN": 0, "TEST": 1}.items():

@@ -11,6 +11,7 @@ import time
 
 import pytest
 from tests.cli.test_cli_tor import answers
+from tests.exams import write_exam
 
 RECORDS = ("--cases", "inpatients", "--limit", "2")
 COMMANDS = {
@@ -52,11 +53,7 @@ TOKENS = {
 
 @pytest.fixture(scope="module")
 def medqa(tmp_path_factory):
-    path = tmp_path_factory.mktemp("exam") / "medqa.jsonl"
-    options = {letter: f"finding {letter}" for letter in "ABCD"}
-    lines = ({"question": f"number {n}?", "options": options, "answer_idx": "A"} for n in range(4))
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    return path
+    return write_exam(tmp_path_factory.mktemp("exam") / "medqa.jsonl", range(4))
 
 
 def command(name, medqa, folder, endpoint):

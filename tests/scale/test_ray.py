@@ -1,11 +1,11 @@
 """Parts of a command on a Ray cluster of two nodes. `make test-cluster` installs what this needs."""
 
-import json
 import re
 import socket
 
 import pytest
 from bench.cluster import AT_ONCE, VICTIMS, Nodes, command, in_parts, killed
+from tests.exams import write_exam
 
 import polyclinic
 from polyclinic.cluster import ray_cluster
@@ -30,10 +30,7 @@ def endpoint():
 
 @pytest.fixture(scope="module")
 def evaluations(endpoint, tmp_path_factory):
-    questions = tmp_path_factory.mktemp("questions") / "medqa.jsonl"
-    options = {letter: f"finding {letter}" for letter in "ABCD"}
-    lines = [json.dumps({"question": f"{n}?", "options": options, "answer_idx": "A"}) + "\n" for n in range(9)]
-    questions.write_text("".join(lines), "utf-8")
+    questions = write_exam(tmp_path_factory.mktemp("questions") / "medqa.jsonl", range(9), text="{}?")
     asked = {
         "medqa": ("medqa", "--questions", questions, "--method", "self_consistency", "--model"),
         "aie": ("aie", "--cases", "shipped", "--limit", 6, "--doctor"),
