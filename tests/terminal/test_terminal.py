@@ -5,6 +5,7 @@ import io
 import pickle
 import re
 
+from rich.cells import cell_len
 from tests.tables import each_row
 
 from polyclinic.cases.report import Diagnosis
@@ -59,11 +60,30 @@ def test_a_narrow_screen_breaks_no_number(width, doctors):
 def test_labels_fold_before_numbers_go_below():
     out = io.StringIO()
     screen = console(out)
-    screen.width = 60
+    screen.width = 62
     cells = ("p1-00001", "7", "concluded by the doctor", "Acute viral rhinopharyngitis", "Acute pharyngitis")
     screen.print(table(None, ("case", "turns", "end", "diagnosis", "truth"), [cells], right=("turns",)))
     assert out.getvalue().count("turns") == 1
     assert out.getvalue().count("p1-00001") == 1
+
+
+@each_row("width", range(60, 101))
+def test_numbers_among_labels_of_chinese_are_whole(width):
+    out = io.StringIO()
+    screen = console(out)
+    screen.width = width
+    said = ("肚子右下方疼、发烧了、有寒战1天", "身上滚烫、吃进去又吐出来、精神差懒得玩3天", "头疼")
+    rows = [(f"p21-0000{n}", "zh", "0.167", "female", one, f"{80 + n}") for n, one in enumerate(said)]
+    screen.print(
+        table(None, ("id", "language", "age", "sex", "complaint", "findings"), rows, right=("age", "findings"))
+    )
+    lines = out.getvalue().splitlines()
+    cells = [cell.strip() for line in lines for cell in line.replace("┃", "│").split("│")]
+    assert max(map(cell_len, lines)) <= width
+    assert cells.count("0.167") == 3 and cells.count("findings") == 1
+    assert all(cells.count(row[-1]) == 1 for row in rows)
+    signs = "".join(cells)
+    assert all(signs.count(sign) >= "".join(said).count(sign) for sign in "".join(said))
 
 
 def test_a_word_of_a_label_is_broken_only_where_numbers_would_have_less_than_half():

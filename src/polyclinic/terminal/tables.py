@@ -20,9 +20,10 @@ from polyclinic.terminal.screen import are_tables_kept, plain
 _SHOWN = 8
 _BETWEEN = 3  # letters from one column to the next
 _WORD = 16  # letters of a word in the heading of numbers that is not broken
-_WORDS = re.compile(r"\S+")
+_WHOLE = "\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uff60"  # signs of Chinese, each of which may begin a line
+_WORDS = re.compile(rf"[{_WHOLE}]|[^\s{_WHOLE}]+")
 _PIECES = re.compile(r"\S*\s*")
-_PARTS = re.compile(r"[^\s/_:,(=-]*[/_:,(=-]+|[^\s/_:,(=-]+")
+_PARTS = re.compile(rf"[{_WHOLE}]|[^\s/_:,(={_WHOLE}-]*[/_:,(=-]+|[^\s/_:,(={_WHOLE}-]+")
 _PARTS_AND_BLANKS = re.compile(r"[^\s/_:,(=-]*[/_:,(=-]+\s*|[^\s/_:,(=-]+\s*")
 
 
@@ -54,25 +55,21 @@ class _NumberTable(Table):
         labels = {place: one for place, one in enumerate(self.columns) if place not in sizes}
         room = most - max(sizes.values()) if sizes else most + _BETWEEN
         longest, taken = _least_widths(labels, width, min(room, most // 2) if sizes else room)
-        if taken <= room and not sizes:
-            # Rich would make the widest narrower, and look at what is least only then: the last would be cut.
-            whole_widths = {place: width(one.header, *one.cells) for place, one in labels.items()}
-            given = _widths_in(room - taken, longest, whole_widths)
-            columns = [replace(one, width=given[place]) for place, one in enumerate(columns)]
-            groups = []
-        elif taken <= room:
-            columns = [
-                replace(one, min_width=longest[place]) if place in longest else one for place, one in enumerate(columns)
-            ]
+        whole = {place: width(one.header, *one.cells) for place, one in labels.items()}
+        if taken <= room:
             groups = _groups(sizes, most - taken)
         else:
-            whole = [width(one.header, *one.cells) for one in labels.values()]
             for least in (most // 10, most // 5):
-                groups = _groups(sizes, most - sum(min(label, least) + _BETWEEN for label in whole))
+                groups = _groups(sizes, most - sum(min(label, least) + _BETWEEN for label in whole.values()))
                 if len(groups) <= 1:
                     break
         for nth, group in enumerate(groups or [[]]):
             part = copy.copy(self)
+            if taken <= room:
+                # Rich would make the widest narrower, and look at what is least only then: the last would be cut.
+                left = most - taken + _BETWEEN - sum(sizes[place] + _BETWEEN for place in group)
+                for place, size in _widths_in(left, longest, whole).items():
+                    columns[place] = replace(columns[place], width=size)
             shown = [one for place, one in enumerate(columns) if place in group or place not in sizes]
             part.columns = [replace(one, _index=place) for place, one in enumerate(shown)]
             _break_labels(part, console, options)
