@@ -1,5 +1,6 @@
 """Several seeds of a case are no further cases: what is said of how sure a figure is must not count them as that."""
 
+import msgspec
 import pytest
 from tests.results.test_results import written
 
@@ -100,3 +101,9 @@ def test_what_a_price_is_not_known_of_is_not_free(tmp_path):
     table = joined(tmp_path / "a", rows, "right")
     assert table.rows[0].cost == 0.5
     assert "s, a: the cost is that of the 4 of 12 items with a price" in table.notes
+
+
+def test_an_interval_over_cases_is_of_numbers_that_every_file_can_hold():
+    one = share_estimate([100.0, 0.0, 100.0, 100.0, 0.0, 100.0], clusters=[1, 1, 2, 2, 3, 3])
+    assert {type(value) for value in msgspec.structs.astuple(one)} == {float, int}
+    assert msgspec.json.encode(one)

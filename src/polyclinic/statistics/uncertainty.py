@@ -131,7 +131,7 @@ def _effective(mean: float, stderr: float, sums: Numbers, sizes: Numbers) -> flo
     n = float(sizes.sum())
     most = float(sizes @ sizes) / n  # the design effect where values are alike within each cluster
     found = min(max(n * stderr**2 / (mean * (100 - mean)), 1.0), most)
-    rarer = min(np.count_nonzero(sums > 0), np.count_nonzero(sums < 100 * sizes))
+    rarer = int(min(np.count_nonzero(sums > 0), np.count_nonzero(sums < 100 * sizes)))
     return n / ((found * rarer + most) / (rarer + 1))
 
 
