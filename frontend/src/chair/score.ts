@@ -27,8 +27,8 @@ const t = texts({
   gradedBy: ["Graded A to D by {0}.", "由{0}评为A至D。"],
   byRules: ["rules", "规则"],
   rulesSee: [
-    "Rules compare what is named: “fever” counts for a fever above 39 degrees. They do not know every word for a symptom, cannot tell whether reasons hold together, and do not see how you spoke: a single grade is rough, and a teacher or a model may grade otherwise.",
-    "规则只比较写出的内容：记录为39度以上高热时，写“发热”也算。规则不认识症状的所有说法，看不出理由是否成立，也看不出您怎样与病人交谈：单项评分较粗，老师或模型的评分可能不同。",
+    "Rules compare what is meant, as far as they know the words: “fever” counts for a fever above 39 degrees. They do not know every word for a symptom, cannot tell whether reasons hold together, and do not see how you spoke: a single grade is rough, and a teacher or a model may grade otherwise.",
+    "规则按其所知的词汇比较所写的含义：记录为39度以上高热时，写“发热”也算。规则不认识症状的所有说法，看不出理由是否成立，也看不出您怎样与病人交谈：单项评分较粗，老师或模型的评分可能不同。",
   ],
   talkSees: [
     "Made of what the simulated patient took each question for. A short question (“fever?”) counts as specific as a whole sentence; how clear or kind it was is not measured.",
@@ -37,7 +37,9 @@ const t = texts({
   aspect: ["Aspect", "项目"],
   why: ["Why", "原因"],
   treatment: ["Treatment, point by point", "治疗逐项"],
-  treatmentNote: ["The grade by rules goes by what is named; doses are told, and cost nothing.", "规则评分只看是否写出；剂量仅作提示，不扣分。"],
+  treatmentNote: ["The grade by rules goes by what is meant. Doses are told and cost nothing, unless nobody survives them; nor does it count to put off what cannot wait.", "规则评分看所写的含义。剂量仅作提示、不扣分，但足以致命的剂量不得分；把不能等的处理推迟也不得分。"],
+  deadly: ["written, but in a dose that nobody survives", "已写，但剂量足以致命"],
+  putOff: ["written, but put off: it cannot wait", "已写，但被推迟：不能等"],
   dosed: ["named, with its dose", "已写出，含剂量"],
   undosed: ["named; the dose is not said, or another", "已写出；未写剂量或剂量不同"],
   named: ["named", "已写出"],
@@ -55,7 +57,7 @@ const t = texts({
   minutes: ["Slowest result, minutes", "最慢的结果（分钟）"],
   radiation: ["Radiation, mSv", "辐射（mSv）"],
   danger: ["Danger signs", "危险征象"],
-  dangerNone: ["This patient has none of them.", "此病人没有危险征象。"],
+  dangerNone: ["None of the listed danger signs stands in what this patient told.", "病史中没有列入清单的危险征象。"],
   dangerFound: ["Found and reported", "已发现并写入报告"],
   dangerMissed: ["Never found", "未发现"],
   dangerUnreported: ["Heard, and not in the report", "听到但未写入报告"],
@@ -166,7 +168,7 @@ function grades(own: PlayScore, beside: PlayScore[]): HTMLElement {
 function treatment(own: PlayScore): HTMLElement {
   const due = own.treatment ?? [];
   if (!due.length) return h("span");
-  const told = (one: (typeof due)[number]): string => !one.named ? `✗ ${t("unnamed")}` : one.dosed === null ? `✓ ${t("named")}` : one.dosed ? `✓ ${t("dosed")}` : `○ ${t("undosed")}`;
+  const told = (one: (typeof due)[number]): string => one.against ? `✗ ${t(one.against === "dose" ? "deadly" : "putOff")}` : !one.named ? `✗ ${t("unnamed")}` : one.dosed === null ? `✓ ${t("named")}` : one.dosed ? `✓ ${t("dosed")}` : `○ ${t("undosed")}`;
   return h("div", {}, h("h3", {}, t("treatment")), own.judge === "rules" ? h("p", { class: "soft small" }, t("treatmentNote")) : null,
     h("ul", { class: "points due" }, ...due.map((one) => h("li", {}, quoted(plain(one.text, 600)), h("br"), h("span", { class: one.named ? "soft small" : "small" }, told(one))))));
 }

@@ -19,8 +19,8 @@ export interface Stewardship {
   judged: boolean; needed: string[]; needed_missed: string[]; helpful: string[]; helpful_missed: string[]; not_indicated: string[];
   other: string[]; cost: number; minutes: number; radiation: number; burden: number;
 }
-/** A point of the treatment that is due; `dosed` null where there is no dose to say. */
-export interface DuePoint { text: string; named: boolean; dosed: boolean | null }
+/** A point of the treatment that is due; `dosed` null where there is no dose to say, `against` why it does not count. */
+export interface DuePoint { text: string; named: boolean; dosed: boolean | null; against?: "dose" | "put off" | null }
 export interface PlayScore {
   doctor: string; verdict: string; turns: number; report: Report | null; metrics: Record<string, number>; without: string[]; judge: string;
   aspects: { aspect: string; grade: string | null; analysis: string }[]; stewardship: Stewardship;

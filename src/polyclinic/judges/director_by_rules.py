@@ -236,5 +236,9 @@ def analysis(compared: AspectMatch, language: Language) -> str:
     """Returns in words what was matched and what was missed."""
     *labels, between, end, nothing = _SAYS[language]
     parts = zip(labels, (compared.matched, compared.missed, compared.extra), strict=True)
-    said = [label + between.join(point.rstrip(_ENDS) for point in points) for label, points in parts if points]
+    said = [
+        label + between.join(dict.fromkeys(point.rstrip(_ENDS) for point in points))
+        for label, points in parts
+        if points
+    ]
     return (end.join(said) + end).strip() if said else nothing

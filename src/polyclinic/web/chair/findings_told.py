@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
@@ -18,7 +18,8 @@ from polyclinic.judges.director_by_rules import QUARTERS, AspectMatch, Scale, an
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.names import Names
 from polyclinic.knowledge.results import ItemReading, ResultReader
-from polyclinic.language.language import MARKS, Language
+from polyclinic.language.language import MARKS, Language, is_chinese
+from polyclinic.language.overlap import pieces
 from polyclinic.metrics.grades import Grade
 from polyclinic.web.chair.shown_results import reference_ends
 
@@ -28,6 +29,10 @@ ENOUGH = 3
 _SCALE = Scale(weights={"named": 1.0}, cuts=QUARTERS)
 _NEAR = 0.06  # of a value, by which one that is written may differ
 _CLAUSE = re.compile(r"[,;/\n，；、。]|\.(?!\d)|\b(?:and|with|but)\b", re.IGNORECASE)
+_STEM = 5  # letters by which words that differ in their endings are one
+_PLACES = frozenset(
+    {"on", "of", "in", "and", "the", "ultra", "ct", "exam", "exami", "chest", "abdom", "belly", "x", "ray"}
+)
 _SHOWN = 4  # findings of an examination that are told of it
 
 
@@ -43,7 +48,8 @@ class FindingsTold:
 
     def __init__(self, case: Case, knowledge: Knowledge) -> None:
         self._language: Language = case.presentation.language
-        self._knowledge, self._reader = knowledge, _reader_of(knowledge)
+        self._reader = _reader_of(knowledge)
+        self._items = {item.id: item for one in knowledge.examinations.values() for item in one.items}
         self._findings = case.record.findings
         self._known: dict[str, tuple[ItemReading, Finding]] = {}
         for finding in self._findings:
@@ -98,15 +104,48 @@ class FindingsTold:
         return _SCALE.grade(shares), analysis(match, self._language)
 
     def _told(self, text: str) -> list[ItemReading]:
-        """Returns what a text says of items of the record, read as a result of each examination."""
+        """Returns what a text says of items of the record: of those that it names or whose examination it names.
+
+        Read as a result of each examination, for a doctor seldom writes which: of what is not named a number or a
+        denial says nothing.
+        """
         if not text:
             return []
-        return [
-            reading
-            for title in dict.fromkeys(self._examinations.values())
-            for reading in self._reader.read(Finding(examination=title, value=text)).readings
-            if reading.item in self._known and self._known[reading.item][1].examination == title
-        ]
+        language: Language = "zh" if is_chinese(text) else "en"
+        items = {known.item.id for mention in self._reader.names.mentions(text, language) for known in mention.items}
+        looked = {finding.examination for finding in self._names.mentioned(text)}
+        told = {one.item: one for one in self._in_similar_words(text)}
+        for title in dict.fromkeys(self._examinations.values()):
+            for reading in self._reader.read(Finding(examination=title, value=text)).readings:
+                recorded = self._known.get(reading.item)
+                if recorded is None or recorded[1].examination != title:
+                    continue
+                if reading.item in items or title in looked or self._is_seen(reading):
+                    told.setdefault(reading.item, reading)
+        # "Thick appendix on ultrasound" says nothing of the CT.
+        return [one for one in told.values() if not looked or self._known[one.item][1].examination in looked]
+
+    def _is_seen(self, told: ItemReading) -> bool:
+        """Whether it is something out of the usual in words that no other thing has: a consolidation, a stone."""
+        item = self._items[told.item]
+        return bool(told.values) and "negative" not in item.values and not told.is_usual(item)
+
+    def _in_similar_words(self, text: str) -> Iterator[ItemReading]:
+        """Yields of what is looked at and named ("thick appendix") which of its wordings the text is nearest to."""
+        words = _stems(text)
+        for id, (recorded, finding) in self._known.items():
+            item = self._items[id]
+            name = _stems(finding.item or finding.examination) - _PLACES
+            if item.numeric or not recorded.values or not words & name:
+                continue
+            shared = {
+                value: len((words - name) & (_stems(of.get(self._language)) - name))
+                for value, of in item.values.items()
+            }
+            most = max(shared.values())
+            best = frozenset(value for value, count in shared.items() if count == most)
+            if most and len(best) < len(item.values):
+                yield ItemReading(recorded.examination, id, values=best)
 
     def _agrees(self, told: ItemReading, recorded: ItemReading, finding: Finding) -> bool | None:
         """Whether what is told of an item is as it is recorded; None where the two cannot be held together."""
@@ -120,7 +159,7 @@ class FindingsTold:
         """Returns where a recorded number lies: by the reference range that stands with it, else by the knowledge's."""
         low, high = reference_ends(finding.reference)
         if low is None and high is None:
-            item = self._knowledge.quantities[recorded.item]
+            item = self._items[recorded.item]
             low, high = item.low, item.high
         value = finding.value if isinstance(finding.value, float) else recorded.low
         if low is not None and value < low:
@@ -130,11 +169,16 @@ class FindingsTold:
     def _is_off(self, finding: Finding) -> bool:
         """Whether a finding is out of the usual."""
         for reading in self._reader.read(finding).readings:
-            item = self._knowledge.quantities.get(reading.item)
+            item = self._items.get(reading.item)
             if item is not None and item.numeric:
                 return self._side(reading, finding) != "normal"
             return item is not None and not reading.is_usual(item)
         return False
+
+
+def _stems(text: str) -> frozenset[str]:
+    """Returns the pieces of a text, English ones without their endings: "thick", "thickened"."""
+    return frozenset(piece[:_STEM] if piece.isascii() else piece for piece in pieces(text))
 
 
 def _side_told(told: ItemReading) -> str:

@@ -62,8 +62,14 @@ def reasons_graded(
     wanted = tuple(dict.fromkeys(_listed(reference)))
     items = tuple(_listed(given))
     said = {id for item in items for id, there in lexicon.read(item).items() if there}
-    shown = frozenset().union(*(found.heard(item).right for item in given))
-    named = [point for point in wanted if point in shown or _is_named(point, items, said, lexicon)]
+    heard = {item: found.heard(item) for item in (*given, *items)}
+    shown = frozenset().union(*(one.right for one in heard.values()))
+    named = [
+        point
+        for point in wanted
+        # Who tells something else of an examination than what it found has no reason in it.
+        if point in shown or _is_named(point, [i for i in items if point not in heard[i].wrong], said, lexicon)
+    ]
     missed = tuple(point for point in wanted if point not in named)
     shares = {"named": min(1.0, len(named) / min(ENOUGH, len(wanted)))}
     return _SCALE.grade(shares), analysis(AspectMatch(shares, matched=tuple(named), missed=missed), lexicon.language)
