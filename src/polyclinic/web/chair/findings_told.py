@@ -135,11 +135,13 @@ class FindingsTold:
         words = _stems(text)
         for id, (recorded, finding) in self._known.items():
             item = self._items[id]
-            name = _stems(finding.item or finding.examination) - _PLACES
+            # The examination's own name says nothing of what it found.
+            title = _stems(finding.examination)
+            name = _stems(finding.item) - _PLACES - title
             if item.numeric or not recorded.values or not words & name:
                 continue
             shared = {
-                value: len((words - name) & (_stems(of.get(self._language)) - name))
+                value: len((words - name - title) & (_stems(of.get(self._language)) - name - title))
                 for value, of in item.values.items()
             }
             most = max(shared.values())
