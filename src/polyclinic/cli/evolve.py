@@ -25,6 +25,7 @@ from polyclinic.cli.dry_run import scratch
 from polyclinic.cli.evolve_folder import ANSWERS, CONFIGURATION, OF_REPLICAS, PAGE, RESULTS, Patients, begin_or_take_up
 from polyclinic.cli.evolve_options import PRACTICE, SHUFFLED, PracticeConfiguration, PracticeOptions, Tested
 from polyclinic.cli.evolve_resuming import asked_as_before, go_on
+from polyclinic.cli.evolve_stored import ReplicaPlaces
 from polyclinic.cli.evolve_view import live_curve
 from polyclinic.cli.options import DIR, MODELS, POSITIVE, Json, MemoryStore, Models, On, Strict
 from polyclinic.cli.storing import keep_results
@@ -40,7 +41,7 @@ from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import Session, open_session
 from polyclinic.players.mind_names import model_of
 from polyclinic.results.folder import ItemMeasure
-from polyclinic.stores.memory import address_of, check_not_there, name_in_store, password_of, place_of, point
+from polyclinic.stores.memory import address_of, check_not_there, name_in_store, password_of, point
 from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
@@ -68,21 +69,20 @@ async def evolve(
     store: MemoryStore = None,
 ) -> None:
     """Lets a doctor practise, and prints how it gets better."""
-    if replicas > 1 and store is not None:
-        raise UserError("--store keeps one practice; leave --replicas out, and give each a folder and a seed")
     if replicas > 1:
-        await _several(options, replicas, out, resume, ablations, models, strict=strict, json=json)
+        await _several(options, replicas, out, resume, ablations, models, strict=strict, json=json, store=store)
         return
     if on is not None:
         raise UserError(f"--on {on} holds several practices at once; say how many with --replicas N, 2 or more")
     out, resume = (None if one is None else scratch(one) for one in (out, resume))
+    answers, store = (store, None) if share is not None else (None, store)
     _check_store(store, out, resume, dry_run=models.dry_run)
     folder, configuration, patients = begin_or_take_up(options, out, resume, ablations, models, strict=strict)
     if store is not None and resume is None and not models.dry_run:
         point(folder, store, name_in_store(folder))
     if resume is not None:
         models = asked_as_before(models, configuration.endpoint, folder)
-    came, ledger = await _practise(folder, configuration, patients, ablations, models, json=json)
+    came, ledger = await _practise(folder, configuration, patients, ablations, models, json=json, answers=answers)
     if is_stored(folder):
         keep_results(address_of(folder), folder)
     _show(came, json=json)
@@ -118,6 +118,7 @@ async def _several(
     *,
     strict: bool,
     json: bool,
+    store: str | None,
 ) -> None:
     """Holds several practices, or takes those that are there, and prints what they say together."""
     if resume is not None:
@@ -127,20 +128,24 @@ async def _several(
     if models.dry_run:
         raise UserError("--dry-run foresees one practice; leave out --replicas, which takes so many times as much")
     make_folder(out)
+    folders = {seed: out / f"seed-{seed}" for seed in range(options.seed, options.seed + replicas)}
+    places = ReplicaPlaces(out, store)
+    places.check(folders.values())
     documents = []
-    for seed in range(options.seed, options.seed + replicas):
-        folder = out / f"seed-{seed}"
+    for seed, folder in folders.items():
         one = dataclasses.replace(options, seed=seed, order=options.order or SHUFFLED)
         begun = (folder / CONFIGURATION).is_file()
         new, old = (None, folder) if begun else (folder, None)
         # Of one that is over, whether it is the same practice is looked at all the same.
         _, configuration, patients = begin_or_take_up(one, new, old, ablations, models, strict=strict)
+        places.point(folder)
         if not (folder / RESULTS).is_file():
             asked = asked_as_before(models, configuration.endpoint if begun else None, folder)
             await _practise(folder, configuration, patients, ablations, asked, json=json)
         documents.append(msgspec.json.decode((folder / RESULTS).read_bytes()))
         if not json and seed + 1 < options.seed + replicas:
             note(f"seed {seed} is done: {folder}")
+    places.keep(folders.values())
     came = EvolutionReplicas.of(documents, first=options.seed)
     write_json(out / OF_REPLICAS, came.document())
     write_text(out / PAGE, page_of_replicas(came))
@@ -160,14 +165,17 @@ async def _practise(
     models: Models,
     *,
     json: bool,
+    answers: str | None = None,
 ) -> tuple[Evolution, Ledger]:
-    """Lets one doctor practise in its folder, and writes what came of it there."""
+    """Lets one doctor practise in its folder, and writes what came of it there.
+
+    Where the memory is in a store, so is what models answer; or `answers` names a store for that alone.
+    """
     train, test = patients
     ablations = ablations or configuration.ablations
     began, cap = time.monotonic(), cap_of(test)
-    stored = is_stored(folder)
-    journal = address_of(folder) if stored else folder / ANSWERS
-    run = f"evolve {place_of(folder).memory}" if stored else "evolve"
+    store = address_of(folder) if is_stored(folder) else answers
+    journal, run = (folder / ANSWERS, "evolve") if store is None else (store, configuration.shared_as)
     async with AsyncExitStack() as stack:
         name = model_of(configuration.doctor)
         asked = [*([] if name is None else [name]), *asked_for(configuration.embedder)]

@@ -130,6 +130,8 @@ def _patients(configuration: PracticeConfiguration, *, strict: bool) -> Patients
         note(f"nobody in {configuration.train} has what some in {configuration.test} have: {', '.join(untaught)}")
     if configuration.order == SHUFFLED:
         derive(configuration.seed, "order").shuffle(train)
+        # How far a practice has come, and what its memory was then, is counted in the order in which they come.
+        train = [one._replace(number=number) for number, one in enumerate(train, start=1)]
     return train, test
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -70,6 +71,10 @@ class PracticeOptions:
 PRACTICE = PracticeOptions()
 
 
+_NO_OTHER_PRACTICE = ("train", "test", "ablations", "endpoint", "made_of")
+"""Files are known by what is in them. Where and how a model is asked, each question says."""
+
+
 class PracticeConfiguration(msgspec.Struct, frozen=True, kw_only=True):
     """What a practice is made of, as it is kept beside the memory."""
 
@@ -92,6 +97,14 @@ class PracticeConfiguration(msgspec.Struct, frozen=True, kw_only=True):
     ablations: Tested | None = None  # of the options beside those of the practice, as it changes nothing of it
     endpoint: dict[str, str | float] | None = None  # where and how models are asked
     made_of: dict[str, str] = {}  # fingerprints of the package, the patients and the model file
+
+    @property
+    def shared_as(self) -> str:
+        """Names the practice in a database that several machines share: another practice never has the same."""
+        said = {name: value for name, value in msgspec.structs.asdict(self).items() if name not in _NO_OTHER_PRACTICE}
+        patients = [self.made_of.get(option) for option in ("--train", "--test")]
+        digest = hashlib.blake2b(msgspec.json.encode((said, patients), order="sorted"), digest_size=16).hexdigest()
+        return f"evolve seed={self.seed} {digest}"
 
     @property
     def wanted(self) -> tuple[int, int]:

@@ -12,7 +12,7 @@ import os
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from polyclinic.cli.case_writing import WRITER_ANSWERS
 from polyclinic.cli.command_words import BATCHES, value_of, without
 from polyclinic.cli.evolve_folder import ANSWERS, RESULTS, made_here
 from polyclinic.cli.evolve_options import SHUFFLED
+from polyclinic.cli.evolve_stored import ReplicaPlaces
 from polyclinic.cli.options import check_new
 from polyclinic.cluster.jobs import ClusterJob, Here, JobEnded, Site, WorkerLost
 from polyclinic.cluster.left import name_of
@@ -216,6 +217,7 @@ class _SeededKind:
         is_over: whether what is in such a folder has come to its end.
         otherwise: an option, and what it says to each where it is not given.
         home: called with a folder that came from a worker, and the words of the command.
+        check: called with the folder of all, the address of a store, and their folders, before anything begins.
     """
 
     things: str
@@ -223,6 +225,7 @@ class _SeededKind:
     is_over: Callable[[Path], bool]
     otherwise: tuple[str, str] | None = None
     home: Callable[[Path, Sequence[str]], None] = lambda _folder, _words: None
+    check: Callable[[Path, str | None, Iterable[Path]], None] = lambda _out, _store, _folders: None
 
 
 def _replicas(words: Sequence[str], where: str, _: Path) -> Sequence[str]:
@@ -237,6 +240,8 @@ def _replicas(words: Sequence[str], where: str, _: Path) -> Sequence[str]:
         return words  # which says what is wrong
     seeds = range(int(first or 0), int(first or 0) + int(several or 0))
     folders = {f"seed {seed}": Path(out) / f"seed-{seed}" for seed in seeds}
+
+    kind.check(Path(out), value_of(words, "--store"), folders.values())
 
     async def make() -> dict[str, JobEnded]:
         if all(map(kind.is_over, folders.values())):
@@ -299,6 +304,7 @@ _KINDS = {
         home=lambda folder, words: made_here(
             folder, {name: value_of(words, f"--{name.replace('_', '-')}") for name in ("train", "test", "model_file")}
         ),
+        check=lambda out, store, folders: ReplicaPlaces(out, store).check(folders),
     ),
 }
 

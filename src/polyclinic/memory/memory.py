@@ -255,6 +255,17 @@ def open_memory(folder: Path, about: About | None = None) -> Iterator[DoctorMemo
         yield memory
 
 
+@contextmanager
+def open_memory_file(folder: Path) -> Iterator[tuple[About, KeptMemory]]:
+    """Opens the file of a folder's memory; yields what it was made with, and its rows. Raises as `open_memory`."""
+
+    def read(file: sqlite3.Connection, found: About) -> tuple[About, KeptMemory]:
+        return found, _MemoryFile(file, folder / FILE)
+
+    with open_kept(folder, _KIND, None, read, must_exist=True) as opened:
+        yield opened
+
+
 def about_memory(folder: Path) -> About:
     """Returns what the memory of a folder was made with; `BadInput` where there is none."""
     folder, _ = snapshot_of(folder)
