@@ -1,7 +1,7 @@
 """Addresses of stores, taken apart; no password is said again."""
 
 from types import SimpleNamespace
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 import pytest
 
@@ -82,7 +82,20 @@ def test_the_password_of_a_key_is_taken_where_the_address_has_none(monkeypatch):
     monkeypatch.setattr(server, "library", lambda: library)
     for variable in ("", "of the variable"):
         monkeypatch.setenv("POLYCLINIC_SSLPASSWORD", variable)
-        for text in ("postgresql://h/d", "postgresql://h/d?sslpassword=of+the+address"):
+        for text in ("postgresql://h/d", "postgresql://h/d?sslpassword=of%20the%20address"):
             server.StoreServer(read_address(text))._connect()
     assert told == [None, "of the address", "of the variable", "of the address"]
     assert read_address("postgresql://h/d").without_secrets("it is of the variable") == "it is ***"
+
+
+@pytest.mark.parametrize("secret", ["k3y s/@x", "a+b", "100 % sure", "=&?#"])
+def test_libpq_reads_what_was_given_whatever_signs_it_has(secret):
+    psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'polyclinic[postgres]'")
+    given = quote(secret, safe="")
+    address = read_address(f"postgresql://ann@h/d?sslpassword={given}&sslkey=/a%20b/key&schema=ours")
+    told = psycopg.conninfo.conninfo_to_dict(address.conninfo)
+    assert (told["sslpassword"], told["sslkey"]) == (secret, "/a b/key")
+    assert address.secrets == {"POLYCLINIC_SSLPASSWORD": secret}
+    again = read_address(address.kept)
+    assert psycopg.conninfo.conninfo_to_dict(again.conninfo)["sslkey"] == "/a b/key" and again.schema == "ours"
+    assert address.without_secrets(f"no key for {secret}!") == "no key for ***!"

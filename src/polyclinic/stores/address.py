@@ -9,7 +9,7 @@ import os
 import re
 from functools import partial
 from typing import NamedTuple
-from urllib.parse import parse_qsl, quote, unquote, urlencode
+from urllib.parse import quote, unquote, urlencode
 
 from polyclinic.errors import UserError
 
@@ -50,14 +50,14 @@ class StoreAddress(NamedTuple):
         """The password that stands in it; "" for none."""
         address, _, query = self.conninfo.partition("?")
         found = _ADDRESS.match(address)
-        said = dict(parse_qsl(query)).get("password", "")
+        said = dict(_said(query)).get("password", "")
         return said or unquote((found["user"] or "" if found is not None else "").partition(":")[2])
 
     @property
     def secrets(self) -> dict[str, str]:
         """The passwords that stand in it, by the variables that hand them to a process which is given `kept`."""
         _, _, query = self.conninfo.partition("?")
-        held = {PASSWORD: self.password, KEY_PASSWORD: dict(parse_qsl(query)).get("sslpassword", "")}
+        held = {PASSWORD: self.password, KEY_PASSWORD: dict(_said(query)).get("sslpassword", "")}
         return {name: secret for name, secret in held.items() if secret}
 
     @property
@@ -66,17 +66,17 @@ class StoreAddress(NamedTuple):
         address, _, query = self.conninfo.partition("?")
         scheme, _, rest = address.partition("://")
         user, at, place = rest.rpartition("@")
-        said = [(name, value) for name, value in parse_qsl(query) if name not in _SECRETS]
+        said = [(name, value) for name, value in _said(query) if name not in _SECRETS]
         said += [("schema", self.schema)] if self.schema != SCHEMA else []
         told = f"{scheme}://{user.partition(':')[0]}{at}{place}"
-        return f"{told}?{urlencode(said)}" if said else told
+        return f"{told}?{urlencode(said, quote_via=quote)}" if said else told
 
     def without_secrets(self, text: str) -> str:
         """Returns what a server or a library said, without the passwords that may stand in it."""
         _, _, query = self.conninfo.partition("?")
         found = _ADDRESS.match(self.conninfo)
         user = found["user"] or "" if found is not None else ""
-        secrets = {user.partition(":")[2], *(value for name, value in parse_qsl(query) if name in _SECRETS)}
+        secrets = {user.partition(":")[2], *(value for name, value in _said(query) if name in _SECRETS)}
         secrets |= {form(secret) for secret in secrets for form in (unquote, partial(quote, safe=""))} | {
             os.environ.get(name, "") for name in (PASSWORD, KEY_PASSWORD)
         }
@@ -103,17 +103,23 @@ def read_address(text: str) -> StoreAddress:
     if found is None or fragment or "@" in query:
         signs = "signs such as @ / ? # in a password are written %40 %2F %3F %23"
         raise UserError(f"--store needs the address of a database, postgresql://USER@HOST:PORT/DATABASE; {signs}")
-    said = parse_qsl(query, keep_blank_values=True)
+    said = _said(query)
     schema = next((value for name, value in said if name == "schema"), SCHEMA)
     if not _NAME.fullmatch(schema):
         raise UserError(f"--store ?schema={schema}: a schema is named in small letters, digits and _, at most 63")
-    rest = urlencode([(name, value) for name, value in said if name != "schema"])
+    rest = urlencode([(name, value) for name, value in said if name != "schema"], quote_via=quote)
     where = f"postgresql://{found['host']}/{found['base'] or ''}"
     return StoreAddress(
         conninfo=f"{address}?{rest}" if rest else address,
         schema=schema,
         shown=where if schema == SCHEMA else f"{where}?schema={schema}",
     )
+
+
+def _said(query: str) -> list[tuple[str, str]]:
+    """Returns the names of a query with their values as libpq reads them, to which + is a sign and no space."""
+    pairs = (part.partition("=") for part in query.split("&") if part)
+    return [(unquote(name), unquote(value)) for name, _, value in pairs]
 
 
 def without_passwords(text: str) -> str:
