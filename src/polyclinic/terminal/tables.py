@@ -19,6 +19,7 @@ from polyclinic.terminal.screen import are_tables_kept, plain
 
 _SHOWN = 8
 _BETWEEN = 3  # letters from one column to the next
+_FEW_LETTERS = 8
 _WORD = 16  # letters of a word in the heading of numbers that is not broken
 _WHOLE = "\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uff60"  # signs of Chinese, each of which may begin a line
 _WORDS = re.compile(rf"[{_WHOLE}]|[^\s{_WHOLE}]+")
@@ -101,11 +102,12 @@ def _least_widths(
 
 
 def _widths_in(spare: int, least: Mapping[int, int], whole: Mapping[int, int]) -> dict[int, int]:
-    """Returns how wide columns are that share what is left over: whoever lacks least has all that it lacks first."""
+    """Returns how wide columns are that share what is left over evenly; who lacks a few letters has them first."""
     widths = dict(least)
     in_turn = sorted(widths, key=lambda place: whole[place] - least[place])
     for left, place in zip(range(len(in_turn), 0, -1), in_turn, strict=True):
-        more = min(whole[place] - least[place], spare // left)
+        lacks = whole[place] - least[place]
+        more = lacks if lacks <= min(spare, _FEW_LETTERS) else min(lacks, spare // left)
         widths[place] += more
         spare -= more
     return widths
