@@ -1,10 +1,16 @@
 """Parts of a command on a Ray cluster of two nodes. `make test-cluster` installs what this needs."""
 
+import os
 import re
 import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
 
 import pytest
-from bench.cluster import AT_ONCE, VICTIMS, Nodes, command, in_parts, killed
+from bench.cluster import AT_ONCE, VICTIMS, Nodes, _free, command, in_parts, killed
 from tests.exams import write_exam
 
 import polyclinic
@@ -117,10 +123,47 @@ async def test_nobody_there_and_somebody_else_there_are_each_one_line(monkeypatc
                 pass
         listening.listen()
         monkeypatch.setattr(ray_cluster, "SECONDS", 3)
-        with pytest.raises(UserError, match="something listens there, and it did not let us in within 3 s"):
+        with pytest.raises(UserError, match=r"something listens there, and it did not let us in; .* want a token"):
             async with open_site(f"ray://127.0.0.1:{port}"):
                 pass
     for wrong in ("ray://", "ray://:99999999", "ray://host:port"):
         with pytest.raises(UserError, match="a cluster is named ray://HOST:PORT"):
             async with open_site(wrong):
                 pass
+
+
+def test_a_cluster_that_asks_for_a_token_is_shown_the_one_of_the_home(tmp_path):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    environment["HOME"] = str(tmp_path)
+    (tmp_path / ".ray").mkdir()
+    (tmp_path / ".ray" / "auth_token").write_text("5" * 64)
+    port, client = _free(), _free()
+    ray = Path(sys.executable).with_name("ray")
+    start = ("start", "--head", "--block", "--include-dashboard=false", "--num-cpus=1", f"--port={port}")
+    start += (f"--ray-client-server-port={client}", f"--temp-dir={tempfile.mkdtemp(prefix='ray', dir='/tmp')}")
+    with subprocess.Popen([ray, *start], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as head:
+        try:
+            while not _listens(client):
+                assert head.poll() is None
+                time.sleep(0.2)
+            words = [
+                sys.executable,
+                "-m",
+                "polyclinic",
+                "eval",
+                "medqa",
+                "--questions",
+                "shipped",
+                "--model",
+                "made-up",
+            ]
+            words += ["--method", "zero_shot", "--sample", "2", "--on", f"ray://127.0.0.1:{client}"]
+            done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120, check=False)
+            assert done.returncode == 0, done.stderr
+        finally:
+            head.terminate()
+
+
+def _listens(port):
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0

@@ -10,6 +10,7 @@ import re
 import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -60,6 +61,8 @@ class RayCluster:
             UserError: nobody is there, it is no Ray of our version, its nodes have another polyclinic or Python, or no
                 processor is free.
         """
+        if address != LOCAL:
+            _show_token()
         try:
             import ray  # noqa: PLC0415 - an extra, and slow to import
         except ImportError:
@@ -248,6 +251,16 @@ class _OnNode:
                 self._cluster.returned(self._worker)
 
 
+def _show_token() -> None:
+    """Has Ray's client show the token where there is one: 'ray start' asks for it then, and the client does not know.
+
+    Ray reads this as it is imported. A cluster without tokens lets in who shows one.
+    """
+    there = Path(os.environ.get("RAY_AUTH_TOKEN_PATH") or Path.home() / ".ray" / "auth_token")
+    if os.environ.get("RAY_AUTH_TOKEN") or there.is_file():
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+
+
 def _look(address: str) -> None:
     """Refuses an address at which nobody listens; a UserError."""
     place = urlsplit(address)
@@ -299,12 +312,13 @@ async def _joined(ray: Any, address: str, workers: int | None, left: threading.E
                     if not left_tries:
                         raise
                     await asyncio.to_thread(ray.shutdown)
-    except TimeoutError:
-        raise UserError(
-            f"--on {address}: something listens there, and it did not let us in within {SECONDS:g} s; is it the port "
-            "of Ray's client server, and does the cluster want a token (RAY_AUTH_MODE=token)?"
-        ) from None
     except Exception as error:
+        if isinstance(error, TimeoutError) or (type(error) is ConnectionError and "timeout" in str(error)):
+            raise UserError(
+                f"--on {address}: something listens there, and it did not let us in; is it the port of Ray's client "
+                "server, and does the cluster want a token? It lies in ~/.ray/auth_token of who started it: bring it "
+                "here, or name it by RAY_AUTH_TOKEN_PATH, with RAY_AUTH_MODE=token"
+            ) from None
         raise UserError(f"--on {address}: {_other_versions(error, ray.__version__) or _cause(error)}") from None
 
 
