@@ -13,6 +13,7 @@ from polyclinic.results.drawing import simultaneous
 from polyclinic.results.export import TableLayout, as_text, write_table
 from polyclinic.results.folder import AskedModel, DataFile, ItemMeasure, ItemRow, RunRecord, write_record
 from polyclinic.results.joining import flat_rows, item_rows, join
+from polyclinic.results.page import page
 from polyclinic.results.provenance import address, command_words, without_secrets
 from polyclinic.results.reading import read_results
 from polyclinic.results.transcripts import transcript
@@ -220,6 +221,38 @@ def test_a_page_goes_from_the_table_down_to_what_was_said(tmp_path, run):
     for text in (*told, 'class="published"', "<svg", "detectable"):
         assert text in page, text
     assert "http:" not in page and "https:" not in page and "<script" not in page and "<b>I say" not in page
+
+
+def test_a_page_says_what_each_run_was(tmp_path):
+    record = RunRecord(
+        kind="eval medqa",
+        command=["eval", "medqa", "--seed", "4711"],
+        configuration={"max_turns": 17, "unset": None},
+        versions={"polyclinic": "9.8.7"},
+        finished="2026-01-02T03:04:05+00:00",
+        seed=4711,
+        data=[DataFile(option="questions", file="held.jsonl", sha256="ab" * 32)],
+        models=[
+            AskedModel(name="direct/m", role="judge", base_url=["http://here/v1"], parameters={"temperature": 0.7})
+        ],
+        measures=[ItemMeasure(name="right")],
+        departures=["no examiner"],
+    )
+    folder = tmp_path / "a"
+    folder.mkdir()
+    write_record(folder, record, rows("m1", 4))
+    shown = page(read_results(folder), join(read_results(folder)), None)
+    for fact in (
+        "<dt>command</dt><dd>polyclinic eval medqa --seed 4711</dd>",
+        "<dt>finished</dt><dd>2026-01-02T03:04:05+00:00</dd>",
+        "<dt>seed</dt><dd>4711</dd>",
+        "<dt>versions</dt><dd>polyclinic 9.8.7</dd>",
+        "<dt>options</dt><dd>max_turns 17</dd>",
+        f"<dt>data</dt><dd>held.jsonl (SHA-256 {'ab' * 32})</dd>",
+        "<dt>models</dt><dd>direct/m at http://here/v1 (temperature 0.7) as judge</dd>",
+        "<dt>other than in the paper</dt><dd>no examiner</dd>",
+    ):
+        assert fact in shown, fact
 
 
 def test_intervals_of_a_figure_hold_together():

@@ -59,6 +59,12 @@ def test_every_table_has_the_same_figures(tmp_path):
         assert rf"{one.mean:.2f} {{\footnotesize [{one.low:.2f}, {one.high:.2f}]}}" in as_latex(
             printed(joined, columns)
         )
+        for table in printed(joined, columns):
+            # A rule beneath the head, and then a line for each row, with all that stands in it.
+            lines = as_markdown([table]).partition("---")[2].splitlines()[1:]
+            assert [line.count(" | ") + 1 for line in lines[: len(table.rows)]] == [
+                len(table.labels) + len(row.figures) for row in table.rows
+            ]
     shown = page(read_results(tmp_path / "a"), joined, None)
     assert told in shown and "GPT-4 (published)" in shown
 

@@ -91,7 +91,7 @@ def _of_results(folders: Sequence[Path], path: Path, *, json: bool) -> None:
         print_json({"file": str(path), "rows": flat_rows(joined)})
     else:
         items = sum(len(one.rows) for one in results)
-        console().print(f"{items:,} items of {len(results)} runs: {path}")
+        console().print(f"{items:,} items of {counted(len(results), 'run')}: {path}")
 
 
 def _of_hospital(run: Path, out: Path | None, export: LogLayout | None, *, json: bool) -> None:

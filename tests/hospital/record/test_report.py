@@ -165,6 +165,11 @@ def test_the_page_is_one_file_without_scripts_or_links(html):
 
 
 @pytest.mark.slow
+def test_no_table_makes_the_page_wider_than_the_window(html):
+    assert html.count("<table>") == html.count('<div class="wide"><table>') > 5
+    assert ".wide { overflow-x: auto; }" in html
+
+
 def test_every_figure_has_a_title_axes_and_says_what_it_was_made_from(html, found):
     pictures = re.findall(r"<figure>.*?</figure>", html, re.DOTALL)
     for picture in pictures:

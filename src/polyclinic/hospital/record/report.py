@@ -5,7 +5,7 @@ What is in it comes from the log in one pass. Whatever a model, a case or a hosp
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, TypeVar
 
@@ -20,10 +20,12 @@ from polyclinic.hospital.record.groups import Groups, Subtotal
 from polyclinic.hospital.record.happenings import DAY
 from polyclinic.hospital.record.learnt import Learnt, LearntTally
 from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.terminal.html import page_table as _table
-from polyclinic.terminal.html import whole_page
+from polyclinic.terminal.html import page_table, whole_page
 
-_STYLE = ".open { border-left: 4px solid #E69F00; padding-left: .6rem; }"
+_STYLE = """.open { border-left: 4px solid #E69F00; padding-left: .6rem; }
+body { max-width: 52rem; } .wide { overflow-x: auto; } @media print { .wide { overflow: visible; } }
+th.n { white-space: normal; vertical-align: bottom; } th { vertical-align: bottom; }
+td:first-child, th:first-child { overflow-wrap: normal; }"""
 T = TypeVar("T")
 _SHARES = {
     "triage": "sent to the right department",
@@ -251,6 +253,11 @@ def _ends(summary: RunSummary) -> list[tuple[str, int]]:
     rows += [("still inside, most of them in a bed", summary.inside)] if summary.inside else []
     rows += [(f"of all, admitted first to: {care}", n) for care, n in summary.admitted.items()]
     return [*rows, ("sent on to another department", summary.referred), ("residents who fell ill", summary.fell_ill)]
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Returns a table that is moved within its place where the window is narrower."""
+    return f'<div class="wide">{page_table(heads, rows)}</div>'
 
 
 def _shares_table(shares: Mapping[str, Proportion]) -> str:
