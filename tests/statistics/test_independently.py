@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 from itertools import combinations
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -120,3 +121,12 @@ def test_the_measurement_would_see_an_interval_of_too_few(monkeypatch):
     narrow = measurements.holding(name, lambda: estimate(draw(rng, 6).tolist(), resamples=200), mean, 500)
     assert not narrow.met
     assert paired_difference([1.0] * 6, [0.0] * 6).p == 2 / 64
+
+
+def test_what_is_estimated_of_seeds_can_be_written():
+    """A number of numpy is none that JSON takes."""
+    cases = [n // 3 for n in range(60)]
+    one = share_estimate([100.0 * (n % 4 > 0) for n in range(60)], clusters=cases)
+    other = paired_difference([float(n % 5) for n in range(60)], [1.0] * 60, clusters=cases, resamples=50)
+    assert one.low < one.mean < one.high and other.detectable > 0
+    assert msgspec.json.decode(msgspec.json.encode([one, other]))[0]["low"] == one.low
