@@ -5,6 +5,9 @@ import signal
 import subprocess
 import sys
 
+import psycopg
+from tests.exams import write_exam
+
 from polyclinic.models import batch
 from polyclinic.results.reading import read_results
 
@@ -53,3 +56,22 @@ def test_a_command_that_is_killed_goes_on_elsewhere_with_the_batch_it_made(base,
     (whole,) = map(answers, read_results(tmp_path / "whole"))
     assert len(whole) == 5
     assert resumed == again == whole
+
+
+def test_a_batch_of_many_questions_in_a_store_of_before(base, run, serving, tmp_path, monkeypatch):
+    monkeypatch.setattr(batch, "QUIET", 0.02)
+    monkeypatch.setattr(batch, "FIRST_LOOK", 0.01)
+    questions = write_exam(tmp_path / "medqa.jsonl", range(300), text="number {}?")
+    with serving(lambda _: "Answer: B", batches={"looks": 1}) as endpoint:
+        few = exam(endpoint, "--batch-api", "--store", base)
+        run(*few)
+        with psycopg.connect(base, autocommit=True) as connection:  # as stores were made at first
+            connection.execute("DROP INDEX polyclinic.batches_line_digest")
+            connection.execute("ALTER TABLE polyclinic.batches ADD CONSTRAINT batches_line_key UNIQUE (line)")
+        many = ("eval", "medqa", "--questions", questions, "--all", "--model", "direct/x", *_METHODS)
+        many += ("--max-failures", 100, "--batch-api", "--store", base, "--base-url", endpoint.url)
+        for _ in range(2):
+            run(*many)
+        run(*few)
+        assert len(endpoint.batches.made) == 2
+        assert endpoint.requests == 305

@@ -13,7 +13,13 @@ from polyclinic.stores.tables import plain
 # Made when it is first needed: a store may be older than this table.
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS {s}.batches (n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, run text NOT NULL, "
-    "line bytea NOT NULL UNIQUE, kept timestamptz NOT NULL DEFAULT now())"
+    "line bytea NOT NULL, kept timestamptz NOT NULL DEFAULT now())"
+)
+# A line names every question of its batch, and is longer than a key may be.
+_INDEX = "batches_line_digest"
+_ONCE = (
+    "ALTER TABLE {s}.batches DROP CONSTRAINT IF EXISTS batches_line_key",
+    f"CREATE UNIQUE INDEX IF NOT EXISTS {_INDEX} ON {{s}}.batches (sha256(line))",
 )
 _ALONE = "LOCK TABLE {s}.store IN SHARE ROW EXCLUSIVE MODE"  # of two that make the table at once, one fails otherwise
 _READ = "SELECT line FROM {s}.batches WHERE run = %s ORDER BY n"
@@ -51,10 +57,10 @@ class StoreBatchIds:
         await asyncio.to_thread(self._server.close if lines is None else lines.close)
 
     def _read(self, connection: Connection) -> list[bytes]:
-        there = "SELECT count(*) FROM pg_tables WHERE schemaname = %s AND tablename = 'batches'"
-        if not connection.execute(there, (self._server.address.schema,)).fetchone()[0]:
-            connection.execute(self._server.statement(_ALONE))
-            connection.execute(self._server.statement(_TABLE))
+        there = "SELECT count(*) FROM pg_indexes WHERE schemaname = %s AND indexname = %s"
+        if not connection.execute(there, (self._server.address.schema, _INDEX)).fetchone()[0]:
+            for statement in (_ALONE, _TABLE, *_ONCE):
+                connection.execute(self._server.statement(statement))
         found = connection.execute(self._server.statement(_READ), (self._run,), binary=True)
         return [bytes(line) for (line,) in found]
 
