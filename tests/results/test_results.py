@@ -116,6 +116,23 @@ def test_two_are_compared_on_the_items_of_both_and_over_cases(tmp_path):
         compare_results(read_results(written(tmp_path / "d", rows("m1", 1))))
 
 
+def test_each_set_is_compared_in_its_own_chief_measure(tmp_path):
+    def scored(model, value):
+        values = {"DIAGNOSIS": value, "AVG_TURN": 7.0}
+        return [ItemRow(item=f"c{i}", values=values, set="shipped", model=model) for i in range(10)]
+
+    # As a study keeps an exam and consultations together.
+    both = ("right", "DIAGNOSIS", "AVG_TURN")
+    written(tmp_path / "a", rows("m1", 2), rows("m2", 9), scored("m1", 0.0), scored("m2", 100.0), measures=both)
+    results = read_results(tmp_path / "a")
+    found = {(row.set, row.measure): row.difference for row in compare_results(results).rows}
+    assert found.keys() == {("medqa", "right"), ("shipped", "DIAGNOSIS")}
+    assert (found["medqa", "right"].mean, found["shipped", "DIAGNOSIS"].mean) == (70, 100)
+    assert all(one.n == 10 for one in found.values())
+    named = compare_results(results, measures=["AVG_TURN", "right"]).rows
+    assert [(row.set, row.measure) for row in named] == [("medqa", "right"), ("shipped", "AVG_TURN")]
+
+
 def test_what_is_left_open_is_said():
     mine = [100.0 * (i % 2) for i in range(40)]
     theirs = [100.0 * (i % 3 == 0) for i in range(40)]

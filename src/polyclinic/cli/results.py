@@ -39,6 +39,11 @@ Folders = Annotated[
         "in it, or with #17 behind one of them.",
     ),
 ]
+Compared = Annotated[
+    list[str] | None,
+    Several,
+    Parameter(name="--measure", metavar="NAME...", help="These measures; by default the chief one of each set."),
+]
 Measures = Annotated[
     list[str] | None,
     Several,
@@ -206,7 +211,7 @@ def join_results(
 
 def compare(
     *folders: Folders,
-    measure: Measures = None,
+    measure: Compared = None,
     baseline: Annotated[
         str | None,
         Parameter(metavar="NAME", help="A model or method that each is held against; else every two."),

@@ -41,15 +41,15 @@ def compare_results(
 
     Args:
         results: as `read_results` reads them.
-        measures: which; the chief one of the first run by default.
+        measures: which, of sets that have them; by default the chief one of the runs of each set.
         baseline: a model, a method, or both as the table names them.
         seed: of the bootstrap.
 
     Raises:
         UserError: there is nothing to compare, or no such measure or baseline.
     """
-    wanted = chosen_measures(results, measures)
-    wanted = wanted if measures else wanted[:1]
+    chosen_measures(results, measures)
+    wanted = _wanted(results, measures)
     entrants, _ = gathered(results)
     pairs = [
         (first, second)
@@ -61,7 +61,9 @@ def compare_results(
             there = list(dict.fromkeys(name for one in entrants for name in (one.model, one.method, one.label) if name))
             raise UserError(f"no baseline {baseline!r}{meant(baseline, there)}; there are: {'; '.join(there)}")
         raise UserError(f"nothing to compare: {len(entrants)} of one set; name folders with two of the same set")
-    shares = {name: is_share(results, name) for name in wanted}
+    shares = {
+        name: is_share(results, name) for name in dict.fromkeys(one for names in wanted.values() for one in names)
+    }
     rows = [
         ResultsDifference(
             set=first.set,
@@ -71,12 +73,25 @@ def compare_results(
             difference=_difference(entrants[first], entrants[second], name, seed, share=shares[name]),
         )
         for first, second in pairs
-        for name in wanted
+        for name in wanted[first.set]
     ]
     corrected = holm([row.difference.p for row in rows])
     return ResultsComparison(
         rows=tuple(msgspec.structs.replace(row, p_holm=p) for row, p in zip(rows, corrected, strict=True))
     )
+
+
+def _wanted(results: Sequence[RunResults], measures: Sequence[str]) -> dict[str, list[str]]:
+    """Returns the measures in which a set's entrants are compared: those named that it has, else its chief ones."""
+    found: dict[str, dict[str, None]] = {}
+    for one in results:
+        having: dict[str, set[str]] = {}
+        for row in one.rows:
+            having.setdefault(row.set, set()).update(row.values)
+        for name, there in having.items():
+            named = [measure for measure in measures or one.measures if measure in there]
+            found.setdefault(name, {}).update(dict.fromkeys(named if measures else named[:1]))
+    return {name: [*these] for name, these in found.items()}
 
 
 def difference_rows(compared: ResultsComparison) -> list[dict[str, Any]]:
