@@ -7,8 +7,10 @@ import msgspec
 import pytest
 
 from polyclinic.errors import BadInput, Broken, Rejected
+from polyclinic.models.batch_wire import BatchLine, decoded
 from polyclinic.models.direct import Direct
 from polyclinic.models.model import Image, Price, Text
+from polyclinic.models.wire import completion
 from polyclinic.testing.endpoint import Endpoint
 
 DOT = bytes.fromhex("89504e470d0a1a0a")
@@ -168,3 +170,20 @@ async def test_one_who_is_cancelled_leaves_its_place(opened):
         with pytest.raises(asyncio.CancelledError):
             await task
         assert (await model.ask("hello")).text == "You said: hello"
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (r"\ud83d and", "\ufffd and"),
+        (r"and \uDE00", "and \ufffd"),
+        (r"\ud83d\ud83d\ude00 \ude00", "\ufffd\U0001f600 \ufffd"),
+        (r"\\ud83d is text, and \"\ud83d\"", '\\ud83d is text, and "\ufffd"'),
+    ],
+)
+def test_half_a_character_is_no_broken_answer(written, read):
+    body = b'{"choices": [{"message": {"content": "%s"}, "finish_reason": "stop"}]}' % written.encode()
+    assert completion(body).text == read
+    line = b'{"custom_id": "1", "response": {"status_code": 200, "body": %s}}' % body
+    of_batch = decoded(line, BatchLine)
+    assert of_batch is not None and completion(bytes(of_batch.response.body)).text == read

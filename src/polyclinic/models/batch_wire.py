@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from typing import TypeVar
 
 import msgspec
+
+from polyclinic.models.wire import whole_characters
 
 T = TypeVar("T")
 
@@ -80,10 +83,10 @@ class BatchLine(msgspec.Struct):
 
 def decoded(raw: bytes, type_: type[T]) -> T | None:
     """Returns what a body says, None where it is something else."""
-    try:
-        return msgspec.json.decode(raw, type=type_)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+    for text in (raw, whole_characters(raw)):
+        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return msgspec.json.decode(text, type=type_)
+    return None
 
 
 def multipart(data: bytes) -> tuple[bytes, str]:

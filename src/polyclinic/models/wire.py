@@ -88,6 +88,10 @@ class _Failure(msgspec.Struct):
 _SAID = {"text", "output_text"}
 _NO_DETAILS = _TokenDetails()
 _BODY = msgspec.json.Decoder(Body)
+_ESCAPES = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
+_UNKNOWN = rb"\ufffd"
 _NAMES = msgspec.json.Decoder(_ModelList)
 _FAILURE = msgspec.json.Decoder(_Failure)
 
@@ -124,6 +128,14 @@ def response_format(text: str, strict: bool) -> msgspec.Raw:
     return msgspec.Raw(encode({"type": "json_schema", "json_schema": form}))
 
 
+def whole_characters(raw: bytes) -> bytes:
+    """Returns JSON in which the mark for what cannot be shown stands for each half of a character.
+
+    A model may be cut off within a character of two halves, and servers in Python write the one that there is.
+    """
+    return _ESCAPES.sub(lambda found: _UNKNOWN if found[1] else found[0], raw)
+
+
 def completion(raw: bytes) -> Completion | Fault:
     """Reads the body of an answer with status 200."""
     if not raw.strip():
@@ -137,6 +149,8 @@ def completion(raw: bytes) -> Completion | Fault:
         said = server_says(raw)[0]
         return Fault(Broken, f"no chat completion ({said or error})")
     except (msgspec.DecodeError, RecursionError) as error:
+        if (mended := whole_characters(raw)) != raw:
+            return completion(mended)
         if raw.lstrip()[:1] == b"<":
             return Fault(Broken, "HTML instead of JSON; is the address right?")
         return Fault(Broken, f"broken JSON ({error})")
