@@ -110,6 +110,7 @@ def test_bad_input_is_one_line_without_the_password(server, base, run, monkeypat
         connection.execute("CREATE ROLE poor LOGIN PASSWORD 'pauper'")
         connection.execute("CREATE SCHEMA later; CREATE TABLE later.store (name text, value text)")
         connection.execute("INSERT INTO later.store VALUES ('format', '99')")
+        connection.execute("CREATE SCHEMA theirs; CREATE TABLE theirs.calls (name text)")
     database = base.rpartition("/")[2]
     for url, needed in {
         server.url_with("wrong-one"): "authentication failed",
@@ -119,11 +120,35 @@ def test_bad_input_is_one_line_without_the_password(server, base, run, monkeypat
         "mysql://u:wrong-one@host/d": "needs the address of a database",
         server.url_with("pauper", user="poor", database=database): "may not make or use the schema polyclinic",
         f"{base}?schema=later": "a store in format 99",
+        f"{base}?schema=theirs": "the schema theirs there holds tables of somebody else",
     }.items():
         came = run("eval", "medqa", "--questions", "shipped", "--model", "made-up", "--store", url, code=2)
         line = came.stderr.strip()
         assert needed in line and "\n" not in line, url
         assert not [secret for secret in ("wrong-one", "pauper", PASSWORD) if secret in line], url
+
+
+def test_who_may_not_keep_what_comes_asks_nobody(server, base, run):
+    database = base.rpartition("/")[2]
+    with EndpointProcess(seed=1) as endpoint:
+        run(*exam(endpoint, "--store", base))
+        asked = requests(endpoint)
+        with psycopg.connect(base, autocommit=True) as connection:
+            connection.execute("CREATE ROLE looker LOGIN PASSWORD 'looks'")
+            connection.execute("GRANT USAGE ON SCHEMA polyclinic TO looker")
+            connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA polyclinic TO looker")
+            url = server.url_with("looks", user="looker", database=database)
+            came = run(*exam(endpoint, "--seed", "1", "--store", url), code=2)
+            assert (
+                "looker may not write to calls, entries, files" in came.stderr and "GRANT SELECT, INSERT" in came.stderr
+            )
+            connection.execute("GRANT INSERT ON polyclinic.calls, polyclinic.messages, polyclinic.prompts TO looker")
+            came = run(*exam(endpoint, "--seed", "1", "--store", url), code=2)
+            assert "looker may not write to entries, files" in came.stderr
+            assert requests(endpoint) == asked
+            assert "eval medqa" in run("results", "list", url).stdout
+            connection.execute("GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA polyclinic TO looker")
+        run(*exam(endpoint, "--seed", "1", "--store", url))
 
 
 def test_texts_that_postgresql_refuses(base, run, tmp_path):

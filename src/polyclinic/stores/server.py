@@ -49,6 +49,12 @@ _COMES_BACK = frozenset(("57P01", "57P02", "57P03", "53300", "40001", "40P01", "
 """Codes of what passes: shut down, crashed, starting, too many clients, two that met, a copy not in charge yet."""
 
 
+_CLOSED = (
+    "SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = %s AND relkind = 'r' "
+    "AND NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')) ORDER BY relname"
+)
+
+
 def library() -> Any:
     """Returns psycopg.
 
@@ -178,12 +184,24 @@ def _prepare(connection: Connection, address: StoreAddress, errors: Any, *, make
             f"{address.shown}: {user} may not make or use the schema {schema} there; whoever owns the database lets "
             f"them: CREATE SCHEMA {schema} AUTHORIZATION {user}, or name another with ?schema=NAME"
         ) from None
+    except errors.DuplicateTable:
+        raise BadInput(
+            f"{address.shown}: the schema {schema} there holds tables of somebody else; name another with ?schema=NAME"
+        ) from None
     if found is None:
         raise BadInput(f"{address.shown}: there is no store; a run with --store makes one")
     if found != str(FORMAT):
         raise BadInput(
             f"{address.shown}: a store in format {found}; this polyclinic keeps format {FORMAT}: name another schema "
             "with ?schema=NAME, or use the version that made it"
+        )
+    if make and (closed := [name for (name,) in connection.execute(_CLOSED, (schema,))]):
+        # Before anybody is asked: what is answered could not be kept.
+        user = connection.info.user
+        raise BadInput(
+            f"{address.shown}: {user} may not write to {', '.join(closed)} of the schema {schema} there; whoever owns "
+            f"it lets them: GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {user}, or name "
+            "another with ?schema=NAME"
         )
 
 
