@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -149,6 +150,28 @@ def test_who_may_not_keep_what_comes_asks_nobody(server, base, run):
             assert "eval medqa" in run("results", "list", url).stdout
             connection.execute("GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA polyclinic TO looker")
         run(*exam(endpoint, "--seed", "1", "--store", url))
+
+
+def test_what_the_page_says_looks_into_a_store_and_makes_room(base, run):
+    page = Path("docs/store.md").read_text("utf-8")
+    sizes, runs, *deletes = [one.strip() for one in page.partition("```sql")[2].partition("```")[0].split(";\n")]
+    with EndpointProcess(seed=1) as endpoint, psycopg.connect(base, autocommit=True) as connection:
+        for seed in (0, 1):
+            run(*exam(endpoint, "--seed", seed, "--store", base))
+        assert [row[1] for row in connection.execute(sizes)] == ["eval medqa", "eval medqa"]
+        (name, answers, _), (other, _, _) = connection.execute(runs)
+        assert answers == requests(endpoint) / 2 and name != other
+        for statement in deletes:
+            connection.execute(statement.replace("(17, 18)", "(1)").replace("eval medqa seed=0", name))
+        assert [row[0] for row in connection.execute(sizes)] == [2]
+        assert [row[0] for row in connection.execute(runs)] == [other]
+        (left,) = connection.execute("SELECT count(*) FROM polyclinic.prompts").fetchone()
+        assert left == answers
+        asked = requests(endpoint)
+        run(*exam(endpoint, "--seed", 1, "--store", base))
+        assert requests(endpoint) == asked
+        run(*exam(endpoint, "--seed", 0, "--store", base))
+        assert requests(endpoint) == asked + answers
 
 
 def test_texts_that_postgresql_refuses(base, run, tmp_path):
