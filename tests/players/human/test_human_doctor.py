@@ -8,6 +8,7 @@ import re
 import pytest
 from rich.cells import cell_len
 
+from polyclinic.benchmarks.aie.distractors import with_questions
 from polyclinic.cases.loaders import find_case
 from polyclinic.errors import PersonLeft
 from polyclinic.events import End, Examined, Role, Said
@@ -85,9 +86,58 @@ async def test_a_session_is_left_and_taken_up_where_it_was(case, knowledge, tmp_
     visit = await held(case, knowledge, ["/done", *REPORT], shown, session=session)
     said = [e.text for e in visit.trace if isinstance(e, Said) and e.who is Role.DOCTOR]
     assert said[0] == "Do you have a cough?" and len(said) == 2
-    assert "A doctor by rules would" not in "".join(shown)
+    assert "".join(shown).count("A doctor by rules would") == 1  # read once more, and not paid again
     # All of it is kept: nothing is asked for any more.
     assert (await held(case, knowledge, [], [], session=session)).report == visit.report
+
+
+async def test_whoever_takes_a_report_up_reads_who_it_is_and_what_went_before_once(case, knowledge, tmp_path):
+    session = tmp_path / "s.jsonl"
+    before = ["Have you a cough?", "/done", "Influenza A 80%", ""]
+    with pytest.raises(PersonLeft):
+        await held(case, knowledge, [*before, "/leave"], [], session=session)
+    desk = desk_with(["fever", "/undo", *REPORT[3:]], shown := [], session=session)
+    minds = Minds(doctor="human", knowledge=knowledge, seed=0, desk=desk)
+    await desk.play(case.id, functools.partial(see, case, minds))
+    text = "".join(shown)
+    told = ("Before you: ", "Patient: ", "Have you a cough?", "Your report: ", "Influenza A 80%")
+    assert [text.index(one) for one in told] == sorted(text.index(one) for one in told)
+    assert text.index("Influenza A 80%") < text.index("what the patient has 1: ")
+    assert text.count("Before you: ") == text.count("Influenza A 80%") == 1  # not again after the line is taken back
+
+
+async def test_whoever_leaves_one_visit_leaves_all_of_them(case, knowledge, tmp_path):
+    other = find_case("shipped", "p1-00002")
+    desk = desk_with(["Any fever?", "/leave", "I am still here"], shown := [], session=tmp_path / "s.jsonl")
+    minds = Minds(doctor="human", knowledge=knowledge, seed=0, desk=desk)
+    visits = (desk.play(one.id, functools.partial(see, one, minds)) for one in (case, other))
+    ends = await asyncio.gather(*visits, return_exceptions=True)
+    assert [type(end) for end in ends] == [PersonLeft, PersonLeft]
+    assert "".join(shown).count("Before you: ") == 1
+
+
+async def test_a_question_on_the_record_says_what_it_is_and_keeps_answers_alone(knowledge, tmp_path):
+    (case,) = with_questions([find_case("shipped", "p1-00001")], knowledge, seed=0)
+    session = tmp_path / "s.jsonl"
+    desk = desk_with(["A", "/done", "/help", "", "2"], shown := [], session=session)
+    minds = Minds(doctor="human", knowledge=knowledge, seed=0, desk=desk)
+    await see(case, minds, in_one_step=True, put_question=True)
+    text = "".join(shown)
+    assert "There is no talk this time." in text and "/order" not in text and "/done ends" not in text
+    assert text.count("That is none of the answers.") == 2
+    assert [json.loads(line)["line"] for line in session.read_text().splitlines()] == ["2"]
+
+
+async def test_help_and_lists_are_nothing_to_take_back(case, knowledge, tmp_path):
+    session = tmp_path / "s.jsonl"
+    lines = ["/help", "/list chest", "/done", "/help", "/undo", "/done", *REPORT]
+    desk = desk_with(lines, shown := [], session=session)
+    minds = Minds(doctor="human", knowledge=knowledge, seed=0, desk=desk)
+    await desk.play(case.id, functools.partial(see, case, minds))
+    text, kept = "".join(shown), session.read_text()
+    assert "chest X-ray" in text and "ends the talk and asks for your report" in text
+    assert "Taken back: /done" in text
+    assert "/help" not in kept and "/list" not in kept
 
 
 async def test_the_last_line_can_be_taken_back(case, knowledge):

@@ -85,6 +85,7 @@ class Desk:
         self._free = asyncio.Lock()
         self._seated, self._since, self._keeps = "", 0.0, _PATIENCE
         self._read_lines = 0
+        self._is_left = False
         self._shown_once = set[str]()
         self._taken_back = Counter[str]()
         self._played = Counter[str]()
@@ -139,7 +140,8 @@ class Desk:
         return [typed for typed in self._typed.all if typed.seat == seat]
 
     def left(self) -> PersonLeft:
-        """Returns the end of whoever goes, to come back."""
+        """Returns the end of whoever goes, to come back; from now on nobody sits here."""
+        self._is_left = True
         if self._typed.in_file:
             kept = f"left after {counted(len(self._typed.all), 'line')}"
             return PersonLeft(f"{kept}; {self._again_by}" if self._again_by else kept)
@@ -167,10 +169,15 @@ class Desk:
         """Waits until the desk is free for a seat; who has just answered comes first.
 
         Yields whether the seat was the last to answer, so that what it was shown is still to be read.
+
+        Raises:
+            PersonLeft: the person has left, at this seat or at another.
         """
         loop = asyncio.get_running_loop()
         while True:
             async with self._free:
+                if self._is_left:
+                    raise self.left()
                 left = self._keeps - (loop.time() - self._since)
                 if self._seated in ("", seat) or left <= 0:
                     before, self._seated, self._keeps = self._seated, seat, _PATIENCE
@@ -202,6 +209,7 @@ class Desk:
         line = await self._read()
         if not line:
             self.show("")
+            self._is_left = True
             if self._typed.in_file and self._typed.all:
                 raise self.left()
             raise PersonLeft(f"nobody answers at the terminal any more (after {counted(self._read_lines, 'line')})")
@@ -219,7 +227,8 @@ class Desk:
             problem = "" if again else objection(line)
             if not problem:
                 return line
-            self.show(problem)
+            for told in problem.splitlines():
+                self.show(told)
 
     def keep(self, seat: str, line: str, *, stays: bool = False) -> None:
         """Keeps a line that was an answer; one that is played again is kept already."""
@@ -230,6 +239,36 @@ class Desk:
     def is_playing_again(self, seat: str) -> bool:
         """Whether the next line of a seat is one that was typed before."""
         return bool(self._again[seat])
+
+
+class ShownBefore:
+    """What one visit shows at a seat, of which whoever takes it up again has to read what went before.
+
+    While lines are played again nothing is shown; before the first that is typed now, all of it is, once.
+    """
+
+    def __init__(self, desk: Desk, seat: str) -> None:
+        self._desk, self._seat = desk, seat
+        self._before: list[str] = []
+
+    def show(self, text: str, *, quiet: bool) -> None:
+        """Shows a text; one that is `quiet`, as it belongs to what is played again, when the visit goes on."""
+        if quiet:
+            self._before.append(text)
+            return
+        self.catch_up()
+        self._desk.show(text)
+
+    def typed(self, prompt: str, line: str) -> None:
+        """Notes a line that is played again."""
+        self._before.append(f"{prompt}{line}")
+
+    def catch_up(self) -> None:
+        """Shows what went before, unless somebody has typed at the seat already, who has read it."""
+        if self._desk.is_first(f"taken up: {self._seat}"):
+            for text in self._before:
+                self._desk.show(text)
+        self._before.clear()
 
 
 def without_sign(line: str, say: Mapping[str, str], of: Iterable[str]) -> str:

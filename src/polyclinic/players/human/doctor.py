@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from polyclinic.errors import ScriptError
 from polyclinic.events import Examined, Role, Said
 from polyclinic.language.language import Language
 from polyclinic.players.human.advice import Adviser, Rung
-from polyclinic.players.human.desk import Desk, LineTakenBack, without_sign
+from polyclinic.players.human.desk import Desk, LineTakenBack, ShownBefore, without_sign
 from polyclinic.players.human.orders import OrderNames
 from polyclinic.players.language_model.mind import describe, known_lines
 from polyclinic.players.onward import NextStep
@@ -24,6 +24,8 @@ from polyclinic.players.roles.doctor import Doctor
 from polyclinic.yaml_files import read_yaml
 
 _COMMANDS = ("undo", "leave", "done", "order", "list", "hint", "back")
+_LEAVING = ("undo", "leave")
+_TURN_COMMANDS = (*_LEAVING, "done", "order", "hint")
 _PARTS = ("diagnoses", "symptoms", "examinations", "rationale", "treatment")
 _LIKELY = re.compile(r"(?P<name>.+?)[\s,，]*(?P<percent>\d{1,3})\s*[%％]")
 _HINTS = (Rung.TURN, Rung.DISEASES)  # what a hint tells, and one more at the same turn; after that nothing new
@@ -43,7 +45,9 @@ class HumanDoctor:
 
     def __init__(self, desk: Desk, seat: str, names: OrderNames, adviser: Adviser) -> None:
         self._desk, self._seat, self._names, self._adviser = desk, seat, names, adviser
+        self._told = ShownBefore(desk, seat)
         self._shown = 0
+        self._is_met = False
         self._hints = self._hints_now = 0
         self._report: Report | None = None
         self._quiet = False
@@ -58,7 +62,7 @@ class HumanDoctor:
         """
         say = doctor_says(role.presentation.language)
         async with self._desk.at(self._seat):
-            self._tell(role, say)
+            self._tell(role, say, is_question=ask.purpose is Purpose.CHOOSE)
             self._hints_now = 0
             match ask.purpose:
                 case Purpose.SPEAK:
@@ -76,31 +80,31 @@ class HumanDoctor:
                     return await self._onward(ask, role, say)
         raise ScriptError(f"a person at the terminal cannot be asked to {ask.purpose}")
 
-    def _tell(self, role: Doctor, say: dict[str, str]) -> None:
-        """Shows what is new since the last answer."""
-        quiet = self._desk.is_playing_again(self._seat)
-        if not self._shown and not quiet:
-            self._desk.show("\n" + say["comes"].format(who=describe(role.presentation)))
+    def _tell(self, role: Doctor, say: dict[str, str], *, is_question: bool) -> None:
+        """Shows what is new since the last answer; where a question comes first, there is no talk, and why it comes."""
+        self._quiet = self._desk.is_playing_again(self._seat)
+        if not self._is_met:
+            self._is_met = True
+            self._say("\n" + say["comes"].format(who=describe(role.presentation)))
             for picture in role.pictures:
-                self._desk.show(say["picture"].format(where=picture.shown.name))
+                self._say(say["picture"].format(where=picture.shown.name))
+            if is_question:
+                self._say(say["record alone"])
             if role.record is not None:
                 record, language = role.record, role.presentation.language
                 for line in known_lines(record.history, record.findings, language):
-                    self._desk.show(f"  {line}")
-            self._desk.show(say["short help"])
+                    self._say(f"  {line}")
+            self._say(say["question help" if is_question else "short help"])
         for event in role.seen[self._shown :]:
-            if quiet:
-                continue
             if isinstance(event, Said) and event.to is Role.DOCTOR:
-                self._desk.show(f"{say[event.who.value]}: {event.text}")
+                self._say(f"{say[event.who.value]}: {event.text}")
             elif isinstance(event, Examined):
-                self._desk.show(f"{say['examiner']}: {event.text}")
-        self._shown, self._quiet = len(role.seen), quiet
+                self._say(f"{say['examiner']}: {event.text}")
+        self._shown = len(role.seen)
 
     def _say(self, text: str) -> None:
-        """Shows what a line brought, unless the line is played again."""
-        if not self._quiet:
-            self._desk.show(text)
+        """Shows a text; what a line brought that is played again, only when the visit goes on."""
+        self._told.show(text, quiet=self._quiet)
 
     async def _read(
         self, prompt: str, say: dict[str, str], *, objection: Callable[[str], str] | None = None
@@ -110,6 +114,8 @@ class HumanDoctor:
         An `objection` says what is wrong with a line, for which another is read; else that a command lacks its sign.
         """
         again = self._quiet = self._desk.is_playing_again(self._seat)
+        if not again:
+            self._told.catch_up()
         line = await self._desk.heard(self._seat, prompt, objection or partial(without_sign, say=say, of=_COMMANDS))
         command, _, rest = line.removeprefix("/").partition(" ")
         if not line.startswith("/"):
@@ -118,7 +124,9 @@ class HumanDoctor:
             raise LineTakenBack(line, self._seat)
         if command in ("leave", say["leave"]):
             raise self._desk.left()
-        if not again:
+        if again:
+            self._told.typed(prompt, line)
+        else:
             self._desk.keep(self._seat, line, stays=command in ("hint", say["hint"]))
         return rest.strip(), command
 
@@ -131,22 +139,25 @@ class HumanDoctor:
             if command in ("order", say["order"]):
                 if ordered := await self._ordered(line, role, say):
                     return DoctorTurn(say["please"].format(names=say["and"].join(ordered)))
-            elif command in ("list", say["list"]):
-                self._say(", ".join(self._names.titles(line, role.presentation.language)) or say["unknown"])
             elif command in ("hint", say["hint"]):
                 await self._hint(role, say)
-            elif command:
-                for told in say["help"].splitlines():
-                    self._say(told)
-            elif line:
+            elif line and not command:
                 return DoctorTurn(line)
 
     def _unclear(self, line: str, say: dict[str, str], language: Language) -> str:
         """Returns what is asked back of a line that would be a turn for nothing; "" where it is clear.
 
         A command without its sign, or an order by a name that nearly is one; typed once more, the order is said.
+        What only asks for help or for names is answered with them.
         """
-        if (told := without_sign(line, say, _COMMANDS)) or line.startswith("/") or line == self._asked_back:
+        if line.startswith("/"):
+            command, _, rest = line.removeprefix("/").partition(" ")
+            if command in ("list", say["list"]):
+                return ", ".join(self._names.titles(rest.strip(), language)) or say["unknown"]
+            return "" if _is_one_of(command, _TURN_COMMANDS, say) else say["help"].rstrip()
+        if not line:
+            return say["short help"]
+        if (told := without_sign(line, say, _COMMANDS)) or line == self._asked_back:
             return told
         misspelt = self._names.misspelt(line, language)
         if not misspelt:
@@ -200,14 +211,16 @@ class HumanDoctor:
         part = 0
         while part < len(_PARTS):
             name = _PARTS[part]
-            line, command = await self._read(say[name].format(number=len(found[name]) + 1), say)
+            objection = partial(_not_in, say=say, commands=("back", *_LEAVING), help=say["form help"])
+            prompt = say[name].format(number=len(found[name]) + 1)
+            line, command = await self._read(prompt, say, objection=objection)
             if command in ("back", say["back"]):
                 part = max(0, part - (not found[name]))
                 found[_PARTS[part]].clear()
-            elif command:
-                self._say(say["form help"])
-            elif line:
+            elif line and not command:
                 found[name].append(line)
+            elif command:  # of a session of before, that asked for help
+                continue
             elif self._report is not None and name == "diagnoses" and not found[name]:
                 return self._report
             else:
@@ -221,8 +234,11 @@ class HumanDoctor:
         keys = list(question.options)
         for number, key in enumerate(keys, start=1):
             self._say(f"  {number} {question.options[key]}")
+        answers = {str(number) for number in range(1, len(keys) + 1)} | ({"0", "-"} if none else set())
+        objection = partial(_not_in, say=say, commands=_LEAVING, help=say["question help"], answers=answers)
+        prompt = say["choose or none" if none else "choose"].format(most=len(keys))
         while True:
-            line, _ = await self._read(say["choose or none" if none else "choose"].format(most=len(keys)), say)
+            line, _ = await self._read(prompt, say, objection=objection)
             if none and line in ("0", "-"):
                 return None
             if line.isdecimal() and 1 <= int(line) <= len(keys):
@@ -233,8 +249,10 @@ class HumanDoctor:
         post = role.post
         for number, id in enumerate(among, start=1):
             self._say(f"  {number} {id if post is None else post.departments.get(id, id)}")
+        answers = {"", "t", "treat", "a", "admit", *map(str, range(1, len(among) + 1))}
+        objection = partial(_not_in, say=say, commands=_LEAVING, help=say["question help"], answers=answers)
         while True:
-            line, _ = await self._read(say["onward"], say)
+            line, _ = await self._read(say["onward"], say, objection=objection)
             word = line.casefold()
             if word in ("", "t", "treat"):
                 return NextStep(say["reason"])
@@ -242,6 +260,24 @@ class HumanDoctor:
                 return NextStep(say["reason"], "admit")
             if word.isdecimal() and 1 <= int(word) <= len(among):
                 return NextStep(say["reason"], "refer", among[int(word) - 1])
+
+
+def _is_one_of(command: str, commands: Iterable[str], say: dict[str, str]) -> bool:
+    return any(command in (one, say[one]) for one in commands)
+
+
+def _not_in(
+    line: str, *, say: dict[str, str], commands: Sequence[str], help: str, answers: Collection[str] | None = None
+) -> str:
+    """Returns what is said of a line that is none of the commands and answers there are here; "" where it is one.
+
+    Any line answers where `answers` is None.
+    """
+    if line.startswith("/"):
+        return "" if _is_one_of(line.removeprefix("/").partition(" ")[0], commands, say) else help
+    if told := without_sign(line, say, _COMMANDS):
+        return told
+    return "" if answers is None or line.casefold() in answers else f"{say['no answer']} {help}"
 
 
 def _diagnosis(line: str) -> Diagnosis:

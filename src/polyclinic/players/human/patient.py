@@ -10,7 +10,7 @@ from typing import Any
 from polyclinic.errors import ScriptError
 from polyclinic.events import Examined, Role, Said
 from polyclinic.language.language import Language
-from polyclinic.players.human.desk import Desk, LineTakenBack, without_sign
+from polyclinic.players.human.desk import Desk, LineTakenBack, ShownBefore, without_sign
 from polyclinic.players.language_model.mind import describe, known_lines
 from polyclinic.players.player import Ask, PatientTurn, Purpose
 from polyclinic.players.roles.patient import Patient
@@ -26,6 +26,7 @@ class HumanPatient:
 
     def __init__(self, desk: Desk, seat: str) -> None:
         self._desk, self._seat = desk, seat
+        self._told = ShownBefore(desk, seat)
         self._shown = 0
         self._knows_who_it_is = False
 
@@ -41,17 +42,18 @@ class HumanPatient:
         say = _says()[role.presentation.language]
         async with self._desk.at(self._seat):
             again = self._desk.is_playing_again(self._seat)
-            if not self._knows_who_it_is and not again:
-                self._desk.show("\n" + say["are"].format(who=describe(role.presentation)))
+            show = partial(self._told.show, quiet=again)
+            if not self._knows_who_it_is:
+                show("\n" + say["are"].format(who=describe(role.presentation)))
                 for line in known_lines(role.history, role.findings, role.presentation.language):
-                    self._desk.show(f"  {line}")
-                self._desk.show(say["help"])
+                    show(f"  {line}")
+                show(say["help"])
             self._knows_who_it_is = True
             for event in role.seen[self._shown :]:
-                if not again and isinstance(event, Said) and event.to is Role.PATIENT:
-                    self._desk.show(f"{say[event.who.value]}: {event.text}")
-                elif not again and isinstance(event, Examined):
-                    self._desk.show(f"{say['examiner']}: {event.text}")
+                if isinstance(event, Said) and event.to is Role.PATIENT:
+                    show(f"{say[event.who.value]}: {event.text}")
+                elif isinstance(event, Examined):
+                    show(f"{say['examiner']}: {event.text}")
             self._shown = len(role.seen)
             while True:
                 if (turn := await self._turn(say)) is not None:
@@ -59,25 +61,34 @@ class HumanPatient:
 
     async def _turn(self, say: dict[str, str]) -> PatientTurn | None:
         again = self._desk.is_playing_again(self._seat)
-        objection = partial(without_sign, say=say, of=_COMMANDS)
+        objection = partial(_unclear, say=say)
+        if not again:
+            self._told.catch_up()
         line = await self._desk.heard(self._seat, say["you"], objection)
         command, _, rest = line.removeprefix("/").partition(" ") if line.startswith("/") else ("", "", line)
         if command in ("undo", say["undo"]):
             raise LineTakenBack(line, self._seat)
         if command in ("leave", say["leave"]):
             raise self._desk.left()
-        if not again:
+        if again:
+            self._told.typed(say["you"], line)
+        else:
             self._desk.keep(self._seat, line)
         rest = rest.strip()
         if command in ("examiner", say["to examiner"]):
             return PatientTurn(rest or say["request"], to="examiner")
         if command in ("go", say["go"]):
             return PatientTurn(rest or say["goodbye"], leave=True)
-        if command or not rest:
-            if not again:
-                self._desk.show(say["help"])
-            return None
-        return PatientTurn(rest)
+        return None if command or not rest else PatientTurn(rest)
+
+
+def _unclear(line: str, *, say: dict[str, str]) -> str:
+    """Returns what is said of a line that says nothing and is no command; "" where it does or is one."""
+    if not line.startswith("/"):
+        return without_sign(line, say, _COMMANDS) if line else say["help"]
+    command = line.removeprefix("/").partition(" ")[0]
+    known = {"undo", "leave", "examiner", "go", say["undo"], say["leave"], say["to examiner"], say["go"]}
+    return "" if command in known else say["help"]
 
 
 @functools.cache
