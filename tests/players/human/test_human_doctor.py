@@ -108,7 +108,7 @@ async def test_whoever_takes_a_report_up_reads_who_it_is_and_what_went_before_on
 
 async def test_whoever_leaves_one_visit_leaves_all_of_them(case, knowledge, tmp_path):
     other = find_case("shipped", "p1-00002")
-    desk = desk_with(["Any fever?", "/leave", "I am still here"], shown := [], session=tmp_path / "s.jsonl")
+    desk = desk_with(["/leave", "I am still here"], shown := [], session=tmp_path / "s.jsonl")
     minds = Minds(doctor="human", knowledge=knowledge, seed=0, desk=desk)
     visits = (desk.play(one.id, functools.partial(see, one, minds)) for one in (case, other))
     ends = await asyncio.gather(*visits, return_exceptions=True)
