@@ -153,12 +153,18 @@ def test_the_command_reads_a_corpus_and_goes_on_behind_what_was_read(run, compla
     words = ("memory", "read", tmp_path / "m", "--corpus", "book", "--embedder", "case-words", "--json")
     with serving(answers) as endpoint:
         asked = (*words, "--doctor", "direct/x", "--base-url", endpoint.url)
+        # All that there can be, whatever is refused: written, and each of two checked and answered.
+        foreseen = run(*asked, "--dry-run", env=library)
+        assert json.loads(foreseen.stdout)["calls"] == 3 * (1 + 2 * 2) and "what was read" not in foreseen.stderr
+        assert not endpoint.requests
+        assert json.loads(run(*asked, "--dry-run", "--pilot", 1, env=library).stdout)["calls"] == 15
+        before = endpoint.requests
         first = json.loads(run(*asked, "--passages", 2, env=library).stdout)
         assert (first["passages"], first["questions"], first["records"]) == (2, 4, 2)
         assert first["refused"] == {"evidence": 2}
         again = json.loads(run(*asked, env=library).stdout)
         assert (again["passages"], again["new"], again["records"]) == (3, 1, 3)
-        assert endpoint.requests == 9
+        assert endpoint.requests - before == 9
     assert "3 questions on documents" in run("memory", "show", tmp_path / "m").stdout
     run("memory", "merge", tmp_path / "m", tmp_path / "m", "--out", tmp_path / "both")
     assert "3 questions on documents" in run("memory", "show", tmp_path / "both").stdout

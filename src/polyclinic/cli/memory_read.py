@@ -102,6 +102,7 @@ async def read(
                         questions=questions,
                         seed=seed,
                         temperature=models.temperature,
+                        rehearsal=models.dry_run,
                     )
                     advance()
                     return await _with_vectors(studied, maker)
@@ -121,7 +122,8 @@ async def read(
             document = _document(library, new)
             kept = KeptOptions(store=address_of(folder, READING) if stored else None)
             keep_outcome(kept, document, models=models, ledger=session.ledger, seed=seed, stopped=stopped)
-            _show(library, document, folder, session, json=json)
+            if not models.dry_run:
+                _show(library, document, folder, session, json=json)
             if stopped is not None:
                 again = (
                     f"{len(left):,} of {counted(len(new) + len(left), 'passage')} are left; the same command goes on"

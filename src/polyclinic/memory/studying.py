@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import itertools
 import re
 import string
 from collections import Counter
@@ -54,6 +55,9 @@ class WrittenQuestion(msgspec.Struct, frozen=True):
     options: tuple[str, ...]
     answer: str
     evidence: str
+
+
+_ANY = WrittenQuestion("...", (), "", "")
 
 
 class _Written(msgspec.Struct, frozen=True):
@@ -126,6 +130,7 @@ async def study(
     seed: int = 0,
     day: str = "",
     temperature: float | None = None,
+    rehearsal: bool = False,
 ) -> Studied:
     """Has questions made of a passage, and answered.
 
@@ -138,6 +143,8 @@ async def study(
         seed: of the order of the options.
         day: what the records say of when they were made.
         temperature: of both models; None leaves it to the server.
+        rehearsal: every question is taken, checked and answered, whatever it is: what that costs is foreseen so, for
+            what is made up would be refused.
 
     Raises:
         EndpointError: no answer came.
@@ -152,11 +159,13 @@ async def study(
     except ModelError:
         return Studied(passage=passage.source, refused={"unreadable": questions})
     made: list[tuple[Question, str, str]] = []
-    for number, written in enumerate(came.value.questions[:questions], start=1):
-        if problem := problem_of(written, f"{passage.title} {text}"):
+    asked_for = [*came.value.questions, *([_ANY] * questions if rehearsal else [])][:questions]
+    for number, written in enumerate(asked_for, start=1):
+        if not rehearsal and (problem := problem_of(written, f"{passage.title} {text}")):
             refused[problem] += 1
             continue
-        question, key = _shuffled(written, f"{passage.source}/{number}", language, seed)
+        id = f"{passage.source}/{number}"
+        question, key = _any(written, id, language) if rehearsal else _shuffled(written, id, language, seed)
         made.append((question, key, written.evidence))
 
     async def answered(question: Question, key: str, evidence: str, number: int) -> StudyRecord | str | None:
@@ -167,7 +176,7 @@ async def study(
             checked = await writer.ask(beside, answer=_Checked, purpose=f"check question {number}", **how)
         except ModelError:
             return "unreadable"
-        if checked.value.answer != key:
+        if checked.value.answer != key and not rehearsal:
             return "contradicts itself"
         try:
             said = (await doctor.ask(alone, answer=_StudyAnswer, purpose=f"answer question {number}", **how)).value
@@ -220,6 +229,11 @@ def _shuffled(written: WrittenQuestion, id: str, language: Language, seed: int) 
     right = _folded(written.answer)
     key = next(key for key, text in options.items() if _folded(text) == right)
     return Question(id=id, stem=written.stem.strip(), options=options, language=language), key
+
+
+def _any(written: WrittenQuestion, id: str, language: Language) -> tuple[Question, str]:
+    texts = itertools.islice(itertools.chain(written.options, itertools.repeat("...")), OPTIONS)
+    return Question(id=id, stem=written.stem, options=dict(zip(_KEYS, texts, strict=True)), language=language), "A"
 
 
 @functools.lru_cache(maxsize=256)
