@@ -161,6 +161,8 @@ OF_THE_PACKAGE = set(
     knowledge/orders/concepts.py
     knowledge/pathology.py
     knowledge/precautions.py
+    knowledge/prescribed.py
+    knowledge/procedures.py
     knowledge/quantities.py
     knowledge/regions.py
     knowledge/safety.py

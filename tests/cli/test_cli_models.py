@@ -127,7 +127,7 @@ def test_with_three_servers_each_question_arrives_where_it_belongs(run, serving,
             f"[roles.judge]\nbase_url = '{judge.url}'\neffort = 'low'\n"
         )
         run(
-            "eval", "reliability", "--cases", "shipped", "--limit", "1", "--doctor", "direct/a", "--patient",
+            "eval", "reliability", "--cases", "shipped", "--limit", "4", "--doctor", "direct/a", "--patient",
             "direct/a", "--judge", "direct/a", "--base-url", doctor.url, "--model-file", file, "--temperature", "0.7",
             "--json", "--max-failures", "100", "--no-attack",
         )  # fmt: skip

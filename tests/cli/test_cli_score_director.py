@@ -80,7 +80,8 @@ def test_letters_as_json(score, write_letters):
         document = json.loads(score(path, *layout, "--json"))
         assert list(document["metrics"]) == list(Aspect)
         assert all(
-            list(m) == ["mean", "stderr", "low", "high", "n", "unreadable"] for m in document["metrics"].values()
+            list(m) == ["mean", "stderr", "low", "high", "n", "unreadable", "bracket"]
+            for m in document["metrics"].values()
         )
         diagnosis = document["metrics"]["diagnosis"]
         assert (diagnosis["mean"], diagnosis["n"], diagnosis["unreadable"]) == (3, 2, 1)
@@ -91,6 +92,7 @@ def test_letters_as_json(score, write_letters):
             "high": None,
             "n": 0,
             "unreadable": 0,
+            "bracket": None,
         }
         assert [(one["case"], one["aspect"]) for one in document["unreadable"]] == [
             ("3", "diagnosis"),

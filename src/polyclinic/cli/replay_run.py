@@ -57,7 +57,8 @@ def _list(visits: list[ListedVisit], folder: Path, *, json: bool) -> None:
     heads = ("visit", "resident", "came", *(["department"] if wide else []), "has", "taken for", "outcome")
     shown = table(counted(len(visits), "visit"), heads, left=len(heads))
     shown.box = None
-    shown.columns[2].no_wrap = True
+    for whole in (0, 2):  # what a visit is called, which --visit takes, and when it was
+        shown.columns[whole].no_wrap = True
     for one in visits:
         ill = f"{words.disease(one.disease)}, {one.severity}" if one.disease else NOTHING
         later = f"; {one.later}" if one.later and one.later not in one.outcome else ""

@@ -234,8 +234,9 @@ def _draw(
         past=brought.history.past,
         days=since,
     )
-    # Drawn last, so that it changes nothing of who this is and what she has.
-    period = History(personal=last_period(woman, rng, language))
+    # Drawn last, so that it changes nothing of who this is and what she has; at a later visit it is the same day.
+    lunar = rng if lasts is None else random.Random(sum(lasts.told.values()))
+    period = History(personal=last_period(woman, lunar, language))
     record = Record(
         presentation=Presentation(
             complaint=_complaint([told[s.id] for s in main], days, language),

@@ -17,7 +17,7 @@ from polyclinic.language.language import length
 from polyclinic.metrics.grades import LETTERS, NO_GRADE, Aspect, Grade, Judgement, aspects_of, grade_named, why_no_grade
 from polyclinic.metrics.recorded_reports import RecordedReport
 from polyclinic.statistics.agreement import Agreement, agreement, spearman, weighted_kappa
-from polyclinic.statistics.uncertainty import Estimate, estimate, share
+from polyclinic.statistics.uncertainty import Estimate, estimate, percentile_half, share
 
 MissingGrade = Literal["left out", "counts 1"]
 Key = TypeVar("Key")
@@ -27,14 +27,14 @@ RECORDED = "recorded"
 
 
 class AspectMean(Estimate, frozen=True, kw_only=True):
-    """The mean grade of one aspect over many reports, 1 to 4; to those that are unreadable the judge gave none."""
+    """The mean grade of one aspect over many reports, 1 to 4; to those that are unreadable the judge gave none.
+
+    Attributes:
+        bracket: what the paper prints behind a mean: half its bootstrap interval, some 1.96 standard errors (§5.1).
+    """
 
     unreadable: int
-
-    @property
-    def bracket(self) -> float | None:
-        """What the paper prints behind a mean: half its bootstrap interval, some 1.96 standard errors (§5.1)."""
-        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+    bracket: float | None = None
 
 
 def brackets(metrics: Mapping[Aspect, AspectMean]) -> dict[Aspect, float | None]:
@@ -118,8 +118,13 @@ def summarise(
         counted = [(one.case, float(grade)) for one, grade in graded]
         if missing_grade == "counts 1":
             counted += [(one.case, float(Grade.D)) for one in asked if one.grades[aspect] is None]
-        mean = estimate([v for _, v in counted], clusters=[case for case, _ in counted], seed=seed)
-        metrics[aspect] = AspectMean(**msgspec.structs.asdict(mean), unreadable=len(asked) - len(graded))
+        values, cases = [v for _, v in counted], [case for case, _ in counted]
+        mean = estimate(values, clusters=cases, seed=seed)
+        metrics[aspect] = AspectMean(
+            **msgspec.structs.asdict(mean),
+            unreadable=len(asked) - len(graded),
+            bracket=None if mean.low is None else percentile_half(values, clusters=cases, seed=seed),
+        )
         counts = Counter(grade.name for _, grade in graded)
         grades[aspect] = {letter: counts[letter] for letter in LETTERS}
         lengths[aspect] = spearman([[one.lengths.get(aspect) for one, _ in graded], [g for _, g in graded]])[0][1]

@@ -97,7 +97,7 @@ def ratio(
         stderr = math.sqrt(count / (count - 1) * float(residuals @ residuals)) / whole
     if stderr is None or count < LEAST:
         return Estimate(mean=mean, stderr=stderr, low=None, high=None, n=n)
-    low, high = _interval(above, below, resamples, seed)
+    low, high = _interval(above, below, resamples, seed, ends(len(above)))
     # Rounding may put an end a hair beyond the mean where all values are equal.
     return Estimate(mean=mean, stderr=stderr, low=min(low, mean), high=max(high, mean), n=n)
 
@@ -171,12 +171,26 @@ def resampled(count: int, resamples: int, seed: int) -> Iterator[NDArray[np.intp
         yield generator.integers(0, count, size=(min(rows, resamples - begin), count), dtype=np.intp)
 
 
-def _interval(above: Numbers, below: Numbers, resamples: int, seed: int) -> tuple[float, float]:
+def percentile_half(values: Sequence[float], *, clusters: Sequence[Hashable], seed: int = 0) -> float | None:
+    """Returns half of what lies between the bootstrap's 2.5th and 97.5th percentile, as papers print it beside a mean.
+
+    It is `estimate`'s interval, not widened for few; None below 6 clusters.
+    """
+    above, below = _by_cluster(values, clusters), _by_cluster([1.0] * len(values), clusters)
+    if len(above) < LEAST:
+        return None
+    low, high = _interval(above, below, RESAMPLES, seed, (2.5, 97.5))
+    return (high - low) / 2
+
+
+def _interval(
+    above: Numbers, below: Numbers, resamples: int, seed: int, percentiles: tuple[float, float]
+) -> tuple[float, float]:
     means = []
     for drawn in resampled(len(above), resamples, seed):
         wholes = below[drawn].sum(axis=1)
         means.append(above[drawn].sum(axis=1)[wholes > 0] / wholes[wholes > 0])
-    low, high = np.percentile(np.concatenate(means), ends(len(above)))
+    low, high = np.percentile(np.concatenate(means), percentiles)
     return float(low), float(high)
 
 
