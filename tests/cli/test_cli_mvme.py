@@ -102,7 +102,7 @@ def test_what_no_endpoint_answered_is_outside(run, serving):
         lost, rules = json.loads(done.stdout)["doctors"]
         assert sum(lost["failed"].values()) == 6
         assert lost["metrics"]["diagnosis"] | {} == {
-            "mean": None, "stderr": None, "low": None, "high": None, "n": 0, "unreadable": 0,
+            "mean": None, "stderr": None, "low": None, "high": None, "n": 0, "unreadable": 0, "bracket": None,
         }  # fmt: skip
         assert rules["metrics"]["diagnosis"]["n"] == 6
         assert "6 of 12 visits failed" in done.stderr

@@ -154,10 +154,11 @@ def test_who_may_not_keep_what_comes_asks_nobody(server, base, run):
 
 def test_what_the_page_says_looks_into_a_store_and_makes_room(base, run):
     page = Path("docs/store.md").read_text("utf-8")
-    sizes, runs, *deletes = [one.strip() for one in page.partition("```sql")[2].partition("```")[0].split(";\n")]
+    place, sizes, runs, *deletes = [one.strip() for one in page.partition("```sql")[2].partition("```")[0].split(";\n")]
     with EndpointProcess(seed=1) as endpoint, psycopg.connect(base, autocommit=True) as connection:
         for seed in (0, 1):
             run(*exam(endpoint, "--seed", seed, "--store", base))
+        connection.execute(place)
         assert [row[1] for row in connection.execute(sizes)] == ["eval medqa", "eval medqa"]
         (name, answers, _), (other, _, _) = connection.execute(runs)
         assert answers == requests(endpoint) / 2 and name != other
