@@ -207,6 +207,24 @@ def test_a_doctor_and_a_metric_of_ones_own(run, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_patient_that_tracks_no_states_is_scored_all_the_same(run, tmp_path):
+    own = tmp_path / "patient.py"
+    lines = ["def plain(ask, role):", "    return (role.presentation.complaint, *role.history.symptoms)[-1]"]
+    own.write_text("\n".join(lines))
+    scripted = {"open": [{"say": "I have a cough."}], "reply": [{"say": "Since yesterday, with a fever."}] * 40}
+    (tmp_path / "patient.json").write_text(json.dumps(scripted))
+    for number, patient in enumerate((f"{own}:plain", f"scripted:{tmp_path}/patient.json")):
+        out = tmp_path / str(number)
+        words = ("eval", "aie", "--cases", "shipped", "--limit", 2, "--doctor", "rules", "--patient", patient)
+        (doctor,) = json.loads(run(*words, "--json", "--out", out).stdout)["doctors"]
+        assert doctor["metrics"]["DIAGNOSIS"]["n"] == 2 and not doctor["left_out"]
+        assert doctor["metrics"]["INQUIRY_ACC"]["mean"] is not None
+        events = [json.loads(line) for line in (out / "rules.jsonl").read_text("utf-8").splitlines()]
+        states = {event.get("state") for event in events if event.get("who") == "patient"}
+        assert len(states - {None, "O"}) > 1, patient
+
+
+@pytest.mark.slow
 def test_the_line_that_scores_it_again_gives_the_same_figures(run, tmp_path):
     cases = tmp_path / "two {cases}.jsonl"
     cases.write_bytes(b"".join(shipped_path("shipped").read_bytes().splitlines(keepends=True)[:2]))

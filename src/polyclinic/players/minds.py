@@ -156,14 +156,20 @@ class Minds:
         """Returns a mind for the patient of this case, whom the doctor in that seat sees."""
         return self._make(_PlayedPart(Role.PATIENT, case, self._episode(case, seat), seat))
 
-    def tracker(self, case: str) -> Saps | None:
+    def tracker(self, case: str) -> Saps | RulesPatient | None:
         """Returns what says of a doctor's turns what they were to the patient of this case, where its mind does not.
 
         A model that plays the person alone has no tracker: the state-aware patient's, on the same model, reads the
-        dialogue afterwards. None where a patient tracks for itself, or has no model.
+        dialogue afterwards. Where a person, a script or a mind of one's own plays it, the rules do. None where a
+        patient tracks for itself.
         """
         part = _PlayedPart(Role.PATIENT, case, f"{self._episode(case, ALONE)}/tracker")
-        if not isinstance(self._make(part), ModelMind):
+        made = self._make(part)
+        if isinstance(made, HumanPatient | OwnMind | ScriptedMind):
+            rules = _RULES[Role.PATIENT](self, part)
+            assert isinstance(rules, RulesPatient)  # noqa: S101
+            return rules
+        if not isinstance(made, ModelMind):
             return None
         return Saps(self._model(part), name=self.names[Role.PATIENT], temperature=self._temperature)
 

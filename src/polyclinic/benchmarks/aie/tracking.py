@@ -1,7 +1,8 @@
 """The states of a dialogue whose patient tracks none: AIE's tracker reads it afterwards (aie-saps §4.2.2).
 
 A model that plays a patient has no states to tell. So what each turn of the doctor was is asked of the state-aware
-patient's tracker, on the same model, when the dialogue is over; what the patient said is left as it is.
+patient's tracker, on the same model, when the dialogue is over; what the patient said is left as it is. Where a
+person, a script or a mind of one's own gave none, the patient by rules is asked.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from polyclinic.errors import PlayFailure
 from polyclinic.events import End, Event, Role, Said, State, Trace
 from polyclinic.players.language_model.saps import Saps, Tracked
 from polyclinic.players.minds import Minds
+from polyclinic.players.rules.patient import RulesPatient
 from polyclinic.players.seats import ALONE
 from polyclinic.visits.staging import OURS, Staging
 from polyclinic.visits.visit import Visit, patient_of
@@ -47,11 +49,16 @@ def _with_state(event: Event, tracked: Mapping[int, Tracked | None]) -> Event:
     return msgspec.structs.replace(event, state=found.state, recalled=len(found.texts), near=found.near)
 
 
-async def _track(tracker: Saps, case: Case, minds: Minds, heard: Said, staging: Staging) -> Tracked | None:
+async def _track(
+    tracker: Saps | RulesPatient, case: Case, minds: Minds, heard: Said, staging: Staging
+) -> Tracked | None:
     """Asks what a turn of the doctor was; None where no usable answer came."""
     patient = patient_of(staging.case(case), minds, ALONE, key=case.id, staging=staging)
     patient.observe(heard)
     try:
+        if isinstance(tracker, RulesPatient):
+            state = await tracker.state_of(patient)
+            return None if state is None else Tracked(state)
         return await tracker.track(patient)
     except PlayFailure:
         return None

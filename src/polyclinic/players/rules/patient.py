@@ -86,6 +86,10 @@ class RulesPatient:
             raise ScriptError(f"the rules patient opens and replies; it was asked to {ask.purpose}")
         return self._played.reply()
 
+    async def state_of(self, role: Patient) -> State | None:
+        """Says what the doctor's last turn is to this patient, whoever replies to it."""
+        return _PlayedPatient(role, self._lexicons, self._names, self._rng).reply().state
+
 
 class _PlayedPatient:
     """One patient, as the rules play it."""
