@@ -3,6 +3,7 @@
 import io
 import json
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -125,6 +126,14 @@ def test_a_chart_shows_everything_but_the_truth(language, knowledge):
         assert hidden not in chart
     whole = drawn(lambda screen: show_chart(screen, case, knowledge, truth=True), 200)
     assert case.truth.diagnoses[0].name in whole and case.truth.rationale[-1] in whole
+
+
+def test_a_single_result_of_a_panel_has_its_name(knowledge):
+    case = next(generate(knowledge, n=1, seed=4))
+    one = Finding(examination="blood tests", item="acetylcholine receptor antibodies", value="present (elevated)")
+    case = msgspec.structs.replace(case, record=msgspec.structs.replace(case.record, findings=(one,)))
+    chart = drawn(lambda screen: show_chart(screen, case, knowledge, truth=False), 140)
+    assert "Blood tests: acetylcholine receptor antibodies: present (elevated)" in chart
 
 
 def test_vital_signs_stand_in_one_row_and_fit_narrow_screens(knowledge):

@@ -80,6 +80,8 @@ def test_pooled_shares_count_turns(dialogue):
     assert summary.second["INQUIRY_ACC_POOLED"].mean == pytest.approx(100 / 3)
     assert summary.second["ADVICE_ACC_POOLED"].mean == 50
     assert summary.metrics["AVG_LEN"].n == 8
+    alike = summarise([score(msgspec.structs.replace(without, id=id)) for id in "bcd"]).metrics["AVG_LEN"]
+    assert (alike.n, alike.stderr) == (3, None)
 
 
 def test_failed_visits_are_outside_and_counted(dialogue):

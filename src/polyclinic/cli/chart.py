@@ -217,7 +217,9 @@ def _reports(findings: Iterable[Finding], usual: _NormalTexts, language: Languag
         flags = ["A" if _flag(finding, usual) else "" for finding in of_one]
         for number, (finding, flag) in enumerate(zip(of_one, flags, strict=True)):
             text.append(marks.semicolon if number else "")
-            item = f"{finding.item}{marks.colon}" if finding.item and len(of_one) > 1 else ""
+            # What was looked at, unless the examination is named for it.
+            named = finding.item and (len(of_one) > 1 or finding.item.casefold() not in examination.casefold())
+            item = f"{finding.item}{marks.colon}" if named else ""
             text.append(plain(f"{item}{finding.value_text}"), style="bold" if flag else "")
             text.append(" (A)" if flag and len(of_one) > 1 else "", style="bold red")
         row.add_row("A" if any(flags) else " ", text)

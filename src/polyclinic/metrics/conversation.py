@@ -181,7 +181,9 @@ def summarise(
     if "AVG_LEN" in metrics:
         lengths = [length for score in scores for length in score.lengths]
         pooled_length = pooled([sum(score.lengths) for score in scores], [len(score.lengths) for score in scores])
-        metrics["AVG_LEN"] = msgspec.structs.replace(pooled_length, stderr=standard_error(lengths), n=len(lengths))
+        # Where all are equal there is none: that is no sign of being sure.
+        error = standard_error(lengths) or None
+        metrics["AVG_LEN"] = msgspec.structs.replace(pooled_length, stderr=error, n=len(lengths))
     second = {SECOND[0]: mean(SECOND[0])} if "COVERAGE" in metrics else {}
     for name, pooled_name in zip(_SHARES, SECOND[1:], strict=True):
         if name in metrics:
