@@ -156,22 +156,31 @@ class Minds:
         """Returns a mind for the patient of this case, whom the doctor in that seat sees."""
         return self._make(_PlayedPart(Role.PATIENT, case, self._episode(case, seat), seat))
 
-    def tracker(self, case: str) -> Saps | RulesPatient | None:
+    def tracker(self, case: str) -> Saps | None:
         """Returns what says of a doctor's turns what they were to the patient of this case, where its mind does not.
 
         A model that plays the person alone has no tracker: the state-aware patient's, on the same model, reads the
-        dialogue afterwards. Where a person, a script or a mind of one's own plays it, the rules do. None where a
-        patient tracks for itself.
+        dialogue afterwards. None where a patient tracks for itself, or has no model.
         """
-        part = _PlayedPart(Role.PATIENT, case, f"{self._episode(case, ALONE)}/tracker")
-        made = self._make(part)
-        if isinstance(made, HumanPatient | OwnMind | ScriptedMind):
-            rules = _RULES[Role.PATIENT](self, part)
-            assert isinstance(rules, RulesPatient)  # noqa: S101
-            return rules
-        if not isinstance(made, ModelMind):
+        part = self._tracker_part(case)
+        if not isinstance(self._make(part), ModelMind):
             return None
         return Saps(self._model(part), name=self.names[Role.PATIENT], temperature=self._temperature)
+
+    def tracker_by_rules(self, case: str) -> RulesPatient | None:
+        """Returns the rules, to say the same where a person, a script or a mind of one's own is the patient.
+
+        None where a patient tracks for itself, or a model can be asked; see `tracker`.
+        """
+        part = self._tracker_part(case)
+        if not isinstance(self._make(part), HumanPatient | OwnMind | ScriptedMind):
+            return None
+        rules = _RULES[Role.PATIENT](self, part)
+        assert isinstance(rules, RulesPatient)  # noqa: S101
+        return rules
+
+    def _tracker_part(self, case: str) -> _PlayedPart:
+        return _PlayedPart(Role.PATIENT, case, f"{self._episode(case, ALONE)}/tracker")
 
     def examiner(self, case: str, *, seat: Seat = ALONE) -> Mind[Examiner]:
         """Returns a mind for the examiner of this case, on whom the doctor in that seat calls."""

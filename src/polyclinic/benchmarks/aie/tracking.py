@@ -28,7 +28,9 @@ async def with_states(case: Case, visit: Visit, minds: Minds, *, staging: Stagin
 
     A turn on which the tracker gave no usable answer stays without, so that its dialogue is left out of the scores.
     """
-    tracker = minds.tracker(case.id) if visit.end is not End.FAILED else None
+    if visit.end is End.FAILED:
+        return visit
+    tracker = minds.tracker(case.id) or minds.tracker_by_rules(case.id)
     if tracker is None:
         return visit
     heard = {event.turn: event for event in visit.trace if isinstance(event, Said) and event.who is Role.DOCTOR}
