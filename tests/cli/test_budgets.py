@@ -7,6 +7,7 @@ import random
 import re
 import shutil
 import signal
+import time
 
 import msgspec
 import pytest
@@ -180,6 +181,7 @@ def test_somebody_stops_it(run, serving, prepared, tmp_path, monkeypatch, name):
     def answer_until_stopped(body):
         bodies.append(body)
         if len(bodies) == BY_HAND[name]:
+            time.sleep(0.1)  # so that what was answered before is read by then
             os.kill(os.getpid(), signal.SIGINT)
         form = body.get("response_format")
         return instance(form["json_schema"]["schema"], random.Random(0)) if form else "Yes."
