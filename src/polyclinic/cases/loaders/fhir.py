@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from polyclinic.cases.case import Attachment, Case
+from polyclinic.cases.loaders.fhir_absent import NOT_KNOWN, is_absent, is_unknown, stated, unknown_parts
 from polyclinic.cases.loaders.wording import as_text
 from polyclinic.cases.persona import Persona
 from polyclinic.cases.presentation import Presentation, Setting, Sex
@@ -42,7 +43,7 @@ _CATEGORIES = {"vital-signs": "vital signs", "exam": "physical examination"}
 _SEXES: dict[str, Sex] = {"female": "female", "male": "male"}
 _NO_COMPLAINT = "Came to be seen; the record does not say why"
 _DISEASES = ("(disorder)", "(disease)")
-_TAG = re.compile(r"\s*\((?:disorder|disease|finding|situation|morphologic abnormality|procedure)\)$")
+_TAG = re.compile(r"\s*\((?:disorder|disease|finding|situation|morphologic abnormality|procedure|situation)\)$")
 _VOID = ("entered-in-error", "refuted", "cancelled", "not-done")
 _LARGEST = 1e300  # no result is; what is larger is no float
 _INFANT = 3  # years below which the age is told with its months
@@ -130,7 +131,7 @@ def load(record: Resource, order: int) -> Case:
 
 def _diagnosed(bundle: _Bundle) -> list[Resource]:
     """Returns the conditions of the last visit that has one: of diseases, where any of the patient's is called one."""
-    held = [one for one in bundle.all("Condition") if _name(one.get("code"))]
+    held = [one for one in bundle.all("Condition") if _name(one.get("code")) and not is_absent(one["code"])]
     diseases = [one for one in held if _name(one.get("code")).endswith(_DISEASES)] or held
     if not diseases:
         return []
@@ -208,28 +209,32 @@ def _history_told(told: dict[str, list[str]]) -> dict[str, Any]:
 
 def _history(bundle: _Bundle, diagnosed: list[Resource], visit: Resource) -> History:
     now = {id(one) for one in diagnosed}
-    past = [(one, _name(one.get("code"))) for one in bundle.all("Condition") if id(one) not in now]
-    past += [(one, _name(one.get("code"))) for one in bundle.all("Procedure")]
+    past = [(one, _stated(one.get("code"))) for one in bundle.all("Condition") if id(one) not in now]
+    past += [(one, _stated(one.get("code"))) for one in bundle.all("Procedure")]
     past += [(one, f"imaging: {_study(one)}") for one in bundle.all("ImagingStudy")]
     # What the visit ended with is its treatment, and told to nobody before.
     drugs = [
-        (one, _name(one.get("medicationCodeableConcept")))
-        for one in bundle.all("MedicationRequest")
+        (one, _stated(one.get("medicationCodeableConcept")))
+        for one in (*bundle.all("MedicationStatement"), *bundle.all("MedicationRequest"))
         if not visit or (bundle.referred(one.get("encounter")) is not visit and not _is_after(one, visit))
     ]
     shots = [(one, f"vaccination: {_name(one.get('vaccineCode'))}") for one in bundle.all("Immunization")]
-    allergies = [(one, _name(one.get("code"))) for one in bundle.all("AllergyIntolerance")]
-    family = [
-        f"{_name(one.get('relationship'))}: {', '.join(_name(_in(c, 'code')) for c in _list(one.get('condition')))}"
-        for one in bundle.all("FamilyMemberHistory")
-    ]
-    return History(
-        past=_dated(past),
-        medications=_dated(drugs),
-        allergies=_dated(allergies),
-        family="; ".join(family),
-        other=_dated(shots),
-    )
+    allergies = [(one, _stated(one.get("code"))) for one in bundle.all("AllergyIntolerance")]
+    family = "; ".join(map(_of_relative, bundle.all("FamilyMemberHistory")))
+    told = {"past": _dated(past), "medications": _dated(drugs), "allergies": _dated(allergies), "family": family}
+    for part in unknown_parts([*bundle.all("List"), *bundle.all("Composition")]):
+        told[part] = told[part] or NOT_KNOWN
+    return msgspec.convert({**told, "other": _dated(shots)}, History)
+
+
+def _of_relative(one: Resource) -> str:
+    conditions = [_stated(_in(condition, "code")) for condition in _list(one.get("condition"))]
+    told = ", ".join(filter(None, conditions)) or (NOT_KNOWN if is_unknown(one.get("dataAbsentReason")) else "")
+    return f"{_name(one.get('relationship'))}: {told}"
+
+
+def _stated(concept: Any) -> str:
+    return stated(concept, _name(concept))
 
 
 def _is_after(resource: Resource, visit: Resource) -> bool:

@@ -25,7 +25,7 @@ from polyclinic.players.rules.narrowing import for_sake, is_there, not_set_apart
 from polyclinic.players.rules.others import asks_of_others, told_of_others
 from polyclinic.players.rules.questions import Part, headings, is_open, parts, refers_back, spoken, without_context
 from polyclinic.players.rules.story import Fact, Story
-from polyclinic.players.rules.topics import Topic, beside_topics, same_topics, topics_of
+from polyclinic.players.rules.topics import Topic, beside_topics, lack_of_past, same_topics, topics_of
 from polyclinic.players.rules.vocabulary import vocabulary
 
 _ALL_BUT_SAID = 0.75
@@ -187,7 +187,9 @@ def _by_meaning(text: str, story: Story, lexicon: Lexicon) -> Recalled:
             return Recalled(lack="unknown", near=tuple(told))
         if told is not None:
             return Recalled(told=tuple(told), lack="" if told else "unknown")
-    return _of_parts(asked, story)
+    found = _of_parts(asked, story)
+    unsaid = topics and topics[0].is_unsaid(story) and not found.told and not found.absent
+    return Recalled(lack=topics[0].unsaid) if unsaid else found
 
 
 def _of_others(
@@ -285,7 +287,7 @@ def _of_topics(
         held, certain = for_sake(held, sake, story)
         if not certain and (not held or not any(is_there(frame, story) for frame in sake)):
             # What is taken for what is not there, is not taken.
-            return Recalled(lack=topics[0].unknown)
+            return Recalled(lack=topics[0].not_there(story))
     of_sake = {thing for frame in sake for thing in essential(frame)}
     others = tuple(p for p in others if not any(of_sake & set(essential(frame)) for frame in p.frames))
     beside = tuple(
@@ -300,7 +302,7 @@ def _of_topics(
     told = tuple(dict.fromkeys((*held, *more.told)))
     # What is asked for in words of its own was not taken for another topic: each of them is answered.
     apart = told and any(topic.span is not None for topic in topics)
-    without = [topic.unknown for topic in only if not topic.answers(story, asked, text)] if apart else []
+    without = [topic.not_there(story) for topic in only if not topic.answers(story, asked, text)] if apart else []
     return Recalled(
         told=told,
         lack="" if told else topics[0].lack(story),
@@ -394,4 +396,4 @@ def _name_of_illness(part: Part, story: Story) -> list[str]:
 def _unknown(part: Part, story: Story) -> str:
     known = vocabulary(story.language)
     kinds = {known.kind[thing] for frame in part.frames for thing in essential(frame)}
-    return "no past" if kinds & {"illnesses", "operations"} else "unknown"
+    return lack_of_past(story) if kinds & {"illnesses", "operations"} else "unknown"

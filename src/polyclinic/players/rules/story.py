@@ -24,6 +24,7 @@ from polyclinic.language.word_lists import Pattern
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.rules.matching import best_fit
 from polyclinic.players.rules.meaning import Frame, read
+from polyclinic.players.rules.unsaid import Unsaid, without_unknown
 from polyclinic.players.rules.vocabulary import vocabulary
 from polyclinic.players.rules.words import WORDS
 
@@ -32,6 +33,8 @@ ENOUGH = 0.55
 
 _KIN = frozenset({"mother", "father", "parent", "sibling", "grandparent", "other_relative"})
 _HEAT = frozenset({"fever", "temperature"})
+_HEADED = frozenset({"past", "medications", "allergies", "personal", "family", "other"})
+"""The sections of the history that have a heading of their own."""
 _SEVERAL = 3
 GROWN_UP = 18  # years of age
 _MOST = 0.75
@@ -134,13 +137,20 @@ class Fact:
 
 
 class Story:
-    """Everything that a patient can tell, in order, and the weights of its words."""
+    """Everything that a patient can tell, in order, and the weights of its words.
+
+    Attributes:
+        facts: what it can tell.
+        unsaid: what its record says is not known.
+    """
 
     def __init__(self, patient: Patient, lexicon: Lexicon) -> None:
         self.language: Language = patient.presentation.language
         age = patient.presentation.age
         self.is_child = age is not None and age < GROWN_UP
-        self.facts = list(_facts(patient, self.language))
+        read_out = list(_facts(patient, self.language))
+        self.facts = [one for one in read_out if isinstance(one, Fact)]
+        self.unsaid = tuple(one for one in read_out if isinstance(one, Unsaid))
         for fact in self.facts:
             mentions = lexicon.mentions(fact.text)
             fact.direct = frozenset(symptom for symptom, _ in mentions)
@@ -221,12 +231,14 @@ class Story:
         return [f for f in self.facts if f.section in names]
 
 
-def _facts(patient: Patient, language: Language) -> Iterator[Fact]:
+def _facts(patient: Patient, language: Language) -> Iterator[Fact | Unsaid]:
     cuts, seen, number, sentence = _cuts(language), set(), 0, 0
     sections = (("complaint", patient.presentation.complaint), *patient.history.sections())
     for section, text in (*sections, ("about", patient.presentation.about)):
-        for whole in cuts.sentence.split(text):
+        for read_out in cuts.sentence.split(text):
             sentence += 1
+            unknown, whole = without_unknown(read_out) if section in _HEADED else ([], read_out)
+            yield from (Unsaid(section, one) for one in unknown)
             if not whole.strip() or cuts.not_told.search(whole.strip()):
                 continue
             for named, denied in _clauses(whole, cuts):

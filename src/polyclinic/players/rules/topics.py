@@ -49,6 +49,7 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         only: nothing else can answer it.
         whole: what is named beside it belongs to it ("heart disease in the family").
         unknown: the phrase for when there is nothing.
+        unsaid: the phrase for when the record says that it is not known.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     only: bool = True
     whole: bool = False
     unknown: str = "unknown"
+    unsaid: str = "unknown"
 
     def answers(self, story: Story, asked: tuple[Part, ...], text: str) -> list[Fact]:
         """Returns the facts that answer it, at most three."""
@@ -103,8 +105,25 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def lack(self, story: Story) -> str:
         """Returns the phrase for when nothing of it answers: of what is told one by one, there may be others."""
+        if self.is_unsaid(story):
+            return self.unsaid
         others = self.each and any(not fact.denied for fact in self._told(story))
         return "nothing like that" if others else self.unknown
+
+    def is_unsaid(self, story: Story) -> bool:
+        """Whether the record says that it is not known, in a sentence that names it or under its heading."""
+        for one in story.unsaid:
+            named = topics_of(one.text, story.language)
+            named = tuple(topic for topic in named if topic.whole) or named
+            if any(topic.name == self.name or set(topic.sections) & set(self.sections) for topic in named):
+                return True
+            if not named and one.section in self.sections:
+                return True
+        return False
+
+    def not_there(self, story: Story) -> str:
+        """Returns the phrase for when what is asked of it is not there, whatever else there is."""
+        return self.unsaid if self.is_unsaid(story) else self.unknown
 
     def purposes(self, text: str, language: Language) -> list[Frame]:
         """Returns what it is asked for the sake of."""
@@ -208,3 +227,8 @@ def same_topics(topics: tuple[Topic, ...], language: Language) -> tuple[Topic, .
     """Returns the same topics in a language."""
     names = [topic.name for topic in topics]
     return tuple(topic for topic in _section(language)["topics"] if topic.name in names)
+
+
+def lack_of_past(story: Story) -> str:
+    """Returns the phrase for an earlier illness or operation of which nothing is told."""
+    return next(topic.not_there(story) for topic in _section(story.language)["topics"] if topic.name == "past")
