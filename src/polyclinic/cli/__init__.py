@@ -22,6 +22,7 @@ from polyclinic.cli.command_words import is_given, words_of
 from polyclinic.cli.commands import APP
 from polyclinic.cli.complaints import check_places, complaint
 from polyclinic.cli.parts import PartDone
+from polyclinic.cli.unbegun import leaving_nothing
 from polyclinic.errors import PolyclinicError, StoppedByHand, UserError
 from polyclinic.lazy import collect_seldom
 from polyclinic.stopping import INTERRUPTED, Stoppable, is_over, take_last_word, was_stopped
@@ -83,7 +84,7 @@ def _command(words: list[str]) -> object:
     as_csv, words = "--csv" in words, [word for word in words if word != "--csv"]
     output = documents_alone() if "--json" in words else tables_as_csv() if as_csv else nullcontext()
     check_places(words)
-    with words_of(words), output:
+    with words_of(words), output, leaving_nothing(words):
         return _run(words, help_on)
 
 
