@@ -1,6 +1,7 @@
 """Questions that go as batches: asked once, resumed by id, and what fails or expires is asked again."""
 
 import asyncio
+import re
 
 import pytest
 
@@ -115,6 +116,22 @@ async def test_what_fails_for_a_while_around_a_batch_is_tried_again_and_nothing_
             replies = await ask(model, 6)
         assert [reply.text for reply in replies] == [f"You said: question {n}" for n in range(6)]
         assert (endpoint.requests, len(endpoint.batches.made)) == (6, 1)
+
+
+async def test_what_is_waited_for_is_said_once_and_again_when_it_is_something_else(tmp_path):
+    said = []
+    async with (
+        Endpoint(batches={"limited": 4, "silent": 2, "unread": 1}) as endpoint,
+        batched(endpoint, tmp_path, report=said.append) as model,
+    ):
+        await ask(model, 2)
+    at = f"direct/test at {endpoint.url}: status"
+    assert [re.sub(r"up to \d[\d,]* s", "up to N s", line) for line in said] == [
+        f"{at} 429: too many batches; the batch is asked for again until that is over, for up to N s",
+        "direct/test: 2 questions are asked as batch batch_1",
+        f"{at} 500: not now; batch batch_1 is looked at again until that is over, for up to N s",
+        f"{at} 500: not now; the answers of batch batch_1 are fetched again until that is over, for up to N s",
+    ]
 
 
 @pytest.mark.parametrize(

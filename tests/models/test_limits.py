@@ -99,6 +99,18 @@ def test_pauses_double_and_are_drawn():
     assert again.wait(Fault(Broken, "x")) == pauses[0]
 
 
+def test_how_long_it_may_still_take_is_known():
+    mine, again = patience(attempts=6, pause=2.0, seconds=1800.0), Fault(Broken, "x")
+    mine.begin()
+    assert mine.wait(again) < 2.0
+    assert mine.longest(again) == 2 + 4 + 8 + 16 + 32
+    assert mine.longest(Fault(Broken, "x", after=10.0)) == 62 + 5 * 10
+    endless = patience(attempts=2**31, pause=2.0, seconds=1800.0)
+    endless.begin()
+    endless.wait(again)
+    assert endless.longest(again) == 1800
+
+
 def test_the_budget_ends():
     mine = patience(attempts=2)
     mine.made = 1

@@ -96,7 +96,7 @@ class Batched(Door):
         self._kept, self._run, self._ids = kept, run, batch_ids(kept, run)
         self._report, self._quiet = report, QUIET if quiet is None else quiet
         self._first_look = FIRST_LOOK if look is None else look
-        self._batches = BatchServer(self._server, self.name, look=self._first_look, away=away)
+        self._batches = BatchServer(self._server, self.name, look=self._first_look, away=away, report=report)
         self._open: dict[str, _OpenRequest] = {}
         self._asked: Counter[str] = Counter()
         self._new: list[str] = []

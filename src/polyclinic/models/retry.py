@@ -82,6 +82,15 @@ class Patience:
             pause += fault.after
         return pause if self.clock() + pause < self._until else None
 
+    def longest(self, fault: Fault) -> float:
+        """Returns the seconds that it may still take, where every further request meets this fault too."""
+        left, pauses = self._until - self.clock(), 0.0
+        for counted in range(max(1, self._counted), self.attempts):
+            pauses += min(MOST_PAUSE, self.pause * 2.0 ** (counted - 1)) + (fault.after or 0.0)
+            if pauses >= left:
+                return max(0.0, left)
+        return pauses
+
     def _while_away(self) -> float | None:
         """Returns the seconds until it is looked again whether a server is back; None once it was waited for enough."""
         now = self.clock()
