@@ -48,6 +48,11 @@ def capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def uncapitalised(text: str) -> str:
+    """Returns a text with a small letter at its beginning, as it stands behind other words."""
+    return text[:1].lower() + text[1:]
+
+
 class Marks(msgspec.Struct, frozen=True):
     """What stands between items, clauses, groups of items, sentences and words, with the blank that belongs there.
 

@@ -29,10 +29,11 @@ from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.names import Names
 from polyclinic.knowledge.recorded_names import RecordNames
 from polyclinic.language.content_words import terms
-from polyclinic.language.language import MARKS, Language, language_of
+from polyclinic.language.language import MARKS, Language, language_of, uncapitalised
 from polyclinic.players.player import Ask, PatientTurn, Purpose
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.rules.hearing import Heard, hear
+from polyclinic.players.rules.named import asks_history, asks_temperature, names_onset, names_thing, names_topic
 from polyclinic.players.rules.orders import (
     asks_earlier,
     asks_result,
@@ -46,14 +47,7 @@ from polyclinic.players.rules.orders import (
     wanted,
 )
 from polyclinic.players.rules.questions import core, is_open, is_opening, refers_back
-from polyclinic.players.rules.recall import (
-    asks_history,
-    asks_temperature,
-    names_onset,
-    names_thing,
-    names_topic,
-    recall,
-)
+from polyclinic.players.rules.recall import Recalled, recall
 from polyclinic.players.rules.speech import Sayer, answer, of_companion, who
 from polyclinic.players.rules.story import Fact, Story
 from polyclinic.players.rules.visits_asked import asks_of_visits
@@ -284,10 +278,7 @@ class _PlayedPatient:
             state = State.EFFECTIVE_INQUIRY if is_so else State.INEFFECTIVE_INQUIRY
             return PatientTurn(say=is_so or self._say("unknown"), state=state)
         if found.told:
-            answered = self._tell(list(found.told), list(found.absent), found.items)
-            answers = [answered, *(self._say("unknown of it", name) for name in found.unknown)]
-            answers += [self._say(key) for key in found.lacking]
-            return PatientTurn(say=MARKS[self._language].blank.join(answers), state=State.EFFECTIVE_INQUIRY)
+            return PatientTurn(say=self._told(found), state=State.EFFECTIVE_INQUIRY)
         if found.absent:
             said = self._tell([], list(found.absent))
             denial = self._say("denial", said if said.startswith("I ") else said[0].lower() + said[1:])
@@ -303,6 +294,16 @@ class _PlayedPatient:
             # Much that is asked in another language is not understood: it is not known, and never denied.
             return PatientTurn(say=self._say("unknown"), state=State.INEFFECTIVE_INQUIRY)
         return PatientTurn(say=self._say("which question"), state=State.AMBIGUOUS_INQUIRY)
+
+    def _told(self, found: Recalled) -> str:
+        """Returns what is told, with what of it is not known."""
+        answered = self._tell(list(found.told), list(found.absent), found.items)
+        if found.late is not None:
+            lower = answered if answered[:2].isupper() or answered.startswith("I ") else uncapitalised(answered)
+            answered = self._say("late" if found.late else "not late", lower)
+        answers = [answered, *(self._say("unknown of it", name) for name in found.unknown)]
+        answers += [self._say(key) for key in found.lacking]
+        return MARKS[self._language].blank.join(answers)
 
     def _spoken_of(self) -> str:
         """Returns the last question that named a thing, where it was answered; else ""."""

@@ -7,11 +7,8 @@ symptom is denied; of anything else, and of how something is, the patient does n
 
 from __future__ import annotations
 
-import functools
-
 import msgspec
 
-from polyclinic.knowledge.examination_words import EXAMINATION
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.language.content_words import terms
 from polyclinic.language.language import Language
@@ -19,8 +16,10 @@ from polyclinic.players.rules.attributes import Attribute, attributes_of
 from polyclinic.players.rules.entailing import answers
 from polyclinic.players.rules.held import held, is_beside, without_place
 from polyclinic.players.rules.how_it_is import how_it_is
+from polyclinic.players.rules.last_period import last_period
 from polyclinic.players.rules.matching import essential
 from polyclinic.players.rules.meaning import read, unread
+from polyclinic.players.rules.named import names_thing
 from polyclinic.players.rules.narrowing import for_sake, is_there, not_set_apart
 from polyclinic.players.rules.others import asks_of_others, told_of_others
 from polyclinic.players.rules.questions import Part, headings, is_open, parts, refers_back, spoken, without_context
@@ -39,7 +38,6 @@ _ABOUT_IT = 0.34
 
 _OF_ITSELF = frozenset({"amount", "size"})
 """What only the thing itself can tell, and the rest of the story never."""
-_NO_RESULTS = frozenset({"operations", "medications", "allergies"})
 _WHEN = frozenset({"time", "trigger", "relief", "length", "frequency", "hours", "onset"})
 _DATED = frozenset({"operations", "hospital", "injuries", "immunizations"})
 _DENIABLE = frozenset({"generic", "whole", "kinds_of_symptoms"})
@@ -57,6 +55,7 @@ class Recalled(msgspec.Struct, frozen=True):
         unknown: names of what else is asked for, of which nothing is known.
         lacking: the set phrases for topics of which nothing is known, where of others something is.
         near: where nothing is told, what is known of something near to what is asked for.
+        late: whether the period is late, where that is asked and what is told says it.
     """
 
     told: tuple[Fact, ...] = ()
@@ -67,6 +66,7 @@ class Recalled(msgspec.Struct, frozen=True):
     unknown: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
     near: tuple[Fact, ...] = ()
+    late: bool | None = None
 
 
 def recall(text: str, story: Story, lexicon: Lexicon, before: str = "") -> Recalled:
@@ -75,6 +75,8 @@ def recall(text: str, story: Story, lexicon: Lexicon, before: str = "") -> Recal
     A question that names no thing and says "it" goes back to what the question `before` named.
     """
     language = story.language
+    if lexicon.language == language and (period := last_period(text, story)) is not None:
+        return Recalled(told=period.told, late=period.late, lack="" if period.told else "unknown")
     back = _going_back(text, before, story, lexicon) if before and lexicon.language == story.language else None
     if back is not None:
         return back
@@ -226,43 +228,6 @@ def _across(text: str, asked: tuple[Part, ...], story: Story, language: Language
     )
     found = _of_topics(topics, named, named, "", story) if topics else None
     return found or (_of_parts(named, story) if named else Recalled())
-
-
-@functools.lru_cache(maxsize=4096)
-def asks_history(text: str, language: Language) -> bool:
-    """Whether a question asks for operations, medicines or allergies, and for no examination."""
-    return EXAMINATION.search(text) is None and any(t.name in _NO_RESULTS for t in topics_of(text, language))
-
-
-@functools.lru_cache(maxsize=4096)
-def asks_temperature(text: str, language: Language) -> bool:
-    """Whether a question asks how hot the patient was, and for nothing else."""
-    wanted = [essential(frame) for frame in read(text, language) if essential(frame)]
-    return bool(wanted) and all({"fever", "temperature"} & set(things) for things in wanted)
-
-
-@functools.lru_cache(maxsize=4096)
-def names_onset(text: str, language: Language) -> bool:
-    """Whether a question names a way in which something begins, and so asks whether it began like that."""
-    kinds = vocabulary(language).kind
-    return any(kinds[manner] == "onset" for frame in read(text, language) for manner in frame.manners)
-
-
-@functools.lru_cache(maxsize=4096)
-def names_topic(text: str, language: Language) -> bool:
-    """Whether a text asks for a topic of the history, or for how something is, though it may name no thing."""
-    return bool(topics_of(text, language)) or any(not one.needs_thing for one in attributes_of(text, language, ()))
-
-
-@functools.lru_cache(maxsize=4096)
-def names_thing(text: str, language: Language) -> bool:
-    """Whether a text names a symptom, an illness or whatever else is definite enough to be told; stress is not."""
-    known = vocabulary(language)
-    return any(
-        known.kind[thing] not in ("generic", "people") and "stress" not in known.above[thing]
-        for frame in read(text, language)
-        for thing in essential(frame)
-    )
 
 
 def _of_topics(
