@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 from tests.cli.preparing import _prepared  # noqa: F401 - the fixture `prepared`
-from tests.cli.test_budgets import RECORDS
+from tests.cli.test_budgets import ANSWERS, RECORDS
 from tests.cli.test_budgets import WORDS as ASKING
 from tests.cli.test_cli_verdicts import fill
 from tests.cli.test_stores_everywhere import options_of
@@ -83,7 +83,7 @@ OTHERS = {
     "score aie": ("aie", "--cases", "shipped"),
     "verdicts agreement": ("sheet.csv",),
     "knowledge show": ("gout",),
-    "knowledge check": (),
+    "knowledge check": ("--patients", "60"),
     "memory show": ("practice",),
     "memory near": ("practice", "a cough"),
     "protocols list": (),
@@ -130,7 +130,7 @@ def there(run, prepared):
 
 def called(run, serving, folder, name, option, there):
     shutil.copytree(there, folder / "here", dirs_exist_ok=True)
-    with serving() as endpoint:
+    with serving(ANSWERS.get(name)) as endpoint:
         at = ("--base-url", endpoint.url) if "--base-url" in options_of(name) and name not in OTHERS else ()
         failing = ("--max-failures", 100) if "--max-failures" in options_of(name) else ()
         return run(*name.split(), *WORDS[name], *at, *failing, option, cwd=folder / "here", code=None)
