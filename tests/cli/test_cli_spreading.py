@@ -266,3 +266,29 @@ def test_a_plan_in_parts_is_the_same_table_and_asks_as_often(run, tmp_path):
         assert came[0][1] == len(came[0][0])  # each of two models, methods and seeds, each question once
         run(*plan, "--out", tmp_path / "parts", "--on", "processes:2")
         assert endpoint.counters()["requests"] == came[0][1] * 2
+
+
+@pytest.mark.slow
+def test_a_budget_is_of_all_parts_and_of_what_holds_them_and_goes_on_where_answers_are_kept(run, serving, tmp_path):
+    question = {"question": "Which is it?", "options": {"A": "gout", "B": "lupus"}, "answer_idx": "A", "answer": "gout"}
+    lines = (json.dumps({**question, "question": f"{n}: which is it?"}) for n in range(24))
+    (tmp_path / "medqa.jsonl").write_text("\n".join(lines))
+    with serving(latency=0.02) as endpoint:
+        words = ("eval", "medqa", "--questions", tmp_path / "medqa.jsonl", "--all", "--model", "direct/x")
+        words += ("--base-url", endpoint.url, "--concurrency", "1", "--on", "processes:2")
+        whole = json.loads(run(*words, "--journal", tmp_path / "whole", "--json").stdout)
+        (method,) = whole["methods"]
+        cost = method["cost"]
+        each, asks, n = cost["tokens_in"] + cost["tokens_out"], endpoint.requests, 0
+        assert asks == 24
+        limit, endpoint.requests, code = int(each * 6), 0, 1
+        while code:
+            before = endpoint.requests
+            done = run(*words, "--journal", tmp_path / "parts", "--max-tokens", limit, code=None)
+            code, n = done.returncode, n + 1
+            assert endpoint.requests - before <= 6 + 2  # one of each part may be in flight
+            assert not code or "the same command goes on from there" in done.stderr
+        assert (endpoint.requests, n) == (asks, pytest.approx(4, abs=1))
+        gone = run(*words, "--max-tokens", limit, code=1).stderr
+        assert "with --journal FILE a run can go on" in gone
+        assert "goes on from there" not in gone

@@ -17,6 +17,7 @@ from polyclinic.benchmarks.mvme.results import Entrant
 from polyclinic.cases.case import Case
 from polyclinic.cases.pictures import CasePictures
 from polyclinic.cli.case_files import case_shares, read_case_file
+from polyclinic.cli.command_words import is_given
 from polyclinic.cli.configuration import kind_of_command, write_results
 from polyclinic.cli.memory_knowledge import say_other_knowledge
 from polyclinic.cli.options import CaseOptions, KeptOptions, RunOptions
@@ -121,7 +122,9 @@ def make_results_folder(run: RunOptions) -> None:
 
 def goes_on(stopped: RunStopped, kept: KeptOptions, what: str = "evaluation") -> RunStopped:
     """Returns the same with how `what` goes on."""
-    again = _AGAIN if kept.answers else "with --journal FILE a run can go on"
+    # Parts whose answers are kept nowhere have a journal as long as the command runs.
+    is_kept = kept.answers and (not is_given("--on") or is_given("--journal") or is_given("--store"))
+    again = _AGAIN if is_kept else "with --journal FILE a run can go on"
     ending = stopped.why if isinstance(stopped, StoppedEarly) else stopped
     return type(ending)(f"{stopped}; the {what} is not over, and {again}")
 

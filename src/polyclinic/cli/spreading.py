@@ -34,6 +34,7 @@ from polyclinic.files import make_folder
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.run_file import CALLS, RUN
 from polyclinic.models.journal_parts import JournalPart, JournalRow, rows_of
+from polyclinic.models.ledger import spending, spent_elsewhere
 from polyclinic.models.model_file import read_model_file
 from polyclinic.models.share import Share, part_of, parts_of
 from polyclinic.stores.address import KEY_PASSWORD, PASSWORD, read_address
@@ -49,7 +50,7 @@ _MOST_DRAWN = 20_000  # patients of a part, which comes home in one piece
 def in_parts(words: Sequence[str]) -> Iterator[Sequence[str]]:
     """Makes or asks everything in parts; yields the words of the command that finds all of it there.
 
-    What is asked by batches is asked by that command itself.
+    What is asked by batches is asked by that command itself. Its limits are held against what all parts asked.
 
     Raises:
         UserError: --on names no place, nobody is there, or a part says that its input is wrong.
@@ -65,7 +66,7 @@ def in_parts(words: Sequence[str]) -> Iterator[Sequence[str]]:
         note(f"{BATCHES}: asked from here, in one file; no worker of --on {where} is kept waiting for it")
         yield rest
         return
-    with tempfile.TemporaryDirectory(prefix="polyclinic-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="polyclinic-") as scratch, spending():
         yield _WHOLES[words[0]](rest, where, Path(scratch))
 
 
@@ -203,6 +204,7 @@ def _ask_in_parts(
                 )  # fmt: skip
 
     for name, end in stopping.run(ask()).items():
+        spent_elsewhere(end.spent)
         if end.code:
             note(f"{name}: {end.said}")
 

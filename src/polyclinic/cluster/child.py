@@ -1,7 +1,8 @@
 """The process of a job: polyclinic's command line, which ends when whoever started it is gone.
 
 `python -m polyclinic.cluster.child OF WORD...`; what endpoints take a minute is divided among OF processes. Standard
-input is the line to the one who started it, who says there, one a line, among how many it is divided from then on.
+input is the line to the one who started it, who says there, one a line, among how many it is divided from then on. At
+its end it says on standard output what its models were asked for: `spent USAGE`, as JSON.
 """
 
 from __future__ import annotations
@@ -11,9 +12,15 @@ import runpy
 import sys
 import threading
 
+import msgspec
+
+from polyclinic.models.ledger import spending
 from polyclinic.models.pace import DIVISION, Division
 
 _ORPHANED = 137
+
+SPENT = "spent"
+"""The word before the usage, on its line."""
 
 
 def _until_gone(division: Division) -> None:
@@ -27,4 +34,8 @@ if __name__ == "__main__":
     DIVISION.set(divided)
     threading.Thread(target=_until_gone, args=(divided,), daemon=True).start()
     sys.argv[0] = "polyclinic"
-    runpy.run_module("polyclinic", run_name="__main__")
+    with spending() as asked:
+        try:
+            runpy.run_module("polyclinic", run_name="__main__")
+        finally:
+            print(SPENT, msgspec.json.encode(asked.usage).decode(), flush=True)  # noqa: T201

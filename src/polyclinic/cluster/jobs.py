@@ -14,6 +14,7 @@ from typing import Protocol
 
 from polyclinic.errors import PolyclinicError
 from polyclinic.models.journal_parts import JournalRow
+from polyclinic.models.model import Usage
 
 
 class WorkerLost(PolyclinicError):
@@ -96,11 +97,13 @@ class JobEnded:
         code: its exit code.
         said: the last line that it wrote for people.
         brought: the folder that comes back, as a compressed tar file; empty for none.
+        spent: what its models were asked for by it; what they had answered before is not in it.
     """
 
     code: int
     said: str = ""
     brought: bytes = b""
+    spent: Usage = Usage()
 
 
 News = AnswersCame | Advanced | JobEnded

@@ -15,10 +15,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from polyclinic.cluster.alike import Installed, looking
+from polyclinic.cluster.child import SPENT
 from polyclinic.cluster.jobs import Advanced, AnswersCame, ClusterJob, Here, JobEnded, News, Shipped
 from polyclinic.cluster.left import locked, make_kept_folder
 from polyclinic.models.journal_parts import JournalPart, JournalRow
+from polyclinic.models.model import Usage
 
 _MOMENT = 0.02  # seconds between two looks
 _TIMES, _LONGEST = 10, 5.0  # how much longer than a look at the answers the pause after it is; seconds at most
@@ -54,6 +58,7 @@ class JobWorker:
         words = [self._word(word, number) for number, word in enumerate(job.words)]
         self._errors, self._next_look = (self._here / "said").open("w+b"), 0.0
         self._done: tuple[int, int] | None = None
+        self._spent = Usage()
         with locked(self._here) as lock:
             self._process = subprocess.Popen(  # noqa: S603 - our own command line
                 [sys.executable, "-m", "polyclinic.cluster.child", str(of), *words],
@@ -90,7 +95,7 @@ class JobWorker:
             heard.append(Advanced(*self._done))
             self._done = None
         if code is not None:
-            heard.append(JobEnded(code, self._said(), self._brought() if code >= 0 else b""))
+            heard.append(JobEnded(code, self._said(), self._brought() if code >= 0 else b"", self._spent))
             self._close()
         return heard
 
@@ -145,6 +150,9 @@ class JobWorker:
             match line.split():
                 case [word, done, total] if word == PROGRESS.encode() and done.isdigit() and total.isdigit():
                     self._done = int(done), int(total)
+                case [word, usage] if word == SPENT.encode():
+                    with contextlib.suppress(msgspec.DecodeError):  # a line of somebody else's code
+                        self._spent = msgspec.json.decode(usage, type=Usage)
 
     def _new_rows(self) -> list[JournalRow]:
         began, rows = time.monotonic(), []

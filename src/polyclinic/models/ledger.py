@@ -46,13 +46,23 @@ _SPENT: ContextVar[Line | None] = ContextVar("spent", default=None)
 
 
 @contextlib.contextmanager
-def spending() -> Iterator[None]:
-    """While it lasts, the limits of all ledgers that are made are held against what they ask together."""
-    before = _SPENT.set(Line())
+def spending() -> Iterator[Line]:
+    """While it lasts, the limits of all ledgers that are made are held against what they ask together; yields that.
+
+    Within another it is of the same sum.
+    """
+    together = _SPENT.get() or Line()
+    before = _SPENT.set(together)
     try:
-        yield
+        yield together
     finally:
         _SPENT.reset(before)
+
+
+def spent_elsewhere(usage: Usage) -> None:
+    """Takes what another process of the same command asked into what the limits are held against; see `spending`."""
+    if (together := _SPENT.get()) is not None:
+        together.add(Line(calls=1, usage=usage))
 
 
 class Ledger:
