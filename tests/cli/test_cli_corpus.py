@@ -103,6 +103,9 @@ def test_vectors_of_an_endpoint(run, complaint, book, serving, home, tmp_path):
     assert "direct/e5 makes the vectors, and nobody said at which address; say so: --base-url URL" in missing
     wrong = complaint("corpus", "add", "book", book, "--embedder", "direct/e5", "--base-url", "x", env=home)
     assert "is no address of an endpoint" in wrong
+    two = "http://127.0.0.1:1/v1,http://127.0.0.1:2/v1"
+    wrong = complaint("corpus", "add", "book", book, "--embedder", "direct/e5", "--base-url", two, env=home)
+    assert "is several addresses in one; name each by itself" in wrong
     assert json.loads(run("corpus", "list", "--json", env=home).stdout) == []
     search = ("corpus", "search", "book", "--by", "dense", "--k", 1, "--json")
     with serving() as endpoint, serving() as elsewhere:

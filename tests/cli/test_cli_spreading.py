@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
 import pytest
+from tests.exams import write_exam
 
 from polyclinic.cli import spreading
 from polyclinic.cli.evolve_folder import made_here
@@ -270,9 +271,7 @@ def test_a_plan_in_parts_is_the_same_table_and_asks_as_often(run, tmp_path):
 
 @pytest.mark.slow
 def test_a_budget_is_of_all_parts_and_of_what_holds_them_and_goes_on_where_answers_are_kept(run, serving, tmp_path):
-    question = {"question": "Which is it?", "options": {"A": "gout", "B": "lupus"}, "answer_idx": "A", "answer": "gout"}
-    lines = (json.dumps({**question, "question": f"{n}: which is it?"}) for n in range(24))
-    (tmp_path / "medqa.jsonl").write_text("\n".join(lines))
+    write_exam(tmp_path / "medqa.jsonl", range(24))
     with serving(latency=0.02) as endpoint:
         words = ("eval", "medqa", "--questions", tmp_path / "medqa.jsonl", "--all", "--model", "direct/x")
         words += ("--base-url", endpoint.url, "--concurrency", "1", "--on", "processes:2")

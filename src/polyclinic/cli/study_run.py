@@ -54,6 +54,7 @@ _WHO = {"eval aie": "doctor", "eval mvme": "doctor", "evolve": "doctor", "run": 
 _FILES = ("questions", "cases", "train", "test")
 LOCK = "study.lock"
 _STAND_IN = "made-up"
+_ASKED_AGAIN = "where an endpoint failed, the same command asks again"
 _PAIRS = 21  # that are shown without a baseline
 
 
@@ -152,6 +153,8 @@ def _hold_all(
         raise type(stopped)(f"{stopped}; {missing}")
     if refused:
         raise UserError(f"{'; '.join(map(str, refused))}; done: {len(cells) - len(refused)} of {len(cells)} runs")
+    if failed := [cell.folder.name for cell in cells if _has_failed(cell.folder)]:
+        raise PlayFailure(f"more failed than --max-failures allows in {', '.join(failed)}; {_ASKED_AGAIN}")
 
 
 def _cells(
@@ -267,7 +270,12 @@ def _is_over(folder: Path) -> bool:
 
 def _is_to_be_held(folder: Path) -> bool:
     """Whether a run is not over, or came to its end with more failures than may be, which are asked for again."""
-    return not _is_over(folder) or bool(read_record(folder).failed)
+    return not _is_over(folder) or _has_failed(folder)
+
+
+def _has_failed(folder: Path) -> bool:
+    """Whether a run came to its end with more failures than may be."""
+    return bool(read_record(folder).failed)
 
 
 def _hold(cell: StudyCell, place: str, json: bool, *, in_part: bool) -> PolyclinicError | None:

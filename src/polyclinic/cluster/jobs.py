@@ -103,7 +103,7 @@ class JobEnded:
     code: int
     said: str = ""
     brought: bytes = b""
-    spent: Usage = Usage()
+    spent: Usage = field(default_factory=Usage)
 
 
 News = AnswersCame | Advanced | JobEnded

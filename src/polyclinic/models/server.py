@@ -240,6 +240,8 @@ def _address(text: str) -> yarl.URL:
         url = yarl.URL(text.rstrip("/"))
     except ValueError:
         url = yarl.URL()
+    if text.count("://") > 1 or (url.host and "," in url.host):
+        raise BadInput(f"{text!r} is several addresses in one; name each by itself: --base-url ONE --base-url OTHER")
     if url.scheme not in {"http", "https"} or not url.host:
         raise BadInput(f"{text!r} is no address of an endpoint; one looks like http://127.0.0.1:8000/v1")
     return url
