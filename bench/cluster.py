@@ -50,7 +50,10 @@ def run(*given):
 
 
 class Nodes:
-    """Two raylets of this machine: `address` is that of the client's server at the first, the head."""
+    """Two raylets of this machine: `address` is that of the client's server at the first, the head.
+
+    `gcs` is where the cluster's tables are, and `written` the folder of its logs.
+    """
 
     def __init__(self, processors, client=None):
         # For those that this starts; nobody is let in but with a token otherwise, which lies in the user's home.
@@ -63,6 +66,7 @@ class Nodes:
         self.port, self.address = client, f"ray://127.0.0.1:{client}"
         self._all = Cluster(True, head_node_args={"ray_client_server_port": client, "_system_config": soon, **common})
         self._common = common
+        self.gcs, self.written = self._all.address, Path(self._all.head_node.get_session_dir_path())
         try:
             self._second = self._all.add_node(**common)
         except BaseException:

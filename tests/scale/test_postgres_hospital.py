@@ -75,6 +75,26 @@ def test_a_run_that_was_killed_goes_on_on_another_machine(workers, base, run, wh
     assert len(kept) == 2 and sum(calls.calls for calls in kept[0].calls) == len(answers_in(tmp_path / "elsewhere"))
 
 
+def test_one_whose_doctors_learn_goes_on_on_another_machine(base, run, tmp_path):
+    def learning(endpoint, *more):
+        learns = ("--residents", 40, "--days", 2, "--visits", 6, "--learn", "--doctor", "direct/x")
+        asked = ("--base-url", endpoint.url, "--concurrency", PLACES, "--max-failures", 100, "--json")
+        return ("run", *learns, *asked, *more)
+
+    with EndpointProcess(seed=1) as endpoint:
+        expected = came(run(*learning(endpoint, "--out", tmp_path / "whole")).stdout)
+        n = requests(endpoint)
+    assert expected["memory"]
+    with EndpointProcess(seed=1, latency=0.05) as endpoint:
+        killed_after(learning(endpoint, "--store", base, "--out", tmp_path / "here"), endpoint, n // 2)
+        assert came(run(*learning(endpoint, "--store", base, "--out", tmp_path / "elsewhere")).stdout) == expected
+        asked = requests(endpoint)
+        assert n <= asked <= n + PLACES
+        again = run("run", "--resume", tmp_path / "here", "--store", base, "--max-failures", 100, "--json")
+        assert came(again.stdout) == expected
+        assert requests(endpoint) == asked, "whoever begun it asks nothing more"
+
+
 def answers_in(folder):
     """The calls that a run's own files hold."""
     return sorted(

@@ -114,6 +114,14 @@ def test_a_head_that_is_killed_is_one_line_and_the_same_command_goes_on_with_the
     assert again <= AT_ONCE
 
 
+async def test_the_jobs_of_a_cluster_do_not_name_the_words_of_a_command():
+    """A password may stand there, and whoever sees the cluster sees its jobs."""
+    import ray
+
+    async with open_site("ray:1"):
+        assert [one["Entrypoint"] for one in ray._private.state.jobs()] == ["polyclinic"]
+
+
 async def test_nobody_there_and_somebody_else_there_are_each_one_line(monkeypatch):
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

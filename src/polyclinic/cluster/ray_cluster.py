@@ -9,7 +9,7 @@ import os
 import re
 import socket
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
@@ -37,6 +37,7 @@ _HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)
 _WEB = b"HTTP/1"
 _VERSION = re.compile(r"\b(Ray|Python): (\S+)")
 _WITHIN = 1.0  # seconds that a worker waits for news
+_JOB = "polyclinic"  # what this is among the jobs of a cluster
 _TRIES = 3  # to be let in; the server that a head starts for each client may end as it begins
 
 
@@ -306,7 +307,8 @@ async def _joined(ray: Any, address: str, workers: int | None, left: threading.E
         async with asyncio.timeout(SECONDS):
             for left_tries in reversed(range(_TRIES)):
                 try:
-                    await _apart(lambda: ray.init(**given), left)
+                    with _unnamed(ray):
+                        await _apart(lambda: ray.init(**given), left)
                     return
                 except ConnectionAbortedError:
                     if not left_tries:
@@ -320,6 +322,18 @@ async def _joined(ray: Any, address: str, workers: int | None, left: threading.E
                 "here, or name it by RAY_AUTH_TOKEN_PATH, with RAY_AUTH_MODE=token"
             ) from None
         raise UserError(f"--on {address}: {_other_versions(error, ray.__version__) or _cause(error)}") from None
+
+
+@contextlib.contextmanager
+def _unnamed(ray: Any) -> Iterator[None]:
+    """Has Ray keep no words of the command, in which a password may stand; its list of jobs shows them to everybody."""
+    utils: Any = ray._private.utils  # nothing public says what a job is called
+    named = getattr(utils, "get_entrypoint_name", None)
+    utils.get_entrypoint_name = lambda: _JOB
+    try:
+        yield
+    finally:
+        utils.get_entrypoint_name = named
 
 
 async def _apart(call: Callable[[], object], left: threading.Event) -> None:
