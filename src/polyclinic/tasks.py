@@ -33,6 +33,25 @@ def interruptible(is_stopped: Callable[[], bool]) -> Iterator[None]:
         _IS_STOPPED.reset(before)
 
 
+@contextmanager
+def ended_by_hand(is_stopped: Callable[[], bool]) -> Iterator[None]:
+    """Gives a stop that ends what waits meanwhile a name, so that who began it can say how far it has come.
+
+    `is_stopped` says whether somebody stopped it: a task can be cancelled for other reasons.
+
+    Raises:
+        StoppedByHand: somebody did.
+    """
+    try:
+        yield
+    except asyncio.CancelledError:
+        me = asyncio.current_task()
+        if me is None or not is_stopped():
+            raise
+        me.uncancel()
+        raise StoppedByHand("interrupted") from None
+
+
 _UNBOUNDED: ContextVar[bool] = ContextVar("unbounded", default=False)
 
 

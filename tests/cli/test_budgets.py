@@ -1,9 +1,8 @@
-"""Every command that asks models, stopped by `--max-tokens`: what is over is shown, what is missing is said, no more is
-asked than was in flight, and going on until all is done asks nothing twice."""
+"""Every command that asks models, stopped by `--max-tokens` or by hand: what is over is shown, what is missing is said,
+no more is asked than was in flight, and going on until all is done asks nothing twice."""
 
 import asyncio
 import os
-import random
 import re
 import shutil
 import signal
@@ -18,7 +17,6 @@ from tests.cli.test_stores_everywhere import options_of
 from polyclinic.cli import case_generate
 from polyclinic.cli.commands import COMMANDS
 from polyclinic.testing import endpoint as serves
-from polyclinic.testing.instances import instance
 
 AT_ONCE = 2
 CASE = ("--case", "shipped#p1-00001")
@@ -87,6 +85,9 @@ TAKEN_UP = {"run": ("run", "--resume", "out", "--max-failures", 100), "evolve": 
 SHARE = {"cases generate": 0.9, "eval mvme": 0.7}
 """How much of what all costs is allowed, where all plays are over at nearly the same time."""
 
+FEW = 12
+"""Requests up to which it is stopped by hand at the last one, so that something is over by then."""
+
 FAST = ("ask", "consult", "names compare", "score icd", "corpus add")
 
 
@@ -101,16 +102,24 @@ def test_every_command_that_asks_models_stands_here():
 
 
 class Spent:
-    """The tokens of each answer, in the order in which they were given."""
+    """The tokens of each answer, in the order in which they were given; at one of them somebody may stop it all."""
 
     def __init__(self):
         self.tokens = []
+        self.stops_at = None
+
+    def begin(self, *, stops_at=None):
+        self.tokens.clear()
+        self.stops_at = stops_at
 
     def of(self, answered):
         def answer(*given, **options):
             body = answered(*given, **options)
             usage = msgspec.json.decode(body)["usage"]
             self.tokens.append(usage["prompt_tokens"] + usage.get("completion_tokens", 0))
+            if len(self.tokens) == self.stops_at:
+                time.sleep(0.1)  # so that what was answered before is read by then
+                os.kill(os.getpid(), signal.SIGINT)
             return body
 
         return answer
@@ -121,7 +130,7 @@ def spent(monkeypatch):
     counted = Spent()
     monkeypatch.setattr(serves, "completion", counted.of(serves.completion))
     monkeypatch.setattr(serves, "embedded", counted.of(serves.embedded))
-    return counted.tokens
+    return counted
 
 
 def command_of(name, endpoint):
@@ -138,59 +147,47 @@ def test_a_stopped_run_shows_what_is_over_says_what_is_missing_and_goes_on(
 ):
     monkeypatch.setattr(case_generate, "_TRAIN", 3)
     monkeypatch.setattr(case_generate, "_TEST", 1)
-    for folder in ("whole", "parts"):
+    # A test of Inspect's may have put another in its place, which no signal reaches.
+    monkeypatch.setattr(asyncio, "run", asyncio.runners.run)
+    for folder in ("whole", "parts", "by hand"):
         shutil.copytree(prepared, tmp_path / folder)
     told = []
-    with serving(ANSWERS.get(name), latency=0.01) as endpoint:
+    with serving(ANSWERS.get(name), latency=0.005) as endpoint:
         words = command_of(name, endpoint)
         run(*words, cwd=tmp_path / "whole")
-        asks, limit = endpoint.requests, int(sum(spent) * SHARE.get(name, 0.5))
+        asks, limit = endpoint.requests, int(sum(spent.tokens) * SHARE.get(name, 0.5))
         endpoint.requests = 0
         for _ in range(6):
-            spent.clear()
+            spent.begin()
             given = TAKEN_UP.get(name, words) if told else words
             done = run(*given, "--max-tokens", limit, cwd=tmp_path / "parts", code=None)
-            assert sum(spent) <= limit + AT_ONCE * max(spent, default=0)
+            assert sum(spent.tokens) <= limit + AT_ONCE * max(spent.tokens, default=0)
             if done.returncode == 0:
                 break
             assert done.returncode == 1 and "BudgetSpent" in done.stderr
             told.append(done)
         assert endpoint.requests == asks, "what was asked is asked again, or never"
-    assert told and done.returncode == 0, "it was never stopped, or came to no end"
-    first = told[0]
-    assert re.search(r"\d[\d,]* of \d[\d,]* |not done yet: |missing: ", first.stderr), "what is missing is not said"
-    assert re.search("go(es)? on", first.stderr)
+        assert told and done.returncode == 0, "it was never stopped, or came to no end"
+        says_where_it_is(name, told[0])
+
+        endpoint.requests = 0
+        spent.begin(stops_at=asks if asks <= FEW else asks * 3 // 4)
+        stopped = run(*words, cwd=tmp_path / "by hand", code=130)
+        assert "interrupted; " in stopped.stderr
+        says_where_it_is(name, stopped)
+        spent.begin()
+        run(*TAKEN_UP.get(name, words), cwd=tmp_path / "by hand")
+        assert asks < endpoint.requests <= asks + in_flight(name), "more is asked again than was under way"
+
+
+def says_where_it_is(name, stopped):
+    assert re.search(r"\d[\d,]* of \d[\d,]* |not done yet: |missing: ", stopped.stderr), "what is missing is not said"
+    assert re.search("go(es)? on", stopped.stderr)
     if name not in SHOWN_AS_IT_GOES | WHOLE_OR_NOT_AT_ALL:
-        assert "stopped early; what is over:" in first.stderr
-    assert bool(first.stdout.strip()) == (name not in WHOLE_OR_NOT_AT_ALL)
+        assert "stopped early; what is over:" in stopped.stderr
+    assert bool(stopped.stdout.strip()) == (name not in WHOLE_OR_NOT_AT_ALL)
 
 
-BY_HAND = {"names compare": 4, "score icd": 4, "score director": 4, "eval mvme": 9, "cases personas": 4}
-"""In which request somebody stops it; of MVME all visits are over by then, and not all are graded."""
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in FAST)) for name in BY_HAND]
-)
-def test_somebody_stops_it(run, serving, prepared, tmp_path, monkeypatch, name):
-    # A test of Inspect's may have put another in its place, which no signal reaches.
-    monkeypatch.setattr(asyncio, "run", asyncio.runners.run)
-    shutil.copytree(prepared, tmp_path / "parts")
-    bodies = []
-
-    def answer_until_stopped(body):
-        bodies.append(body)
-        if len(bodies) == BY_HAND[name]:
-            time.sleep(0.1)  # so that what was answered before is read by then
-            os.kill(os.getpid(), signal.SIGINT)
-        form = body.get("response_format")
-        return instance(form["json_schema"]["schema"], random.Random(0)) if form else "Yes."
-
-    with serving(answer_until_stopped, latency=0.05) as endpoint:
-        words = command_of(name, endpoint)
-        part = run(*words, cwd=tmp_path / "parts", code=130)
-        assert "stopped early; what is over:" in part.stderr and part.stdout.strip()
-        assert re.search(r"\d of \d", part.stderr) and "goes on from there" in part.stderr
-        asked = endpoint.requests
-        run(*words, cwd=tmp_path / "parts")
-        assert endpoint.requests > asked
+def in_flight(name):
+    """How many requests are under way at most: each model has a limit of its own."""
+    return AT_ONCE * len({word for word in WORDS[name] if str(word).startswith("direct/")} or {"a plan's"})

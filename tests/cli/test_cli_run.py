@@ -135,7 +135,7 @@ def test_stopped_by_hand_it_says_how_to_go_on(run, tmp_path, serving):
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=60)
         assert process.returncode == 130
-        assert f"Go on with: polyclinic run --resume {folder}" in stderr
+        assert f"go on with: polyclinic run --resume {folder}" in stderr
         assert "Traceback" not in stderr
         document = json.loads(run("run", "--resume", folder, "--json", "--max-failures", "100").stdout)
         assert document["calls"] >= document["visits"] > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -23,6 +23,8 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.ages import say_age
 from polyclinic.players.minds import Minds
 from polyclinic.players.opening import Cast, open_minds
+from polyclinic.stopping import is_stopped
+from polyclinic.tasks import ended_by_hand
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.typed import TypedLines
@@ -82,7 +84,8 @@ async def ask(
     async with open_minds(["rules"], cast, models, knowledge=knowledge, seed=seed, journal=kept.answers) as opened:
         minds = opened.minds["rules"]
         try:
-            with saying_how_it_goes_on(kept, "conversation", lambda: _answered(conversation, given)):
+            by_hand = nullcontext() if typed else ended_by_hand(is_stopped)
+            with saying_how_it_goes_on(kept, "conversation", lambda: _answered(conversation, given)), by_hand:
                 if examiner is None:
                     await conversation.with_patient(minds, questions)
                 else:

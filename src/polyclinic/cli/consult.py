@@ -23,14 +23,15 @@ from polyclinic.cli.show import show_end, show_event, show_visits
 from polyclinic.cli.storing import keep_outcome
 from polyclinic.cli.team import Stage
 from polyclinic.cli.trust import note_trust
-from polyclinic.errors import BudgetSpent, PlayFailure, PolyclinicError, UserError
+from polyclinic.errors import BudgetSpent, PlayFailure, PolyclinicError, StoppedByHand, UserError
 from polyclinic.events import Failed, Order
 from polyclinic.files import check_writable, write_text
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.options import FORGETFUL
 from polyclinic.players.opening import Cast, open_minds
 from polyclinic.players.patient_trust import trust_fields
-from polyclinic.tasks import run_until_error
+from polyclinic.stopping import is_stopped
+from polyclinic.tasks import interruptible, run_until_error
 from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
@@ -116,11 +117,12 @@ async def consult(
             if not json:
                 show_played(screen, visits, await score_played(cases, visits, minds[0], desk, knowledge), knowledge)
         elif one and not json:
-            visits, stopped = await run_until_error([partial(hold, cases[0], screen)])
+            with interruptible(is_stopped):
+                visits, stopped = await run_until_error([partial(hold, cases[0], screen)])
             if visits:
                 show_end(screen, visits[0], knowledge)
         else:
-            with progress("consulting", len(cases), quiet=json) as advance:
+            with interruptible(is_stopped), progress("consulting", len(cases), quiet=json) as advance:
                 visits, stopped = await run_until_error((partial(hold, case) for case in cases), advance=advance)
     held = not one_step and any(visit.report is not None for visit in visits)
     trust = note_trust(opened.patient_trust if held else None)
@@ -143,11 +145,11 @@ async def consult(
 
 
 def _goes_on(stopped: PolyclinicError, done: int, of: int, *, kept: bool) -> PolyclinicError:
-    """Returns what ended the visits, of a spent budget with how they go on."""
-    if not isinstance(stopped, BudgetSpent):
+    """Returns what ended the visits, of a spent budget or somebody's stop with how they go on."""
+    if not isinstance(stopped, BudgetSpent | StoppedByHand):
         return stopped
     again = "the same command goes on from there" if kept else "with --journal FILE a run can go on"
-    return BudgetSpent(f"{stopped}; {done} of {counted(of, 'visit')} {'is' if of == 1 else 'are'} done, and {again}")
+    return type(stopped)(f"{stopped}; {done} of {counted(of, 'visit')} {'is' if of == 1 else 'are'} done, and {again}")
 
 
 def _case_file(case: str) -> tuple[Path, bool]:

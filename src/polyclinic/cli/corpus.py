@@ -23,6 +23,8 @@ from polyclinic.retrieval.opening import open_corpus
 from polyclinic.retrieval.readers import parse_passage_fields, passed_over, read_passage_files
 from polyclinic.retrieval.retriever import By
 from polyclinic.retrieval.store import Added, PassageFile
+from polyclinic.stopping import is_stopped
+from polyclinic.tasks import ended_by_hand
 from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import console, note, plain, print_json, progress
 from polyclinic.terminal.tables import counted, table
@@ -126,11 +128,12 @@ async def _add(
     """Adds what files hold, with its vectors if it `embeds`; returns what became of it, and what stopped it."""
     added = Added()
     try:
-        if embeds:
-            await _embed(corpus, quiet=quiet)  # refused, if it is, before anything is added
-        added = corpus.add_files(given)
-        if embeds:
-            await _embed(corpus, quiet=quiet)
+        with ended_by_hand(is_stopped):
+            if embeds:
+                await _embed(corpus, quiet=quiet)  # refused, if it is, before anything is added
+            added = corpus.add_files(given)
+            if embeds:
+                await _embed(corpus, quiet=quiet)
     except RunStopped as stopped:
         return added, stopped
     return added, None

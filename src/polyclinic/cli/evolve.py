@@ -29,7 +29,7 @@ from polyclinic.cli.evolve_stored import ReplicaPlaces
 from polyclinic.cli.evolve_view import live_curve
 from polyclinic.cli.options import DIR, MODELS, POSITIVE, Json, MemoryStore, Models, On, Strict
 from polyclinic.cli.storing import keep_results
-from polyclinic.errors import BudgetSpent, EndpointError, UserError
+from polyclinic.errors import EndpointError, RunStopped, UserError
 from polyclinic.files import make_folder, write_json, write_text
 from polyclinic.memory.embedding import asked_for, dimensions_of, memory_embedder
 from polyclinic.memory.entries import ClinicalTask
@@ -41,7 +41,9 @@ from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import Session, open_session
 from polyclinic.players.mind_names import model_of
 from polyclinic.results.folder import ItemMeasure
+from polyclinic.stopping import is_stopped
 from polyclinic.stores.memory import address_of, check_not_there, name_in_store, password_of, point
+from polyclinic.tasks import ended_by_hand
 from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
@@ -193,7 +195,7 @@ async def _practise(
         )
         tests: list[Point] = []
         try:
-            with live_curve(len(train), cap, quiet=json) as (advance, on_point):
+            with ended_by_hand(is_stopped), live_curve(len(train), cap, quiet=json) as (advance, on_point):
 
                 def tested(point: Point) -> None:
                     tests.append(point)
@@ -210,14 +212,14 @@ async def _practise(
                 )
             wanted = ablations == "yes" or (ablations is None and name is None)
             parts = await ablate(practice, test) if wanted else None
-        except BudgetSpent as spent:
+        except RunStopped as stopped:
             if tests:
                 so_far = _evolution(configuration, tests, test, time.monotonic() - began, cap=cap)
                 note("stopped early; what is over:")
                 _show(so_far, json=json)
             treated = max((one.patients for one in memory.notes()), default=0)
             done = f"{treated:,} of {counted(len(train), 'patient')} are treated, {counted(len(tests), 'test')} over"
-            raise BudgetSpent(f"{spent}; {done}; go on with: {go_on(folder)}") from None
+            raise type(stopped)(f"{stopped}; {done}; go on with: {go_on(folder)}") from None
         except EndpointError as failure:
             told = f"{failure.problem}; go on with: {go_on(folder)}"
             raise type(failure)(told, attempts=failure.attempts) from None

@@ -13,7 +13,7 @@ import msgspec
 from polyclinic import __version__
 from polyclinic.cli.command_words import OF_THIS_COMMAND, is_given, said, said_again
 from polyclinic.cli.run_tables import show_so_far
-from polyclinic.errors import BadInput, BudgetSpent, PersonLeft, PolyclinicError, UserError
+from polyclinic.errors import BadInput, BudgetSpent, PersonLeft, PolyclinicError, StoppedByHand, UserError
 from polyclinic.fingerprints import of_file, of_package, others
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.record.forking import fork as begin_fork
@@ -22,9 +22,12 @@ from polyclinic.hospital.record.report import Figures, figures
 from polyclinic.hospital.record.run_file import RUN
 from polyclinic.hospital.record.store import Store
 from polyclinic.models.session import ModelOptions, read_price
+from polyclinic.stopping import is_stopped
 from polyclinic.stores.address import read_address
 from polyclinic.terminal.screen import console, note
 from polyclinic.terminal.tables import counted
+
+_MOST_READ = 500_000  # happenings of a run that is stopped by hand
 
 _MINDS = ("doctor", "nurse", "pharmacist", "examiner", "patient")
 _NATURE = ("profiles", "course")
@@ -114,6 +117,7 @@ def goes_on_later(store: Store | None, *, workers: int, quiet: bool) -> Iterator
 
     Raises:
         BudgetSpent: the run has cost what it may cost.
+        StoppedByHand: somebody stopped it.
         PersonLeft: who plays in it has gone.
     """
     again = "" if store is None else go_on(store.folder, workers=workers)
@@ -121,25 +125,37 @@ def goes_on_later(store: Store | None, *, workers: int, quiet: bool) -> Iterator
     try:
         yield
     except BudgetSpent as spent:
-        over = ""
-        if store is not None:
-            with RecordedRun(store.folder) as kept:
-                came = figures(kept)
-            over = f"{_so_far(came, store.configuration)}; "
-            if not quiet:
-                note("stopped early; what is over:")
-                show_so_far(console(), msgspec.to_builtins(came.summary))
         how = f"go on, with as much again or another limit, with: {again}" if again else keeps
-        raise BudgetSpent(f"{spent}; {over}the run is not over; {how}") from None
+        raise BudgetSpent(f"{spent}; {_what_is_over(store, quiet=quiet)}the run is not over; {how}") from None
     except KeyboardInterrupt:
-        note(f"Go on with: {again}" if again else f"Nothing was kept; {keeps}.")
-        raise
+        if store is None or not is_stopped():
+            note(f"Nothing was kept; {keeps}." if store is None else f"Go on with: {again}")
+            raise
+        over = _what_is_over(store, quiet=quiet)
+        raise StoppedByHand(f"interrupted; {over}the run is not over; go on with: {again}") from None
     except PersonLeft as left:
         raise PersonLeft(f"{left}; the run is not over; {f'go on with: {again}' if again else keeps}") from None
     except PolyclinicError as error:
         if again and not isinstance(error, UserError):
             note(f"When that is mended, go on with: {again}")
         raise
+
+
+def _what_is_over(store: Store | None, *, quiet: bool) -> str:
+    """Says how far a run has come, and, unless it is to be `quiet`, shows what is over of it; "" where none is kept.
+
+    A long run is not read then: whoever stops it does not wait so long.
+    """
+    if store is None:
+        return ""
+    with RecordedRun(store.folder) as kept:
+        if not len(kept) or len(kept) > _MOST_READ:
+            return ""
+        came = figures(kept)
+    if not quiet:
+        note("stopped early; what is over:")
+        show_so_far(console(), msgspec.to_builtins(came.summary))
+    return f"{_so_far(came, store.configuration)}; "
 
 
 def _so_far(came: Figures, configuration: Mapping[str, Any]) -> str:
