@@ -241,6 +241,7 @@ class Revealed(_Event, frozen=True, kw_only=True):
     prevention: tuple[str, ...] = ()
     question: Question | None = None
     answers: tuple[str, ...] = ()
+    probabilities: tuple[tuple[str, float], ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 Discussed = Convened | Shared | Established | Revised | Disputed

@@ -118,10 +118,11 @@ def test_ddxplus(tmp_path):
     case = one(tmp_path, "patients.csv", PATIENT)
     assert (case.presentation.age, case.presentation.sex) == (18, "female")
     assert case.presentation.complaint == "I have a fever when I cough"
-    told = ("I feel pain somewhere: chest", "How intense is the pain: 5 of 10", "Is my skin pale? Yes")
+    told = ("I feel pain in the chest", "I would put how intense the pain is at 5 of 10", "My skin is pale")
     assert case.record.history.symptoms == told
     assert case.record.history.past == "I have had asthma"
     assert (case.truth.diagnoses[0].icd10, case.truth.differential) == ("J17", ("Bronchitis",))
+    assert case.truth.probabilities == (("Bronchitis", 0.6), ("Pneumonia", 0.4))
     (tmp_path / "alone").mkdir()
     assert one(tmp_path / "alone", "patients.csv", PATIENT).record.history.symptoms[0] == "E_2: V_1"
 

@@ -22,6 +22,8 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         acuity: how soon the patient must be seen, from 1 (at once) to 5, where it is known.
         complications, differential, prevention: what it may lead to, what looks like it, and what keeps it away, where
             the source says so.
+        probabilities: of the differential diagnosis, the right disease included, where the source gives them: a name
+            and its probability each, in the source's order. Not in a file where there are none.
         answers: keys of the right options of the case's question; empty where it has none.
     """
 
@@ -34,3 +36,4 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     differential: tuple[str, ...] = ()
     prevention: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
+    probabilities: tuple[tuple[str, float], ...] | msgspec.UnsetType = msgspec.UNSET

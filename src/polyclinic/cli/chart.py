@@ -14,6 +14,7 @@ from rich.text import Text
 from polyclinic.cases.case import Case
 from polyclinic.cases.flags import flag_of
 from polyclinic.cases.record import Finding
+from polyclinic.cases.truth import Truth
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.plans import Disposition
 from polyclinic.language.ages import say_age
@@ -66,6 +67,8 @@ class _ChartWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rationale: str
     treatment: str
     answers: str
+    differential: str
+    likely: str
 
 
 _words = WORDS.section("chart", _ChartWords)
@@ -234,6 +237,8 @@ def _show_truth(screen: Console, case: Case, knowledge: Knowledge, words: _Chart
     _section(screen, words.diagnosis, Text("\n".join(map(plain, named))))
     if truth.severity:
         _section(screen, words.severity, words.severities[truth.severity])
+    if listed := list(_differential(truth, words)):
+        _section(screen, words.differential, Text("\n".join(map(plain, listed))))
     if truth.acuity:
         _section(screen, words.acuity, words.acuities[truth.acuity - 1])
     if case.department:
@@ -248,3 +253,10 @@ def _show_truth(screen: Console, case: Case, knowledge: Knowledge, words: _Chart
         _section(screen, words.disposition, words.dispositions[disease.plan(truth.severity).disposition])
     if truth.answers:
         _section(screen, words.answers, Text(plain(", ".join(truth.answers))))
+
+
+def _differential(truth: Truth, words: _ChartWords) -> Iterator[str]:
+    """Yields what else it might be, in the source's order, with probabilities where there are any."""
+    shares = {} if truth.probabilities is msgspec.UNSET else dict(truth.probabilities)
+    for name in [*shares, *(one for one in truth.differential if one not in shares)]:
+        yield words.likely.format(name=name, percent=100 * shares[name]) if name in shares else name

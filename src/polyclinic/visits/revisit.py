@@ -54,4 +54,6 @@ def _truth(trace: Trace) -> Truth:
     revealed = trace.last(Revealed)
     if revealed is None or trace.last(Ended) is None:
         raise BadInput(_BROKEN_OFF)
-    return msgspec.convert(revealed, Truth, from_attributes=True)
+    said = {name: getattr(revealed, name) for name in Truth.__struct_fields__}
+    known = {name: value for name, value in said.items() if value is not msgspec.UNSET}
+    return msgspec.convert(known, Truth, from_attributes=True)

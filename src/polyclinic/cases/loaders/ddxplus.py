@@ -7,7 +7,7 @@ puts beside them. Where these do not lie in the same folder, the codes stay as t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from polyclinic.cases.case import Case
+from polyclinic.cases.loaders.asked_told import told
 from polyclinic.cases.loaders.choices import literal
 from polyclinic.cases.loaders.demographics import age_in_years, sex_of
 from polyclinic.cases.loaders.wording import as_text
@@ -28,23 +29,8 @@ from polyclinic.opened_files import read_at_once
 
 _EVIDENCES, _CONDITIONS = "release_evidences.json", "release_conditions.json"
 _VALUE = "_@_"
-_SCALE = 10
-_SHORT = {"Y": "yes", "N": "no", "NA": "cannot say"}
-# "Do you have a fever?" is told as "I have a fever"; what begins otherwise stays a question, with its answer.
-_ASKED = re.compile(r"(?:(Do|Did|Have|Are|Were) you)\b(?! or any)\s*(.+)\?$", re.DOTALL)
-_TOLD = {"Do": "I", "Did": "I did", "Have": "I have", "Are": "I am", "Were": "I was"}
-_IN_TURN = (
-    (r"\bor (?:do|did) you\b", "or I"),
-    (r"\bor have you\b", "or I have"),
-    (r"\bor are you\b", "or I am"),
-    (r"\byou(?: are|['’]re)\b", "I am"),
-    (r"\byou were\b", "I was"),
-    (r"\byourself\b", "myself"),
-    (r"\byour\b", "my"),
-    (r"\b(wak\w+|keep\w*|prevent\w*|mak\w+|same height as|of) you\b", r"\1 me"),
-    (r"\byou\b", "I"),
-    (r"\bever ", ""),
-)
+_KIN = re.compile(r"\b(?:family|mother|father|parents?|brothers?|sisters?)\b")
+_OWN = re.compile(r"I (?:have had|or)\b")
 
 
 class _PatientEvidence(msgspec.Struct, frozen=True):
@@ -79,8 +65,10 @@ def load(record: dict[str, Any], order: int, beside: Path = Path()) -> Case:
         by_code.setdefault(name, []).extend([value] if value else [])
     said = {name: _told(name, values, evidences.get(name)) for name, values in by_code.items()}
     begin = initial.partition(_VALUE)[0]
-    past = [text for name, text in said.items() if name in evidences and evidences[name].is_antecedent]
-    symptoms = [text for name, text in said.items() if text not in past and name != begin]
+    before = [text for name, text in said.items() if name in evidences and evidences[name].is_antecedent]
+    family = [text for text in before if _is_of_family(text)]
+    symptoms = [text for name, text in said.items() if text not in before and name != begin]
+    listed = list(_differential(record))
     about = conditions.get(pathology, _PatientCondition())
     # Some conditions have several codes, and each is one of them.
     icd10 = re.split(r"[,;\s]+", about.icd10.strip().upper())[0]
@@ -92,51 +80,45 @@ def load(record: dict[str, Any], order: int, beside: Path = Path()) -> Case:
                 age=age_in_years(as_text(record.get("AGE"))),
                 sex=sex_of(as_text(record.get("SEX"))),
             ),
-            history=History(symptoms=tuple(symptoms), past="; ".join(past)),
+            history=History(
+                symptoms=tuple(symptoms),
+                past="; ".join(text for text in before if text not in family),
+                family="; ".join(family),
+            ),
         ),
         truth=Truth(
             diagnoses=(Diagnosis(about.english or pathology, icd10=icd10 or None),),
-            differential=tuple(_differential(record, pathology)),
+            differential=tuple(name for name, _ in listed if name != pathology),
+            probabilities=tuple((name, share) for name, share in listed if share is not None) or msgspec.UNSET,
         ),
         setting="online",
         source="DDXPlus (arXiv:2205.09148)",
     )
 
 
-def _differential(record: dict[str, Any], pathology: str) -> Iterable[str]:
+def _differential(record: dict[str, Any]) -> Iterator[tuple[str, float | None]]:
+    """Yields the diseases of the differential diagnosis, each with its probability where there is one."""
     listed = literal(record.get("DIFFERENTIAL_DIAGNOSIS"))
     for one in listed if isinstance(listed, list) else ():
-        name = as_text(one[0] if isinstance(one, list | tuple) and one else one)
-        if name and name != pathology:
-            yield name
+        pair = one if isinstance(one, list | tuple) else [one]
+        share: Any = pair[1] if len(pair) > 1 else None
+        if name := as_text(pair[0] if pair else ""):
+            is_share = isinstance(share, float) or (isinstance(share, int) and not isinstance(share, bool))
+            yield name, float(share) if is_share and 0 <= share <= 1 else None
 
 
-def _told(code: str, values: Iterable[str], evidence: _PatientEvidence | None) -> str:
-    """Returns how a patient says that it has something: "I have a fever", "Where is the swelling located: nose"."""
+def _told(code: str, values: Sequence[str], evidence: _PatientEvidence | None) -> str:
+    """Returns how a patient says that it has something: "I have a fever", "The swelling is located in the nose"."""
     if evidence is None or not evidence.question_en:
         return ": ".join(part for part in (code, ", ".join(values)) if part)
-    meant = [_meaning(value, evidence) for value in values]
-    asked = " ".join(evidence.question_en.split())
-    found = _ASKED.match(asked)
-    told = f"{_TOLD[found[1]]} {_in_turn(found[2])}" if found else _in_turn(asked)
-    if meant:
-        return f"{told.rstrip(' ?:')}: {', '.join(meant)}"
-    return told if found else f"{told} Yes"
-
-
-def _meaning(value: str, evidence: _PatientEvidence) -> str:
-    known = evidence.value_meaning.get(value, {})
-    if text := as_text(known.get("en")):
-        return _SHORT.get(text, text)
+    meant = [as_text(evidence.value_meaning.get(value, {}).get("en")) or value for value in values]
     numbers = [one for one in evidence.possible_values if isinstance(one, int)]
-    return f"{value} of {_SCALE}" if numbers and max(numbers) == _SCALE and value.isdecimal() else value
+    return told(evidence.question_en, meant, max(numbers, default=None))
 
 
-def _in_turn(text: str) -> str:
-    """Returns what was said to the patient as the patient says it."""
-    for pattern, mine in _IN_TURN:
-        text = re.sub(pattern, mine, text)
-    return text
+def _is_of_family(told: str) -> bool:
+    """Whether it is told of the family alone."""
+    return _KIN.search(told) is not None and _OWN.match(told) is None
 
 
 def _read(path: Path, kind: Any) -> Mapping[str, Any]:

@@ -35,7 +35,7 @@ def how_it_is(
 ) -> list[Fact] | None:
     """Returns the facts that tell how something is, at most two; None where the thing itself is not there."""
     frames = [frame for part in asked for frame in part.frames]
-    names = {one.name for one in how}
+    names, at_places = {one.name for one in how}, all(one.place for one in how)
     subjects = [frame for frame in frames if essential(frame) and not (names & _CAUSES and _is_occasion(frame, story))]
     subjects = _of_place(subjects, story)
     about = [f for part in asked if any(one in subjects for one in part.frames) for f in held(part, story, most=8)]
@@ -71,6 +71,9 @@ def how_it_is(
         fitting = [f for f in fitting if f in about or not f.of_vaccine]
         fitting = [f for f in fitting if any(tells(one, f) for one in how) and _is_so(f, circumstance)]
         fitting = [f for f in fitting if f in about or not _is_of_another(f, subjects or elsewhere, story, others)]
+
+        # Where a part of the body is told, what else is said of where it is answers less.
+        fitting = [f for f in fitting if at_places and _tells_place(f, subjects, given, story)] or fitting
 
         def order(f: Fact) -> tuple[int, bool, bool]:
             spelt = any(one.told is not None and one.told.search(f.text) for one in how)
