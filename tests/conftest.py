@@ -113,6 +113,13 @@ def _stay_on_this_machine(monkeypatch):
 
 
 @pytest.fixture(autouse=True)
+def _loops_are_as_they_were():
+    """Any test fails that has asyncio patched to nest loops: those of later tests would be slow and never closed."""
+    yield
+    assert not hasattr(asyncio, "_nest_patched"), "asyncio is patched for good; await what reads logs of Inspect"
+
+
+@pytest.fixture(autouse=True)
 def _tables_are_plain_in_files(request, monkeypatch):
     """Every table that a command prints in any test can be read by programs: its figures are whole there."""
     if "run" not in request.fixturenames:

@@ -20,6 +20,15 @@ pytestmark = [
 VIGNETTE = "A 30-year-old woman has had a dry cough for three days. She has no fever."
 
 
+async def evaluated(task, model, tmp_path):
+    """Returns the log of a task, read here: its samples read themselves by patching asyncio for the whole process."""
+    from inspect_ai import eval_async
+    from inspect_ai.log import read_eval_log_async
+
+    (log,) = await eval_async(task, model=model, log_dir=str(tmp_path / "logs"))
+    return await read_eval_log_async(log.location)
+
+
 @pytest.fixture
 def labelled(tmp_path):
     def one(question, state):
@@ -44,7 +53,6 @@ async def test_states_and_replies_are_scored(labelled, tmp_path, tracker):
             return "ambiguous"
         return "Could you be more specific, doctor?"
 
-    from inspect_ai import eval_async
     from inspect_ai.model import get_model
 
     from polyclinic.evals.patient_simulator import ROW, patient_simulator
@@ -52,7 +60,7 @@ async def test_states_and_replies_are_scored(labelled, tmp_path, tracker):
     async with Endpoint(answers=answer) as endpoint:
         model = get_model("direct/p", base_url=endpoint.url, memoize=False)
         task = patient_simulator(cases=str(labelled), tracker=tracker)
-        (log,) = await eval_async(task, model=model, log_dir=str(tmp_path / "logs"))
+        log = await evaluated(task, model, tmp_path)
         await model.api.aclose()
     assert log.status == "success", log.error
     by_id = {sample.id: sample for sample in log.samples}
@@ -68,7 +76,6 @@ async def test_states_and_replies_are_scored(labelled, tmp_path, tracker):
 
 @pytest.mark.slow
 async def test_an_endpoint_that_fails_leaves_the_sample_unscored(labelled, tmp_path):
-    from inspect_ai import eval_async
     from inspect_ai.model import get_model
 
     from polyclinic.evals.patient_simulator import patient_simulator
@@ -76,7 +83,7 @@ async def test_an_endpoint_that_fails_leaves_the_sample_unscored(labelled, tmp_p
     async with Endpoint(faults=1.0, kinds=["huge"]) as endpoint:
         model = get_model("direct/p", base_url=endpoint.url, memoize=False)
         task = patient_simulator(cases=str(labelled))
-        (log,) = await eval_async(task, model=model, log_dir=str(tmp_path / "logs"))
+        log = await evaluated(task, model, tmp_path)
         await model.api.aclose()
     assert all(sample.error is not None and not sample.scores for sample in log.samples)
 
@@ -108,14 +115,13 @@ async def test_recorded_turns_are_put_in_their_place(recorded, tmp_path):
         asked_for_kind = all(word in told for word in ("demand", "other", "inquiry", "conclusion"))
         return "demand" if asked_for_kind else json.dumps({"say": "I cannot do that here."})
 
-    from inspect_ai import eval_async
     from inspect_ai.model import get_model
 
     from polyclinic.evals.recorded_turns import recorded_turns
 
     async with Endpoint(answers=answer) as endpoint:
         model = get_model("direct/p", base_url=endpoint.url, memoize=False)
-        (log,) = await eval_async(recorded_turns(recorded=str(recorded)), model=model, log_dir=str(tmp_path / "logs"))
+        log = await evaluated(recorded_turns(recorded=str(recorded)), model, tmp_path)
         await model.api.aclose()
     assert log.status == "success", [s.error for s in log.samples]
     by_id = {sample.id: sample for sample in log.samples}
