@@ -3,8 +3,13 @@
 import contextlib
 import io
 import json
+import re
 import shutil
+import signal
+import subprocess
+import sys
 import tarfile
+import time
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
@@ -287,7 +292,36 @@ def test_a_budget_is_of_all_parts_and_of_what_holds_them_and_goes_on_where_answe
             code, n = done.returncode, n + 1
             assert endpoint.requests - before <= 6 + 2  # one of each part may be in flight
             assert not code or "the same command goes on from there" in done.stderr
+            if n == 1:
+                assert "zero_shot" in done.stdout, "what the parts asked by then is not shown"
         assert (endpoint.requests, n) == (asks, pytest.approx(4, abs=1))
         gone = run(*words, "--max-tokens", limit, code=1).stderr
         assert "with --journal FILE a run can go on" in gone
         assert "goes on from there" not in gone
+
+
+@pytest.mark.slow
+def test_who_stops_the_parts_sees_what_is_over_and_goes_on(run, serving, tmp_path):
+    write_exam(tmp_path / "medqa.jsonl", range(24))
+    processes = []
+
+    def stopped_at_the_tenth(body):
+        if endpoint.requests == 10:
+            time.sleep(0.2)  # so that what was answered before is stored by then
+            processes[0].send_signal(signal.SIGINT)
+        return "Answer: A"
+
+    with serving(stopped_at_the_tenth, latency=0.05) as endpoint:
+        words = ("eval", "medqa", "--questions", str(tmp_path / "medqa.jsonl"), "--all", "--model", "direct/x")
+        words += ("--base-url", endpoint.url, "--concurrency", "1", "--on", "processes:2")
+        words += ("--journal", str(tmp_path / "j"), "--out", str(tmp_path / "out"))
+        program = [sys.executable, "-m", "polyclinic", *words]
+        processes.append(subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        shown, said = processes[0].communicate(timeout=60)
+        assert processes[0].returncode == 130
+        last = said.splitlines()[-1]
+        assert re.search(r"interrupted; missing: zero_shot 1\d of 24; .* the same command goes on from there", last)
+        assert "stopped early" in shown and "zero_shot" in shown
+        assert (tmp_path / "out" / "results.json").is_file()
+        run(*words)
+        assert endpoint.requests <= 24 + 2  # one of each part was in flight

@@ -122,6 +122,22 @@ async def test_towards_a_limit_less_is_let_in(opened):
         assert endpoint.requests == 25 and ledger.total.usage.tokens == 100  # each takes 4, and not 16 more
 
 
+async def test_what_a_journal_has_is_answered_beyond_a_limit_too(opened, tmp_path):
+    async with Endpoint(answers=["a b"]) as endpoint, opened(endpoint.url) as model:
+        async with Journal(tmp_path / "j") as journal:
+            ledger = Ledger()
+            await ledger.meter(journal.wrap(ledger.gate(model), episode="e"), gated=True).ask("x")
+            assert ledger.asked.usage.tokens == ledger.total.usage.tokens > 0
+        async with Journal(tmp_path / "j") as journal:
+            ledger = Ledger(max_tokens=1)
+            ledger.spend(Usage(tokens_in=1))
+            metered = ledger.meter(journal.wrap(ledger.gate(model), episode="e"), gated=True)
+            assert (await metered.ask("x")).replayed
+            with pytest.raises(BudgetSpent):
+                await metered.ask("y")
+        assert endpoint.requests == 1
+
+
 def test_counts_below_nothing_lift_no_limit():
     usage = {"prompt_tokens": -5, "completion_tokens": 3, "cost": -1.0}
     body = {"choices": [{"message": {"content": "x"}}], "usage": usage}

@@ -29,12 +29,12 @@ from polyclinic.cluster.left import name_of
 from polyclinic.cluster.opening import check_site, open_site
 from polyclinic.cluster.running import run_jobs
 from polyclinic.cluster.shipping import shipped
-from polyclinic.errors import PlayFailure, UserError
+from polyclinic.errors import PlayFailure, StoppedByHand, UserError
 from polyclinic.files import make_folder
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.run_file import CALLS, RUN
 from polyclinic.models.journal_parts import JournalPart, JournalRow, rows_of
-from polyclinic.models.ledger import spending, spent_elsewhere
+from polyclinic.models.ledger import spending
 from polyclinic.models.model_file import read_model_file
 from polyclinic.models.share import Share, part_of, parts_of
 from polyclinic.stores.address import KEY_PASSWORD, PASSWORD, read_address
@@ -67,6 +67,7 @@ def in_parts(words: Sequence[str]) -> Iterator[Sequence[str]]:
         yield rest
         return
     with tempfile.TemporaryDirectory(prefix="polyclinic-") as scratch, spending():
+        stopping.begin()
         yield _WHOLES[words[0]](rest, where, Path(scratch))
 
 
@@ -169,6 +170,8 @@ def _ask_in_parts(
         answers: where a part keeps its own, in the folder of its job.
         quiet: without a progress bar.
         goes_on: whether the journal is there when the command is given again.
+
+    Where somebody stops it, nobody is asked from then on; what was answered by then is there.
     """
 
     async def ask() -> dict[str, JobEnded]:
@@ -203,8 +206,17 @@ def _ask_in_parts(
                     advance=lambda job, *far: advance(job.name, *far),
                 )  # fmt: skip
 
-    for name, end in stopping.run(ask()).items():
-        spent_elsewhere(end.spent)
+    with spending() as all_of_it:
+        try:
+            ends = stopping.run(ask())
+        except KeyboardInterrupt:
+            if not stopping.was_stopped():
+                raise
+            stopping.sum_up()
+            all_of_it.stopped = StoppedByHand("interrupted")
+            return
+    for name, end in ends.items():
+        all_of_it.elsewhere(end.spent)
         if end.code:
             note(f"{name}: {end.said}")
 

@@ -34,8 +34,8 @@ if __name__ == "__main__":
     DIVISION.set(divided)
     threading.Thread(target=_until_gone, args=(divided,), daemon=True).start()
     sys.argv[0] = "polyclinic"
-    with spending() as asked:
+    with spending() as all_of_it:
         try:
             runpy.run_module("polyclinic", run_name="__main__")
         finally:
-            print(SPENT, msgspec.json.encode(asked.usage).decode(), flush=True)  # noqa: T201
+            print(SPENT, msgspec.json.encode(all_of_it.asked.usage).decode(), flush=True)  # noqa: T201

@@ -8,11 +8,11 @@ import inspect
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextvars import ContextVar
-from typing import Unpack
+from typing import Any, Unpack
 
 import msgspec
 
-from polyclinic.errors import BudgetSpent, EndpointError, ModelError, UserError
+from polyclinic.errors import BudgetSpent, EndpointError, ModelError, RunStopped, UserError
 from polyclinic.models.kept_calls import KeptCall, KeptCalls
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Usage, Wrapper
@@ -42,27 +42,38 @@ class Line(msgspec.Struct):
         self.unpriced += other.unpriced
 
 
-_SPENT: ContextVar[Line | None] = ContextVar("spent", default=None)
+class Spending:
+    """What all ledgers of a command ask together, against which each of them holds its limits.
+
+    Attributes:
+        asked: the sum of it.
+        stopped: what ended the asking before its end, None where nothing did; what was answered is still given.
+    """
+
+    def __init__(self) -> None:
+        self.asked = Line()
+        self.stopped: RunStopped | None = None
+
+    def elsewhere(self, usage: Usage) -> None:
+        """Takes in what another process of the command asked."""
+        self.asked.add(Line(calls=1, usage=usage))
+
+
+_SPENDING: ContextVar[Spending | None] = ContextVar("spending", default=None)
 
 
 @contextlib.contextmanager
-def spending() -> Iterator[Line]:
+def spending() -> Iterator[Spending]:
     """While it lasts, the limits of all ledgers that are made are held against what they ask together; yields that.
 
-    Within another it is of the same sum.
+    Within another it is the same.
     """
-    together = _SPENT.get() or Line()
-    before = _SPENT.set(together)
+    together = _SPENDING.get() or Spending()
+    before = _SPENDING.set(together)
     try:
         yield together
     finally:
-        _SPENT.reset(before)
-
-
-def spent_elsewhere(usage: Usage) -> None:
-    """Takes what another process of the same command asked into what the limits are held against; see `spending`."""
-    if (together := _SPENT.get()) is not None:
-        together.add(Line(calls=1, usage=usage))
+        _SPENDING.reset(before)
 
 
 class Ledger:
@@ -88,7 +99,8 @@ class Ledger:
     ) -> None:
         self.max_cost, self.max_tokens, self.calls = max_cost, max_tokens, calls
         self.lines: dict[tuple[str, str], Line] = {}
-        self.total, self.asked = Line(), _SPENT.get() or Line()
+        self._spending = _SPENDING.get() or Spending()
+        self.total, self.asked = Line(), self._spending.asked
         self.asked_of: set[tuple[str, str]] = set()
         self.servers: dict[tuple[str, str], Line] = {}
         self._waiting: dict[Limit, Limit] = {}
@@ -97,13 +109,24 @@ class Ledger:
         self._dearest_tokens, self._dearest_cost = 0, 0.0
         self._ended = asyncio.Event()
 
-    def meter(self, model: Model, role: str = "", *, item: str = "", player: str = "") -> Metered:
-        """Returns the model, with what it costs written down under the role; `item` and `player` as in `KeptCall`."""
+    def gate(self, model: Model) -> Gated:
+        """Returns the model, asked only as far as the limits let it; a journal around it answers also beyond them."""
+        return Gated(model, self)
+
+    def meter(
+        self, model: Model, role: str = "", *, item: str = "", player: str = "", gated: bool = False
+    ) -> Metered:
+        """Returns the model, with what it costs written down under the role; `item` and `player` as in `KeptCall`.
+
+        It is asked only as far as the limits let it, unless it is `gated` already.
+        """
         self.asked_of.add((role, model.name))
-        return Metered(model, self, role, item, player)
+        return Metered(model, self, role, item, player, gated=gated)
 
     def check(self) -> None:
-        """Raises `BudgetSpent` where no further question may be asked."""
+        """Raises `BudgetSpent`, or what stopped all of it, where no further question may be asked."""
+        if self._spending.stopped is not None:
+            raise self._spending.stopped
         if self._closed:
             raise BudgetSpent("the run has cost what it may cost")
         if self.max_tokens is not None and self.asked.usage.tokens >= self.max_tokens:
@@ -170,19 +193,28 @@ class Ledger:
         attempts: int = 1,
         failed: bool = False,
         replayed: bool = False,
+        gated: bool = False,
         of: str = "",
     ) -> None:
-        """Writes down one question; `UserError` where the cost has a limit, and the answer of that model no price."""
+        """Writes down one question; `UserError` where the cost has a limit, and the answer of that model no price.
+
+        What was `gated` the limits have been held against already; see `spend`.
+        """
         question = _asked_once(usage or Usage(), attempts, failed=failed, replayed=replayed)
-        sums = [self.lines.setdefault((role, purpose), Line()), self.total]
-        for line in sums if replayed else (*sums, self.asked):
+        for line in (self.lines.setdefault((role, purpose), Line()), self.total):
             line.add(question)
-        if usage is not None and not replayed:
-            self._dearest_tokens = max(self._dearest_tokens, usage.tokens)
-            self._dearest_cost = max(self._dearest_cost, usage.cost or 0.0)
+        if not (replayed or gated):
+            self.spend(usage, attempts=attempts, failed=failed)
         if self.max_cost is not None and usage is not None and usage.tokens_out and usage.cost is None:
             tokens = f"tokens of {of}" if of else "tokens"
             raise UserError(f"--max-cost needs to know what {tokens} cost: give a price, or use --max-tokens")
+
+    def spend(self, usage: Usage | None, *, attempts: int = 1, failed: bool = False) -> None:
+        """Holds the limits against one question that was asked now."""
+        self.asked.add(_asked_once(usage or Usage(), attempts, failed=failed))
+        if usage is not None:
+            self._dearest_tokens = max(self._dearest_tokens, usage.tokens)
+            self._dearest_cost = max(self._dearest_cost, usage.cost or 0.0)
 
     def add_at(self, model: str, server: str, reply: Reply) -> None:
         """Writes down which of a model's servers answered."""
@@ -194,33 +226,56 @@ def _asked_once(usage: Usage, attempts: int, *, failed: bool = False, replayed: 
     return Line(1, int(failed), attempts, usage, int(replayed), int(unpriced))
 
 
+class Gated(Wrapper):
+    """A model that is asked only as far as the limits of a ledger let it. Made by `Ledger.gate`."""
+
+    def __init__(self, model: Model, ledger: Ledger) -> None:
+        super().__init__(model)
+        self._ledger = ledger
+
+    async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
+        """Asks the model behind; nothing is asked where a limit is reached."""
+        async with self._ledger.admitted(self.limit):
+            try:
+                reply = await self._model.ask(messages, answer=answer, **options)
+            except (ModelError, EndpointError) as failure:
+                self._ledger.spend(_usage_of(failure), attempts=failure.attempts, failed=True)
+                raise
+            self._ledger.spend(reply.usage, attempts=reply.attempts)
+            return reply
+
+
+def _usage_of(failure: ModelError | EndpointError) -> Usage | None:
+    return failure.usage if isinstance(failure.usage, Usage) else None
+
+
 class Metered(Wrapper):
     """A model whose usage goes to a ledger. Made by `Ledger.meter`."""
 
-    def __init__(self, model: Model, ledger: Ledger, role: str, item: str = "", player: str = "") -> None:
+    def __init__(
+        self, model: Model, ledger: Ledger, role: str, item: str = "", player: str = "", *, gated: bool = False
+    ) -> None:
         super().__init__(model)
-        self._ledger, self._role, self._item, self._player = ledger, role, item, player
+        self._ledger, self._role, self._item, self._player, self._gated = ledger, role, item, player, gated
 
     async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
-        """Asks the model behind, and writes down what that cost; nothing is asked where a limit is reached."""
+        """Asks the model behind, and writes down what that cost; an answer that is kept costs nothing now."""
         purpose = options.get("purpose", "")
         # The coroutine is made at once: a journal counts equal questions in the order in which they are asked.
         asking = self._model.ask(messages, answer=answer, **options)
         began = time.monotonic()
         try:
-            async with self._ledger.admitted(self.limit):
+            async with contextlib.nullcontext() if self._gated else self._ledger.admitted(self.limit):
                 reply = await asking
                 replayed = reply.replayed
-                self._ledger.add(
-                    self._role, purpose, reply.usage, attempts=reply.attempts, replayed=replayed, of=self.name
-                )
+                self._add(purpose, reply.usage, attempts=reply.attempts, replayed=replayed, of=self.name)
                 if reply.server:
                     self._ledger.add_at(self.name, reply.server, reply)
                 self._keep(purpose, reply.usage, reply.seconds, reply.attempts, replayed=replayed)
         except (ModelError, EndpointError) as failure:
-            usage = failure.usage if isinstance(failure.usage, Usage) else None
+            usage = _usage_of(failure)
             replayed = isinstance(failure, ModelError) and failure.replayed
-            self._ledger.add(self._role, purpose, usage, attempts=failure.attempts, failed=True, replayed=replayed)
+            self._add(purpose, usage, attempts=failure.attempts, failed=True, replayed=replayed)
             seconds, error = time.monotonic() - began, type(failure).__name__
             self._keep(purpose, usage or Usage(), seconds, failure.attempts, error=error, replayed=replayed)
             if isinstance(failure, ModelError) and not replayed:
@@ -231,6 +286,9 @@ class Metered(Wrapper):
                 asking.close()
         self._check_told(reply.usage)
         return reply
+
+    def _add(self, purpose: str, usage: Usage | None, **how: Any) -> None:
+        self._ledger.add(self._role, purpose, usage, gated=self._gated, **how)
 
     def _check_told(self, usage: Usage) -> None:
         """Refuses an answer of an endpoint that does not say what a limit is held against."""

@@ -142,9 +142,11 @@ class Session(NamedTuple):
         if len(getattr(model, "addresses", ())) > 1 and episode and role != "judge":
             # All judging of a run is one episode, and no conversation.
             model = Belonging(model, f"{role} {episode}")
+        model = self.ledger.gate(model)
         if self.journal is not None:
             model = self.journal.wrap(model, episode=episode, role=role)
-        return self.ledger.meter(self.models.asked(model, name, role), role, item=item or episode, player=player)
+        asked = self.models.asked(model, name, role)
+        return self.ledger.meter(asked, role, item=item or episode, player=player, gated=True)
 
 
 @asynccontextmanager

@@ -258,12 +258,14 @@ class Minds:
         """Returns the model that a role's mind needs, with what is kept and summed of its answers."""
         name = model_of(self.names[part.role]) or ""
         model = self._models.of(name, part.role)
+        for ledger in self.ledgers:
+            model = ledger.gate(model)
         if self._journal is not None:
             model = self._journal.wrap(model, episode=part.episode, role=part.role)
         model = self._models.asked(model, name, part.role)
         player = part.seat.put_down_to or part.seat.team or self.names[Role.DOCTOR]
         for ledger in self.ledgers:
-            model = ledger.meter(model, part.role, item=part.case, player=player)
+            model = ledger.meter(model, part.role, item=part.case, player=player, gated=True)
         if self._shared is not None:
             return self._shared.of(model, self._tally)
         return model if self._tally is None else self._tally.of(model)
