@@ -1,5 +1,6 @@
 """Folders of results: what stands in them, how they are joined, compared and exported."""
 
+import shutil
 import time
 
 import msgspec
@@ -377,14 +378,14 @@ def test_a_mean_that_happens_to_be_all_or_nothing_is_no_share(tmp_path):
         assert (found.low, found.high) == pytest.approx(ends, abs=0.01)
 
 
-def set_otherwise(folder, *many, kind="eval aie", data="1", models=(), **configuration):
+def set_otherwise(folder, *many, kind="eval aie", data="1", file="cases.jsonl", models=(), **configuration):
     folder.mkdir()
     write_record(
         folder,
         RunRecord(
             kind=kind,
             configuration={"limit": 4, "out": str(folder), "temperature": None, **configuration},
-            data=[DataFile(option="cases", file="cases.jsonl", sha256=data * 64)],
+            data=[DataFile(option="cases", file=file, sha256=data * 64)],
             models=list(models),
             measures=[ItemMeasure(name="right")],
         ),
@@ -425,14 +426,32 @@ def test_runs_that_were_set_alike_are_one_entrant(tmp_path):
 
 def test_an_item_of_another_file_is_another(tmp_path):
     first, changed = (set_otherwise(tmp_path / data, rows("m", 4, seed=int(data)), data=data) for data in "12")
-    assert [name for name, *_ in entrants_of(first, changed)] == [
-        f"zero_shot, cases=cases.jsonl {data * 6}" for data in "12"
-    ]
+    found = join(read_results(first, changed)).rows
+    assert [(row.set, row.method) for row in found] == [(f"medqa (cases {data * 6})", "zero_shot") for data in "12"]
+    with pytest.raises(UserError, match="nothing to compare: 2 of one set"):
+        compare_results(read_results(first, changed))
+    other = set_otherwise(tmp_path / "other", rows("m", 8), rows("n", 2), data="4", file="mine.jsonl")
+    assert [row.set for row in join(read_results(first, other)).rows] == ["medqa (cases)", *["medqa (mine)"] * 2]
+    (compared,) = compare_results(read_results(first, other)).rows  # the two of the second, and none of the first
+    assert (compared.set, compared.first, compared.second) == ("medqa (mine)", "n, zero_shot", "m, zero_shot")
     # Parts of one set in files of their own are of one table.
     rest = [
         ItemRow(item=f"r{n}", set="medqa", model="m", method="zero_shot", values={"right": 100.0}) for n in range(5)
     ]
     assert entrants_of(first, set_otherwise(tmp_path / "rest", rest, data="3")) == [("zero_shot", 15, 60)]
+
+
+def test_a_study_beside_a_run_is_as_many_runs_as_it_had(tmp_path):
+    """What a study was set to stands in its runs; without them nobody knows it, and nothing is pooled."""
+    plain = set_otherwise(tmp_path / "plain", rows("m", 4))
+    study = set_otherwise(tmp_path / "study", rows("m", 8, seed=1), kind="study run", plan="mine.toml")
+    (study / "runs").mkdir()
+    set_otherwise(study / "runs" / "a", rows("m", 8, seed=1), temperature=1.5)
+    apart = [("zero_shot, temperature=none", 10, 40), ("zero_shot, temperature=1.5", 10, 80)]
+    assert entrants_of(plain, study) == apart
+    assert entrants_of(study) == [("zero_shot", 10, 80)]
+    shutil.rmtree(study / "runs")
+    assert entrants_of(plain, study) == [("zero_shot, plan=none", 10, 40), ("zero_shot, plan=mine.toml", 10, 80)]
 
 
 def test_one_name_at_two_addresses_is_told(tmp_path):

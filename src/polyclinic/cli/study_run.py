@@ -42,9 +42,10 @@ from polyclinic.models.session import ModelOptions
 from polyclinic.protocols.study_plan import PlannedRun, StudyPlan, find_plan, read_plan
 from polyclinic.results.comparing import compare_results
 from polyclinic.results.folder import CALLS, RECORD, read_record, write_record
-from polyclinic.results.joining import flat_rows, join, set_apart
+from polyclinic.results.joining import flat_rows, join
 from polyclinic.results.reading import RunResults, read_results
 from polyclinic.results.replacing import part_in, replacing
+from polyclinic.results.telling_apart import told_apart
 from polyclinic.sqlite_file import locked
 from polyclinic.terminal.screen import console, note, print_json
 
@@ -319,8 +320,8 @@ def _finish(plan: StudyPlan, out: Path, begun: Sequence[Path], *, left: str, jso
     record = record_of_study(results, published=plan.published, title=plan.title, paper=plan.paper, left=left)
     rows = [
         msgspec.structs.replace(row, at=f"{one.folder.relative_to(out)}/{row.at}" if row.at else "")
-        for one, items in zip(results, set_apart(results), strict=True)
-        for row in items
+        for one in told_apart(results)
+        for row in one.rows
     ]
     with replacing(out) as place:
         if asked := [folder / CALLS for folder in begun if (folder / CALLS).is_file()]:

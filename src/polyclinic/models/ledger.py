@@ -113,9 +113,7 @@ class Ledger:
         """Returns the model, asked only as far as the limits let it; a journal around it answers also beyond them."""
         return Gated(model, self)
 
-    def meter(
-        self, model: Model, role: str = "", *, item: str = "", player: str = "", gated: bool = False
-    ) -> Metered:
+    def meter(self, model: Model, role: str = "", *, item: str = "", player: str = "", gated: bool = False) -> Metered:
         """Returns the model, with what it costs written down under the role; `item` and `player` as in `KeptCall`.
 
         It is asked only as far as the limits let it, unless it is `gated` already.

@@ -12,6 +12,7 @@ from polyclinic.errors import UserError, meant
 from polyclinic.frames import Tabular
 from polyclinic.results.joining import Items, JoinedEntrant, chosen_measures, gathered, is_share
 from polyclinic.results.reading import RunResults
+from polyclinic.results.telling_apart import told_apart
 from polyclinic.statistics.uncertainty import Difference, holm, paired_difference, share_difference
 
 _RESAMPLES = 2_000
@@ -48,6 +49,7 @@ def compare_results(
     Raises:
         UserError: there is nothing to compare, or no such measure or baseline.
     """
+    results = told_apart(results)
     chosen_measures(results, measures)
     wanted = _wanted(results, measures)
     entrants, _ = gathered(results)

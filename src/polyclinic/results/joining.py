@@ -11,7 +11,7 @@ from polyclinic.errors import UserError, meant
 from polyclinic.frames import Tabular
 from polyclinic.results.folder import ItemRow, read_calls
 from polyclinic.results.reading import RunResults
-from polyclinic.results.settings import differences
+from polyclinic.results.telling_apart import told_apart
 from polyclinic.statistics.uncertainty import Estimate, estimate, ratio, share_estimate
 
 _RESAMPLES = 2_000  # of a table of many numbers
@@ -75,6 +75,8 @@ def join(results: Sequence[RunResults], *, measures: Sequence[str] = ()) -> Join
     Raises:
         UserError: nobody measured one of them.
     """
+    stopped = [f"{one.called} was stopped early, {one.record.stopped}" for one in results if one.record.stopped]
+    results = told_apart(results)
     by_entrant, twice = gathered(results)
     wanted = chosen_measures(results, measures)
     shares = {name: is_share(results, name) for name in wanted}
@@ -85,10 +87,8 @@ def join(results: Sequence[RunResults], *, measures: Sequence[str] = ()) -> Join
     notes = [f"{twice} items stand in several folders; the last was taken"] if twice else []
     notes += _other_servers(results)
     notes += _told_of_calls(results, by_entrant)
-    notes += [f"{one.called} was stopped early, {one.record.stopped}" for one in results if one.record.stopped]
-    return JoinedTable(
-        rows=tuple(rows), measures=tuple(wanted), notes=(*notes, *_other_data(results), *_not_beside(results))
-    )
+    notes += [*stopped, *_other_data(results), *_not_beside(results)]
+    return JoinedTable(rows=tuple(rows), measures=tuple(wanted), notes=tuple(notes))
 
 
 Items = dict[tuple[str, int], ItemRow]
@@ -96,48 +96,18 @@ Items = dict[tuple[str, int], ItemRow]
 
 
 def gathered(results: Iterable[RunResults]) -> tuple[dict[JoinedEntrant, Items], int]:
-    """Returns the items of every entrant, and how many stood in several folders.
-
-    Where runs that name an entrant alike were set otherwise, each is an entrant of its own, and its method says how.
-    """
-    results = [*results]
+    """Returns the items of every entrant of results that are `told_apart`, and how many stood in several folders."""
     found: dict[JoinedEntrant, Items] = {}
     twice = 0
-    for one, rows in zip(results, set_apart(results), strict=True):
+    for one in results:
         measures = frozenset(one.measures)
-        for row in rows:
+        for row in one.rows:
             items = found.setdefault(JoinedEntrant(row.set, row.model, row.method), {})
             before = items.get((row.item, row.seed))
             others = set() if before is None else before.values.keys() - measures
             twice += before is not None and (not others or len(others) < len(before.values))
             items[row.item, row.seed] = row if before is None or not others else _together(before, row, others)
     return found, twice
-
-
-def set_apart(results: Sequence[RunResults]) -> list[Sequence[ItemRow]]:
-    """Returns the items of each run; where runs that name an entrant alike were set otherwise, its method says how."""
-    holding: dict[tuple[str, JoinedEntrant], dict[int, set[str]]] = {}
-    for number, one in enumerate(results):
-        for row in one.rows:
-            entrant = JoinedEntrant(row.set, row.model, row.method)
-            holding.setdefault((one.record.kind, entrant), {}).setdefault(number, set()).add(row.item)
-    told: dict[tuple[int, JoinedEntrant], str] = {}
-    for (_, entrant), runs in holding.items():
-        if len(runs) > 1:
-            # Parts of a set lie in files of their own; an item of the same name in two files is not the same.
-            shared = len(set().union(*runs.values())) < sum(len(items) for items in runs.values())
-            records = [results[number].record for number in runs]
-            apart = differences(records, entrant.model, entrant.method, data=shared)
-            for number, said in zip(runs, apart, strict=True):
-                told[number, entrant] = said
-
-    def rows(number: int) -> Iterator[ItemRow]:
-        for row in results[number].rows:
-            said = told.get((number, JoinedEntrant(row.set, row.model, row.method)))
-            method = ", ".join(filter(None, (row.method, said)))
-            yield msgspec.structs.replace(row, method=method) if said else row
-
-    return [[*rows(number)] if told else one.rows for number, one in enumerate(results)]
 
 
 def _together(before: ItemRow, row: ItemRow, others: Set[str]) -> ItemRow:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import no_folder
 from polyclinic.results.folder import (
@@ -26,7 +28,11 @@ from polyclinic.results.folder import (
 from polyclinic.seals import SUMS
 from polyclinic.stores.address import is_store
 
+STUDY = "study run"
+"""The kind of a folder that gathers what several runs of a plan came to."""
+
 _SUMMARY = "summary.json"
+_RUNS = "runs"  # of a study, in its folder
 _DEEPEST = 3  # folders below the one that is named
 
 
@@ -68,6 +74,19 @@ def read_results(*paths: Path | str) -> list[RunResults]:
         else:
             found |= {folder: _read(folder) for folder in _found(Path(path)) if folder not in found}
     return list(found.values())
+
+
+def runs_of_study(results: RunResults) -> list[RunResults]:
+    """Returns the runs of a study, with what the paper prints beside the first; anything else, and one alone, as it is.
+
+    A study whose runs do not lie in its folder any more, as in a store, is as it is too.
+    """
+    folders = sorted(path for path in results.folder.glob(f"{_RUNS}/*") if (path / RECORD).is_file())
+    if results.record.kind != STUDY or not folders or results.name:
+        return [results]
+    runs = [_read(folder) for folder in folders]
+    first = msgspec.structs.replace(runs[0].record, published=results.record.published)
+    return [runs[0]._replace(record=first), *runs[1:]]
 
 
 def _stored(text: str) -> Iterator[RunResults]:
