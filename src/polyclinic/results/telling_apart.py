@@ -15,7 +15,7 @@ from polyclinic.results.settings import differences
 _PUT = ("questions", "cases", "test")  # options whose files hold the items
 
 
-class NamedEntrant(NamedTuple):
+class RowsEntrant(NamedTuple):
     """Who was put to which set, by the names in the folders."""
 
     set: str
@@ -23,7 +23,7 @@ class NamedEntrant(NamedTuple):
     method: str
 
     @classmethod
-    def of(cls, row: ItemRow) -> NamedEntrant:
+    def of(cls, row: ItemRow) -> RowsEntrant:
         """Returns whose row it is."""
         return cls(row.set, row.model, row.method)
 
@@ -85,12 +85,12 @@ def _names(name: str, files: Mapping[tuple[str, ...], DataFile]) -> dict[tuple[s
 
 
 def _methods_apart(results: Sequence[RunResults]) -> list[RunResults]:
-    holding: dict[NamedEntrant, dict[str, dict[int, set[str]]]] = {}
+    holding: dict[RowsEntrant, dict[str, dict[int, set[str]]]] = {}
     for number, one in enumerate(results):
         for row in one.rows:
-            kinds = holding.setdefault(NamedEntrant.of(row), {})
+            kinds = holding.setdefault(RowsEntrant.of(row), {})
             kinds.setdefault(one.record.kind, {}).setdefault(number, set()).add(row.item)
-    told: dict[tuple[int, NamedEntrant], str] = {}
+    told: dict[tuple[int, RowsEntrant], str] = {}
     for entrant, kinds in holding.items():
         for runs in _of_one_kind(kinds):
             # Parts of a set lie in files of their own; an item of the same name in two files is not the same.
@@ -101,7 +101,7 @@ def _methods_apart(results: Sequence[RunResults]) -> list[RunResults]:
 
     def rows(number: int) -> Iterator[ItemRow]:
         for row in results[number].rows:
-            said = told.get((number, NamedEntrant.of(row)))
+            said = told.get((number, RowsEntrant.of(row)))
             method = ", ".join(filter(None, (row.method, said)))
             yield msgspec.structs.replace(row, method=method) if said else row
 
