@@ -69,7 +69,7 @@ cases = st.builds(
 )
 
 
-@given(st.lists(cases, min_size=1, max_size=4))
+@given(st.lists(cases, min_size=1, max_size=4, unique_by=lambda case: case.id))
 def test_what_is_written_is_read_back(tmp_path_factory, written):
     path = tmp_path_factory.mktemp("own") / "cases.jsonl"
     write_cases(path, written)
@@ -77,7 +77,7 @@ def test_what_is_written_is_read_back(tmp_path_factory, written):
     assert list(read_cases(path, layout="polyclinic")) == written
 
 
-@given(st.lists(cases, min_size=1, max_size=4), st.sampled_from([None, 2]))
+@given(st.lists(cases, min_size=1, max_size=4, unique_by=lambda case: case.id), st.sampled_from([None, 2]))
 def test_lines_and_array_hold_the_same(tmp_path_factory, written, indent):
     folder = tmp_path_factory.mktemp("both")
     write_cases(folder / "lines.jsonl", written)

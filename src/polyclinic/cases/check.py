@@ -12,7 +12,7 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.concluded import conclusions
-from polyclinic.cases.loaders import check_layout, load_element, recognise
+from polyclinic.cases.loaders import another_id, check_layout, load_element, recognise
 from polyclinic.cases.loaders.choices import same_options
 from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.cases.naming import DiseaseNaming, DiseaseNamings
@@ -112,7 +112,9 @@ def check_cases(path: str | Path, layout: str | None = None, *, namings: Disease
         settings[case.setting] += 1
         earlier = first_seen.setdefault(case.id, element.number)
         if earlier != element.number:
-            problem = f"the id {case.id!r} stands in {element.part} {earlier} already; only that case is found by it"
+            another = another_id(case.id, first_seen)
+            first_seen[another] = element.number
+            problem = f"the id {case.id!r} stands in {element.part} {earlier} already; this case is read as {another!r}"
             problems.append(_error(element.number, case.id, "$.id", problem))
         problems += check_case(case, line=element.number, namings=namings)
     return CheckResult(
@@ -129,7 +131,7 @@ def check_cases(path: str | Path, layout: str | None = None, *, namings: Disease
 
 def check_case(case: Case, *, line: int = 1, namings: DiseaseNamings | None = None) -> Iterator[CaseProblem]:
     """Yields what is wrong with one case that could be read, which stands at a line of its file; see `check_cases`."""
-    for level, field, problem in (*_texts(case, namings), *_findings(case), *_pictures(case), *_question(case)):
+    for level, field, problem in (*_texts(case, namings), *_findings(case), *_pictures(case), *question_problems(case)):
         yield CaseProblem(level=level, line=line, id=case.id, field=field, problem=problem)
 
 
@@ -223,7 +225,8 @@ def _pictures(case: Case) -> Iterator[tuple[Level, str, str]]:
             )
 
 
-def _question(case: Case) -> Iterator[tuple[Level, str, str]]:
+def question_problems(case: Case) -> Iterator[tuple[Level, str, str]]:
+    """Yields what is wrong with the question of a case, with the level and the field; nothing of one without."""
     question, answers = case.question, case.truth.answers
     if question is None:
         if answers:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.case_share import CaseShare
-from polyclinic.cases.loaders.usable import UsableCases, left_out_lines
+from polyclinic.cases.loaders.usable import UsableCases, left_out_lines, some_of
 from polyclinic.cli.command_words import WORDS
 from polyclinic.terminal.screen import note
 from polyclinic.terminal.tables import counted
@@ -38,6 +38,9 @@ def each_case(
     """Yields the cases that can be used, and in the end names the others on stderr."""
     usable = UsableCases(path, layout=layout, strict=strict, needs=needs)
     yield from usable
+    if usable.renamed:
+        ids = [f"{shared} is {here}" for here, shared in usable.renamed.items()]
+        note(f"{counted(len(ids), 'case')} of {usable.share.file} with an id of another: {', '.join(some_of(ids))}")
     note_share(usable.share)
 
 

@@ -12,10 +12,12 @@ from polyclinic.errors import BadInput
 
 
 def split_case(text: str) -> tuple[Path, str | None]:
-    """Splits `FILE#ID`; a file whose own name holds a # is taken as it is."""
-    file, mark, case_id = text.rpartition("#")
-    if not mark or Path(text).exists():
+    """Splits `FILE#ID`, where either may hold a # itself; a file of that whole name is taken as it is."""
+    if "#" not in text or Path(text).exists():
         return shipped_path(text), None
+    marks = [at for at, letter in enumerate(text) if letter == "#"]
+    behind = next((at for at in marks if at and shipped_path(text[:at]).exists()), marks[-1])
+    file, case_id = text[:behind], text[behind + 1 :]
     if not file or not case_id:
         raise BadInput(
             f"the case {text!r} lacks {'an id behind' if file else 'a file before'} the '#'; give FILE#ID or FILE"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 from functools import partial
-from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,7 +86,8 @@ def read_cases(
     """Yields the cases of a file: JSON lines, a JSON array, a JSON object or CSV; or of the .json files of a folder.
 
     The layout is a name in `LAYOUTS`, a field map (`FILE.toml`, `FILE.yaml`), or somebody else's, or a function; by
-    default the first record tells. A record that is no case goes to `leave_out`, and ends the reading without it;
+    default the first record tells. Of several cases with one id each but the first has another, `7-2`, as two visits of
+    a patient may be. A record that is no case goes to `leave_out`, and ends the reading without it;
     `usable.read_usable` counts them.
 
     Raises:
@@ -95,10 +97,11 @@ def read_cases(
 
 
 class PlacedCase(NamedTuple):
-    """A case and the element of its file."""
+    """A case, the element of its file, and the id that stands there where an earlier case bears it already."""
 
     case: Case
     element: Element
+    shared_id: str = ""
 
 
 def read_placed(
@@ -143,7 +146,13 @@ def _name_of(layout: object) -> str:
     return layout if isinstance(layout, str) else getattr(layout, "__name__", repr(layout))
 
 
+def another_id(id: str, taken: Container[str]) -> str:
+    """Returns the id under which a further case is read whose own an earlier one bears: `7-2`."""
+    return next(other for n in count(2) if (other := f"{id}-{n}") not in taken)
+
+
 def _read(path: Path, layout: str | Loader | None, leave_out: LeaveOut | None) -> Iterator[PlacedCase]:
+    taken: set[str] = set()
     for element in read_elements(path):
         try:
             record = element.fields()
@@ -154,7 +163,11 @@ def _read(path: Path, layout: str | Loader | None, leave_out: LeaveOut | None) -
                 raise
             leave_out(element, error)
             continue
-        yield PlacedCase(case, element)
+        shared = case.id if case.id in taken else ""
+        if shared:
+            case = msgspec.structs.replace(case, id=another_id(shared, taken))
+        taken.add(case.id)
+        yield PlacedCase(case, element, shared)
 
 
 def recognise(element: Element, record: dict[str, Any]) -> str:

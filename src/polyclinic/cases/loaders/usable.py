@@ -43,6 +43,8 @@ class UsableCases:
         self._errors: list[BadInput] = []
         self._left_out: list[UnusedRecord] = []
         self._used = 0
+        self.renamed: dict[str, str] = {}
+        """Of cases whose id an earlier one bears: that, by the one under which they are read."""
 
     def __iter__(self) -> Iterator[Case]:
         """Yields the cases, once.
@@ -51,11 +53,13 @@ class UsableCases:
             BadInput: the file cannot be used, or a record, where that is an error, or no record is a case, or none of
                 the first thousands; then it says what is wrong with the first.
         """
-        for case, element in self._placed:
+        for case, element, shared_id in self._placed:
             if problem := self._needs(case) if self._needs is not None else "":
                 self._leave_out(element, element.bad(f"case {case.id!r}: {problem}"), most=_MOST_LEFT_OUT)
                 continue
             self._used += 1
+            if shared_id:
+                self.renamed[case.id] = shared_id
             yield case
         if self._errors and not self._used:
             raise self._errors[0]
@@ -97,7 +101,11 @@ def read_usable(
 
 def left_out_lines(left_out: Iterable[UnusedRecord], most: int = 5) -> list[str]:
     """Returns the lines that name what was left out, the first of them."""
-    named = list(map(str, left_out))
+    return some_of(list(map(str, left_out)), most)
+
+
+def some_of(named: list[str], most: int = 5) -> list[str]:
+    """Returns the first of what is named, and how many more there are."""
     more = [f"and {len(named) - most} more"] if len(named) > most else []
     return named[:most] + more
 
