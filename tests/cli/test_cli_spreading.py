@@ -325,3 +325,26 @@ def test_who_stops_the_parts_sees_what_is_over_and_goes_on(run, serving, tmp_pat
         assert (tmp_path / "out" / "results.json").is_file()
         run(*words)
         assert endpoint.requests <= 24 + 2  # one of each part was in flight
+
+
+@pytest.mark.slow
+def test_a_study_in_parts_keeps_its_budget_and_goes_on(run, serving, tmp_path):
+    write_exam(tmp_path / "medqa.jsonl", range(12))
+    plan = ('title = "x"', "seeds = [0, 1]", "[[run]]", 'name = "a"', 'command = "eval medqa"')
+    (tmp_path / "plan.toml").write_text("\n".join((*plan, 'questions = "medqa.jsonl"', "all = true")))
+    with serving(lambda _: "Answer: A", latency=0.02) as endpoint:
+        words = ("study", "run", tmp_path / "plan.toml", "--data", tmp_path, "--model", "direct/x")
+        words += ("--base-url", endpoint.url, "--concurrency", "1")
+        whole = json.loads(run(*words, "--out", tmp_path / "whole", "--json").stdout)
+        asks, each = endpoint.requests, whole[0]["tokens"]
+        parts = (*words, "--out", tmp_path / "parts", "--on", "processes:2", "--max-tokens", int(each * 8))
+        endpoint.requests, code = 0, 1
+        while code:
+            before = endpoint.requests
+            done = run(*parts, code=None)
+            code = done.returncode
+            assert endpoint.requests - before <= 8 + 2
+            assert "StopIteration" not in done.stderr
+            assert not code or "not done yet: " in done.stderr
+        assert endpoint.requests == asks == 24
+    assert "asked by the parts of --on, or earlier" in run("results", "show", tmp_path / "parts").stdout

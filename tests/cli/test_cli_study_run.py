@@ -222,18 +222,6 @@ def test_a_run_that_is_refused_loses_none_of_the_others(run, tmp_path, serving):
     assert "stopped early" in shown.stdout + shown.stderr and "100.00" in shown.stdout
 
 
-@pytest.mark.slow
-def test_a_run_of_which_more_failed_than_may_is_named_at_the_end_and_is_no_success(run, tmp_path, serving):
-    write_study(tmp_path, questions=4)
-    with serving("") as endpoint:
-        command = ("study", "run", tmp_path / "plan.toml", "--data", tmp_path, "--out", tmp_path / "out")
-        command += ("--model", "direct/mute", "--base-url", endpoint.url)
-        came = run(*command, code=1)
-        assert "more failed than --max-failures allows in exam-seed-0, exam-seed-1" in came.stderr
-        assert "zero_shot" in came.stdout
-        run(*command, "--max-failures", 100, code=0)
-
-
 def test_options_that_no_command_has_are_said_before_anybody_is_asked(complaint, tmp_path, serving):
     write_study(tmp_path, plan=TWO_RUNS.format(command="aie", option="limits = 3"))
     with serving(answer) as endpoint:

@@ -72,7 +72,9 @@ def test_of_a_study_the_runs_that_failed_are_held_again(run, serving, tmp_path):
         words = ("study", "run", tmp_path / "plan.toml", "--data", tmp_path, "--out", tmp_path / "out")
         words += ("--model", "direct/a", "--base-url", endpoint.url)
         record = tmp_path / "out" / "runs" / "exam-seed-0" / "results.json"
-        assert "exam-seed-0: 1 of 8 questions failed" in run(*words).stderr
+        failed = run(*words, code=1)
+        assert "exam-seed-0: 1 of 8 questions failed" in failed.stderr and "zero_shot" in failed.stdout
+        assert "more failed than --max-failures allows in exam-seed-0; where an endpoint failed" in failed.stderr
         assert json.loads(record.read_bytes())["failed"].startswith("1 of 8 questions failed")
         asked = endpoint.requests
         for _ in range(2):

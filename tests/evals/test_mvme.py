@@ -332,16 +332,12 @@ def test_wrong_arguments_are_told(arguments, problem):
         mvme(**arguments)
 
 
-def test_cases_must_be_told_apart_and_have_a_diagnosis(file):
+def test_cases_must_have_a_diagnosis(file):
     from polyclinic.evals.case_files import cases_of
 
     lines = file.read_text("utf-8").splitlines()
     case = json.loads(lines[0])
     del case["truth"]["diagnoses"]
-    for text, problem in (
-        ("\n".join([*lines, lines[0]]), "1 ids stand there more than once"),
-        (json.dumps(case), "diagnoses"),
-    ):
-        file.write_text(text + "\n", "utf-8")
-        with pytest.raises(UserError, match=problem):
-            cases_of(str(file))
+    file.write_text(json.dumps(case) + "\n", "utf-8")
+    with pytest.raises(UserError, match="diagnoses"):
+        cases_of(str(file))

@@ -131,7 +131,7 @@ def check_cases(path: str | Path, layout: str | None = None, *, namings: Disease
 
 def check_case(case: Case, *, line: int = 1, namings: DiseaseNamings | None = None) -> Iterator[CaseProblem]:
     """Yields what is wrong with one case that could be read, which stands at a line of its file; see `check_cases`."""
-    for level, field, problem in (*_texts(case, namings), *_findings(case), *_pictures(case), *question_problems(case)):
+    for level, field, problem in (*_texts(case, namings), *_findings(case), *_pictures(case), *_question(case)):
         yield CaseProblem(level=level, line=line, id=case.id, field=field, problem=problem)
 
 
@@ -225,8 +225,12 @@ def _pictures(case: Case) -> Iterator[tuple[Level, str, str]]:
             )
 
 
-def question_problems(case: Case) -> Iterator[tuple[Level, str, str]]:
-    """Yields what is wrong with the question of a case, with the level and the field; nothing of one without."""
+def unanswerable(case: Case) -> str:
+    """Says why the question of a case cannot be answered rightly; "" where it can, or there is none."""
+    return next((problem for level, _, problem in _question(case) if level == "error"), "")
+
+
+def _question(case: Case) -> Iterator[tuple[Level, str, str]]:
     question, answers = case.question, case.truth.answers
     if question is None:
         if answers:

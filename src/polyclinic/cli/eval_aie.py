@@ -16,7 +16,7 @@ from polyclinic.benchmarks.aie.figures import figures as drawn
 from polyclinic.benchmarks.aie.made_distractors import MadeOptions, with_made_questions
 from polyclinic.benchmarks.aie.tables import aie_output
 from polyclinic.cases.case import Case
-from polyclinic.cases.check import question_problems
+from polyclinic.cases.check import unanswerable
 from polyclinic.cli.evaluation import cases_of, finish, hold, judge_of, open_players
 from polyclinic.cli.following import Protocol, WhoPlays, followed, held_by
 from polyclinic.cli.options import (
@@ -191,7 +191,7 @@ async def aie(
 def _lacks(case: Case) -> str:
     if case.question is None and not case.truth.diagnoses:
         return "no question, and no diagnosis to make one of"
-    return next((problem for level, _, problem in question_problems(case) if level == "error"), "")
+    return unanswerable(case)
 
 
 def _judged(cases: Sequence[Case], doctors: Sequence[str]) -> Known:

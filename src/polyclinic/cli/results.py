@@ -143,7 +143,8 @@ def _calls(record: RunRecord) -> str:
     calls, used = sum(one.calls for one in record.calls), sum(one.tokens_in + one.tokens_out for one in record.calls)
     costs, unpriced = _costs(record)
     replayed = sum(one.replayed for one in record.calls)
-    kept = f"{replayed:,} of them answered from a journal, which cost nothing now" if replayed else ""
+    whose = "asked by the parts of --on, or earlier" if "--on" in record.command else "which cost nothing now"
+    kept = f"{replayed:,} of them answered from a journal, {whose}" if replayed else ""
     cost = f"cost {at_least(costs, '.4f', more=unpriced)}" if costs is not None else ""
     cost += f", without {counted(unpriced, 'call')} that took tokens without a price" if cost and unpriced else ""
     told = (f"{calls:,} in all", kept, f"{used:,} tokens" if used else "", cost)

@@ -15,6 +15,7 @@ import msgspec
 from cyclopts import CycloptsError, Parameter
 from rich.console import Console
 
+from polyclinic.benchmarks.benchmark import StoppedEarly
 from polyclinic.cli.calling import call, check_words
 from polyclinic.cli.command_words import BATCHES, words_of
 from polyclinic.cli.complaints import complaint
@@ -297,7 +298,9 @@ def _hold(cell: StudyCell, place: str, json: bool, *, in_part: bool) -> Polyclin
         if _is_over(cell.folder):  # more failed than may, and what came is there
             note(f"{cell.folder.name}: {failure}")
             return None
-        kind = next(one for one in (StoppedByHand, BudgetSpent, AccessLost, PlayFailure) if isinstance(failure, one))
+        ending = failure.why if isinstance(failure, StoppedEarly) else failure
+        kinds = (StoppedByHand, BudgetSpent, AccessLost, RunStopped, PlayFailure)
+        kind = next(one for one in kinds if isinstance(ending, one))
         return kind(f"{cell.folder.name}: {str(failure).partition(';')[0]}")
     except KeyboardInterrupt:
         return StoppedByHand(f"{cell.folder.name}: interrupted")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +11,7 @@ from inspect_ai.dataset import Sample
 
 from polyclinic.benchmarks.aie.distractors import with_questions
 from polyclinic.cases.case import Case
+from polyclinic.cases.check import unanswerable
 from polyclinic.cases.loaders.usable import left_out_lines, read_usable
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import BadInput
@@ -30,10 +30,11 @@ def cases_of(file: str, *, layout: str | None = None, options: int | None = None
 
     Dataset, solver and scorer each ask for them by the file's name: what is an argument of theirs stands in the log,
     and the cases hold the truth. Every case needs a diagnosis; with a seed for `options`, a question: the seed gives
-    the options, and their order, where the source has none. A record that is no case is left out, which the log says.
+    the options, and their order, where the source has none. A record that is no case, or has a question that cannot be
+    answered, is left out, which the log says.
 
     Raises:
-        BadInput: the file cannot be used, an id stands there twice, or a case lacks what it needs.
+        BadInput: the file cannot be used, or a case lacks what it needs.
     """
     path = shipped_path(file)
     check_file(path)
@@ -43,14 +44,11 @@ def cases_of(file: str, *, layout: str | None = None, options: int | None = None
 
 @lru_cache(maxsize=_FILES)
 def _read(path: Path, layout: str | None, options: int | None, _version: tuple[int, int]) -> dict[str, Case]:
-    cases, share = read_usable(path, layout=layout)
+    cases, share = read_usable(path, layout=layout, needs=None if options is None else unanswerable)
     for line in left_out_lines(share.left_out):
         _log.warning("left out: %s", line)
     if not cases:
         raise BadInput("there is no case in it", path=path)
-    twice = [id for id, n in Counter(case.id for case in cases).items() if n > 1]
-    if twice:
-        raise BadInput(f"{len(twice)} ids stand there more than once, such as {twice[0]!r}", path=path)
     if options is None:
         without, what = [case.id for case in cases if not case.truth.diagnoses], "diagnosis to grade by"
     else:
