@@ -103,6 +103,66 @@ def test_what_is_no_picture_of_the_folder_ends_it_before_anybody_is_asked(asked)
         assert "case '1': " in done.stderr and told in done.stderr and "--pictures none" in done.stderr, image
 
 
+CASES_OF = {
+    "consult": ("consult", "--case", "{}", "--max-turns", 1, "--max-failures", 100),
+    "aie": ("eval", "aie", "--cases", "{}", "--max-turns", 1),
+    "mvme": ("eval", "mvme", "--cases", "{}", "--max-turns", 1),
+    "reliability": ("eval", "reliability", "--cases", "{}", "--max-turns", 1, "--no-attack"),
+}
+
+
+@pytest.fixture
+def six(tmp_path):
+    """Six records, of which the third has a picture that is missing, and the sixth one that is none."""
+    folder = tmp_path / "six"
+    folder.mkdir()
+    lines = []
+    for name in ("1.png", "2.png", "missing.png", "4.png", "5.png", "text.png"):
+        if name != "missing.png":
+            (folder / name).write_bytes(b"no picture" if name == "text.png" else PNG)
+        answers = [{"text": "Psoriasis", "correct": False}, {"text": "Lyme disease", "correct": True}]
+        record = {"patient_info": "A 32-year-old man has a ring.", "question": "What is it?", "answers": answers}
+        lines.append(json.dumps(record | {"image_url": name, "physical_exams": "A ring.", "type": "image"}) + "\n")
+    (folder / "c.jsonl").write_text("".join(lines), "utf-8")
+    (folder / "sees.toml").write_text('[models."direct/a"]\nsees = true\n', "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("command", CASES_OF)
+def test_a_case_whose_picture_cannot_be_shown_is_left_out_and_the_others_are_played(command, run, serving, six):
+    words = [six / "c.jsonl" if word == "{}" else word for word in CASES_OF[command]]
+    with serving() as endpoint:
+        seeing = ("--doctor", "direct/a", "--base-url", endpoint.url, "--model-file", six / "sees.toml")
+        done = run(*words, *seeing, "--json")
+        assert endpoint.requests
+        shown = {image for body in endpoint.bodies for image in pictures([body["messages"]])}
+        assert shown == {f"data:image/png;base64,{base64.b64encode(PNG).decode()}"}
+        before = endpoint.requests
+        assert "c.jsonl, line 3: case '3': missing.png: no such file" in run(*words, *seeing, "--strict", code=2).stderr
+        assert endpoint.requests == before
+        printed = json.loads(done.stdout)
+        if command == "consult":
+            assert [visit["case"] for visit in printed] == ["1", "2", "4", "5"]
+        else:
+            (share,) = printed["cases_used"]
+            assert (share["records"], share["used"]) == (6, 4)
+    for line, told in ((3, "case '3': missing.png: no such file"), (6, "case '6': text.png: no picture that models")):
+        assert f"left out: c.jsonl, line {line}: {told}" in done.stderr
+    assert "2 cases of 6 left out of c.jsonl; --strict stops instead" in done.stderr
+
+
+def test_who_sees_nothing_plays_all_cases(run, six):
+    done = run("consult", "--case", six / "c.jsonl", "--json", "--max-turns", 1, "--max-failures", 100)
+    assert len(json.loads(done.stdout)) == 6 and "left out" not in done.stderr
+
+
+def test_a_named_case_whose_picture_cannot_be_shown_is_an_error(run, serving, six):
+    with serving() as endpoint:
+        seeing = ("--doctor", "direct/a", "--base-url", endpoint.url, "--model-file", six / "sees.toml")
+        done = run("consult", "--case", f"{six / 'c.jsonl'}#3", *seeing, code=2)
+        assert "case '3': missing.png: no such file" in done.stderr and not endpoint.requests
+
+
 def test_a_file_that_is_named_by_the_diagnosis_tells_nobody(asked, run, tmp_path):
     folder, wrong = tmp_path / "cases", {}
     for name, told in {

@@ -17,7 +17,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cli import options
 from polyclinic.cli.memory_knowledge import say_other_knowledge
 from polyclinic.cli.one_case import cases_named, split_case
-from polyclinic.cli.pictures import pictures_of
+from polyclinic.cli.pictures import lacking_pictures, note_pictures, pictures_seen
 from polyclinic.cli.played import desk_of, hold_in_turn, score_played, show_played
 from polyclinic.cli.show import show_end, show_event, show_visits
 from polyclinic.cli.storing import keep_outcome
@@ -74,7 +74,9 @@ async def consult(
     if out is not None:
         check_writable(out, unlike=path, nor=kept.journal, begins=_TRACE)
     doctors = _doctors(doctor, team)
-    cases = cases_named(case, layout, strict=strict)
+    shown = pictures_seen(path, doctors, models, pictures)
+    cases = cases_named(case, layout, strict=strict, needs=lacking_pictures(shown))
+    note_pictures(path, cases, doctors, models, pictures)
     knowledge, screen = read_knowledge(), console()
     desk, played = desk_of(session, [patient, *doctors])
     cast = Cast(patient=patient, examiner=examiner, director=team.director)
@@ -89,7 +91,7 @@ async def consult(
         memory=memory,
         desk=desk,
         languages={one.presentation.language for one in cases},
-        pictures=pictures_of(path, cases, doctors, models, pictures),
+        pictures=shown,
     )
     async with opening as opened:
         say_other_knowledge(memory)

@@ -31,7 +31,7 @@ from polyclinic.cli.options import (
     each_once,
 )
 from polyclinic.cli.people import read_people, with_agreement
-from polyclinic.cli.pictures import pictures_of
+from polyclinic.cli.pictures import lacking_pictures, note_pictures, pictures_seen
 from polyclinic.cli.played import desk_of
 from polyclinic.errors import UserError
 from polyclinic.files import make_folder, write_text
@@ -126,7 +126,9 @@ async def aie(
     metrics, groups, judges = choose_metrics(metric or ()), read_groups(group, doctor), judge_of(judge)
     if judges and len(doctor) == 1:
         raise UserError("--judge compares doctors in pairs; name a second --doctor")
-    read = cases_of(cases, needs=_lacks)
+    shown = pictures_seen(cases.cases, doctor, run.models, cases.pictures)
+    unseen = lacking_pictures(shown)
+    read = cases_of(cases, needs=lambda case: _lacks(case) or unseen(case))
     if figures is not None:
         make_folder(figures)
     people = read_people(verdicts, _judged(read, doctor)) if verdicts else []
@@ -138,7 +140,7 @@ async def aie(
     made: MadeOptions | None = None
     languages = {case.presentation.language for case in read[: cases.limit]}
     others = [*judges, *filter(None, [distractors])]
-    shown = pictures_of(cases.cases, read[: cases.limit], doctor, run.models, cases.pictures)
+    note_pictures(cases.cases, read[: cases.limit], doctor, run.models, cases.pictures)
     at, _ = desk_of(session, [*doctor, cases.patient])
     async with open_players(doctor, cases, run, judges=others, languages=languages, pictures=shown, desk=at) as opened:
         if distractors is None:

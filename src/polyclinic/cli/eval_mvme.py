@@ -19,7 +19,7 @@ from polyclinic.cli.following import Protocol, WhoPlays, followed, held_by
 from polyclinic.cli.mvme_entrants import TEAMS, NamedEntrant, TeamsOptions, entrants_of
 from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.cli.personas import TEMPLATES, with_personas
-from polyclinic.cli.pictures import pictures_of
+from polyclinic.cli.pictures import lacking_pictures, note_pictures, pictures_seen
 from polyclinic.cli.played import desk_of
 from polyclinic.errors import UserError, meant
 from polyclinic.events import Order
@@ -91,7 +91,11 @@ async def mvme(
     if rules.settings.personas.paper == "model":
         section = rules.settings.personas.section
         rules.check_switch("--personas templates", personas == TEMPLATES, "has personas that a model makes", section)
-    asked = cases_of(cases, needs=_lacks)[: cases.limit]
+    minds = list(dict.fromkeys(mind for one in named for mind in one.minds))
+    shown = pictures_seen(cases.cases, minds, run.models, cases.pictures)
+    unseen = lacking_pictures(shown)
+    asked = cases_of(cases, needs=lambda case: _lacks(case) or unseen(case))[: cases.limit]
+    note_pictures(cases.cases, asked, minds, run.models, cases.pictures)
     people = _read_people(verdicts, asked, named)
     words = {**(read_words(reasons) if reasons is not None else {}), **people_words(people, "failures", FailureReason)}
     languages = {case.presentation.language for case in asked}
@@ -104,7 +108,6 @@ async def mvme(
     judge_of(names_by, option="--names-by")
     if rules.of(rules.settings.personas) == "model":
         personas = personas or cases.patient
-    minds = list(dict.fromkeys(mind for one in named for mind in one.minds))
     beside: WhoPlays = {"patient": [cases.patient], "examiner": [cases.examiner], "director": [director]}
     by = held_by(rules, run.models, {"doctor": minds, **beside, "judge": [judge, names_by]}, cases=len(asked))
     run = replace(run, models=by.models)
@@ -119,7 +122,7 @@ async def mvme(
         judges=judges,
         one_step=alone,
         languages=languages,
-        pictures=pictures_of(cases.cases, asked, minds, run.models, cases.pictures),
+        pictures=shown,
         batches=batches_beside(run, [*minds, *judges], wanted=batch_api, talking=not alone),
         desk=at,
     ) as opened:

@@ -25,7 +25,7 @@ from polyclinic.cli.evaluation import (
 )
 from polyclinic.cli.options import FILES, RUN, CaseOptions, Doctors, MaxTurns, RunOptions, Session, each_once
 from polyclinic.cli.people import read_people, with_people
-from polyclinic.cli.pictures import pictures_of
+from polyclinic.cli.pictures import lacking_pictures, note_pictures, pictures_seen
 from polyclinic.cli.played import desk_of
 from polyclinic.errors import PolyclinicError, RunStopped
 from polyclinic.tasks import run_until_error
@@ -58,8 +58,9 @@ async def reliability(
     """Holds the visits and the attack, and prints how patient and examiner did."""
     doctors, judges = doctor or ["rules"], judge_of(judge)
     each_once("doctor", doctors)
-    asked = cases_of(cases)[: cases.limit]
-    shown = pictures_of(cases.cases, asked, doctors, run.models, cases.pictures)
+    shown = pictures_seen(cases.cases, doctors, run.models, cases.pictures)
+    asked = cases_of(cases, needs=lacking_pictures(shown))[: cases.limit]
+    note_pictures(cases.cases, asked, doctors, run.models, cases.pictures)
     at, _ = desk_of(session, [*doctors, cases.patient])
     async with open_players(doctors, cases, run, judges=judges, what="study", pictures=shown, desk=at) as opened:
         judging = None if judge is None else judge_as_it_goes(opened.judge(judge), run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from polyclinic.cases.case import Case
@@ -25,12 +26,17 @@ def split_case(text: str) -> tuple[Path, str | None]:
     return shipped_path(file), case_id
 
 
-def cases_named(text: str, layout: str | None, *, strict: bool = False) -> list[Case]:
-    """Returns the case of `FILE#ID`, or all cases of `FILE` that can be used."""
+def cases_named(
+    text: str, layout: str | None, *, strict: bool = False, needs: Callable[[Case], str] | None = None
+) -> list[Case]:
+    """Returns the case of `FILE#ID`, or all cases of `FILE` that can be used; `needs` says what one lacks."""
     path, case_id = split_case(text)
     if case_id is None:
-        return read_case_file(path, layout=layout, strict=strict)
-    return [find_case(path, case_id, layout=layout)]
+        return read_case_file(path, layout=layout, strict=strict, needs=needs)
+    case = find_case(path, case_id, layout=layout)
+    if needs is not None and (problem := needs(case)):
+        raise BadInput(f"case {case.id!r}: {problem}", path=path)
+    return [case]
 
 
 def case_named(text: str, layout: str | None) -> Case:
