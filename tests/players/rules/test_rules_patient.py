@@ -248,6 +248,9 @@ async def test_the_same_generator_gives_the_same_words():
         ("The patient reports a 2-week history of cough.", "Doctor, I have had cough for 2 weeks."),
         ("I have a cough.", "Doctor, I have a cough."),
         ("Presence of a left breast mass", "Doctor, I have a left breast mass."),
+        ("Last week red dots appeared on the legs.", "Doctor, last week red dots appeared on the legs."),
+        ("Cramps come and go.", "Doctor, cramps come and go."),
+        ("A man with gout came in. His toe is red.", "Doctor, I have gout. I came in. My toe is red."),
     ],
 )
 def test_openings(complaint, said):

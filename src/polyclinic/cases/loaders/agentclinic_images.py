@@ -31,7 +31,8 @@ def load(record: dict[str, Any], order: int) -> Case:
     if not (info or stem):
         raise BadInput("a case needs to say who the patient is; $.question does not either", field="$.patient_info")
     options, answers = _answers(record)
-    patient = record_of_text(info or stem)
+    diagnoses = tuple(Diagnosis(options[key]) for key in answers)
+    patient = record_of_text(info or stem, diagnoses)
     language = patient.presentation.language
     results = literal(record.get("physical_exams"))
     findings = tuple(_findings(results, _EXAMINATION[language]))
@@ -39,7 +40,7 @@ def load(record: dict[str, Any], order: int) -> Case:
     return Case(
         id=identifier,
         record=msgspec.structs.replace(patient, findings=findings),
-        truth=Truth(diagnoses=tuple(Diagnosis(options[key]) for key in answers), answers=answers),
+        truth=Truth(diagnoses=diagnoses, answers=answers),
         question=Question(
             id=identifier, stem=stem or info, options=options, language=language, several=len(answers) > 1
         ),

@@ -13,6 +13,7 @@ from polyclinic.cases.presentation import Question
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
+from polyclinic.language.language import language_of
 
 _STEM = {"en": "What is the most likely diagnosis?", "zh": "最可能的诊断是什么？"}
 
@@ -25,7 +26,6 @@ def load(record: dict[str, Any], order: int) -> Case:
         raise BadInput("a case needs its vignette", field="$.case_vignette")
     if not answer:
         raise BadInput("a case needs its diagnosis", field="$.answer")
-    patient = record_of_text(text)
     question, name = None, answer
     answers: tuple[str, ...] = ()
     if record.get("choices"):
@@ -35,12 +35,12 @@ def load(record: dict[str, Any], order: int) -> Case:
             raise BadInput(
                 f"the answer {wrong[0]!r} is none of the choices {'; '.join(options.values())}", field="$.answer"
             )
-        language = patient.presentation.language
+        language = language_of([text])
         question = Question(id=identifier, stem=_STEM[language], options=options, language=language)
         name = options[answers[0]]
     return Case(
         id=identifier,
-        record=patient,
+        record=record_of_text(text, (Diagnosis(name),)),
         truth=Truth(diagnoses=(Diagnosis(name),), answers=answers[:1]),
         setting="online",
         question=question,

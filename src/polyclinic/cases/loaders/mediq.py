@@ -10,7 +10,7 @@ from typing import Any
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders.choices import read_keys, read_options
-from polyclinic.cases.loaders.vignettes import first_sentence, record_of_text
+from polyclinic.cases.loaders.vignettes import record_of_text
 from polyclinic.cases.loaders.wording import as_text
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.report import Diagnosis
@@ -34,7 +34,7 @@ def load(record: dict[str, Any], order: int) -> Case:
     if wrong or not answers:
         came = f"{wrong[0]!r} came" if wrong else "there is none"
         raise BadInput(f"the right option is needed, one of {', '.join(options)}; {came}", field="$.answer_idx")
-    patient = record_of_text(text, told=facts, complaint=first_sentence(sentences[0] if sentences else facts[0]))
+    patient = record_of_text(text, tuple(Diagnosis(options[key]) for key in answers), told=facts)
     language = patient.presentation.language
     stem = as_text(record["question"])
     return Case(
