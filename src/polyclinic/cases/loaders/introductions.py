@@ -39,9 +39,10 @@ _PERSON = re.compile(
 )
 # What stands behind a comma and is still who the patient is.
 _MORE = re.compile(
-    rf"(?:(?:an? )?(?:{_AGE})|(?:age|aged) \d+|\d+(?: years?)?|(?:{_DETERMINER})?(?:{_MODIFIER}){{0,3}}?(?:{_NOUN}|{_TRADE})"
-    r"|(?:previously|otherwise|generally|usually) (?:fit(?: and well)?|well|healthy)|healthy|married|single|divorced|widowed"
-    r"|retired|unemployed|pregnant|right-handed|left-handed)",
+    rf"(?:(?:an? )?(?:{_AGE})|(?:age|aged) \d+|\d+(?: years?)?"
+    rf"|(?:{_DETERMINER})?(?:{_MODIFIER}){{0,3}}?(?:{_NOUN}|{_TRADE})"
+    r"|(?:previously|otherwise|generally|usually) (?:fit(?: and well)?|well|healthy)|healthy|married|single|divorced"
+    r"|widowed|retired|unemployed|pregnant|right-handed|left-handed)",
     re.IGNORECASE,
 )
 _NO_HISTORY = re.compile(
