@@ -1,5 +1,6 @@
 """The doctor's chair in a real browser: a visit by keyboard alone, and a class from its links to its table."""
 
+import base64
 import csv
 import io
 import json
@@ -200,3 +201,50 @@ def test_a_shift_at_the_door_is_played_by_keyboard_alone(opened, served, looked_
         )
     page.wait_for_selector("tbody th")
     assert page.locator("tbody tr").count() == 8 and looked_at(page) == []
+
+
+def test_a_case_shows_its_pictures_and_says_which_it_cannot(opened, pages_of, tmp_path, looked_at):
+    red = base64.b64decode(
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    )
+    (tmp_path / "ring.png").write_bytes(red)
+    (tmp_path / "none.png").write_text("no picture")
+    rows = [
+        {"image_url": "ring.png", "complaint": "first"},
+        {"image_url": "https://pictures.example/ring.png", "complaint": "second"},
+        {"image_url": "none.png", "complaint": "third"},
+    ]
+    lines = [
+        {
+            "image_url": row["image_url"],
+            "question": "What is it?",
+            "patient_info": f"A 33-year-old woman. A {row['complaint']} rash began a week ago on the arm and itches.",
+            "physical_exams": "A ring of scales.",
+            "answers": [{"text": "Tinea corporis", "correct": True}, {"text": "Eczema", "correct": False}],
+            "type": "skin",
+        }
+        for row in rows
+    ]
+    file = tmp_path / "rashes.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    served = pages_of("serve", str(tmp_path), "--cases", str(file), "--port", "0")
+    told = []
+    for number in range(3):
+        cases = json.load(urllib.request.urlopen(f"{served.at}/api/chair/cases?set=rashes"))["cases"]
+        asked = urllib.request.Request(
+            f"{served.at}/api/chair/visits",
+            json.dumps({"set": "rashes", "key": cases[number]["key"]}).encode(),
+            {"content-type": "application/json"},
+        )
+        visit = json.load(urllib.request.urlopen(asked))["id"]
+        page = opened(f"{served.at}/chair#/visit/{visit}", ready=False)
+        page.wait_for_selector("#say")
+        if number == 0:
+            page.wait_for_function("() => document.querySelector('.pictures img')?.naturalWidth === 1")
+            assert page.locator(".pictures img").get_attribute("alt").startswith("Picture 1")
+        else:
+            page.wait_for_selector(".pictures p")
+        told.append(page.locator(".pictures").inner_text())
+        assert looked_at(page) == []
+    assert "nothing is fetched" in told[1] and "cannot be shown here" in told[2]
+    opened.complaints[:] = [one for one in opened.complaints if "422" not in one]

@@ -8,9 +8,11 @@ export interface ShownResult { examination: string; item: string; unit: string; 
 export interface Noted { turn: number; diagnoses: Diagnosis[] }
 export type Rung = "step" | "turn" | "diseases";
 export interface GivenHint { turn: number; hint: { rung: Rung; step?: "ask" | "order" | "conclude"; turn?: string; diseases?: Diagnosis[] } }
+/** A picture of the case; not `here` where it lies at an address, from which nothing is fetched. */
+export interface CasePicture { number: number; here: boolean }
 export interface SittingView {
   id: string; phase: "talk" | "report" | "over" | "failed"; problem: string; moves: number; patient: Presentation;
-  max_turns: number; turns_left: number; lines: SpokenLine[]; results: ShownResult[]; not_recorded: string[];
+  pictures: CasePicture[]; max_turns: number; turns_left: number; lines: SpokenLine[]; results: ShownResult[]; not_recorded: string[];
   differential: Noted[]; hints: GivenHint[]; next_hint: Rung | null; hint_cost: number; undo: boolean; taken_back: number;
   with_examiner: boolean;
 }

@@ -11,7 +11,7 @@ import { still } from "./lines";
 import { reportForm } from "./report";
 import { resultsPanel } from "./results";
 import { scorePage } from "./score";
-import type { Diagnosis, GivenHint, Scored, SittingView, SpokenLine } from "./types";
+import type { CasePicture, Diagnosis, GivenHint, Scored, SittingView, SpokenLine } from "./types";
 import { percent, w, who } from "./words";
 
 const t = texts({
@@ -42,6 +42,9 @@ const t = texts({
   talkOver: ["The talk is over. Now the report.", "问诊结束，请写报告。"],
   handedIn: ["Your report is handed in.", "报告已提交。"],
   held: ["Your teacher lets the scores out later.", "老师稍后公布成绩。"],
+  picture: ["Picture {0}, which belongs to this case; opens at its full size", "本病例的图片{0}；点击查看原图"],
+  unshown: ["Picture {0} belongs to this case and cannot be shown here.", "本病例附有图片{0}，此处无法显示。"],
+  elsewhere: ["Picture {0} belongs to this case and lies at an address elsewhere, from which nothing is fetched.", "本病例附有图片{0}，位于外部网址，本程序不会下载。"],
   lost: ["Your words are kept; send them again.", "您输入的内容已保留，请再次发送。"],
 });
 
@@ -90,7 +93,16 @@ class Visit {
     return h("header", { class: "case" },
       h("a", { href: this.place.back, class: "small" }, `← ${w("back")}`),
       h("h1", {}, quoted(who(person) || w("patient"))),
-      h("p", { class: "complaint" }, quoted(person.complaint)));
+      h("p", { class: "complaint" }, quoted(person.complaint)),
+      this.seen.pictures.length ? h("ul", { class: "pictures" }, ...this.seen.pictures.map((one) => h("li", {}, this.picture(one)))) : null);
+  }
+
+  private picture({ number, here }: CasePicture): HTMLElement {
+    if (!here) return h("p", { class: "soft" }, t("elsewhere", number));
+    const src = `${this.place.base}/${this.place.visit}/pictures/${number}`;
+    const shown = h("a", { href: src, target: "_blank", rel: "noopener" },
+      h("img", { src, alt: t("picture", number), onerror: () => shown.replaceWith(h("p", { class: "soft" }, t("unshown", number))) }));
+    return shown;
   }
 
   private drawTalk(): void {

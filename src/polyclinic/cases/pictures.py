@@ -72,6 +72,11 @@ class CasePictures:
         return self._read[url]
 
 
+def bytes_of(picture: SeenPicture) -> tuple[str, bytes]:
+    """Returns the media type of a picture that was read, and what it is made of."""
+    return picture.url[5 : picture.url.index(";")], _decoded(picture.url)
+
+
 def words_of_place(place: str) -> str:
     """Returns the words of a file's place or an address, in which `_`, `-` and the like part them."""
     return " ".join(_PARTED.sub(" ", place).split())

@@ -14,8 +14,9 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import read_cases
+from polyclinic.cases.pictures import CasePictures, SeenPicture, is_address
 from polyclinic.cases.presentation import Presentation
-from polyclinic.cases.shipped import SHIPPED
+from polyclinic.cases.shipped import SHIPPED, shipped_path
 from polyclinic.errors import UserError
 
 _MOST = 50
@@ -52,6 +53,8 @@ class OfferedSet(msgspec.Struct, frozen=True, kw_only=True):
 
 class _CaseSet:
     def __init__(self, name: str, path: str | Path) -> None:
+        where = shipped_path(path)
+        self.folder = where if where.is_dir() else where.parent
         self.cases: dict[str, Case] = {}
         for case in read_cases(path):
             digest = hashlib.blake2b(f"{name}\n{case.id}".encode(), digest_size=6).hexdigest()
@@ -106,6 +109,19 @@ class Catalogue:
         if case is None:
             raise NoSuchCase("there is no such case in that set; the list of cases says which there are")
         return case
+
+    def picture(self, at: CaseAt, number: int) -> SeenPicture:
+        """Returns a picture of a case, the first as 1.
+
+        Raises:
+            NoSuchCase: there is no such case, or it has no such picture here; nothing is fetched from an address.
+            BadInput: it cannot be shown.
+        """
+        urls = [one.url for one in self.case(at).attachments]
+        if not 1 <= number <= len(urls) or is_address(urls[number - 1]):
+            raise NoSuchCase("the case has no such picture here")
+        # Read anew each time: what is kept would grow with the cases that are played.
+        return CasePictures(self._set(at.set).folder).of([urls[number - 1]])[0]
 
     def cases(self, name: str) -> list[Case]:
         """Returns the cases of a set, for who may know all of them."""

@@ -6,6 +6,7 @@ GET  /api/chair/names?words=&language=                examinations that may be m
 GET  /api/chair/visits                                visits of nobody's class, the latest first
 POST /api/chair/visits                                begins one
 GET  /api/chair/visits/ID                             as far as it has come; also /score and /trace when it is over
+GET  /api/chair/visits/ID/pictures/N                  a picture that belongs to the case
 POST /api/chair/visits/ID/moves                       makes a move
 GET  /api/chair/classes                               classes; POST makes one
 GET  /api/chair/classes/ID                            its results; also /results.csv
@@ -26,6 +27,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from polyclinic.cases.pictures import bytes_of
+from polyclinic.errors import BadInput
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.players.human.moves import Move, OrderMove, ReportMove
@@ -291,8 +294,18 @@ def _visit_routes(
         headers = {"content-disposition": 'attachment; filename="visit.trace.jsonl"', "cache-control": "no-store"}
         return Response(practice.trace(sitting), media_type="application/x-ndjson", headers=headers)
 
+    async def picture(request: Request) -> Response:
+        sitting = await sitting_of(request)
+        number = request.path_params["picture"]
+        try:
+            kind, data = bytes_of(practice.catalogue.picture(sitting.played.case, number))
+        except BadInput:  # it says the name of the file, which may be that of the disease
+            raise RequestRefused(f"picture {number} of this case cannot be shown", 422) from None
+        return Response(data, media_type=kind, headers={"cache-control": "private, max-age=3600"})
+
     return [
         Route(base, seen),
+        Route(f"{base}/pictures/{{picture:int}}", picture),
         Route(f"{base}/moves", moved, methods=["POST"]),
         Route(f"{base}/score", scored),
         Route(f"{base}/trace", trace),

@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from polyclinic.cases.pictures import is_address
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.report import Diagnosis
 from polyclinic.events import Examined, Said
@@ -37,6 +38,16 @@ class NotedDifferential(msgspec.Struct, frozen=True, kw_only=True):
     diagnoses: tuple[Diagnosis, ...]
 
 
+class CasePicture(msgspec.Struct, frozen=True, kw_only=True):
+    """A picture that belongs to the case: `here` where it can be asked for, else it lies at an address elsewhere.
+
+    Neither its file nor its address is sent: both may name the disease.
+    """
+
+    number: int
+    here: bool
+
+
 class SittingView(msgspec.Struct, frozen=True, kw_only=True):
     """A visit as far as it has come.
 
@@ -52,6 +63,7 @@ class SittingView(msgspec.Struct, frozen=True, kw_only=True):
     problem: str
     moves: int
     patient: Presentation
+    pictures: tuple[CasePicture, ...]
     max_turns: int
     turns_left: int
     lines: tuple[SpokenLine, ...]
@@ -78,6 +90,10 @@ def view(sitting: Sitting) -> SittingView:
         problem=sitting.problem,
         moves=len(sitting.moves),
         patient=sitting.case.presentation,
+        pictures=tuple(
+            CasePicture(number=number, here=not is_address(one.url))
+            for number, one in enumerate(sitting.case.attachments, start=1)
+        ),
         max_turns=sitting.played.max_turns,
         turns_left=sitting.turns_left,
         lines=tuple(_line(event) for event in said),
