@@ -1,5 +1,7 @@
 """Folders of results: what stands in them, how they are joined, compared and exported."""
 
+import csv
+import io
 import shutil
 import time
 
@@ -152,6 +154,23 @@ def test_a_table_goes_to_other_tools(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     write_table(tmp_path / "x.parquet", [*item_rows(results)], TableLayout.PARQUET)
     assert parquet.read_table(tmp_path / "x.parquet").num_rows == 10
+
+
+def test_no_layout_loses_a_column_or_a_row(tmp_path):
+    results = read_results(written(tmp_path / "a", rows("m1", 4)), written(tmp_path / "b", rows("m2", 7)))
+    table = flat_rows(join(results))
+    columns = list(dict.fromkeys(name for row in table for name in row))
+    assert len(table) == 2 and len(columns) > 8
+    head, *body = csv.reader(io.StringIO(as_text(table, TableLayout.CSV)))
+    assert head == columns and [len(row) for row in body] == [len(columns)] * 2
+    for row, written_row in zip(table, body, strict=True):
+        for name, cell in zip(head, written_row, strict=True):
+            if type(value := row.get(name)) in (int, float):
+                assert float(cell) == value, name
+    marked = [line for line in as_text(table, TableLayout.MARKDOWN).splitlines() if line.startswith("|")]
+    assert len(marked) == 4 and {line.count("|") for line in marked} == {len(columns) + 1}
+    set_in_latex = [line for line in as_text(table, TableLayout.LATEX).splitlines() if line.endswith(r"\\")]
+    assert len(set_in_latex) == 3 and {line.count("&") for line in set_in_latex} == {len(columns) - 1}
 
 
 def test_summaries_of_earlier_versions_are_read(tmp_path):
