@@ -86,6 +86,13 @@ def test_numbers_among_labels_of_chinese_are_whole(width):
     assert all(signs.count(sign) >= "".join(said).count(sign) for sign in "".join(said))
 
 
+def test_a_long_name_above_numbers_is_broken_between_its_words():
+    made = table(None, ["method", "precision_of_a_record", "recall_of_a_record", "f1_of_a_record", "tokens_each"])
+    made.add_row("tree_of_reasoning", "36.16", "21.69", "25.44", "127,358")
+    parts = re.findall(r"[a-z0-9_]+", shown(made))
+    assert "precision_of_a_" in parts and "record" in parts and "ecord" not in parts
+
+
 def test_a_word_of_a_label_is_broken_only_where_numbers_would_have_less_than_half():
     out = io.StringIO()
     screen = console(out)

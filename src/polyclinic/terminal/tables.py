@@ -50,9 +50,7 @@ class _NumberTable(Table):
             if column.justify != "left":
                 words = [min(width(word), _WORD) for word in str(column.header).split()]
                 sizes[place] = size = max(1, *words, *map(width, column.cells))
-                lines = Text(str(column.header)).wrap(console, size)
-                heading = Text("\n".join(line.plain.rstrip() for line in lines))
-                columns[place] = replace(column, header=heading, no_wrap=size <= most)
+                columns[place] = replace(column, header=broken(Text(str(column.header)), size), no_wrap=size <= most)
         labels = {place: one for place, one in enumerate(self.columns) if place not in sizes}
         room = most - max(sizes.values()) if sizes else most + _BETWEEN
         longest, taken = _least_widths(labels, width, min(room, most // 2) if sizes else room)
