@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from polyclinic.cluster.jobs import Advanced, AnswersCame, ClusterJob, JobEnded, WorkerLost
+from polyclinic.cluster.jobs import Advanced, AnswersCame, ClusterJob, JobEnded, Warned, WorkerLost
 from polyclinic.cluster.running import MOST_LOSSES, run_jobs
 from polyclinic.errors import UserError
 
@@ -104,6 +104,13 @@ async def test_what_endpoints_take_is_divided_among_those_that_are_at_work():
     site = Planned(2, a=[few], b=[[*many, OVER]], c=[few])
     await run(site, "abc", Kept())
     assert site.divided == [("a", 2), ("b", 2), ("c", 2), ("b", 1)]
+
+
+async def test_what_several_parts_warn_of_is_said_once(caplog):
+    away, busy = Warned("the database is away"), Warned("a server is busy")
+    site = Planned(2, a=[[away, busy, OVER]], b=[[away, OVER]])
+    await run(site, "ab", Kept())
+    assert caplog.messages == [away.line, busy.line]
 
 
 async def test_who_is_lost_is_followed_by_another_who_gets_what_was_answered():

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from polyclinic.cluster import child, left, worker
-from polyclinic.cluster.jobs import AnswersCame, ClusterJob, Here, JobEnded
+from polyclinic.cluster.jobs import AnswersCame, ClusterJob, Here, JobEnded, Warned
 from polyclinic.cluster.left import left_answers
 from polyclinic.cluster.worker import JobWorker
 from polyclinic.errors import UserError
@@ -56,6 +56,15 @@ def test_answers_progress_and_the_end_are_heard_of(begun):
     assert [(news.done, news.total) for news in heard if hasattr(news, "total")] == [(2, 5)]
     assert (heard[-1].code, heard[-1].said) == (1, "no such case")
     assert one.news() == []
+
+
+def test_what_a_command_warns_of_is_heard_while_it_goes_on(begun):
+    one = begun("import sys; print('warned', 'the database is away', flush=True); sys.stdin.readline()")
+    heard = []
+    while not heard:
+        heard += one.news()
+        time.sleep(0.01)
+    assert heard == [Warned("the database is away")]
 
 
 def test_it_is_told_among_how_many_what_endpoints_take_is_divided(begun):

@@ -1,6 +1,7 @@
 """What several machines share, in a file and in a PostgreSQL server of the test's own: the same comes of both."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -105,6 +106,28 @@ def test_a_server_that_goes_away_in_the_middle_loses_nothing(how, run, tmp_path)
     assert rows(tmp_path / "came") == rows(tmp_path / "again")
 
 
+def test_a_part_that_begins_while_the_server_is_away_waits_for_it(run, tmp_path):
+    with PostgresProcess(durable=True) as server, EndpointProcess(seed=1, latency=0.05) as endpoint:
+        more = ["--store", server.url, "--concurrency", "2", "--method", "self_consistency", "--on", "processes:2"]
+        words = [*_COMMAND, *map(str, exam(endpoint, *more, "--out", tmp_path / "came"))]
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        while requests(endpoint) < 15:
+            time.sleep(0.02)
+        server.stop("immediate")
+        of_threads = Path(f"/proc/{process.pid}/task").glob("*/children")
+        children = [child for one in of_threads for child in one.read_text().split()]
+        parts = [one for one in children if b"cluster.child" in Path(f"/proc/{one}/cmdline").read_bytes()]
+        os.kill(int(parts[0]), signal.SIGKILL)
+        time.sleep(5)  # another begins its part meanwhile
+        server.start()
+        said = process.communicate(timeout=120)[1]
+        assert process.returncode == 0 and said.count("is away; trying again for") == 1, said
+        asked = requests(endpoint)
+        run(*exam(endpoint, *more, "--out", tmp_path / "again"))
+        assert requests(endpoint) == asked
+    assert rows(tmp_path / "came") == rows(tmp_path / "again")
+
+
 def test_bad_input_is_one_line_without_the_password(server, base, run, monkeypatch):
     monkeypatch.delenv("PGPASSWORD", raising=False)
     with psycopg.connect(base, autocommit=True) as connection:
@@ -143,6 +166,10 @@ def test_who_may_not_keep_what_comes_asks_nobody(server, base, run):
             assert (
                 "looker may not write to calls, entries, files" in came.stderr and "GRANT SELECT, INSERT" in came.stderr
             )
+            connection.execute("ALTER ROLE looker SET default_transaction_read_only = on")
+            came = run(*exam(endpoint, "--seed", "1", "--store", url), code=2)
+            assert "nothing can be kept there: it is a copy, or looker may only read" in came.stderr
+            connection.execute("ALTER ROLE looker RESET default_transaction_read_only")
             connection.execute("GRANT INSERT ON polyclinic.calls, polyclinic.messages, polyclinic.prompts TO looker")
             came = run(*exam(endpoint, "--seed", "1", "--store", url), code=2)
             assert "looker may not write to entries, files" in came.stderr

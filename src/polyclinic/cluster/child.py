@@ -1,12 +1,14 @@
 """The process of a job: polyclinic's command line, which ends when whoever started it is gone.
 
 `python -m polyclinic.cluster.child OF WORD...`; what endpoints take a minute is divided among OF processes. Standard
-input is the line to the one who started it, who says there, one a line, among how many it is divided from then on. At
-its end it says on standard output what its models were asked for: `spent USAGE`, as JSON.
+input is the line to the one who started it, who says there, one a line, among how many it is divided from then on. On
+standard output it says what it warns of, `warned LINE`, and at its end what its models were asked for: `spent USAGE`,
+as JSON.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import runpy
 import sys
@@ -16,11 +18,21 @@ import msgspec
 
 from polyclinic.models.ledger import spending
 from polyclinic.models.pace import DIVISION, Division
+from polyclinic.stores.server import WAS_THERE
 
 _ORPHANED = 137
 
 SPENT = "spent"
 """The word before the usage, on its line."""
+
+
+WARNED = "warned"
+"""The word before a warning, on its line."""
+
+
+class _Warning(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        print(WARNED, " ".join(record.getMessage().split()), flush=True)  # noqa: T201
 
 
 def _until_gone(division: Division) -> None:
@@ -32,6 +44,8 @@ def _until_gone(division: Division) -> None:
 if __name__ == "__main__":
     divided = Division(int(sys.argv.pop(1)))
     DIVISION.set(divided)
+    WAS_THERE.set(True)  # who divided the command looked
+    logging.getLogger("polyclinic").addHandler(_Warning(logging.WARNING))
     threading.Thread(target=_until_gone, args=(divided,), daemon=True).start()
     sys.argv[0] = "polyclinic"
     with spending() as all_of_it:

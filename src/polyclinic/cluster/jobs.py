@@ -90,6 +90,13 @@ class Advanced:
 
 
 @dataclass(frozen=True)
+class Warned:
+    """A line that the command wrote for people while it went on."""
+
+    line: str
+
+
+@dataclass(frozen=True)
 class JobEnded:
     """The command has ended.
 
@@ -106,7 +113,7 @@ class JobEnded:
     spent: Usage = field(default_factory=Usage)
 
 
-News = AnswersCame | Advanced | JobEnded
+News = AnswersCame | Advanced | Warned | JobEnded
 
 
 class Working(Protocol):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 
-from polyclinic.cluster.jobs import Advanced, AnswersCame, ClusterJob, JobEnded, Site, WorkerLost, Working
+from polyclinic.cluster.jobs import Advanced, AnswersCame, ClusterJob, JobEnded, Site, Warned, WorkerLost, Working
 from polyclinic.errors import UserError
 from polyclinic.models.journal_parts import JournalRow
 
@@ -16,6 +18,10 @@ MOST_LOSSES = 5
 _WRONG_INPUT = 2
 _STOPPED = 130
 _KILLED = 137  # as a shell counts it, and as a child says whose parent is gone
+
+
+_ONCE = 30.0  # seconds in which several parts say the same of one thing
+_LOG = logging.getLogger("polyclinic.cluster")
 
 
 async def run_jobs(
@@ -45,7 +51,7 @@ async def run_jobs(
         ClusterLost: all workers are gone; what was answered is kept.
     """
     waiting, losses, results = deque(jobs), Counter[str](), dict[str, JobEnded]()
-    at_work = _AtWork(min(site.workers, len(jobs)))
+    at_work, warned = _AtWork(min(site.workers, len(jobs))), dict[str, float]()
 
     async def follow(job: ClusterJob) -> JobEnded:
         working = await site.begin(job, answered(job), of=at_work.lanes)
@@ -58,6 +64,8 @@ async def run_jobs(
                             keep(job, rows)
                         case Advanced(done, total):
                             advance(job, done, total)
+                        case Warned(line):
+                            _warn(line, warned)
                         case JobEnded():
                             _check(job, news)
                             ended(job, news)
@@ -112,6 +120,14 @@ class _AtWork:
         self.lanes = max(1, self.lanes - 1)
         for working in tuple(self.now):
             await working.divide(self.lanes)
+
+
+def _warn(line: str, warned: dict[str, float]) -> None:
+    """Says what one part says, unless another just said so."""
+    now = time.monotonic()
+    if now - warned.get(line, -_ONCE) >= _ONCE:
+        warned[line] = now
+        _LOG.warning("%s", line)
 
 
 def _check(job: ClusterJob, end: JobEnded) -> None:

@@ -14,12 +14,13 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from queue import SimpleQueue
 
 import msgspec
 
 from polyclinic.cluster.alike import Installed, looking
-from polyclinic.cluster.child import SPENT
-from polyclinic.cluster.jobs import Advanced, AnswersCame, ClusterJob, Here, JobEnded, News, Shipped
+from polyclinic.cluster.child import SPENT, WARNED
+from polyclinic.cluster.jobs import Advanced, AnswersCame, ClusterJob, Here, JobEnded, News, Shipped, Warned
 from polyclinic.cluster.left import locked, make_kept_folder
 from polyclinic.models.journal_parts import JournalPart, JournalRow
 from polyclinic.models.model import Usage
@@ -58,6 +59,7 @@ class JobWorker:
         words = [self._word(word, number) for number, word in enumerate(job.words)]
         self._errors, self._next_look = (self._here / "said").open("w+b"), 0.0
         self._done: tuple[int, int] | None = None
+        self._warned: SimpleQueue[str] = SimpleQueue()
         self._spent = Usage()
         with locked(self._here) as lock:
             self._process = subprocess.Popen(  # noqa: S603 - our own command line
@@ -94,6 +96,8 @@ class JobWorker:
         if self._done is not None:
             heard.append(Advanced(*self._done))
             self._done = None
+        while not self._warned.empty():
+            heard.append(Warned(self._warned.get()))
         if code is not None:
             heard.append(JobEnded(code, self._said(), self._brought() if code >= 0 else b"", self._spent))
             self._close()
@@ -150,6 +154,8 @@ class JobWorker:
             match line.split():
                 case [word, done, total] if word == PROGRESS.encode() and done.isdigit() and total.isdigit():
                     self._done = int(done), int(total)
+                case [word, *_] if word == WARNED.encode():
+                    self._warned.put(line.decode(errors="replace").removeprefix(WARNED).strip())
                 case [word, usage] if word == SPENT.encode():
                     with contextlib.suppress(msgspec.DecodeError):  # a line of somebody else's code
                         self._spent = msgspec.json.decode(usage, type=Usage)

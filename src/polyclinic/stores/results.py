@@ -74,7 +74,7 @@ def keep_folder(
     for path in files:
         if path.stat().st_size > _LARGEST:
             raise BadInput(f"is larger than {_LARGEST >> 20} MiB, the most that a store keeps in one piece", path=path)
-    with _opened(address, make=True) as server:
+    with _opened(address, make=True, was_there=True) as server:
 
         def keep(connection: Connection) -> int:
             connection.execute(server.statement(_TAKE_AWAY), (plain(kind), made_of))
@@ -133,9 +133,9 @@ def fetch_folders(wanted: StoredFolders, to: Path, names: Sequence[str] = ()) ->
 
 
 @contextmanager
-def _opened(address: StoreAddress, *, make: bool) -> Iterator[StoreServer]:
+def _opened(address: StoreAddress, *, make: bool, was_there: bool = False) -> Iterator[StoreServer]:
     server = StoreServer(address)
-    server.open(make=make)
+    server.open(make=make, was_there=was_there)
     try:
         yield server
     finally:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import threading
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from polyclinic.errors import BadInput, MissingExtra, UserError
@@ -45,8 +47,16 @@ _ALIVE: dict[str, object] = {
 }
 """A server that is gone without a word is noticed within half a minute."""
 
-_COMES_BACK = frozenset(("57P01", "57P02", "57P03", "53300", "40001", "40P01", "25006"))
+_READ_ONLY = "25006"
+_COMES_BACK = frozenset(("57P01", "57P02", "57P03", "53300", "40001", "40P01", _READ_ONLY))
 """Codes of what passes: shut down, crashed, starting, too many clients, two that met, a copy not in charge yet."""
+
+
+_NEVER = re.compile(r"authentication failed|no password supplied|no pg_hba\.conf entry|\" does not exist")
+"""What libpq says, which has no code for it, of a connection that is refused and will be."""
+
+WAS_THERE = ContextVar("WAS_THERE", default=False)
+"""Whether the server was found before, by the command of which this process does a part: it is waited for at once."""
 
 
 _CLOSED = (
@@ -77,17 +87,25 @@ class StoreServer:
         self._connection: Connection = None
         self._leaving = threading.Event()
 
-    def open(self, *, make: bool) -> None:
-        """Connects, once, and looks whether the store is one that we know.
+    def open(self, *, make: bool, was_there: bool = False) -> None:
+        """Connects and looks whether the store is one that we know.
 
         Args:
             make: makes the schema and its tables where there are none.
+            was_there: the server was found before, and may come back; else this is tried once. See also `WAS_THERE`.
 
         Raises:
             BadInput: nobody is there, we are not let in, the store is in another format, or it is not there.
         """
+
+        def prepare(connection: Connection) -> None:
+            _prepare(connection, self.address, self._psycopg.errors, make=make)
+
         try:
-            _prepare(self._connect(), self.address, self._psycopg.errors, make=make)
+            if was_there or WAS_THERE.get():
+                self.alone(prepare)
+            else:
+                prepare(self._connect())
         except self._psycopg.Error as error:
             self.close()
             raise self._named(error) from None
@@ -124,7 +142,8 @@ class StoreServer:
                 now = time.monotonic()
                 if latest is None:
                     latest = now + PATIENCE
-                    _LOG.warning("%s is away; trying again for %.0f s", self.address.shown, PATIENCE)
+                    how = "lets nobody write" if error.sqlstate == _READ_ONLY else "is away"
+                    _LOG.warning("%s %s; trying again for %.0f s", self.address.shown, how, PATIENCE)
                 if self._leaving.is_set():
                     latest = min(latest, now + _LAST_WORDS)
                 if now + pause > latest:
@@ -194,6 +213,11 @@ def _prepare(connection: Connection, address: StoreAddress, errors: Any, *, make
         raise BadInput(
             f"{address.shown}: a store in format {found}; this polyclinic keeps format {FORMAT}: name another schema "
             "with ?schema=NAME, or use the version that made it"
+        )
+    if make and connection.execute("SHOW transaction_read_only").fetchone()[0] == "on":
+        raise errors.ReadOnlySqlTransaction(
+            f"nothing can be kept there: it is a copy, or {connection.info.user} may only read "
+            "(default_transaction_read_only); name the server that is written to, or a user who may write"
         )
     if make and (closed := [name for (name,) in connection.execute(_CLOSED, (schema,))]):
         # Before anybody is asked: what is answered could not be kept.
