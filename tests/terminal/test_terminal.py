@@ -124,6 +124,17 @@ def test_what_models_cost_by_role_and_purpose():
     ]
 
 
+def test_answers_of_models_of_one_server_are_told_below_those_by_server():
+    ledger, out = Ledger(), io.StringIO()
+    ledger.lines["doctor", "answer"] = Line(calls=60, failures=3)
+    ledger.total.add(ledger.lines["doctor", "answer"])
+    show_usage(console(out), ledger)
+    assert "by server" not in out.getvalue()
+    ledger.servers["a", "http://one"], ledger.servers["a", "http://two"] = Line(calls=9), Line(calls=11)
+    show_usage(console(out), ledger)
+    assert out.getvalue().endswith("the other 37 answers came from models of one server\n")
+
+
 def test_intervals_of_few_say_so():
     assert few_line([30, 5], "record") == "an interval over 5 records says little"
     assert few_line([1, 0], "question") == "an interval over 1 question says little"

@@ -39,6 +39,9 @@ def show_usage(screen: Console, ledger: Ledger, *, purposes: bool = True) -> Non
             f"{AT_LEAST}: {counted(ledger.total.unpriced, 'call')} took tokens that have no price", soft_wrap=True
         )
     show_by_server(screen, ledger.servers)
+    others = ledger.total.calls - ledger.total.failures - sum(line.calls for line in ledger.servers.values())
+    if ledger.servers and others > 0:
+        screen.print(f"the other {counted(others, 'answer')} came from models of one server", soft_wrap=True)
 
 
 def show_by_server(screen: Console, servers: Mapping[tuple[str, str], Line]) -> None:
