@@ -142,6 +142,18 @@ def test_json_is_one_document(run, serving, tmp_path, there, name):
     done = called(run, serving, tmp_path, name, "--json", there)
     assert done.returncode in (0, 1), done.stderr
     json.loads(done.stdout)
+    if (tmp_path / "here" / "out" / "results.json").exists():
+        check_items(name, tmp_path / "here" / "out")
+
+
+def check_items(name, folder):
+    """Whatever was run, its results have items with values, and with the calls that were made for them."""
+    items = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
+    measures = {one["name"] for one in json.loads((folder / "results.json").read_text())["measures"]}
+    assert items and {name for one in items for name in one["values"]} <= measures
+    assert any(one["values"] for one in items)
+    if (folder / "calls.jsonl").exists() and name != "study errors":  # a judge of all is asked, and none that answered
+        assert any(one.get("calls") for one in items)
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ import msgspec
 from polyclinic.cases.case_share import CaseShare
 from polyclinic.errors import AccessLost, PolyclinicError, RunStopped, UnknownModel, WrongKey
 from polyclinic.files import write_json, write_text
+from polyclinic.models.kept_calls import AskedFor, asked_by_player
 from polyclinic.players.patient_trust import PatientTrust, trust_fields
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.tasks import AT_ONCE, interruptible, run_until_error
@@ -134,6 +135,7 @@ class Output:
         plays: what was played.
         failures: why what failed did, by the kinds of failure; "" says nothing.
         rows: item by item what came of it, for `polyclinic.results`; measures: what they have values of.
+        asked_for: for which row a call was made.
         departures: what was other than in the paper that is followed.
     """
 
@@ -148,6 +150,7 @@ class Output:
     failures: str = ""
     rows: Sequence[ItemRow] = ()
     measures: Sequence[ItemMeasure] = ()
+    asked_for: AskedFor = asked_by_player
     departures: Sequence[str] = ()
 
     def with_trust(self, trust: PatientTrust | None) -> Output:

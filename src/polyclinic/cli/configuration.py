@@ -13,7 +13,7 @@ import msgspec
 from polyclinic.cases.shipped import SHIPPED, shipped_path
 from polyclinic.cli.case_files import case_shares
 from polyclinic.cli.command_words import WORDS
-from polyclinic.models.kept_calls import KeptCall
+from polyclinic.models.kept_calls import AskedFor, KeptCall, asked_by_player
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import ModelOptions
 from polyclinic.protocols.following import changes_in
@@ -135,14 +135,18 @@ def _each_once(things: Iterable[T]) -> list[T]:
     return found
 
 
-def _with_calls(rows: Sequence[ItemRow], ledger: Ledger) -> Sequence[ItemRow]:
+def _with_calls(rows: Sequence[ItemRow], ledger: Ledger, asked_for: AskedFor) -> Sequence[ItemRow]:
     """Returns the rows with what the calls for each item came to, where they do not say so themselves."""
     if ledger.calls is None or not ledger.calls.n or any(row.calls for row in rows):
         return rows
-    made: dict[tuple[str, str], list[KeptCall]] = {}
+    made: dict[tuple[str, str, str], list[KeptCall]] = {}
     for call in ledger.calls:
-        made.setdefault((call.player, call.item), []).append(call)
-    return [_summed(row, made.get((row.model, row.item), ())) for row in rows]
+        made.setdefault(asked_for(call), []).append(call)
+    nothing: list[KeptCall] = []
+    return [
+        _summed(row, [call for of in {row.set, ""} for call in made.get((row.model, of, row.item), nothing)])
+        for row in rows
+    ]
 
 
 def _summed(row: ItemRow, calls: Sequence[KeptCall]) -> ItemRow:
@@ -168,6 +172,7 @@ def write_results(
     failed: str = "",
     files: Sequence[str] = (),
     departures: Sequence[str] = (),
+    asked_for: AskedFor = asked_by_player,
 ) -> None:
     """Writes what was run and what came of it, item by item, into the folder of a run that has written `files` too.
 
@@ -176,7 +181,7 @@ def write_results(
     """
     this = configured()
     stem = _stem(str(this.options.get("cases") or ""))
-    rows = [row if row.set else msgspec.structs.replace(row, set=stem) for row in _with_calls(rows, ledger)]
+    rows = [row if row.set else msgspec.structs.replace(row, set=stem) for row in _with_calls(rows, ledger, asked_for)]
     asked = asked_models(
         ledger,
         models.said,

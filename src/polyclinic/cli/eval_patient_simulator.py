@@ -52,7 +52,7 @@ async def _labelled(file: Path, patient: str, run: RunOptions, batches: Path | s
         benchmark = simulator_benchmark(labelled, seed=run.seed)
         result = await hold(benchmark, {patient: opened.minds["rules"]}, run, "asking")
     failure = _failure([row.error for row in result.rows if row.failed], len(result.rows), "questions", run)
-    finish(simulator_output(result, patient=patient), run, opened.session.ledger, failure=failure)
+    finish(simulator_output(result, patient=patient, seed=run.seed), run, opened.session.ledger, failure=failure)
 
 
 async def _recorded(files: list[Path], patient: str, run: RunOptions, batches: Path | str | None) -> None:
@@ -67,7 +67,7 @@ async def _recorded(files: list[Path], patient: str, run: RunOptions, batches: P
         result = await hold(recorded_turns(dialogues), {patient: opened.minds["rules"]}, run, "asking")
     left_out = {file: one.left_out for file, one in read.items()}
     failure = _failure([row.error for row in result.rows if row.error], len(result.rows), "turns", run)
-    output = recorded_output(result, patient=patient, left_out=left_out)
+    output = recorded_output(result, patient=patient, left_out=left_out, seed=run.seed)
     finish(output, run, opened.session.ledger, failure=failure)
 
 

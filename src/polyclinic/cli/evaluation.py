@@ -286,6 +286,7 @@ def finish(
                     failed=failure,
                     files=[*output.files, output.document_file],
                     departures=output.departures,
+                    asked_for=output.asked_for,
                 )
         if run.json:
             print_json(output.document)

@@ -73,7 +73,10 @@ def entrants_of(
         )
     for name in (one.name for one in found):
         if [one.name for one in found].count(name) > 1:
-            raise UserError(f"two entrants are named {name!r}; name a team: --team NAME=MIND,MIND")
+            raise UserError(
+                f"two entrants are named {name!r} (--doctors makes a team, too); leave one out, or name a team: "
+                "--team NAME=MIND,MIND"
+            )
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -42,6 +42,15 @@ class KeptCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     requests: int = 1
     error: str = ""
     replayed: bool = False
+
+
+AskedFor = Callable[[KeptCall], tuple[str, str, str]]
+"""For which row of the results a call was made, by its model, set ("" of whatever set) and item."""
+
+
+def asked_by_player(call: KeptCall) -> tuple[str, str, str]:
+    """Returns the row of the player, of whatever set."""
+    return call.player, "", call.item
 
 
 class KeptCalls:

@@ -11,7 +11,7 @@ Beside them lies what the kind of run writes besides (`summary.json`, outcomes, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -87,6 +87,16 @@ class ItemRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def cluster(self) -> str:
         """What is resampled together."""
         return self.case or self.item
+
+
+def mean_of_parts(parts: Mapping[str, Sequence[float]]) -> tuple[dict[str, float], dict[str, float]]:
+    """Returns values and weights of an item that has several parts, of the measures that have any.
+
+    So the mean over items is that over all parts, as of the turns of a visit.
+    """
+    having = {name: values for name, values in parts.items() if values}
+    values = {name: sum(of) / len(of) for name, of in having.items()}
+    return values, {name: float(len(of)) for name, of in having.items()}
 
 
 class DataFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -213,6 +213,18 @@ async def test_where_most_name_nothing_nothing_is_named(chair):
     assert "Refer" in report.treatment[0]
 
 
+async def test_where_all_hold_something_possible_and_nobody_diagnoses_nothing_is_named(chair):
+    possible = Report(
+        symptoms=(), examinations=(), diagnoses=(), rationale=("why",), treatment=("rest",),
+        differential=(Diagnosis("A", probability=0.3), Diagnosis("B", probability=0.2)),
+    )  # fmt: skip
+    nothing = Report(symptoms=(), examinations=(), diagnoses=(), rationale=(), treatment=())
+    for second in (possible, nothing):
+        brought = [Revised(seq=0, doctor=n, name="x", round=0, report=one) for n, one in ((1, possible), (2, second))]
+        report = await chair(*brought).act(CONCLUDE)
+        assert report.diagnoses == () and report.rationale and report.treatment
+
+
 async def test_the_rules_director_does_nothing_else(chair):
     with pytest.raises(ScriptError, match="merges, disputes and concludes"):
         await chair().act(SPEAK)

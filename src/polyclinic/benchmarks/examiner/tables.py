@@ -10,6 +10,7 @@ from rich.console import Console
 
 from polyclinic.benchmarks.benchmark import Output
 from polyclinic.benchmarks.examiner.evaluation import ExaminerResult, RequestRow
+from polyclinic.benchmarks.examiner.items import MEASURES, examiner_rows
 from polyclinic.statistics.uncertainty import share
 from polyclinic.terminal.figures import NOTHING, ShownFigure, with_ends
 from polyclinic.terminal.screen import plain
@@ -25,7 +26,14 @@ def examiner_output(result: ExaminerResult, about: Mapping[str, Any]) -> Output:
     def show(screen: Console) -> None:
         _show(screen, result, about)
 
-    return Output(document={**figures, **about, "missing": "normal", "rows": rows}, show=show, written="Summary: {}")
+    return Output(
+        document={**figures, **about, "missing": "normal", "rows": rows},
+        show=show,
+        written="Summary: {}",
+        rows=[*examiner_rows(result, about["examiner"], seed=about["seed"])],
+        measures=MEASURES,
+        asked_for=lambda call: (about["examiner"], "", call.item.rpartition("/")[0]),
+    )
 
 
 def _show(screen: Console, result: ExaminerResult, about: Mapping[str, Any]) -> None:

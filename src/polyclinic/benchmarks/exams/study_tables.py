@@ -11,7 +11,8 @@ from rich.text import Text
 from polyclinic.benchmarks.benchmark import Output
 from polyclinic.benchmarks.exams.studies import Curve, Wrong
 from polyclinic.benchmarks.exams.tables import exam_document, exam_output, show_exam
-from polyclinic.judges.error_categories import Categories
+from polyclinic.judges.error_categories import Categories, Categorised, ErrorCategory
+from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.statistics.uncertainty import Estimate, share
 from polyclinic.terminal.figures import low_to_high, number
 from polyclinic.terminal.screen import plain
@@ -107,7 +108,19 @@ def errors_output(found: Categories, wrong: Wrong, *, judge: str | None) -> Outp
         for line in _told(found, wrong, judge):
             screen.print(line, style="dim")
 
-    return Output(document=document, show=show, written="")
+    return Output(
+        document=document,
+        show=show,
+        written="",
+        rows=[_categorised(one, judge or "people") for one in found.answers],
+        measures=[ItemMeasure(name=str(kind), share=True) for kind in ErrorCategory],
+    )
+
+
+def _categorised(one: Categorised, by: str) -> ItemRow:
+    """Returns a wrong answer for results that last: which of the categories it is of, none where nobody could say."""
+    values = {} if one.category is None else {str(kind): 100.0 * (one.category is kind) for kind in ErrorCategory}
+    return ItemRow(item=one.question, values=values, set="wrong answers", model=by, method=one.method, end=one.error)
 
 
 def _told(found: Categories, wrong: Wrong, judge: str | None) -> list[str]:

@@ -47,6 +47,9 @@ from polyclinic.statistics.agreement import Agreement, agreement, spearman
 _BEGINNING = 160
 """Characters of a vignette in which its patient is introduced; later people are relatives."""
 
+OPENING = "opening"
+"""How the part of a case is called in which the patient opens."""
+
 _SENTENCE = re.compile(r"[。；;！？!?\n]|\.(?=\s)")
 
 _EFFECTIVE = (State.EFFECTIVE_INQUIRY, State.EFFECTIVE_ADVICE)
@@ -216,7 +219,7 @@ async def put_questions(case: LabelledCase, minds: Minds) -> list[Reply]:
         return replied
 
     try:
-        opening = await patient("opening").act(OPEN)
+        opening = await patient(OPENING).act(OPEN)
     except PlayFailure as failure:
         return [failure for _ in case.questions]
     return await asyncio.gather(*map(ask, case.questions))

@@ -11,13 +11,16 @@ from rich.console import Console
 from rich.table import Table
 
 from polyclinic.benchmarks.benchmark import Output
+from polyclinic.benchmarks.patient_simulator.items import RECORDED_MEASURES, dialogue_asked, recorded_rows
 from polyclinic.benchmarks.patient_simulator.recorded import RecordedResult, TurnAgreement
 from polyclinic.metrics.dialogue import LeftOut
 from polyclinic.terminal.figures import ShownFigure, low_to_high, number
 from polyclinic.terminal.tables import counted, show_problems, table
 
 
-def recorded_output(result: RecordedResult, *, patient: str, left_out: Mapping[str, Sequence[LeftOut]]) -> Output:
+def recorded_output(
+    result: RecordedResult, *, patient: str, left_out: Mapping[str, Sequence[LeftOut]], seed: int
+) -> Output:
     """Returns what a user gets of a patient's mind on recorded turns; records that are no dialogues by their file."""
     missing = [{"file": file, **msgspec.to_builtins(one)} for file, theirs in left_out.items() for one in theirs]
     document = {
@@ -32,7 +35,14 @@ def recorded_output(result: RecordedResult, *, patient: str, left_out: Mapping[s
         _show(screen, result, patient)
         show_problems(screen, ((f"left out: {one['problem']}", f"{one['file']}, {one['id']}") for one in missing))
 
-    return Output(document=document, show=show)
+    sets = dict(zip(result.by_file, short_names(list(result.by_file)), strict=True))
+    return Output(
+        document=document,
+        show=show,
+        rows=[*recorded_rows(result.rows, patient, sets, seed=seed)],
+        measures=RECORDED_MEASURES,
+        asked_for=lambda call: (patient, *dialogue_asked(call.item, sets)),
+    )
 
 
 def agreement_document(one: TurnAgreement) -> dict[str, Any]:

@@ -9,12 +9,13 @@ from rich.console import Console
 from polyclinic.benchmarks.benchmark import Output
 from polyclinic.benchmarks.patient_simulator.evaluation import EFFECT, LabelledReply, SimulatorResult
 from polyclinic.benchmarks.patient_simulator.figures import figure_3a
+from polyclinic.benchmarks.patient_simulator.items import LABELLED_MEASURES, case_asked, labelled_rows
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.terminal.figures import low_to_high, number
 from polyclinic.terminal.tables import mean_and_error, table
 
 
-def simulator_output(result: SimulatorResult, *, patient: str) -> Output:
+def simulator_output(result: SimulatorResult, *, patient: str, seed: int) -> Output:
     """Returns what a user gets of the evaluation of a patient's mind."""
     everything, effect = result.all_states, result.effect
     document = {
@@ -37,6 +38,9 @@ def simulator_output(result: SimulatorResult, *, patient: str) -> Output:
         show=lambda screen: _show(screen, result, patient),
         files={"figure-3a.svg": [figure_3a(result, patient=patient)]},
         written="Figure and summary: {}",
+        rows=[*labelled_rows(result.rows, patient, seed=seed)],
+        measures=LABELLED_MEASURES,
+        asked_for=lambda call: (patient, "", case_asked(call.item)),
     )
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from polyclinic.benchmarks.benchmark import Output
 from polyclinic.benchmarks.reliability.attack import Attacked
 from polyclinic.benchmarks.reliability.evaluation import ReliabilityResult
+from polyclinic.benchmarks.reliability.items import MEASURES, reliability_rows
 from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number
 from polyclinic.terminal.screen import plain
@@ -28,17 +29,21 @@ def reliability_output(result: ReliabilityResult, attacks: Sequence[Attacked], a
 
     # The visits are in the traces.
     fields = {name: getattr(result, name) for name in result.__struct_fields__ if name != "visits"}
+    files = {name: f"doctor-{number}.jsonl" for number, name in enumerate(result.visits, start=1)}
     return Output(
         document=msgspec.to_builtins({**about, **fields, "attack": attacks}),
         show=show,
         document_file="reliability.json",
-        files={
-            f"doctor-{number}.jsonl": (visit.trace.lines() for visit in visits)
-            for number, visits in enumerate(result.visits.values(), start=1)
-        },
+        files={files[name]: (visit.trace.lines() for visit in visits) for name, visits in result.visits.items()},
         written="Traces and result: {}",
         failed=sum(one.failed for one in result.doctors),
         n=sum(map(len, result.visits.values())),
+        rows=[
+            row
+            for one in result.doctors
+            for row in reliability_rows(one, result.visits[one.doctor], files[one.doctor], seed=about["seed"])
+        ],
+        measures=MEASURES,
     )
 
 

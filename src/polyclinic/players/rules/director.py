@@ -164,7 +164,8 @@ class RulesDirector:
             for event in standing
         ]
         symptoms, examinations = (facts.symptoms, facts.examinations) if facts is not None else ((), ())
-        if not order or undecided > pooled[order[0]]:
+        diagnosed = [self._held(event) for event in standing if event.report.diagnoses]
+        if not diagnosed or undecided > pooled[order[0]]:
             rationale, refer = (say.undecided, *who), (say.refer,)
             return Report(
                 symptoms=symptoms, examinations=examinations, diagnoses=(), rationale=rationale, treatment=refer
@@ -176,7 +177,7 @@ class RulesDirector:
         common = Counter(event.report.treatment for event in mine)
         sure = max(mine, key=lambda e: (common[e.report.treatment], self._vote(e.report).get(order[0], 0.0)))
         # What all who name anything diagnose is nobody's to drop, however little of a vote it has.
-        held = set.intersection(*(self._held(event) for event in standing if event.report.diagnoses)) | {order[0]}
+        held = set.intersection(*diagnosed) | {order[0]}
         pooling = [
             (key, Diagnosis(named[key].name, icd10=named[key].icd10, probability=round(pooled[key], 3)))
             for key in order
