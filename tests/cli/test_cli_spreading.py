@@ -1,14 +1,12 @@
 """`--on`: what comes of a command in parts is what comes of it in one; what cannot be divided is said in one line."""
 
 import contextlib
-import io
 import json
 import re
 import shutil
 import signal
 import subprocess
 import sys
-import tarfile
 import time
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
@@ -18,8 +16,8 @@ from tests.exams import write_exam
 
 from polyclinic.cli import spreading
 from polyclinic.cli.evolve_folder import made_here
-from polyclinic.cli.spreading import _unpack, in_parts, value_of, without
-from polyclinic.cluster.jobs import JobEnded, WorkerLost
+from polyclinic.cli.spreading import in_parts, value_of, without
+from polyclinic.cluster.jobs import JobEnded
 from polyclinic.cluster.worker import JobWorker
 from polyclinic.errors import PlayFailure
 from polyclinic.models.journal_parts import JournalRow
@@ -170,34 +168,6 @@ def test_options_are_found_and_left_out_in_both_forms():
     words = ["eval", "aie", "--on", "ray", "--seed=3", "--json", "--cases", "--on"]
     assert (value_of(words, "--seed"), value_of(words, "--on"), value_of(words, "--out")) == ("3", "ray", None)
     assert without(["a", "--on", "x", "--seed=3", "--json", "b"], "--on", "--seed", switches=("--json",)) == ["a", "b"]
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"), [("../outside", tarfile.REGTYPE), ("/tmp/outside", tarfile.REGTYPE), ("link", tarfile.SYMTYPE)]
-)
-def test_what_comes_from_a_worker_stays_in_its_folder(tmp_path, name, kind):
-    packed, bad = io.BytesIO(), tarfile.TarInfo(name)
-    bad.type, bad.linkname = kind, "/etc/passwd"
-    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
-        tar.addfile(tarfile.TarInfo("first"), io.BytesIO())
-        tar.addfile(bad, io.BytesIO())
-    with pytest.raises(WorkerLost, match="no file of its folder"):
-        _unpack(packed.getvalue(), tmp_path / "run")
-    assert not list(tmp_path.iterdir()) and not (tmp_path.parent / "outside").exists()
-
-
-def test_a_folder_comes_from_a_worker_as_it_was(tmp_path):
-    source, packed = tmp_path / "source", io.BytesIO()
-    (source / "in" / "it").mkdir(parents=True)
-    (source / "in" / "it" / "a.txt").write_text("a")
-    (source / "empty").mkdir()
-    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
-        tar.add(source, arcname=".")
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "old").write_text("old")
-    _unpack(packed.getvalue(), tmp_path / "run")
-    there = sorted(str(path.relative_to(tmp_path / "run")) for path in (tmp_path / "run").rglob("*"))
-    assert there == ["empty", "in", "in/it", "in/it/a.txt"]
 
 
 @pytest.mark.parametrize("given", [["--store", "URL"], ["--store=URL"]])

@@ -55,9 +55,12 @@ def test_whoever_fails_while_writing_leaves_what_was_there(part):
     assert {name: (part / name).read_bytes() for name in names(part)} == before
 
 
-def test_a_folder_without_results_is_written_to_itself(tmp_path):
-    with replacing(tmp_path) as place:
-        assert place == tmp_path
+def test_what_cannot_be_written_whole_leaves_nothing_and_is_named_where_it_was_to_be(tmp_path):
+    with pytest.raises(BadInput, match=r"new\.jsonl: no room") as problem, replacing(tmp_path / "out") as place:
+        write_text(place / "summary.json", "{}\n")
+        raise BadInput("no room", path=place / "new.jsonl")
+    assert problem.value.path == tmp_path / "out" / "new.jsonl"
+    assert not (tmp_path / "out").exists() or names(tmp_path / "out") == []
 
 
 @pytest.mark.parametrize("moved", range(5))

@@ -7,10 +7,7 @@ without parts.
 
 from __future__ import annotations
 
-import io
 import os
-import shutil
-import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,9 +21,10 @@ from polyclinic.cli.evolve_folder import ANSWERS, RESULTS, made_here
 from polyclinic.cli.evolve_options import SHUFFLED
 from polyclinic.cli.evolve_stored import ReplicaPlaces
 from polyclinic.cli.options import check_new
-from polyclinic.cluster.jobs import ClusterJob, Here, JobEnded, Site, WorkerLost
+from polyclinic.cluster.jobs import ClusterJob, Here, JobEnded, Site
 from polyclinic.cluster.left import name_of
 from polyclinic.cluster.opening import check_site, open_site
+from polyclinic.cluster.packing import unpack
 from polyclinic.cluster.running import run_jobs
 from polyclinic.cluster.shipping import shipped
 from polyclinic.errors import PlayFailure, StoppedByHand, UserError
@@ -145,7 +143,7 @@ def _drawn(words: Sequence[str], own: Sequence[str], where: str, scratch: Path) 
             def ended(job: ClusterJob, end: JobEnded) -> None:
                 if end.code:
                     raise PlayFailure(f"{job.name}: {end.said}")
-                _unpack(end.brought, scratch / _RUN)
+                unpack(end.brought, scratch / _RUN)
                 (scratch / _RUN / "cases.jsonl").rename(drawn / f"{job.name}.jsonl")
                 advance(job.name, 1, 1)
 
@@ -285,7 +283,7 @@ def _replicas(words: Sequence[str], where: str, _: Path) -> Sequence[str]:
                     _keep(folders[name] / kind.answers, rows)
 
             def ended(job: ClusterJob, end: JobEnded) -> None:
-                _unpack(end.brought, folders[job.name])
+                unpack(end.brought, folders[job.name])
                 kind.home(folders[job.name], words)
                 advance(job.name, 1, 1)
 
@@ -356,35 +354,6 @@ def _keep(file: Path, rows: Sequence[JournalRow]) -> None:
     if rows:
         with JournalPart(file) as part:
             part.add(rows)
-
-
-def _unpack(packed: bytes, folder: Path) -> None:
-    """Puts a folder that came from a worker in the place of what was heard of it before.
-
-    Raises:
-        WorkerLost: it holds something else than folders and files of its own.
-    """
-    if not packed:
-        return
-    beside = folder.with_name(f".{folder.name}.coming")
-    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
-        members = tar.getmembers()
-        for member in members:
-            inside = (beside / member.name).resolve().is_relative_to(beside.resolve())
-            if not inside or not (member.isfile() or member.isdir()):
-                raise WorkerLost(f"what a worker brings holds {member.name!r}, which is no file of its folder")
-        for old in (beside, folder):
-            shutil.rmtree(old, ignore_errors=True)
-        # The filters of tarfile came with 3.11.4.
-        for member in members:
-            if member.isdir():
-                (beside / member.name).mkdir(parents=True, exist_ok=True)
-            elif (content := tar.extractfile(member)) is not None:
-                path = beside / member.name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with content, path.open("wb") as file:
-                    shutil.copyfileobj(content, file)
-    beside.rename(folder)
 
 
 def _keys(words: Sequence[str]) -> dict[str, str]:

@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import threading
 import time
@@ -22,6 +21,7 @@ from polyclinic.cluster.alike import Installed, looking
 from polyclinic.cluster.child import SPENT, WARNED
 from polyclinic.cluster.jobs import Advanced, AnswersCame, ClusterJob, Here, JobEnded, News, Shipped, Warned
 from polyclinic.cluster.left import locked, make_kept_folder
+from polyclinic.cluster.packing import pack
 from polyclinic.models.journal_parts import JournalPart, JournalRow
 from polyclinic.models.model import Usage
 
@@ -178,12 +178,7 @@ class JobWorker:
 
     def _brought(self) -> bytes:
         folder = self._here / self._job.brings
-        if not self._job.brings or not folder.is_dir():
-            return b""
-        packed = io.BytesIO()
-        with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=3) as tar:
-            tar.add(folder, arcname=".")
-        return packed.getvalue()
+        return pack(folder) if self._job.brings and folder.is_dir() else b""
 
     def _close(self) -> None:
         self._ended = True

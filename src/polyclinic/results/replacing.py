@@ -1,7 +1,7 @@
-"""What is over of a run that was stopped, or that failed, lasts until what comes after it is written whole.
+"""Results stand in their folder whole or not at all; what is over of a run that ended early lasts until then.
 
-It is written into a folder beside, whose name says when it is whole; then its files take the old ones' places. Whoever
-is killed before that leaves what was there, and whoever is killed while they do is helped on by the next run.
+They are written into a folder beside, whose name says when it is whole; then its files take the old ones' places.
+Whoever is killed before that leaves what was there, and whoever is killed while they do is helped on by the next run.
 """
 
 from __future__ import annotations
@@ -33,20 +33,23 @@ def part_in(folder: Path, kind: str) -> frozenset[str]:
 
 @contextmanager
 def replacing(folder: Path) -> Iterator[Path]:
-    """Yields where to write what takes the place of what a folder holds of a run; the folder where it holds nothing.
+    """Yields where to write what then is put into a folder as a whole, in the place of what it holds of a run.
+
+    Where it cannot be written whole, as on a disk that is full, nothing of it is left.
 
     Raises:
         BadInput: the folder cannot be written to.
     """
-    if not (folder / RECORD).is_file():
-        yield folder
-        return
     begun = folder / _BEGUN
     try:
         shutil.rmtree(begun, ignore_errors=True)
-        begun.mkdir()
+        begun.mkdir(parents=True)
         yield begun
         begun.rename(folder / _WHOLE)
+    except BadInput as error:
+        if error.path is None or begun not in Path(error.path).parents:
+            raise
+        raise BadInput(error.problem, path=folder / Path(error.path).name) from None
     except OSError as error:
         raise BadInput(f"cannot be written to ({error.strerror or error})", path=folder) from None
     finally:
