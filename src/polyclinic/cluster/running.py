@@ -134,6 +134,6 @@ def _check(job: ClusterJob, end: JobEnded) -> None:
     if end.code < 0 or end.code == _KILLED:
         raise WorkerLost(f"{job.name}: its process was killed")
     if end.code == _WRONG_INPUT:
-        raise UserError(end.said)
+        raise UserError(end.said.replace(f"{job.folder.rstrip('/')}/", ""))  # as the files are named on this machine
     if end.code == _STOPPED:
         raise KeyboardInterrupt
