@@ -14,7 +14,7 @@ from bench.cluster import AT_ONCE, VICTIMS, Nodes, _free, command, in_parts, kil
 from tests.exams import write_exam
 
 import polyclinic
-from polyclinic.cluster import ray_cluster
+from polyclinic.cluster import ray_joining
 from polyclinic.cluster.opening import open_site
 from polyclinic.errors import UserError
 from polyclinic.testing.process import EndpointProcess
@@ -142,7 +142,7 @@ async def test_nobody_there_and_somebody_else_there_are_each_one_line(monkeypatc
             async with open_site(f"ray://127.0.0.1:{port}"):
                 pass
         listening.listen()
-        monkeypatch.setattr(ray_cluster, "SECONDS", 3)
+        monkeypatch.setattr(ray_joining, "SECONDS", 3)
         with pytest.raises(UserError, match=r"something listens there, and it did not let us in; .* want a token"):
             async with open_site(f"ray://127.0.0.1:{port}"):
                 pass

@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 
 from polyclinic.cluster.jobs import Site
 from polyclinic.cluster.processes import LocalProcesses
-from polyclinic.cluster.ray_cluster import LOCAL, SCHEME, RayCluster
+from polyclinic.cluster.ray_cluster import RayCluster
+from polyclinic.cluster.ray_joining import LOCAL, SCHEME
 from polyclinic.errors import UserError
 
 PROCESSES = "processes"
