@@ -229,7 +229,8 @@ def test_a_learning_run_and_a_tree_run_leave_it_too(run, tmp_path):
     run("eval", "tor", "--cases", "inpatients", "--limit", 2, "--doctor", "rules", "--out", tmp_path / "tor")
     run("eval", "mvme", "--cases", "shipped", "--limit", 2, "--doctor", "rules", "--out", tmp_path / "mvme")
     rows = {row["set"]: row for row in json.loads(run("results", "join", tmp_path, "--json").stdout)}
-    assert rows["test"]["method"] == "after 24 patients" and rows["test"]["diagnosis"] is not None
+    assert rows["test"]["method"] == "after 24 patients" and rows["test"]["diagnosis (evolve)"] is not None
+    assert rows["shipped"]["diagnosis (mvme)"] <= 4  # a grade, and no share
     assert rows["inpatients"]["f1_of_a_record"] is not None and rows["shipped"]["symptoms"] is not None
 
 

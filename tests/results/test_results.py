@@ -367,6 +367,27 @@ def test_what_two_benchmarks_measure_on_a_case_stands_together_whichever_is_repe
     assert joined.notes == ("7 items stand in several folders; the last was taken",)
 
 
+def test_measures_of_one_name_and_other_scales_are_not_one(tmp_path):
+    def of(name, kind, value, **scale):
+        (tmp_path / name).mkdir()
+        items = [ItemRow(item=f"p{n}", values={"diagnosis": value}, set="s", model="m") for n in range(7)]
+        published = [PublishedValue(set="s", model="theirs", method="", measure="diagnosis", value=value)]
+        measures = [ItemMeasure(name="diagnosis", **scale)]
+        write_record(tmp_path / name, RunRecord(kind=kind, measures=measures, published=published), items)
+
+    def means(*rows):
+        return {name: one.mean for row in rows for name, one in row.measures.items()}
+
+    of("a", "eval mvme", 3.5, percent=False)
+    of("b", "evolve", 70.0)
+    ours, *theirs = join(read_results(tmp_path)).rows
+    assert means(ours) == means(*theirs) == {"diagnosis (mvme)": 3.5, "diagnosis (evolve)": 70}
+    of("c", "eval mvme", 30.0)
+    (ours, *_) = join(read_results(tmp_path / "a", tmp_path / "c")).rows
+    assert set(ours.measures) == {"diagnosis (number)", "diagnosis (percent)"}
+    assert set(join(read_results(tmp_path / "b", tmp_path / "c")).measures) == {"diagnosis"}
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), None, True, "x"])
 def test_what_is_no_number_is_refused_where_it_is_written(tmp_path, value):
     for given in ({"values": {"right": value}}, {"values": {"right": 1.0}, "weights": {"right": value}}):

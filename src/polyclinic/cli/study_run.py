@@ -319,11 +319,11 @@ def _rehearsed(cell: StudyCell) -> DryRunOver:
 
 def _finish(plan: StudyPlan, out: Path, begun: Sequence[Path], *, left: str, json: bool) -> None:
     """Writes what is over of it, and prints it; `left` names what is not done yet."""
-    results = read_results(*begun)
+    results = told_apart(read_results(*begun))
     record = record_of_study(results, published=plan.published, title=plan.title, paper=plan.paper, left=left)
     rows = [
         msgspec.structs.replace(row, at=f"{one.folder.relative_to(out)}/{row.at}" if row.at else "")
-        for one in told_apart(results)
+        for one in results
         for row in one.rows
     ]
     with replacing(out) as place:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from polyclinic.results.folder import DataFile, ItemRow, RunRecord
+from polyclinic.results.folder import DataFile, ItemMeasure, ItemRow, RunRecord
 from polyclinic.results.reading import STUDY, RunResults, runs_of_study
 from polyclinic.results.settings import differences
 
@@ -28,15 +28,70 @@ class RowsEntrant(NamedTuple):
         return cls(row.set, row.model, row.method)
 
 
+class _MeasureScale(NamedTuple):
+    """What values of a measure mean."""
+
+    percent: bool
+    less_is_better: bool
+
+    @classmethod
+    def of(cls, measure: ItemMeasure) -> _MeasureScale:
+        return cls(measure.percent, measure.less_is_better)
+
+    @property
+    def shown(self) -> str:
+        """The scale in words, where evaluations of one kind differ in it."""
+        return f"{'percent' if self.percent else 'number'}{', less is better' if self.less_is_better else ''}"
+
+
 def told_apart(results: Sequence[RunResults]) -> list[RunResults]:
     """Returns results in which one name is one thing; of a study beside others, its runs.
 
     Sets that bear one name, and were read from files of other content, are sets of their own, named by their files,
     where the same item stands in several of them: it is not the same. Where no item does, they are parts of one set.
-    Where runs that name an entrant alike were set otherwise, its method says how.
+    Where runs that name an entrant alike were set otherwise, its method says how. Measures that bear one name and are
+    not of one scale, as a grade and a percentage, are named with the evaluation that they are of.
     """
     runs = [run for one in results for run in (runs_of_study(one) if len(results) > 1 else (one,))]
-    return _methods_apart(_sets_apart(runs))
+    return _methods_apart(_sets_apart(_measures_apart(runs)))
+
+
+def _measures_apart(results: Sequence[RunResults]) -> list[RunResults]:
+    scales: dict[str, dict[_MeasureScale, str]] = {}
+    for one in results:
+        for measure in one.record.measures:
+            kind = one.record.kind.rpartition(" ")[2]
+            scales.setdefault(measure.name, {}).setdefault(_MeasureScale.of(measure), kind)
+    named = {
+        name: {
+            scale: f"{name} ({kind if len(set(by.values())) == len(by) else scale.shown})" for scale, kind in by.items()
+        }
+        for name, by in scales.items()
+        if len(by) > 1
+    }
+    return [_renamed(one, named) for one in results] if named else [*results]
+
+
+def _renamed(one: RunResults, named: Mapping[str, Mapping[_MeasureScale, str]]) -> RunResults:
+    new = {each.name: named[each.name][_MeasureScale.of(each)] for each in one.record.measures if each.name in named}
+    if not new:
+        return one
+    record = msgspec.structs.replace(
+        one.record,
+        measures=[msgspec.structs.replace(each, name=new.get(each.name, each.name)) for each in one.record.measures],
+        published=[
+            msgspec.structs.replace(each, measure=new.get(each.measure, each.measure)) for each in one.record.published
+        ],
+    )
+    rows = [
+        msgspec.structs.replace(
+            row,
+            values={new.get(name, name): value for name, value in row.values.items()},
+            weights={new.get(name, name): value for name, value in row.weights.items()},
+        )
+        for row in one.rows
+    ]
+    return one._replace(record=record, rows=rows)
 
 
 def _sets_apart(results: Sequence[RunResults]) -> list[RunResults]:

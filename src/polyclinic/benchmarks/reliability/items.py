@@ -14,8 +14,8 @@ MEASURES = [
     ItemMeasure(name="relevance", share=False),
     ItemMeasure(name="consistency", share=False),
     ItemMeasure(name="accuracy", share=False),
-    ItemMeasure(name="questions", percent=False, share=False),
-    ItemMeasure(name="examinations", percent=False, share=False),
+    ItemMeasure(name="questions_a_visit", percent=False, share=False),
+    ItemMeasure(name="examinations_a_visit", percent=False, share=False),
 ]
 """The first three are means over the rounds of all visits; the others are how many rounds a visit has."""
 
@@ -31,7 +31,10 @@ def reliability_rows(one: Reliability, visits: Sequence[Visit], file: str, *, se
             "consistency": [100.0 * (verdict.consistent == "yes") for verdict in verdicts],
             "accuracy": [100.0 * each.reached for each in rounds if each.ordered],
         })  # fmt: skip
-        counts = {"questions": float(len(rounds)), "examinations": float(sum(each.reached for each in rounds))}
+        counts = {
+            "questions_a_visit": float(len(rounds)),
+            "examinations_a_visit": float(sum(each.reached for each in rounds)),
+        }
         failed = visit.end is End.FAILED
         yield ItemRow(
             item=visit.case,
