@@ -11,7 +11,7 @@ from polyclinic.errors import UserError
 
 
 def job(name):
-    return ClusterJob(name=name, words=["eval"], folder="/work", answers="j", tails="j")
+    return ClusterJob(name=name, words=["eval"], folder="/there", answers="j", tails="j")
 
 
 class Planned:
@@ -131,7 +131,7 @@ async def test_a_job_that_ends_all_its_workers_is_given_up():
 
 
 async def test_wrong_input_stops_the_others_whose_answers_are_kept():
-    kept, site = Kept(), Planned(2, a=[[JobEnded(2, "/work/a.jsonl: no such file")]], b=[[]])
+    kept, site = Kept(), Planned(2, a=[[JobEnded(2, "/there/a.jsonl: no such file")]], b=[[]])
     with pytest.raises(UserError, match=r"^a\.jsonl: no such file"):
         await run(site, "ab", kept)
     assert site.stopped == ["b"]
