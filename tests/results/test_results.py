@@ -367,6 +367,17 @@ def test_what_two_benchmarks_measure_on_a_case_stands_together_whichever_is_repe
     assert joined.notes == ("7 items stand in several folders; the last was taken",)
 
 
+def test_over_how_many_items_each_evaluation_measured_is_said(tmp_path):
+    for kind, measure, n in (("eval aie", "COVERAGE", 12), ("eval mvme", "symptoms", 7)):
+        items = [ItemRow(item=f"p{n}", values={measure: 2.0}, set="s", model="m") for n in range(n)]
+        (tmp_path / measure).mkdir()
+        write_record(tmp_path / measure, RunRecord(kind=kind, measures=[ItemMeasure(name=measure)]), items)
+    joined = join(read_results(tmp_path))
+    assert (joined.rows[0].n, joined.rows[0].measures["symptoms"].n) == (12, 7)
+    assert joined.notes == ("s, m: n is of all together; items: 12 of eval aie, 7 of eval mvme",)
+    assert not join(read_results(tmp_path / "symptoms")).notes
+
+
 def test_measures_of_one_name_and_other_scales_are_not_one(tmp_path):
     def of(name, kind, value, **scale):
         (tmp_path / name).mkdir()

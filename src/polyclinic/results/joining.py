@@ -85,6 +85,7 @@ def join(results: Sequence[RunResults], *, measures: Sequence[str] = ()) -> Join
     order = {name: place for place, name in enumerate(dict.fromkeys(row.set for row in rows))}
     rows.sort(key=lambda row: order[row.set])
     notes = [f"{twice} items stand in several folders; the last was taken"] if twice else []
+    notes += _items_of_kinds(results)
     notes += _other_servers(results)
     notes += _told_of_calls(results, by_entrant)
     notes += [*stopped, *_other_data(results), *_not_beside(results)]
@@ -220,6 +221,20 @@ def _told_of_calls(results: Sequence[RunResults], by_entrant: Mapping[JoinedEntr
         if replayed:
             told = f"{replayed:,} of {calls:,} calls were answered from a journal"
             yield f"{one.called}: {told}; tokens and cost are those of then, and s is not what a model took"
+
+
+def _items_of_kinds(results: Sequence[RunResults]) -> Iterator[str]:
+    """Says over how many items each evaluation measured an entrant, where several did, and not over as many."""
+    held: dict[JoinedEntrant, dict[str, set[tuple[str, int]]]] = {}
+    for one in results:
+        for row in one.rows:
+            if row.values:
+                kinds = held.setdefault(JoinedEntrant(row.set, row.model, row.method), {})
+                kinds.setdefault(one.record.kind, set()).add((row.item, row.seed))
+    for entrant, kinds in held.items():
+        if len({len(items) for items in kinds.values()}) > 1:
+            told = ", ".join(f"{len(items):,} of {kind}" for kind, items in kinds.items())
+            yield f"{entrant.set}, {entrant.label}: n is of all together; items: {told}"
 
 
 def _published(results: Sequence[RunResults], wanted: Sequence[str]) -> list[JoinedRow]:
