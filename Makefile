@@ -1,4 +1,4 @@
-# Nine words: demo, quick, test, test-browser, test-cluster, check, bench, docs, frontend. Each makes the environment it needs in .venv first; a second call is quick.
+# Eleven words: demo, quick, test, test-browser, test-cluster, fuzz, check, bench, size, docs, frontend. Each makes the environment it needs in .venv first; a second call is quick.
 PYTHON ?= python3
 BIN := .venv/bin
 CORE := .venv/.core
@@ -6,7 +6,7 @@ DEV := .venv/.dev
 CACHE := $(CURDIR)/.venv/cache
 WEIGHTS := .venv/.weights
 
-.PHONY: demo quick test test-browser test-cluster check bench docs frontend clean
+.PHONY: demo quick test test-browser test-cluster fuzz check bench size docs frontend clean
 .DEFAULT_GOAL := demo
 
 .venv/.python:
@@ -40,6 +40,10 @@ quick: $(DEV)
 test: $(DEV) $(WEIGHTS)
 	@PYTHONDONTWRITEBYTECODE= XDG_CACHE_HOME=$(CACHE) $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
+# Searches at random for inputs that break a property; `make test` tries the same examples every time.
+fuzz: $(DEV)
+	@PYTHONDONTWRITEBYTECODE= XDG_CACHE_HOME=$(CACHE) $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal --hypothesis-profile=fuzz
+
 # The pages in a real browser; each test is skipped by name where there is no Chromium. Node, where it is, builds them again.
 BROWSER := .venv/.browser
 $(BROWSER): pyproject.toml | $(DEV)
@@ -70,6 +74,9 @@ check: $(DEV)
 
 bench: $(DEV)
 	@$(BIN)/python -m bench
+
+size: $(DEV)
+	@$(BIN)/python -m bench.size
 
 # The web pages, built from frontend/ into the package; Node 20.19 or newer. What is built is kept in the repository.
 frontend/node_modules: frontend/package.json frontend/package-lock.json

@@ -19,12 +19,11 @@ from bench.attack import Tried
 from polyclinic.cases.presentation import Question
 from polyclinic.cli import main
 from polyclinic.errors import PolyclinicError
-from polyclinic.knowledge.disease_names import kept_words
+from polyclinic.knowledge.disease_names import running_text as kept_words
 from polyclinic.knowledge.disease_names.giveaways import read_giveaways
 from polyclinic.knowledge.disease_names.relation import reader as name_reader
 from polyclinic.knowledge.disease_names.vocabulary import flat
-from polyclinic.memory.reading import PassageRead, ReadingAbout, open_reading
-from polyclinic.memory.studying import Studied, StudyRecord
+from polyclinic.memory.reading import PassageRead, ReadingAbout, Studied, StudyRecord, open_reading
 from polyclinic.models.journal import Journal
 from polyclinic.models.scripted import Scripted
 
@@ -155,14 +154,18 @@ def _kept(folder: Path, *, runs: bool) -> list[Kept]:
     kept: list[Kept] = [
         ("trace, replayed", trace, lambda at: call("replay", at / "trace.jsonl")),
         ("trace, scored", trace, lambda at: call("score", "aie", at / "trace.jsonl", "--cases", "shipped", "--json")),
-        ("verdicts", judged, lambda at: call("verdicts", "agreement", at / "verdicts.jsonl", "--strict", "--json")),
+        (
+            "verdicts",
+            judged,
+            lambda at: call("verdicts", "agreement", at / "verdicts.jsonl", "--strict", "--json"),
+        ),
         ("table of verdicts", judged, lambda at: call("verdicts", "agreement", at / "verdicts.csv", "--json")),
         ("study, shown", study, lambda at: call("results", "show", at, "--json")),
         ("study, taken up", study, _study_again),
         ("runs of several seeds, compared", several, lambda at: call("results", "compare", at, several, "--json")),
         ("practices of several seeds", folder / "practices", lambda at: call("results", "join", at, "--json")),
         ("words of names", folder / "cache", _names_read),
-        ("memory, shown", practice, lambda at: call("memory", "show", at, "--last", 1_000, "--json")),
+        ("memory, shown", practice, lambda at: call("memory", "show", at, "--limit", 1_000, "--json")),
         ("practice, taken up", practice, lambda at: call("evolve", "--resume", at, "--json")),
         ("what was read", books, _what_was_read),
         ("results, shown", played, lambda at: call("results", "show", at, "--json")),

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.attack import Tried
-from polyclinic.testing.process import EndpointProcess
+from polyclinic.testing.endpoint import EndpointProcess
 
 LATENCY = 0.03  # seconds before the endpoint answers
 AT_ONCE = 4
@@ -79,8 +79,20 @@ def scenes_of(folder: Path, url: str) -> list[Scene]:
     train, test, prose = _written(folder)
     model = ("--doctor", "direct/d", "--base-url", url)
     four = ("--concurrency", str(AT_ONCE))
-    town = ("run", "--residents", "200", "--seed", "5", "--max-failures", "100", "--days", "1", "--json")
-    practice = ("evolve", "--train", train, "--test", test, "--batch", "4", "--test-every", "20", "--snapshots", "20")
+    town = ("run", "--residents", "200", "--seed", "5", "--set", "run.max-failures=100", "--days", "1", "--json")
+    practice = (
+        "evolve",
+        "--train",
+        train,
+        "--test",
+        test,
+        "--set",
+        "practice.batch=4",
+        "--set",
+        "practice.test-every=20",
+        "--snapshots",
+        "20",
+    )
     exam = ("eval", "medqa", "--questions", "shipped", "--method", "medagents", "--model", "direct/d", "--json")
     friends = ("corpus", "add", "friends", prose, "--embedder", "direct/e", "--base-url", url, *four, "--json")
 

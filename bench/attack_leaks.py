@@ -23,18 +23,29 @@ CANARY = "zyzzogeton"
 """Stands in what a case's truth says, and nowhere else; no table knows it, so that nothing withholds it by its name."""
 
 _ROLES = ("--doctor", "direct/d", "--patient", "direct/p", "--examiner", "direct/e")
-_TOWN = ("--residents", "200", "--days", "1", "--visits", "3", "--max-failures", "100", "--out", "{out}")
+_TOWN = ("--residents", "200", "--days", "1", "--visits", "3", "--set", "run.max-failures=100", "--out", "{out}")
 _TOLD = {"j", "c"}
 """Models that are told what is so, as it is their task: who judges, and who says how an illness goes on."""
 
 _Words = tuple[str, ...]
 
 ASKED: dict[str, tuple[_Words, ...]] = {
-    "run": ((*_TOWN, *_ROLES, "--nurse", "direct/n", "--pharmacist", "direct/h", "--course", "direct/c"),),
+    "run": (
+        (
+            *_TOWN,
+            *_ROLES,
+            "--set",
+            "run.nurse=direct/n",
+            "--set",
+            "run.pharmacist=direct/h",
+            "--set",
+            "run.course=direct/c",
+        ),
+    ),
     "evolve": (("--train", "{train}", "--test", "{test}", "--doctor", "direct/d", "--out", "{out}"),),
     "consult": (
-        ("--case", "{cases}", *_ROLES, "--max-failures", "100"),
-        ("--case", "{cases}", "--doctors", "direct/d", "direct/d2", "--max-failures", "100"),
+        ("--case", "{cases}", *_ROLES, "--set", "run.max-failures=100"),
+        ("--case", "{cases}", "--doctors", "direct/d", "direct/d2", "--set", "run.max-failures=100"),
     ),
     "ask": (
         ("--case", "{cases}#p1-00001", "--patient", "direct/p", "Since when?", "What is the diagnosis?"),
@@ -42,11 +53,23 @@ ASKED: dict[str, tuple[_Words, ...]] = {
     ),
     # The options of its question name the diagnosis, and what looks like it.
     "eval aie": (
-        ("--cases", "{known}", *_ROLES, "--doctor", "direct/d2", "--judge", "direct/j", "--max-failures", "100"),
+        (
+            "--cases",
+            "{known}",
+            *_ROLES,
+            "--doctor",
+            "direct/d2",
+            "--judge",
+            "direct/j",
+            "--set",
+            "run.max-failures=100",
+        ),
     ),
-    "eval mvme": (("--cases", "{cases}", *_ROLES, "--judge", "direct/j", "--max-failures", "100"),),
-    "eval reliability": (("--cases", "{cases}", *_ROLES, "--judge", "direct/j", "--max-failures", "100"),),
-    "eval tor": (("--cases", "{inpatients}", "--model", "direct/d", "--judge", "direct/j", "--max-failures", "100"),),
+    "eval mvme": (("--cases", "{cases}", *_ROLES, "--judge", "direct/j", "--set", "run.max-failures=100"),),
+    "eval reliability": (("--cases", "{cases}", *_ROLES, "--judge", "direct/j", "--set", "run.max-failures=100"),),
+    "eval tor": (
+        ("--cases", "{inpatients}", "--model", "direct/d", "--judge", "direct/j", "--set", "run.max-failures=100"),
+    ),
 }
 """Every command that shows a case to a model, with the options of the tries."""
 
@@ -75,9 +98,8 @@ NO_CASE = {
     "study medagent-zero": "asks questions of exams, as eval medqa",
     "study tor": "asks as eval tor",
     "memory read": "reads books",
-    "memory import": "reads what was remembered",
-    "memory near": "takes what is said of a patient, and no case",
-    "memory rebuild": "reads what was remembered",
+    "memory build": "reads what was remembered",
+    "memory show": "takes what is said of a patient, and no case",
     "names compare": "reads no case",
 }
 """Every other command that can ask a model, and why no truth is there that could leak."""

@@ -18,6 +18,7 @@ from bench.attack_leaks import served
 from bench.attack_words import ASKS_NOBODY, GIVEN
 from polyclinic.cli import main
 from polyclinic.cli.commands import APP
+from polyclinic.cli.config import keys_of
 from polyclinic.testing.endpoint import Endpoint
 
 KEY = "sk-canary-5up3r53cr3t0123456789"
@@ -34,7 +35,7 @@ _VALUES = {
     "--judge": "direct/m",
     "--to": "polyclinic",
     "--limit": "1",
-    "--max-failures": "100",
+    "--set": "run.max-failures=100",
     "--residents": "60",
     "--days": "1",
     "--visits": "1",
@@ -44,7 +45,7 @@ _VALUES = {
     "DISEASE": "gout",
 }
 """What options and arguments are given; others "nothing", which is no file and no name."""
-_USED = ("--cases", "--doctor", "--model", "--judge", "--limit", "--max-failures", "--residents", "--days", "--port")
+_USED = ("--cases", "--doctor", "--model", "--judge", "--limit", "--set", "--residents", "--days", "--port")
 """Options that are given where a command has them, though it does without."""
 
 Words = tuple[str, ...]
@@ -65,6 +66,10 @@ def commands() -> dict[Words, Any]:
     return found
 
 
+def _counts_failures(words: Words) -> bool:
+    return any(one.key == "run.max-failures" for one in keys_of(" ".join(words)))
+
+
 def _filled(words: Words, app: Any, folder: Path) -> tuple[list[str], set[str]]:
     """Returns a command with what it needs, and the names of its options."""
     given, names = list(words), set()
@@ -77,6 +82,8 @@ def _filled(words: Words, app: Any, folder: Path) -> tuple[list[str], set[str]]:
         names |= set(argument.names)
         name = argument.name
         if name.startswith("-"):
+            if name == "--set" and not _counts_failures(words):
+                continue
             if argument.required or name in (*_USED, "--out"):
                 given += [name, values.get(name, "nothing")]
         elif argument.required and name != "*":
@@ -124,10 +131,10 @@ def _keyed(where: str, url: str, folder: Path) -> list[str]:
     if where == "variable":
         return ["--base-url", url]
     if where == "name":
-        return ["--base-url", url, "--api-key-env", KEY]
+        return ["--base-url", url, "--set", f"models.api-key-env={KEY}"]
     if where == "file":
         file.write_text(f'[models."direct/m"]\nbase_url = "{url}"\nextra_body = {{a = "{KEY}"}}\n')
-        return ["--model-file", str(file)]
+        return ["--set", f"models.model-file={file!s}"]
     put = {"user": url.replace("//", f"//me:{KEY}@"), "query": f"{url}?key={KEY}", "path": f"{url}/{KEY}"}
     return ["--base-url", put[where]]
 

@@ -23,8 +23,8 @@ from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.cases.truth import Truth
 from polyclinic.knowledge.named_in import named_in
 from polyclinic.language.language import Language
+from polyclinic.players.own_mind import ScriptedMind
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.scripted import ScriptedMind
 
 TABLE = Path(__file__).parent / "data" / "planted_sentences.tsv"
 

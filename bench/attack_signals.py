@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from bench.attack import Tried
 from bench.attack_kills import LATENCY, Scene, begun, orphans_of, polyclinic, printed, scenes_of
-from polyclinic.testing.process import EndpointProcess
+from polyclinic.testing.endpoint import EndpointProcess
 
 SECONDS = 5.0
 INTERRUPTED = 130

@@ -21,10 +21,9 @@ from polyclinic.cases.truth import Truth
 from polyclinic.errors import PolyclinicError
 from polyclinic.knowledge.named_in import named_in
 from polyclinic.models.direct import Direct
+from polyclinic.players.own_mind import ScriptedMind
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.scripted import ScriptedMind
-from polyclinic.testing.endpoint import Endpoint
-from polyclinic.testing.faults import ENDPOINT_FAULTS, MODEL_FAULTS
+from polyclinic.testing.endpoint import ENDPOINT_FAULTS, MODEL_FAULTS, Endpoint
 from polyclinic.yaml_files import read_yaml
 
 NAMES = Path(__file__).parent / "data" / "leaks.yaml"

@@ -46,8 +46,8 @@ def _evolve(folder: Path) -> Words:
 
 
 def _exported(folder: Path) -> Words:
-    call("memory", "export", practised(folder), "--out", folder / "exported.jsonl")
-    return (folder / "exported.jsonl", folder / "imported", "--embedder", _MODEL)
+    call("memory", "show", practised(folder), "--out", folder / "exported.jsonl")
+    return (folder / "exported.jsonl", "--out", folder / "built", "--embedder", _MODEL)
 
 
 def _corpus(folder: Path) -> Words:
@@ -72,7 +72,7 @@ def _questions(folder: Path) -> Path:
 
 def _plan(folder: Path) -> Words:
     (folder / "plan.toml").write_text(_PLAN, encoding="utf-8")
-    return (folder / "plan.toml", "--out", folder / "out", "--max-failures", 100)
+    return (folder / "plan.toml", "--out", folder / "out", "--set", "run.max-failures=100")
 
 
 GIVEN: dict[str, Callable[[Path], Words]] = {
@@ -97,8 +97,7 @@ GIVEN: dict[str, Callable[[Path], Words]] = {
     "study run": _plan,
     "study medagents": lambda at: ("--medqa", _questions(at), "--model", _MODEL, "--part", "table-2"),
     "study tor": lambda _: ("--cases", "inpatients", "--limit", 1, "--model", _MODEL),
-    "memory import": _exported,
-    "memory rebuild": lambda at: (practised(at), "--embedder", _MODEL, "--out", at / "rebuilt"),
+    "memory build": _exported,
     "memory read": lambda at: (
         at / "read",
         *("--corpus", at / "books" / _corpus(at)[0], "--doctor", _MODEL, "--embedder", "case-words"),
@@ -112,6 +111,7 @@ ASKS_NOBODY = {
     "serve": "asks when somebody plays",
     "cases generate": "draws without a writer",
     "corpus search": "searches by words",
+    "memory show": "shows what was remembered last",
     "eval examiner": "has no recorded dialogues here",
     "score icd": "links by rules",
     "study errors": "has no answers that are wrong here",

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from polyclinic.judges.director_by_rules import RulesJudge, Scale, Shares
-from polyclinic.judges.recorded import case_and_report
-from polyclinic.metrics.grades import ONE_STEP, Aspect, Grade, grade_named
+from polyclinic.judging.director import case_and_report
+from polyclinic.judging.director_by_rules import RulesJudge
+from polyclinic.metrics.grades import ONE_STEP, Aspect, Grade, Scale, Shares, grade_named
 from polyclinic.metrics.recorded_reports import RecordedReport
 from polyclinic.statistics.agreement import spearman
 

@@ -15,18 +15,17 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
-from polyclinic.benchmarks.evolution.patients import practice_patients
-from polyclinic.benchmarks.evolution.practice import Practice
+from polyclinic.evaluations.evolution.patients import practice_patients
+from polyclinic.evaluations.evolution.practice import Practice
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
+from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.memory import About, entries_of, open_memory
 from polyclinic.memory.recall import PRACTICE
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.model import Wrapper
-from polyclinic.models.session import ModelOptions, open_session
-from polyclinic.testing.endpoint import Endpoint
-from polyclinic.testing.faults import ENDPOINT_FAULTS
+from polyclinic.models.session import ModelSettings, journal_of, open_models
+from polyclinic.testing.endpoint import ENDPOINT_FAULTS, Endpoint
 
 MODEL = "direct/test"
 TRAIN, TEST = 512, 16
@@ -123,10 +122,10 @@ class _Asked(Wrapper):
 async def _practise(endpoint, folder, train, test, batch, at_once=None, asked=None):
     """Returns how many calls were made, what is remembered, and the curve; counts in `asked` those of each episode."""
     asked = Counter() if asked is None else asked
-    options = ModelOptions(base_url=endpoint.url, concurrency=at_once)
+    options = ModelSettings(base_url=endpoint.url, concurrency=at_once)
     about = About(embedder="case-words", dimensions=DIMENSIONS, knowledge="8 diseases")
     with contextlib.ExitStack() as stack:
-        async with open_session([MODEL], options, journal=folder / "answers.sqlite", run="bench") as session:
+        async with open_models([MODEL], options, journal=journal_of(folder / "answers.sqlite", run="bench")) as session:
             memory = stack.enter_context(open_memory(folder, about))
             models = partial(session.metered, MODEL, role="doctor", persistent=True)
             learner = MedAgentZero(MODEL, lambda episode: _Asked(models(episode=episode), episode, asked))

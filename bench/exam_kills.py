@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from polyclinic.testing.process import EndpointProcess
+from polyclinic.testing.endpoint import EndpointProcess
 
 METHODS = {"zero_shot": 1, "chain_of_thought": 1, "self_consistency": 5}
 MODELS = ("direct/a", "direct/b")

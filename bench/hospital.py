@@ -23,7 +23,6 @@ from bench.hospital_kills import kills
 from bench.hospital_load import load
 from bench.serving import Served
 from polyclinic.hospital.care.clinic import open_clinic
-from polyclinic.hospital.care.door import seen_at_the_door
 from polyclinic.hospital.care.registry import Registry
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.care.triage import TriageStation
@@ -33,7 +32,7 @@ from polyclinic.hospital.plan.plan import Job
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
 from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity
 from polyclinic.hospital.record.store import Store
-from polyclinic.hospital.running import Configuration, kinds_of
+from polyclinic.hospital.running import Configuration, kinds_of, seen_at_the_door
 from polyclinic.hospital.running import run as run_hospital
 from polyclinic.hospital.simulation import simulate
 from polyclinic.hospital.town.residents import Residents

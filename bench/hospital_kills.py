@@ -15,8 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from polyclinic.testing.faults import ENDPOINT_FAULTS
-from polyclinic.testing.process import EndpointProcess
+from polyclinic.testing.endpoint import ENDPOINT_FAULTS, EndpointProcess
 
 SEED = 20_263
 KILLS, WORKERS = 10, (1, 2, 4)
@@ -38,8 +37,8 @@ def kills(seeds=()):
 
 
 def _kill(seed, endpoint, folder):
-    models = ("--nurse", "direct/n", "--doctor", "direct/d", "--base-url", endpoint.url)
-    made = ("run", *TOWN, "--seed", seed, *models, "--max-failures", "100")
+    models = ("--set", "run.nurse=direct/n", "--doctor", "direct/d", "--base-url", endpoint.url)
+    made = ("run", *TOWN, "--seed", seed, *models, "--set", "run.max-failures=100")
     hashes, events = {}, 0
     for workers in WORKERS:
         began = time.monotonic()
@@ -65,7 +64,7 @@ def _kill(seed, endpoint, folder):
         killed.append(_stored(kept))
         command = ("run", "--resume", kept, "--workers", 2)
     print(f"  killed {len(killed)} times, with so many happenings on disk: {', '.join(map(str, killed))}", flush=True)
-    document = json.loads(_call("run", "--resume", kept, "--workers", 2, "--max-failures", "100", "--json"))
+    document = json.loads(_call("run", "--resume", kept, "--workers", 2, "--set", "run.max-failures=100", "--json"))
     same = {document["log_hash"], *hashes.values()}
     faults = sum(endpoint.counters()["faults"].values())
     print(f"  taken up again to its end: log {document['log_hash'][:16]}; {faults:,} faults of the endpoint in all")

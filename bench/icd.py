@@ -10,8 +10,7 @@ import time
 import warnings
 from pathlib import Path
 
-from polyclinic.metrics.icd.linking import Titles
-from polyclinic.metrics.icd.tables import IcdEntry
+from polyclinic.metrics.icd.linking import IcdEntry, Titles
 
 NAMES = 1_000
 NAMES_SECONDS_ALLOWED = 2.0
@@ -29,7 +28,7 @@ def run() -> None:
     folder = Path(os.environ.get("POLYCLINIC_DATA", Path(__file__).parents[2] / "shared" / "data"))
     if (folder / RECORDED).is_file():
         recorded(folder / RECORDED, folder / TABLE, "rules")
-        recorded(folder / RECORDED, folder / TABLE, "plain", "--plain")
+        recorded(folder / RECORDED, folder / TABLE, "plain", "--set", "icd.plain=true")
         recorded(folder / DIALOGUES, folder / TABLE, "dialogues, rules", "--reference", str(folder / RECORDED))
     else:
         print("the recorded reports are not here")

@@ -6,12 +6,11 @@ from collections import Counter
 from pathlib import Path
 
 from bench.director_fitting import fitted, halves
-from polyclinic.judges.director_by_rules import SCALES, RulesJudge
-from polyclinic.judges.recorded import case_and_report
+from polyclinic.judging.director import case_and_report
+from polyclinic.judging.director_by_rules import SCALES, RulesJudge
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.metrics.director import compare_judges, recorded_judgements
 from polyclinic.metrics.grades import ONE_STEP
-from polyclinic.metrics.recorded_reports import read_recorded_reports
+from polyclinic.metrics.recorded_reports import compare_judges, read_recorded_reports, recorded_judgements
 
 RECORDED = Path("cases/ai_hospital/evaluation_iiyi_gpt4_onestep.jsonl")
 

@@ -17,13 +17,13 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from polyclinic.benchmarks.evolution.patients import practice_patients
-from polyclinic.benchmarks.evolution.practice import Practice
 from polyclinic.cases.loaders import write_cases
+from polyclinic.evaluations.evolution.patients import practice_patients
+from polyclinic.evaluations.evolution.practice import Practice
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.entries import AskedTask, ClinicalTask, MedicalRecord
+from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.memory import FILE, About, New, Note, open_memory
 from polyclinic.memory.recall import RecallDoctor
 
@@ -148,7 +148,7 @@ def kill():
         for name, n, seed in (("train", PRACTISED, 31), ("test", TESTED, 32)):
             write_cases(folder / f"{name}.jsonl", generate(knowledge, n=n, seed=seed))
             files += [f"--{name}", str(folder / f"{name}.jsonl")]
-        options = [*files, "--test-every", "50", "--ablations", "no"]
+        options = [*files, "--set", "practice.test-every=50", "--ablations", "no"]
         subprocess.run([*words, *options, "--out", str(folder / "whole")], check=True, capture_output=True)
         whole, same, moments = _left(folder / "whole"), 0, []
         for n in range(KILLS):

@@ -17,7 +17,7 @@ from polyclinic.lazy import collect_seldom
 from polyclinic.models.direct import Direct
 from polyclinic.models.journal import Journal
 from polyclinic.models.schema import form_of
-from polyclinic.testing.process import EndpointProcess
+from polyclinic.testing.endpoint import EndpointProcess
 
 AT_ONCE = 256
 LATENCY = 0.05

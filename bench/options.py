@@ -7,12 +7,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from polyclinic.benchmarks.aie.distractors import WRONG_OPTIONS, with_questions
 from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
+from polyclinic.evaluations.aie.distractors import WRONG_OPTIONS, with_questions
 from polyclinic.generation.draw import draw_sex_and_age
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import LANGUAGES, Language

@@ -81,15 +81,15 @@ READERS = (
     ReaderTried("a trace to be scored", (), "t.jsonl", _TRACE, in_command("score", "aie", "{}", "--cases", "shipped")),
     ReaderTried(
         "a trace to be linked",
-        ("metrics/icd/reports.py",),
+        ("metrics/icd/scores.py",),
         "t.jsonl",
         _TRACE,
         in_command("score", "icd", "{}", "--layout", "polyclinic"),
     ),
-    ReaderTried("what was said of an item", ("results/transcripts.py",), "t.jsonl", _TRACE, transcript),
+    ReaderTried("what was said of an item", ("results/page.py",), "t.jsonl", _TRACE, transcript),
     ReaderTried(
         "a trace in a sheet",
-        ("verdicts/sheets.py", "verdicts/verdict.py"),
+        ("judging/sheets.py", "judging/verdicts.py"),
         "t.jsonl",
         _TRACE,
         lambda path: in_command(
@@ -119,18 +119,18 @@ READERS = (
     ),
     ReaderTried(
         "MMLU's table",
-        ("questions/layouts/mmlu.py",),
+        ("questions/layouts/published.py",),
         "anatomy_test.csv",
         text("Which?,a,b,c,d,A\n"),
         read("questions.layouts", "read_exam", layout="mmlu"),
     ),
     ReaderTried(
         "PubMedQA's list of the test",
-        ("questions/layouts/pubmedqa.py",),
+        ("questions/layouts/published.py",),
         "test_ground_truth.json",
         records({"1": "yes"}),
         lambda path: list(
-            __import__("polyclinic.questions.layouts.pubmedqa", fromlist=["_"]).read(
+            __import__("polyclinic.questions.layouts.published", fromlist=["_"]).read_pubmedqa(
                 {"1": {"QUESTION": "Is it?", "CONTEXTS": ["It is."], "final_decision": "yes"}}, path.with_name("x.json")
             )
         ),
@@ -174,45 +174,45 @@ READERS = (
     ),
     ReaderTried(
         "a mind's script",
-        ("players/scripted.py",),
+        ("players/own_mind.py",),
         "s.json",
         records({"open": ["It hurts."], "speak": []}),
-        read("players.scripted", "read_script"),
+        read("players.own_mind", "read_script"),
     ),
     ReaderTried(
         "passages in records",
-        ("retrieval/readers/__init__.py", "retrieval/readers/records.py"),
+        ("retrieval/passage_files.py",),
         "p.jsonl",
         records({"id": "1", "title": "Asthma", "text": "It is."}),
-        lambda path: list(__import__("polyclinic.retrieval.readers", fromlist=["_"]).read_passages([path])),
+        lambda path: list(__import__("polyclinic.retrieval.passage_files", fromlist=["_"]).read_passages([path])),
     ),
     ReaderTried(
         "prose",
-        ("retrieval/readers/prose.py",),
+        ("retrieval/passage_files.py",),
         "p.md",
         text("# Asthma\n\nIt is.\n\nIt was.\n"),
-        lambda path: list(__import__("polyclinic.retrieval.readers", fromlist=["_"]).read_passages([path])),
+        lambda path: list(__import__("polyclinic.retrieval.passage_files", fromlist=["_"]).read_passages([path])),
     ),
     ReaderTried(
         "what is remembered",
-        ("cli/memory_import.py",),
+        ("cli/memory.py",),
         "m.jsonl",
-        records(_REMEMBERED),
-        read("cli.memory_import", "_exported"),
+        records(*(_REMEMBERED | {"task": task} for task in ("examination", "diagnosis", "treatment"))),
+        read("cli.memory", "_of_file"),
     ),
     ReaderTried(
         "pairs of names",
-        ("metrics/name_pairs.py",),
+        ("metrics/disease_names.py",),
         "n.jsonl",
         records({"a": "gout", "b": "asthma", "relation": "different"}),
-        read("metrics.name_pairs", "read_name_pairs"),
+        read("metrics.disease_names", "read_name_pairs"),
     ),
     ReaderTried(
         "a table of ICD-10",
-        ("metrics/icd/tables.py",),
+        ("metrics/icd/linking.py",),
         "i.csv",
         text("M10,Gout\nJ45,Asthma\n"),
-        read("metrics.icd.tables", "read_entries"),
+        read("metrics.icd.linking", "read_entries"),
     ),
     ReaderTried(
         "recorded reports",
@@ -231,21 +231,21 @@ READERS = (
     ),
     ReaderTried(
         "marks",
-        ("judges/explanations.py",),
+        ("judging/explanations.py",),
         "m.jsonl",
         records({"case": "1", "method": "m", "rater": "a", "relevance": 4, "completeness": 3}),
-        read("judges.explanations", "read_ratings"),
+        read("judging.explanations", "read_ratings"),
     ),
     ReaderTried(
         "people's words of errors",
-        ("judges/sorting.py",),
+        ("judging/sorting.py",),
         "w.jsonl",
         records({"question": "q", "method": "m", "category": "cot", "who": "a"}),
-        read("judges.error_categories", "read_words"),
+        read("judging.error_categories", "read_words"),
     ),
     ReaderTried(
         "answered questions",
-        ("benchmarks/exams/studies.py",),
+        ("evaluations/exams/studies.py",),
         "a.jsonl",
         records(
             {
@@ -259,25 +259,25 @@ READERS = (
                 "outcome": {"question": "q", "answers": ["A"]},
             }
         ),
-        read("benchmarks.exams.studies", "read_answered"),
+        read("evaluations.exams.studies", "read_answered"),
     ),
     ReaderTried(
         "labelled questions",
-        ("benchmarks/patient_simulator/evaluation.py",),
+        ("evaluations/patient_simulator/evaluation.py",),
         "l.json",
         records([labelled()]),
-        read("benchmarks.patient_simulator.evaluation", "read_labelled"),
+        read("evaluations.patient_simulator.evaluation", "read_labelled"),
     ),
     ReaderTried(
         "meetings",
-        ("benchmarks/tor/recorded.py",),
+        ("evaluations/tor/recorded.py",),
         "tree_of_reasoning.meetings.jsonl",
         meetings,
-        read("benchmarks.tor.recorded", "read_meetings"),
+        read("evaluations.tor.recorded", "read_meetings"),
     ),
     ReaderTried(
         "what was typed",
-        ("players/human/kept.py",),
+        ("players/human/moves.py",),
         "k.jsonl",
         records({"seat": "doctor", "line": "x"}),
         kept("players.human.desk", "TypedLine"),
@@ -306,7 +306,7 @@ READERS = (
     ),
     ReaderTried(
         "batches",
-        ("models/batch_ids.py",),
+        ("models/batch.py",),
         "b.jsonl",
         records({"input": "i", "requests": ["r"], "at": "h"}),
         batches,

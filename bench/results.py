@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from polyclinic.testing.process import EndpointProcess
+from polyclinic.testing.endpoint import EndpointProcess
 
 JOINED, REPORTED = 2.0, 10.0  # seconds
 LARGEST = 5 * 10**6  # bytes of the page

@@ -26,9 +26,9 @@ from bench.virtual_time import SimulatedServer, converse, simulate
 from polyclinic.lazy import collect_seldom
 from polyclinic.models.direct import Direct
 from polyclinic.models.limits import Limit
-from polyclinic.models.session import ModelOptions, open_session
-from polyclinic.testing.endpoint import Endpoint
-from polyclinic.testing.process import EndpointProcess
+from polyclinic.models.pipeline import Asker
+from polyclinic.models.session import ModelSettings, journal_of, open_models
+from polyclinic.testing.endpoint import Endpoint, EndpointProcess
 
 LATENCY, SLOWER, SLOTS = 0.4, 4.0, 24
 LATENCIES = (LATENCY, LATENCY, LATENCY, SLOWER * LATENCY)
@@ -156,13 +156,13 @@ async def _fly(at_once):
     # Long enough that all are in flight before the first is answered.
     latency = max(0.05, at_once * 0.0005)
     with Served("bench.scale", latency) as url, tempfile.TemporaryDirectory() as folder:
-        options = ModelOptions(base_url=url, concurrency=at_once)
-        async with open_session(["direct/test"], options, journal=Path(folder) / "journal") as session:
+        options = ModelSettings(base_url=url, concurrency=at_once)
+        async with open_models(["direct/test"], options, journal=journal_of(Path(folder) / "journal")) as session:
             most = 0
 
             async def ask(number):
                 nonlocal most
-                model = session.metered("direct/test", role="doctor", episode=f"e{number}")
+                model = session.model("direct/test", Asker("doctor", f"e{number}"))
                 await model.ask([("system", SYSTEM), ("user", f"Patient {number} coughs.")], purpose="turn 1")
                 most = max(most, model.limit.inside)
 

@@ -9,9 +9,8 @@ import time
 from pathlib import Path
 
 from polyclinic.events import State
-from polyclinic.metrics.comparison import compare
-from polyclinic.metrics.conversation import METRICS, score, summarise
-from polyclinic.metrics.transcripts import read_dialogues
+from polyclinic.metrics.conversation import METRICS, compare, score, summarise
+from polyclinic.metrics.dialogue import read_dialogues
 
 DIALOGUES = 200
 TURNS = 10

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from polyclinic.testing.faults import completion
+from polyclinic.testing.endpoint import completion
 
 ROOT = Path(__file__).parents[1]
 

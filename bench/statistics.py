@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyclinic.results.drawing import simultaneous
+from polyclinic.results.page import simultaneous
 from polyclinic.statistics.uncertainty import (
     Estimate,
     estimate,

@@ -23,10 +23,10 @@ import numpy as np
 from polyclinic.memory.entries import AskedTask, ClinicalTask, MedicalRecord
 from polyclinic.memory.library import MemoryLibrary
 from polyclinic.memory.memory import About, New, open_memory
-from polyclinic.memory.nearness import MEMORY_READ, look_up
+from polyclinic.memory.opening import MEMORY_READ, look_up
 from polyclinic.models.journal import Journal
 from polyclinic.models.model import Reply, Usage
-from polyclinic.stores.memory import point
+from polyclinic.storage.memory import point
 from polyclinic.testing.postgres import PostgresProcess, postgres_programs
 
 _DIMENSIONS, _QUERIES, _K = 512, 100, 10
@@ -100,7 +100,7 @@ def _timed(folder, queries):
 
 
 def _nearest(server, n):
-    """Prints what it costs to look something up, each time as `polyclinic memory near` does it."""
+    """Prints what it costs to look something up, each time as `polyclinic memory show --near` does it."""
     import psycopg
 
     vectors = _drawn(n + _QUERIES)

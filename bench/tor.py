@@ -12,9 +12,9 @@ from itertools import islice
 
 from bench.serving import Served, held_against, serve_or_run
 from polyclinic.answering.outcome import OutcomeEnd
-from polyclinic.benchmarks.tor.inpatients import inpatients
-from polyclinic.benchmarks.tor.runs import RecordsAndMinds, run_on_records
 from polyclinic.cases.loaders import read_cases
+from polyclinic.evaluations.tor.inpatients import inpatients
+from polyclinic.evaluations.tor.runs import RecordsAndMinds, run_on_records
 from polyclinic.evidence_tree import divide
 from polyclinic.generation.inpatients import generate_inpatients
 from polyclinic.knowledge.knowledge import read_knowledge

@@ -5,14 +5,14 @@ from collections import Counter
 
 from polyclinic.hospital.care.triage import TriageStation
 from polyclinic.hospital.plan.file import read_hospital
-from polyclinic.hospital.record.door import DoorTally
+from polyclinic.hospital.record.account import DoorTally
 from polyclinic.hospital.record.happenings import Acuity, Triaged
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import URGENCY
-from polyclinic.players.roles.nurse import MAX_QUESTIONS
+from polyclinic.players.roles.staff import MAX_QUESTIONS
 
 SEED = 20_611  # used for nothing else
 VISITS = 2_000

@@ -19,7 +19,7 @@ from polyclinic.models.direct import Direct
 from polyclinic.models.limits import Limit
 from polyclinic.models.retry import Fault
 from polyclinic.models.server import ModelServer
-from polyclinic.testing.faults import completion
+from polyclinic.testing.endpoint import completion
 
 T = TypeVar("T")
 

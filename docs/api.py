@@ -18,8 +18,8 @@ ROOMS = (
     "polyclinic.questions",
     "polyclinic.answering",
     "polyclinic.methods",
-    "polyclinic.benchmarks.exams",
-    "polyclinic.benchmarks.patient_simulator",
+    "polyclinic.evaluations.exams",
+    "polyclinic.evaluations.patient_simulator",
     "polyclinic.hospital",
     "polyclinic.testing",
 )

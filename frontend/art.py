@@ -10,7 +10,7 @@ import struct
 import zlib
 from pathlib import Path
 
-from polyclinic.web.town.tiles import COLUMNS, TILE, TILES
+from polyclinic.web.town.map import COLUMNS, TILE, TILES
 
 THERE = Path(__file__).parent / "public" / "town"
 Color = tuple[int, int, int, int]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from polyclinic import doors
+from polyclinic import plugins
 from polyclinic.players import Purpose
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extend.md").read_text("utf-8")
@@ -109,7 +109,7 @@ def test_an_installed_package_of_somebody_elses(run, process, serving, folder, m
         commands = four_commands(endpoint.url, "look", "hasty")
         said = {"medqa": json.loads(process(*commands.pop("medqa"), "--json", cwd=folder, path=site).stdout)}
         monkeypatch.syspath_prepend(site)
-        monkeypatch.setattr(doors, "_installed", doors._installed.__wrapped__)
+        monkeypatch.setattr(plugins, "_installed", plugins._installed.__wrapped__)
         said |= {name: json.loads(run(*words, "--json", cwd=folder).stdout) for name, words in commands.items()}
     check(said, "look", "hasty")
 
@@ -130,7 +130,8 @@ def test_the_page_says_what_every_purpose_takes():
 def test_the_staff_of_the_page_serves(run, tmp_path):
     for name, text in re.findall(r"`(\w+\.py)`:\n\n```python\n(.*?)^```", PAGE, re.S | re.M):
         (tmp_path / name).write_text(text)
-    staff = [word for who in ("nurse", "pharmacist", "examiner") for word in (f"--{who}", f"staff.py:{who}")]
+    staff = ["--examiner", "staff.py:examiner"]
+    staff += [word for who in ("nurse", "pharmacist") for word in ("--set", f"run.{who}=staff.py:{who}")]
     town = run("run", "--residents", 60, "--days", 2, *staff, "--json", cwd=tmp_path).stdout
     assert (json.loads(town)["failed"], json.loads(town)["minds"]["nurse"]) == (0, "staff.py:nurse")
     team = ["--doctors", "doctor.py:doctor", "rules", "--director", "director.py:director"]

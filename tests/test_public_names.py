@@ -22,8 +22,8 @@ from polyclinic.questions import ExamQuestion, Question, read_exam, write_exam
 
 ROOMS = (
     "polyclinic",
-    "polyclinic.benchmarks.exams",
-    "polyclinic.benchmarks.patient_simulator",
+    "polyclinic.evaluations.exams",
+    "polyclinic.evaluations.patient_simulator",
     "polyclinic.cases",
     "polyclinic.evidence_tree",
     "polyclinic.hospital",

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from polyclinic.doors import Group
+from polyclinic.plugins import Group
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "polyclinic"

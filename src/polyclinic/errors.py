@@ -4,7 +4,7 @@
     ├── UserError            the input is wrong; the command line ends with exit code 2
     │   ├── BadInput         a file or record that cannot be used, with its place
     │   ├── UnknownMind      no such mind for that role
-    │   ├── UnknownModel     no such door to a model, or the endpoint has no model of that name
+    │   ├── UnknownModel     no such provider of models, or the endpoint has no model of that name
     │   ├── NoAddress        nobody said where a model is asked
     │   ├── MissingExtra     a part of polyclinic that is not installed; says the pip line
     │   ├── WrongKey         the endpoint wants another key; every further call would fail too, so the run ends
@@ -25,8 +25,8 @@
     │   ├── BudgetSpent      it has cost what it may cost
     │   ├── StoppedByHand    somebody stopped it
     │   ├── AccessLost       an endpoint refuses the key, or has no such model, when something is over already
-    │   └── StoppedEarly     benchmarks: so ended an evaluation; holds what is over of it
-    ├── DryRunOver           models: a dry run has come to its end; holds what is expected of a real one
+    │   └── StoppedEarly     an evaluation ended so; holds the summary of what was over
+    ├── DryRunOver           models: a dry run has come to its end; holds the estimate
     ├── PersonLeft           a person who plays has left; what was typed is kept
     ├── LineTakenBack        players: a person takes back the last line; the visit is held once more
     ├── NotStored            hospital: what happened could not be written; the run ends, and can be taken up again
@@ -54,7 +54,7 @@
             ├── Unreachable       nobody listens there
             ├── TimedOut          no answer within the time-out
             ├── RateLimited       too many requests, for longer than we wait
-            ├── BrokenDoor        models: a door of the user's raised an error, or gave no answer
+            ├── BrokenProvider        models: a provider of the user's raised an error, or gave no answer
             ├── Rejected          it takes no such request (400, 403, 413, 422 ...); sent again, it would fail again
             └── Broken            an error of the server, or something that is no answer
                 └── TooLarge      an answer beyond all bounds, cut off
@@ -67,6 +67,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 
 def meant(came: str, there: Iterable[str]) -> str:
@@ -143,7 +144,7 @@ class ScriptError(PlayFailure):
 
 
 class UnknownModel(UserError):
-    """No such door to a model, or no model of that name behind it."""
+    """No such provider of models, or no model of that name behind it."""
 
 
 class NoAddress(UserError):
@@ -160,6 +161,20 @@ class WrongKey(UserError):
 
 class RunStopped(PolyclinicError):
     """The run ended before its end. It can be taken up again."""
+
+
+class StoppedEarly(RunStopped):
+    """The evaluation ended before its end.
+
+    Attributes:
+        summary: of the plays that were over, None where none can be made.
+        why: what ended it.
+    """
+
+    def __init__(self, why: RunStopped, over: str = "", *, summary: Any = None) -> None:
+        self.summary = summary
+        self.why: RunStopped = why.why if isinstance(why, StoppedEarly) else why
+        super().__init__(f"{why}; {over}" if over else str(why))
 
 
 class BudgetSpent(RunStopped):

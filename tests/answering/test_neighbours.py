@@ -9,7 +9,7 @@ from polyclinic.methods.few_shot import few_shot
 from polyclinic.methods.medprompt import Pool, medprompt
 from polyclinic.models.scripted import Scripted
 from polyclinic.questions.examples import Example
-from polyclinic.retrieval.extra import library
+from polyclinic.retrieval.retriever import library
 
 OPTIONS = {"A": "yes", "B": "no", "C": "perhaps", "D": "never"}
 STEMS = (

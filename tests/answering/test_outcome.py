@@ -4,23 +4,21 @@ import asyncio
 
 import pytest
 
-from polyclinic.answering.calls import Calls
-from polyclinic.answering.decision import decision_on, keys_of
+from polyclinic.answering.calls import Calls, decision_on, keys_of, needed, together, usable
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
-from polyclinic.answering.together import needed, together, usable
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BudgetSpent, CutOff, Refused, ScriptError, Unreachable, UnreadableReply, UserError
 from polyclinic.models.answers import Completion
 from polyclinic.models.direct import Direct
-from polyclinic.models.door import Door
 from polyclinic.models.model import Reply, Usage
+from polyclinic.models.provider import Provider
 from polyclinic.models.schema import form_of
 from polyclinic.models.scripted import Scripted
 
 OPTIONS = {"A": "one", "B": "two", "C": "three"}
 
 
-class Costly(Door):
+class Costly(Provider):
     """A model whose answers cost, also those that cannot be read."""
 
     name = "costly"

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from polyclinic.benchmarks.benchmark import Benchmark, Output, StoppedEarly, file_names
-from polyclinic.errors import BudgetSpent
+from polyclinic.errors import BudgetSpent, StoppedEarly
+from polyclinic.evaluations.evaluation import Plays
+from polyclinic.results.output import Output, file_names
 
 
 def adding(fails=None):
@@ -22,7 +23,7 @@ def adding(fails=None):
     async def summarise(plays):
         return {name: [(p.item, p.player, p.played, p.scored) for p in theirs] for name, theirs in plays.items()}
 
-    return Benchmark(items=[1, 2], play=play, score=score, summarise=summarise)
+    return Plays(items=[1, 2], play=play, score=score, summarise=summarise)
 
 
 async def test_every_item_is_put_to_every_player():

@@ -4,8 +4,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from polyclinic.benchmarks.evolution.curves import CurveLine
-from polyclinic.benchmarks.pictures import MeasurePanel, lines, panels, radar, shares
+from polyclinic.evaluations.drawing import MeasurePanel, lines, panels, radar, shares
+from polyclinic.evaluations.evolution.curves import CurveLine
 
 ODD = "<b>&'\""
 SVG = "{http://www.w3.org/2000/svg}"

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from polyclinic.verdicts.people import disputed
-from polyclinic.verdicts.verdict import read_verdicts
+from polyclinic.judging.people import disputed
+from polyclinic.judging.verdicts import read_verdicts
 
 
 @pytest.fixture(scope="module")

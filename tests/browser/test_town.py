@@ -12,8 +12,7 @@ import msgspec
 import tests.web.conftest as by_hand
 
 from polyclinic.hospital.plan.file import read_hospital
-from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.hospital.record.run_file import lock
+from polyclinic.hospital.record.recorded import RecordedRun, lock
 from polyclinic.knowledge.knowledge import read_knowledge
 
 

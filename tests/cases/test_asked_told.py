@@ -10,7 +10,7 @@ from rich.console import Console
 from tests.tables import each_row
 
 from polyclinic.cases.loaders import read_cases
-from polyclinic.cases.loaders.asked_told import told
+from polyclinic.cases.loaders.ddxplus import told
 from polyclinic.cases.truth import Truth
 from polyclinic.cli.chart import show_chart
 from polyclinic.events import Role, Said

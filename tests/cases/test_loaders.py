@@ -12,14 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tables import each_row
 
-from polyclinic import doors
+from polyclinic import plugins
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import LAYOUTS, find_case, read_cases, recognise, write_cases
 from polyclinic.cases.loaders.choices import read_keys, read_options
-from polyclinic.cases.loaders.demographics import age_in_years, sex_of
-from polyclinic.cases.loaders.diagnoses import split_diagnoses
+from polyclinic.cases.loaders.fields import age_in_years, sex_of, split_diagnoses, split_value
 from polyclinic.cases.loaders.reader import Element
-from polyclinic.cases.loaders.wording import split_value
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Code, Finding, History, Record
 from polyclinic.cases.report import Diagnosis
@@ -481,7 +479,7 @@ def test_published_physical_examinations_lose_no_word(shared_data):
 
 
 DOOR = """
-from polyclinic import doors
+from polyclinic import plugins
 from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Record
@@ -578,7 +576,7 @@ def test_a_layout_of_an_installed_package(monkeypatch, tmp_path):
     (tmp_path / "layout_of_theirs.py").write_text(DOOR)
     monkeypatch.syspath_prepend(tmp_path)
     theirs = EntryPoint("theirs", "layout_of_theirs:rows", "polyclinic.layouts")
-    monkeypatch.setattr(doors, "_installed", lambda group: {"theirs": (theirs,)})
+    monkeypatch.setattr(plugins, "_installed", lambda group: {"theirs": (theirs,)})
     file = tmp_path / "cases.jsonl"
     file.write_text('{"why": "A cough", "what": "COVID-19"}\n')
     assert [case.truth.diagnoses[0].name for case in read_cases(file, layout="theirs")] == ["COVID-19"]

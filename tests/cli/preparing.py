@@ -89,5 +89,5 @@ def _prepared(run, tmp_path_factory):
     run(
         "evolve", "--train", "train.jsonl", "--test", "test.jsonl", "--ablations", "no", "--out", "practice", cwd=folder
     )
-    run("memory", "export", "practice", "--out", "exported.jsonl", cwd=folder)
+    run("memory", "show", "practice", "--out", "exported.jsonl", cwd=folder)
     return folder

@@ -24,7 +24,7 @@ def test_a_run_has_the_papers_hospital_and_models_everywhere(capsys):
         (NOTHING, False, MODELS | {"nurse": "rules"}, "a model for the nurse"),
         (NOTHING, False, MODELS | {"doctor": "recall"}, "--doctor is 'recall'"),
         (NOTHING, True, MODELS, "leave out --hospital"),
-        (NOTHING._replace(examinations=3), False, MODELS, "--examinations is 3"),
+        (NOTHING._replace(examinations=3), False, MODELS, "run.examinations is 3"),
     ):
         with pytest.raises(UserError, match=told):
             town_of("paper", given, own_hospital=own, **minds)
@@ -40,10 +40,10 @@ def test_a_practice_and_an_exam(capsys):
     for more, told in (
         ({"doctor": "recall"}, "a model for the doctor"),
         ({"embedder": "case-words"}, "text-embedding-ada-002 .*--embedder is case-words"),
-        ({"given": {"batch": 8}}, "has 1 for batch .*--batch is 8"),
-        ({"given": {"test_every": 50}}, "--test-every is 50"),
-        ({"given": {"k_records": 2}}, "has 3 for k records .*--k-records is 2"),
-        ({"given": {"feedback": "outcome"}}, "--feedback is outcome"),
+        ({"given": {"batch": 8}}, "has 1 for batch .*practice.batch is 8"),
+        ({"given": {"test_every": 50}}, "practice.test-every is 50"),
+        ({"given": {"k_records": 2}}, "has 3 for k records .*memory.k-records is 2"),
+        ({"given": {"feedback": "outcome"}}, "practice.feedback is outcome"),
     ):
         with pytest.raises(UserError, match=told):
             check_practice("paper", **(PRACTICE | {"given": GIVEN} | more))

@@ -1,4 +1,4 @@
-"""`--batch-api` over all commands: whoever asks questions without a dialogue takes it, or is named with the reason."""
+"""`models.batch-api` over all commands: those that ask without a dialogue take it, others are named with the reason."""
 
 import json
 from pathlib import Path
@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from tests.cli.test_stores_everywhere import options_of
 
-from polyclinic.cli.batching import WITHOUT_BATCHES
 from polyclinic.cli.commands import COMMANDS
 from polyclinic.models import batch
+from polyclinic.run.batching import WITHOUT_BATCHES
 
 
 @pytest.mark.slow
@@ -28,9 +28,9 @@ def test_the_page_on_models_names_every_one_that_does_not():
 
 RECORDED_COMMANDS = {
     "director": ["score", "director", "dialogues.jsonl", "--reference", "references.jsonl", "--judge", "direct/x"],
-    "icd": ["score", "icd", "references.jsonl", "--table", "icd.csv", "--names-by", "direct/x"],
+    "icd": ["score", "icd", "references.jsonl", "--table", "icd.csv", "--set", "icd.names-by=direct/x"],
     "examiner": ["eval", "examiner", "--cases", "shipped", "--dialogues", "asked.jsonl", "--examiner", "direct/x",
-                 "--max-failures", "100"],
+                 "--set", "run.max-failures=100"],
 }  # fmt: skip
 """Commands that read what others recorded, in the files of `write_recorded`."""
 
@@ -50,14 +50,23 @@ def write_recorded(folder):
     (folder / "icd.csv").write_text("M10.900,痛风\nJ45.900,哮喘\n")
 
 
-LABELLED = ["eval", "patient-simulator", "--cases", "labelled.json", "--patient", "direct/x", "--max-failures", "100"]
+LABELLED = [
+    "eval",
+    "patient-simulator",
+    "--cases",
+    "labelled.json",
+    "--patient",
+    "direct/x",
+    "--set",
+    "run.max-failures=100",
+]
 COMMANDS_BY_BATCHES = {
-    "names": ["names", "compare", "names.jsonl", "--judge", "direct/x", "--max-failures", "100"],
+    "names": ["names", "compare", "names.jsonl", "--judge", "direct/x", "--set", "run.max-failures=100"],
     "personas": ["cases", "personas", "--cases", "two.jsonl", "--writer", "direct/x", "--out", "OUT.jsonl",
-                 "--max-failures", "100"],
+                 "--set", "run.max-failures=100"],
     "patient-simulator": LABELLED,
     "errors": ["study", "errors", "--questions", "shipped", "--run", "answered", "--judge", "direct/x",
-               "--max-failures", "100"],
+               "--set", "run.max-failures=100"],
     "tor": ["eval", "tor", "--cases", "inpatients", "--limit", "3", "--method", "zero_shot", "--model", "direct/x"],
     "mvme": ["eval", "mvme", "--cases", "two.jsonl", "--doctor", "direct/x", "--one-step", "--judge", "rules"],
     **RECORDED_COMMANDS,
@@ -78,7 +87,7 @@ def test_all_questions_go_as_batches_and_none_goes_twice(name, run, tmp_path, se
         made = []
         for number in (1, 2):
             words = [word.replace("OUT", f"out{number}") for word in COMMANDS_BY_BATCHES[name]]
-            more = ["--base-url", endpoint.url, "--journal", "j", "--batch-api"]
+            more = ["--base-url", endpoint.url, "--journal", "j", "--set", "models.batch-api=true"]
             done = run(*words, *more, cwd=tmp_path, code=0)
             made.append(len(endpoint.batches.made))
         assert made[0] == made[1] > 0, done.stderr
@@ -87,10 +96,10 @@ def test_all_questions_go_as_batches_and_none_goes_twice(name, run, tmp_path, se
 
 
 def test_who_talks_and_who_asks_nobody_is_told_in_a_line(complaint, tmp_path):
-    at = ("--base-url", "http://127.0.0.1:9/v1", "--journal", tmp_path / "j", "--batch-api")
+    at = ("--base-url", "http://127.0.0.1:9/v1", "--journal", tmp_path / "j", "--set", "models.batch-api=true")
     (tmp_path / "n.jsonl").write_text(json.dumps({"a": "flu", "b": "influenza"}) + "\n")
     assert "no model is asked" in complaint("names", "compare", tmp_path / "n.jsonl", *at)
     mvme = ("eval", "mvme", "--cases", "shipped", "--doctor", "direct/x", *at)
     assert "--one-step has none" in complaint(*mvme)
     study = ("study", "ablation", "--questions", "shipped", "--model", "direct/x", *at)
-    assert "--batch-api" in complaint(*study)
+    assert "models.batch-api" in complaint(*study)

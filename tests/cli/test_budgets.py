@@ -1,5 +1,5 @@
-"""Every command that asks models, stopped by `--max-tokens` or by hand: what is over is shown, what is missing is said,
-no more is asked than was in flight, and going on until all is done asks nothing twice."""
+"""Every command that asks models, stopped by `--token-budget` or by hand: what is over is shown, what is missing is
+said, no more is asked than was in flight, and going on until all is done asks nothing twice."""
 
 import asyncio
 import os
@@ -16,6 +16,7 @@ from tests.cli.test_stores_everywhere import options_of
 
 from polyclinic.cli import case_generate
 from polyclinic.cli.commands import COMMANDS
+from polyclinic.cli.config import keys_of
 from polyclinic.testing import endpoint as serves
 
 AT_ONCE = 2
@@ -36,7 +37,7 @@ WORDS = {
     "eval aie": (*CASES, "--doctor", "direct/a", "direct/b", "--judge", "direct/j", "--out", "out"),
     "eval patient-simulator": ("--cases", "labelled.json", "--patient", "direct/a", "--out", "out"),
     "eval examiner": ("--cases", "shipped", "--dialogues", "asked.jsonl", "--examiner", "direct/a", "--out", "out"),
-    "eval mvme": (*CASES, "--doctor", "direct/a", "direct/b", "--judge", "direct/j", "--names-by", "direct/j",
+    "eval mvme": (*CASES, "--doctor", "direct/a", "direct/b", "--judge", "direct/j", "--set", "mvme.names-by=direct/j",
                   "--out", "out"),
     "eval reliability": (*CASES, "--patient", "direct/a", "--judge", "direct/j", "--out", "out"),
     "eval medqa": (*QUESTIONS, "--out", "out"),
@@ -47,7 +48,7 @@ WORDS = {
     "eval tor": (*RECORDS, "--model", "direct/a", "direct/b", "--method", "zero_shot", "--judge", "direct/j",
                  "--out", "out"),
     "score director": ("dialogues.jsonl", "--reference", "references.jsonl", "--judge", "direct/j"),
-    "score icd": ("references.jsonl", "--table", "icd.csv", "--names-by", "direct/j"),
+    "score icd": ("references.jsonl", "--table", "icd.csv", "--set", "icd.names-by=direct/j"),
     "study run": ("plan.toml", "--out", "out"),
     "study ablation": (*EXAM, "--out", "out"),
     "study experts": (*EXAM, "--question-experts", "1", "--option-experts", "0", "--at-options", "0",
@@ -59,27 +60,26 @@ WORDS = {
                             "4", "--out", "out"),
     "study tor": (*RECORDS, "--model", "direct/a", "--out", "out"),
     "memory read": ("library", "--corpus", "lib/books", "--doctor", "direct/a", "--embedder", "case-words"),
-    "memory import": ("exported.jsonl", "imported", "--embedder", "direct/e"),
-    "memory rebuild": ("practice", "--embedder", "direct/e", "--out", "rebuilt"),
+    "memory build": ("exported.jsonl", "practice", "--embedder", "direct/e", "--out", "built"),
     "names compare": ("pairs.jsonl", "--judge", "direct/j"),
 }  # fmt: skip
 WITHOUT_PARTS = {
     "serve": "asks as long as somebody plays there, and is stopped by whoever started it",
     "corpus search": "asks for the vector of one query",
-    "memory near": "asks for the vector of one description",
+    "memory show": "asks for the vector of one description",
 }
 """Commands that ask and are never half done; each with its reason."""
 
 SHOWN_AS_IT_GOES = {"ask", "consult"}
 """Whatever is over has been printed by then."""
 
-WHOLE_OR_NOT_AT_ALL = {"memory import", "memory rebuild"}
+WHOLE_OR_NOT_AT_ALL = {"memory build"}
 """They make vectors for one folder, which is there when all of them are."""
 
 ANSWERS = {"study tor": answers}
 """By whom it is answered where made-up replies would be quoted in the next question, and grow without end."""
 
-TAKEN_UP = {"run": ("run", "--resume", "out", "--max-failures", 100), "evolve": ("evolve", "--resume", "out")}
+TAKEN_UP = {"run": ("run", "--resume", "out", "--set", "run.max-failures=100"), "evolve": ("evolve", "--resume", "out")}
 """How the commands go on that say so themselves; of all others the same command does."""
 
 SHARE = {"cases generate": 0.9, "eval mvme": 0.7}
@@ -92,7 +92,7 @@ FAST = ("ask", "consult", "names compare", "score icd", "corpus add")
 
 
 def asks_models():
-    return {command for command in COMMANDS if "--max-tokens" in options_of(command)}
+    return {command for command in COMMANDS if "--token-budget" in options_of(command)}
 
 
 @pytest.mark.slow
@@ -137,7 +137,7 @@ def command_of(name, endpoint):
     options = options_of(name)
     words = (*name.split(), *WORDS[name], "--base-url", endpoint.url, "--concurrency", AT_ONCE)
     # What is made up may break a rule of a visit: this counts what is asked, and not how it went.
-    words += ("--max-failures", 100) if "--max-failures" in options else ()
+    words += ("--set", "run.max-failures=100") if any(one.key == "run.max-failures" for one in keys_of(name)) else ()
     return words + (("--journal", "journal") if "--journal" in options else ())
 
 
@@ -160,7 +160,7 @@ def test_a_stopped_run_shows_what_is_over_says_what_is_missing_and_goes_on(
         for _ in range(6):
             spent.begin()
             given = TAKEN_UP.get(name, words) if told else words
-            done = run(*given, "--max-tokens", limit, cwd=tmp_path / "parts", code=None)
+            done = run(*given, "--token-budget", limit, cwd=tmp_path / "parts", code=None)
             assert sum(spent.tokens) <= limit + AT_ONCE * max(spent.tokens, default=0)
             if done.returncode == 0:
                 break

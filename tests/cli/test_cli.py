@@ -179,7 +179,7 @@ BAD = {
 def test_bad_files_get_one_clear_line_and_nothing_is_written(complaint, tmp_path, name, says):
     file = tmp_path / "cases.jsonl"
     file.write_bytes(BAD[name])
-    text = complaint("consult", "--case", file, "--strict", "--out", tmp_path / "trace", "--json")
+    text = complaint("consult", "--case", file, "--set", "cases.strict=true", "--out", tmp_path / "trace", "--json")
     for word in says:
         assert word in text
     assert [p.name for p in tmp_path.iterdir()] == ["cases.jsonl"]
@@ -211,11 +211,11 @@ def test_bad_arguments_get_one_clear_line(complaint, tmp_path):
         ("--case",): "--case needs a value",
         ("--case", file, "--doctors"): "--doctors needs a value",
         ("--case", file, "--doctors", "--json"): "--doctors needs a value",
-        ("--case", file, "--order", "circle"): "--order circle; allowed: parallel, sequential",
+        ("--case", file, "--set", "team.order=circle"): "team.order circle; allowed: parallel, sequential",
         ("--case", file, "--seed", "x"): "--seed x; allowed: a whole number",
         ("--case", file, "--seed", "1", "--seed", "2"): "--seed is given more than once",
-        ("--case", file, "--max-failures", "101"): "--max-failures 101; allowed: 0 to 100",
-        ("--case", file, "--max-failures", "nan"): "--max-failures nan; allowed: 0 to 100",
+        ("--case", file, "--set", "run.max-failures=101"): "run.max-failures 101; allowed: 0 to 100",
+        ("--case", file, "--set", "run.max-failures=nan"): "run.max-failures nan; allowed: 0 to 100",
         ("--case", file, "--temperature", "3"): "--temperature 3; allowed: 0 to 2",
         ("--case", file, "--max-turn", "3"): "no option --max-turn (did you mean --max-turns?); see",
         ("--case", file, "what", "else"): "nothing takes 'what', 'else'; see 'polyclinic consult --help'",

@@ -1,4 +1,4 @@
-"""`--batch-api`: an exam by batch files, and who may not ask so."""
+"""`models.batch-api`: an exam by batch files, and who may not ask so."""
 
 import json
 
@@ -18,7 +18,16 @@ def test_an_exam_by_batches_goes_on_from_its_journal_at_the_price_of_batches(run
             f'[models."direct/a"]\nbase_url = "{endpoint.url}"\nprice = [2.0, 2.0]\nbatch_price = [1.0, 1.0]\n'
         )
         command = ("eval", "medqa", "--questions", "shipped", "--method", "zero_shot", "--method", "self_consistency")
-        command += ("--model", "direct/a", "--model-file", file, "--journal", tmp_path / "j", "--batch-api")
+        command += (
+            "--model",
+            "direct/a",
+            "--set",
+            f"models.model-file={file}",
+            "--journal",
+            tmp_path / "j",
+            "--set",
+            "models.batch-api=true",
+        )
         done = run(*command)
         assert "as batch batch_1" in done.stderr
         assert len(endpoint.batches.made) == 2, "one for each method, which come after one another"
@@ -34,9 +43,18 @@ def test_beside_workers_the_batches_are_made_once_and_here(run, tmp_path, servin
     monkeypatch.setattr(JobWorker, "begin", None)  # no worker begins
     with serving(lambda _: "Answer: A", batches={}) as endpoint:
         command = ("eval", "medqa", "--questions", "shipped", "--model", "direct/a", "--base-url", endpoint.url)
-        command += ("--batch-api", "--on", "processes:2", "--journal", tmp_path / "j", "--out", tmp_path / "out")
+        command += (
+            "--set",
+            "models.batch-api=true",
+            "--on",
+            "processes:2",
+            "--journal",
+            tmp_path / "j",
+            "--out",
+            tmp_path / "out",
+        )
         done = run(*command)
-        assert "--batch-api: asked from here, in one file; no worker of --on processes:2" in done.stderr
+        assert "models.batch-api: asked from here, in one file; no worker of --on processes:2" in done.stderr
         assert len(endpoint.batches.made) == 1 and endpoint.requests == 5
     assert len((tmp_path / "out" / "items.jsonl").read_text().splitlines()) == 5
 
@@ -69,7 +87,7 @@ def test_of_a_plan_the_workers_ask_what_goes_by_no_batch(run, tmp_path, serving,
 
 
 def test_who_may_not_ask_so_is_told_in_a_line(complaint, tmp_path):
-    asked = ("eval", "medqa", "--questions", "shipped", "--batch-api")
+    asked = ("eval", "medqa", "--questions", "shipped", "--set", "models.batch-api=true")
     direct = ("--model", "direct/a", "--base-url", "http://127.0.0.1:9/v1")
     journal = ("--journal", tmp_path / "j")
     assert "medagents: each call waits for the one before" in complaint(*asked, *direct, *journal, "--method=medagents")

@@ -5,15 +5,15 @@ import sys
 
 import pytest
 
-from polyclinic.benchmarks.benchmark import Output
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.loaders.usable import read_usable
 from polyclinic.cases.shipped import SHIPPED
-from polyclinic.cli.case_files import case_shares, read_case_file
-from polyclinic.cli.command_words import words_of
 from polyclinic.cli.evaluation import finish
-from polyclinic.cli.options import RunOptions
 from polyclinic.models.ledger import Ledger
+from polyclinic.results.output import Output
+from polyclinic.run.case_files import case_shares, read_case_file
+from polyclinic.run.options import RunOptions
+from polyclinic.run.words import words_of
 
 GOOD = SHIPPED["shipped"].read_text(encoding="utf-8").splitlines()[:2]
 
@@ -34,7 +34,7 @@ def test_every_result_says_what_was_left_out(run, cases, tmp_path, capsys):
         finish(output, RunOptions(json=True), Ledger())
     shown = capsys.readouterr()
     assert "left out: cases.jsonl, line 2: " in shown.err
-    assert "1 case of 3 left out of cases.jsonl; --strict stops instead" in shown.err
+    assert "1 case of 3 left out of cases.jsonl; cases.strict stops instead" in shown.err
     table, _, document = shown.out.partition("{")
     assert table.split("\n\n") == ["the table", "2 of 3 cases of cases.jsonl can be used; 1 left out\n"]
     share = json.loads("{" + document)["cases_used"]
@@ -54,12 +54,12 @@ def test_a_case_without_a_diagnosis_cannot_be_graded(complaint, tmp_path):
 
 def test_strict_stops(run, cases, tmp_path):
     for words in (
-        ("eval", "mvme", "--cases", cases, "--doctor", "rules"),
-        ("consult", "--case", cases),
-        ("cases", "list", cases),
-        ("cases", "convert", cases, "--to", "fhir", "--out", tmp_path / "out"),
+        ("eval", "mvme", "--cases", cases, "--doctor", "rules", "--set", "cases.strict=true"),
+        ("consult", "--case", cases, "--set", "cases.strict=true"),
+        ("cases", "list", cases, "--strict"),
+        ("cases", "convert", cases, "--to", "fhir", "--out", tmp_path / "out", "--strict"),
     ):
-        assert "cases.jsonl, line 2: " in run(*words, "--strict", code=2).stderr, words
+        assert "cases.jsonl, line 2: " in run(*words, code=2).stderr, words
     listed = run("cases", "list", cases)
     assert "2 cases" in listed.stdout
     assert "1 case of 3 left out" in listed.stderr

@@ -191,7 +191,7 @@ def test_a_file_broken_in_line_17_leaves_no_corpus_behind(run, complaint, home, 
 
 
 def test_without_the_extra_one_line_says_what_to_install(complaint, book, home, monkeypatch):
-    from polyclinic.retrieval.extra import library
+    from polyclinic.retrieval.retriever import library
 
     library.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "tantivy", None)
@@ -246,8 +246,19 @@ def test_vectors_are_asked_for_where_a_file_of_models_says(run, book, serving, h
     with serving() as first, serving() as second:
         file = tmp_path / "models.toml"
         file.write_text(f"[models.'direct/e5']\nbase_url = ['{first.url}', '{second.url}']\n")
-        run("corpus", "add", "book", book, "--embedder", "direct/e5", "--model-file", file, env=home)
-        found = run("corpus", "search", "book", "wheezing", "--by", "dense", "--model-file", file, "--json", env=home)
+        run("corpus", "add", "book", book, "--embedder", "direct/e5", "--set", f"models.model-file={file}", env=home)
+        found = run(
+            "corpus",
+            "search",
+            "book",
+            "wheezing",
+            "--by",
+            "dense",
+            "--set",
+            f"models.model-file={file}",
+            "--json",
+            env=home,
+        )
         assert json.loads(found.stdout)
         # One space of vectors is one server's; which of them, their addresses say.
         assert bool(first.bodies) != bool(second.bodies)

@@ -41,5 +41,5 @@ def test_what_is_evaluated_is_what_the_results_hold(cases, run, complaint, tmp_p
     (row,) = json.loads(run("results", "join", tmp_path / "out", "--to", "json").stdout)
     assert row["items"] == 4
     assert "two options are the same" in complaint(
-        "eval", "aie", "--cases", cases, "--doctor", "rules", "--strict", "--out", tmp_path / "strict"
+        "eval", "aie", "--cases", cases, "--doctor", "rules", "--set", "cases.strict=true", "--out", tmp_path / "strict"
     )

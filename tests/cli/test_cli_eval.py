@@ -73,7 +73,9 @@ def test_what_no_endpoint_answered_is_outside_every_mean(run, serving):
 def test_a_judge_compares_the_doctors(run, complaint, endpoint, tmp_path):
     command = (*AIE, "--doctor", "rules", "--doctor", "direct/a", "--base-url", endpoint.url, "--judge", "direct/j")
     command += ("--journal", tmp_path / "journal")
-    document = json.loads(run(*command, "--json", "--group", "rules=ours", "--group", "direct/a=open").stdout)
+    document = json.loads(
+        run(*command, "--json", "--set", "aie.group=rules=ours", "--set", "aie.group=direct/a=open").stdout
+    )
     views = document["judgements"]["views"]
     assert {view: set(criteria) for view, criteria in views.items()} == {
         "doctor": {"inquiry", "logic", "diagnosis", "patient", "total"},
@@ -86,14 +88,14 @@ def test_a_judge_compares_the_doctors(run, complaint, endpoint, tmp_path):
     shown = run(*command).stdout
     assert endpoint.counters()["requests"] == before
     assert "judged by direct/j as a patient" in shown and "Spearman" in shown
-    assert "is no model" in complaint(*AIE, "--doctor", "rules", "--doctor", "direct/a", "--judge", "rules")
+    assert "is not a model" in complaint(*AIE, "--doctor", "rules", "--doctor", "direct/a", "--judge", "rules")
     assert "name a second" in complaint(*AIE, "--doctor", "rules", "--judge", "direct/j")
-    assert "needs MIND=GROUP" in complaint(*AIE, "--doctor", "rules", "--group", "open")
+    assert "needs MIND=GROUP" in complaint(*AIE, "--doctor", "rules", "--set", "aie.group=open")
 
 
 def test_a_budget_ends_the_run_and_the_run_goes_on(run, endpoint, tmp_path):
     command = (*AIE, "--doctor", "direct/a", "--base-url", endpoint.url, "--journal", tmp_path / "journal", "--json")
-    stopped = run(*command, "--max-tokens", 500, code=1)
+    stopped = run(*command, "--token-budget", 500, code=1)
     part = json.loads(stopped.stdout)
     assert "are over" in part["stopped"] and len(part["doctors"][0]["cases"]) < 4
     assert "the same command goes on" in stopped.stderr and "stopped early; what is over:" in stopped.stderr
@@ -186,7 +188,7 @@ def test_a_doctor_and_a_metric_of_ones_own(run, tmp_path):
     own = tmp_path / "own.py"
     lines = ["def turns(dialogue):", "    return len(dialogue.turns)", "def talks(dialogue):", "    return 'well'"]
     own.write_text("\n".join(lines))
-    command = (*AIE, "--doctor", "rules", f"scripted:{tmp_path}/doctor.json", "--max-failures", "100")
+    command = (*AIE, "--doctor", "rules", f"scripted:{tmp_path}/doctor.json", "--set", "run.max-failures=100")
     turns = {"speak": [{"say": "Since when?"}, {"say": "Goodbye.", "conclude": True}], "choose": []}
     (tmp_path / "doctor.json").write_text(json.dumps(turns))
     done = run(*command, "--metric", "AVG_TURN", "--metric", f"{own}:turns", "--json", "--out", tmp_path / "out")

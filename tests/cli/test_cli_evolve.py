@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polyclinic.cli.command_words import words_of
-from polyclinic.cli.evolve_resuming import go_on
+from polyclinic.cli.evolve_folder import go_on
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience
 from polyclinic.memory.memory import About, New, open_memory
-from polyclinic.memory.published import version_of
+from polyclinic.memory.opening import version_of
+from polyclinic.run.words import words_of
 
 KEYS = {"curve", "final", "cap", "constant", "records", "experience", "wrong", "wall_seconds"}
 TASKS = {"examination", "diagnosis", "treatment"}
@@ -43,7 +43,9 @@ def files(run, tmp_path_factory):
 @pytest.fixture(scope="module")
 def evolved(run, files, tmp_path_factory):
     folder = tmp_path_factory.mktemp("memory") / "one"
-    document = run("evolve", *files, "--batch", 20, "--test-every", 60, "--out", folder, "--json").stdout
+    document = run(
+        "evolve", *files, "--set", "practice.batch=20", "--set", "practice.test-every=60", "--out", folder, "--json"
+    ).stdout
     return folder, json.loads(document)
 
 
@@ -78,11 +80,11 @@ def test_a_memory_is_shown_exported_and_merged(run, evolved, tmp_path):
     shown = json.loads(run("memory", "show", folder, "--json").stdout)
     assert sum(one["records"] for one in shown["tasks"].values()) == document["records"]
     assert "experience: " in run("memory", "show", folder).stdout
-    run("memory", "export", folder, "--out", tmp_path / "all.jsonl")
+    run("memory", "show", folder, "--out", tmp_path / "all.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
     assert len(lines) == document["records"] + document["experience"]
     assert all(line["asked"]["case"].startswith("p1-") for line in lines)
-    run("memory", "merge", folder, folder, "--out", tmp_path / "both")
+    run("memory", "build", folder, folder, "--out", tmp_path / "both")
     assert len(run("memory", "show", tmp_path / "both").stdout) == len(run("memory", "show", folder).stdout)
     some = json.loads(run("memory", "show", f"{folder}@60", "--json").stdout)["tasks"]
     assert {name: one["records"] for name, one in some.items()} == document["curve"][1]["records"]
@@ -90,31 +92,31 @@ def test_a_memory_is_shown_exported_and_merged(run, evolved, tmp_path):
 
 def test_what_is_near_is_of_those_who_said_the_same(run, complaint, evolved, tmp_path):
     folder, _ = evolved
-    run("memory", "export", folder, "--out", tmp_path / "all.jsonl")
+    run("memory", "show", folder, "--out", tmp_path / "all.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
     of = next(line for line in lines if line["task"] == "diagnosis" and line["kind"] == "record")
     said = of["asked"]["query"].splitlines()
-    near = json.loads(run("memory", "near", folder, *said, "--k", 2, "--json").stdout)["near"]
+    near = json.loads(run("memory", "show", folder, "--near", *said, "--limit", 2, "--json").stdout)["near"]
     first = next(one for one in near if one["task"] == "diagnosis")
     assert {name: first[name] for name in of} == of and first["cosine"] == 1.0
     kinds = [(one["task"], one["kind"]) for one in near]
     assert len(set(kinds)) == 6 and all(kinds.count(one) == 2 for one in kinds)
-    shown = run("memory", "near", folder, *said, "--task", "diagnosis")
+    shown = run("memory", "show", folder, "--near", *said, "--task", "diagnosis")
     assert f"1.000  diagnosis, {of['asked']['case']}" in shown.stdout and "read whole" in shown.stderr
-    before = json.loads(run("memory", "near", f"{folder}@20", *said, "--json").stdout)["near"]
+    before = json.loads(run("memory", "show", f"{folder}@20", "--near", *said, "--json").stdout)["near"]
     assert before and all(one["asked"]["number"] <= 20 for one in before)
-    assert "blank" in complaint("memory", "near", folder, " ")
+    assert "--near is empty" in complaint("memory", "show", folder, "--near", " ")
 
 
 def test_a_memory_is_rebuilt_with_another_embedder(run, complaint, evolved, tmp_path):
     pytest.importorskip("wordllama")
     folder, document = evolved
-    run("memory", "rebuild", folder, "--embedder", "wordllama", "--out", tmp_path / "other")
+    run("memory", "build", folder, "--embedder", "wordllama", "--out", tmp_path / "other")
     shown = json.loads(run("memory", "show", tmp_path / "other", "--json").stdout)
     assert (shown["about"]["embedder"], shown["about"]["dimensions"]) == ("wordllama", 256)
     assert sum(one["records"] for one in shown["tasks"].values()) == document["records"]
-    other = complaint("memory", "merge", folder, tmp_path / "other", "--out", tmp_path / "no")
-    assert f"cannot be merged with {folder}: was made with embedder" in other and "memory rebuild" in other
+    other = complaint("memory", "build", folder, tmp_path / "other", "--out", tmp_path / "no")
+    assert f"cannot be merged with {folder}: was made with embedder" in other and "memory build" in other
 
 
 @pytest.mark.slow
@@ -125,22 +127,28 @@ def test_what_is_wrong_is_one_line(complaint, files, evolved, tmp_path):
         ((*train, *new), "needs --train FILE and --test FILE"),
         ((*train, "--test", train[1], *new), "shares 120 patients"),
         (("--train", "inpatients", *test, *new), "no severity; needed: mild"),
-        ((*files, "--records-only", "--experience-only", *new), "leave nothing to remember"),
+        (
+            (*files, "--set", "practice.records-only=true", "--set", "practice.experience-only=true", *new),
+            "leave nothing to remember",
+        ),
         ((*files, "--doctor", "rules", *new), "does not learn; allowed: recall"),
         ((*files, "--out", evolved[0]), "the folder holds"),
         (("--resume", tmp_path), "holds no evolve.json"),
-        ((*files, *new, "--batch", 0), "1 or more"),
-        ((*files, *new, "--embedder", "no"), "no embedder 'no'; there are: case-words, wordllama"),
-        ((*files, *new, "--feedback", "outcome", "--experience-only"), "no experience"),
-        (("--resume", evolved[0], "--embedder", "wordllama"), "polyclinic memory rebuild"),
-        (("--resume", evolved[0], "--batch", 3), "was begun with --batch 20;"),
-        (("--resume", evolved[0], "--k", 3), "was begun without --k;"),
-        (("--resume", evolved[0], "--records-only"), "was begun without --records-only;"),
+        ((*files, *new, "--set", "practice.batch=0"), "1 or more"),
+        ((*files, *new, "--set", "memory.embedder=no"), "no embedder 'no'; there are: case-words, wordllama"),
+        (
+            (*files, *new, "--set", "practice.feedback=outcome", "--set", "practice.experience-only=true"),
+            "no experience",
+        ),
+        (("--resume", evolved[0], "--set", "memory.embedder=wordllama"), "polyclinic memory build"),
+        (("--resume", evolved[0], "--set", "practice.batch=3"), "was begun with practice.batch 20;"),
+        (("--resume", evolved[0], "--set", "memory.k=3"), "was begun without memory.k;"),
+        (("--resume", evolved[0], "--set", "practice.records-only=true"), "was begun without practice.records-only;"),
     ):
         assert problem in complaint("evolve", *words), words
     assert not (tmp_path / "new").exists()
     assert "holds no memory.sqlite" in complaint("memory", "show", tmp_path)
-    assert "at least two" in complaint("memory", "merge", evolved[0], *new)
+    assert "at least two" in complaint("memory", "build", evolved[0], *new)
 
 
 def test_the_same_patient_by_another_name_is_the_same_patient(complaint, files, tmp_path):
@@ -174,7 +182,18 @@ def test_a_patient_with_none_of_the_eight_diseases_is_named(run, complaint, file
 
 @pytest.mark.slow
 def test_a_practice_that_goes_on_tests_the_parts_as_it_was_told_to(run, files, tmp_path):
-    run("evolve", *files, "--batch", 120, "--test-every", 120, "--ablations", "no", "--out", tmp_path / "a")
+    run(
+        "evolve",
+        *files,
+        "--set",
+        "practice.batch=120",
+        "--set",
+        "practice.test-every=120",
+        "--ablations",
+        "no",
+        "--out",
+        tmp_path / "a",
+    )
     said = json.loads(run("evolve", "--resume", tmp_path / "a", "--json").stdout)
     assert said["ablations"] is None
 
@@ -192,11 +211,11 @@ def test_what_is_no_case_is_named_and_left_out(run, complaint, files, tmp_path):
     whole[2]["truth"]["diagnoses"] = []
     test.write_text("\n".join(map(json.dumps, whole)))
     words = ("evolve", "--train", train, "--test", test, "--ablations", "no", "--out", tmp_path / "new")
-    assert "train.jsonl, line 1: " in complaint(*words, "--strict")
+    assert "train.jsonl, line 1: " in complaint(*words, "--set", "cases.strict=true")
     told = run(*words).stderr
     for words in (
         "left out: train.jsonl, line 1: ",
-        "1 case of 3 left out of train.jsonl; --strict stops instead",
+        "1 case of 3 left out of train.jsonl; cases.strict stops instead",
         "line 2 (id p2-00002): case 'p2-00002': no severity; needed: mild, moderate, severe",
         "line 3 (id p2-00003): case 'p2-00003': no diagnosis to learn from",
     ):
@@ -211,7 +230,7 @@ def test_what_is_no_case_is_named_and_left_out(run, complaint, files, tmp_path):
 @pytest.mark.slow
 def test_a_model_learns_and_nothing_is_asked_twice(run, serving, files, tmp_path):
     with serving() as endpoint:
-        options = ("--doctor", "direct/some", "--base-url", endpoint.url, "--test-every", 30)
+        options = ("--doctor", "direct/some", "--base-url", endpoint.url, "--set", "practice.test-every=30")
         small = tmp_path / "small.jsonl"
         small.write_text("".join(files[1].read_text().splitlines(keepends=True)[:6]))
         few = ("--train", small, *files[2:])
@@ -225,7 +244,17 @@ def test_a_model_learns_and_nothing_is_asked_twice(run, serving, files, tmp_path
 
 @pytest.mark.slow
 def test_a_practice_that_was_killed_goes_on_to_the_same_end(run, files, evolved, tmp_path):
-    words = [sys.executable, "-m", "polyclinic", "evolve", *map(str, files), "--batch", "20", "--test-every", "60"]
+    words = [
+        sys.executable,
+        "-m",
+        "polyclinic",
+        "evolve",
+        *map(str, files),
+        "--set",
+        "practice.batch=20",
+        "--set",
+        "practice.test-every=60",
+    ]
     folder = tmp_path / "0"
     started = subprocess.Popen([*words, "--out", str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not (folder / "evolve.json").exists() and started.poll() is None:
@@ -240,12 +269,12 @@ def test_a_practice_that_was_killed_goes_on_to_the_same_end(run, files, evolved,
 
 @pytest.mark.slow
 def test_several_practices_differ_in_order_and_say_their_mean(run, complaint, files, tmp_path):
-    words = ("evolve", *files, "--batch", 60, "--test-every", 60, "--ablations", "no")
+    words = ("evolve", *files, "--set", "practice.batch=60", "--set", "practice.test-every=60", "--ablations", "no")
     several = (*words, "--replicas", 2, "--out", tmp_path / "two")
     came = json.loads(run(*several, "--json").stdout)
     one, other = came["runs"]
     assert one["curve"][1:] != other["curve"][1:]
-    alone = ("--seed", 1, "--order", "shuffled", "--out", tmp_path / "alone", "--json")
+    alone = ("--seed", 1, "--set", "practice.order=shuffled", "--out", tmp_path / "alone", "--json")
     assert other | {"wall_seconds": 0} == json.loads(run(*words, *alone).stdout) | {"wall_seconds": 0}
     for at, point in enumerate(came["curve"]):
         for task in TASKS:
@@ -261,7 +290,9 @@ def test_several_practices_differ_in_order_and_say_their_mean(run, complaint, fi
     shutil.rmtree(tmp_path / "two" / "seed-1")
     again = json.loads(run(*several, "--json").stdout)["runs"]
     assert [again[0], again[1] | {"wall_seconds": 0}] == [one, other | {"wall_seconds": 0}]
-    assert "was begun with --batch 60" in complaint("evolve", *files, "--batch", 30, *several[-4:])
+    assert "was begun with practice.batch 60" in complaint(
+        "evolve", *files, "--set", "practice.batch=30", *several[-4:]
+    )
     for wrong, told in {
         ("--replicas", "2"): "makes practices that are kept; say where with --out DIR",
         ("--replicas", "2", "--resume", tmp_path): "--resume goes on with one practice",
@@ -305,10 +336,10 @@ def test_two_memories_of_the_same_patients_are_merged_without_having_them_twice(
     folder, document = evolved
     renamed = tmp_path / "renamed.jsonl"
     renamed.write_text(files[1].read_text().replace('"p1-', '"other-'))
-    options = ("--batch", 40, "--test-every", 120, "--seed", 9, "--ablations", "no")
+    options = ("--set", "practice.batch=40", "--set", "practice.test-every=120", "--seed", 9, "--ablations", "no")
     run("evolve", "--train", renamed, *files[2:], *options, "--out", tmp_path / "other")
-    run("memory", "merge", folder, tmp_path / "other", "--out", tmp_path / "both")
-    run("memory", "export", tmp_path / "both", "--out", tmp_path / "both.jsonl")
+    run("memory", "build", folder, tmp_path / "other", "--out", tmp_path / "both")
+    run("memory", "show", tmp_path / "both", "--out", tmp_path / "both.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "both.jsonl").read_text().splitlines()]
     assert len(lines) >= document["records"] + document["experience"]
     of_patient = [(line["task"], line["asked"]["case"].partition("-")[2]) for line in lines]
@@ -324,13 +355,13 @@ def test_an_outcome_has_no_retest(run, tmp_path):
 
 
 def test_what_was_exported_is_imported_again(run, complaint, evolved, tmp_path):
-    run("memory", "export", evolved[0], "--out", tmp_path / "all.jsonl")
-    run("memory", "import", tmp_path / "all.jsonl", tmp_path / "again")
+    run("memory", "show", evolved[0], "--out", tmp_path / "all.jsonl")
+    run("memory", "build", tmp_path / "all.jsonl", "--out", tmp_path / "again")
     with open_memory(evolved[0]) as before, open_memory(tmp_path / "again") as after:
         assert version_of(after) == version_of(before)
         for task in ClinicalTask:
             assert np.array_equal(after.records[task].vectors, before.records[task].vectors)
-    assert "the folder holds" in complaint("memory", "import", tmp_path / "all.jsonl", tmp_path / "again")
+    assert "the folder holds" in complaint("memory", "build", tmp_path / "all.jsonl", "--out", tmp_path / "again")
     for text, problem in (
         ("", "the file is empty"),
         ("[1]", "Expected `object`"),
@@ -339,14 +370,18 @@ def test_what_was_exported_is_imported_again(run, complaint, evolved, tmp_path):
         ((tmp_path / "all.jsonl").read_text().splitlines()[0], "holds nothing of diagnosis and treatment"),
     ):
         (tmp_path / "bad.jsonl").write_text(text)
-        assert problem in complaint("memory", "import", tmp_path / "bad.jsonl", tmp_path / "new"), text
+        assert problem in complaint("memory", "build", tmp_path / "bad.jsonl", "--out", tmp_path / "new"), text
     assert not (tmp_path / "new").exists()
-    assert "gone.jsonl" in complaint("memory", "import", tmp_path / "gone.jsonl", tmp_path / "new")
+    assert "gone.jsonl" in complaint("memory", "build", tmp_path / "gone.jsonl", "--out", tmp_path / "new")
 
 
 def test_a_practice_goes_on_as_it_was_begun_or_is_refused_by_name(run, complaint, evolved, tmp_path):
     for option, value, said in (
-        ("--test-every", "100", "was begun with --test-every 60;"),  # what holds where nothing is said
+        (
+            "--set",
+            "practice.test-every=100",
+            "was begun with practice.test-every 60;",
+        ),  # what holds where nothing is said
         ("--base-url", "http://127.0.0.1:1/v1", "was begun without --base-url; leave --base-url out, or begin anew"),
         ("--temperature", "0.5", "was begun without --temperature"),
     ):
@@ -367,5 +402,9 @@ def test_a_practice_goes_on_as_it_was_begun_or_is_refused_by_name(run, complaint
 
 
 def test_the_command_that_goes_on_says_again_what_holds_for_one_command():
-    with words_of(("evolve", "--out", "x", "--api-key-env", "MY KEY", "--concurrency=4", "--temperature", "0")):
-        assert go_on(Path("a b")) == "polyclinic evolve --resume 'a b' --api-key-env 'MY KEY' --concurrency 4"
+    with words_of(
+        ("evolve", "--out", "x", "--set", "models.api-key-env=MY KEY", "--concurrency=4", "--temperature", "0")
+    ):
+        assert (
+            go_on(Path("a b")) == "polyclinic evolve --resume 'a b' --set 'models.api-key-env=MY KEY' --concurrency 4"
+        )

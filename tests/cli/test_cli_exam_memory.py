@@ -6,16 +6,15 @@ import shutil
 import numpy as np
 import pytest
 
-from polyclinic.benchmarks.evolution.patients import Choices
 from polyclinic.cases.presentation import Question
-from polyclinic.cli.memory_knowledge import say_other_knowledge
+from polyclinic.evaluations.evolution.patients import Choices
+from polyclinic.evaluations.memory_knowledge import say_other_knowledge
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience
+from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.memory import About, New, Note, open_memory
 from polyclinic.memory.options import MemoryOptions
-from polyclinic.memory.reading import PassageRead, ReadingAbout, open_reading
-from polyclinic.memory.studying import Studied, StudyRecord
+from polyclinic.memory.reading import PassageRead, ReadingAbout, Studied, StudyRecord, open_reading
 
 QUESTION = {"question": "Which valve rumbles?", "options": {"A": "aortic", "B": "mitral"}, "answer_idx": "B"}
 
@@ -52,7 +51,7 @@ def test_the_study_and_the_method(run, files, serving):
         assert document["patients"] == 4
         assert "0 records of documents, 4 principles from patients; polyclinic memory read" in done.stderr
         words = ("eval", "medqa", *model, "--method", "medagent_zero", "--memory", f"{files / 'm'}@3")
-        exam = json.loads(run(*words, "--k-records", 0, "--json").stdout)
+        exam = json.loads(run(*words, "--set", "memory.k-records=0", "--json").stdout)
         assert exam["methods"][0]["name"] == "medagent_zero (records=0)"
         assert exam["methods"][0]["cost"]["calls"] == 2
 
@@ -79,7 +78,14 @@ def test_what_comes_to_mind_is_in_the_prompt_and_its_version_in_the_result(run, 
         for at, seen in (("", {1, 2, 3, 4}), ("@3", {1, 2, 3})):
             asked.clear()
             out = tmp_path / f"out{at}"
-            words = ("--method", "medagent_zero", "--memory", f"{memory}{at}", "--k-experience", 4 - bool(at))
+            words = (
+                "--method",
+                "medagent_zero",
+                "--memory",
+                f"{memory}{at}",
+                "--set",
+                f"memory.k-experience={4 - bool(at)}",
+            )
             run("eval", "medqa", *model, *words, "--out", out)
             judged, answered = asked
             assert "turbulent inflow" in answered
@@ -113,6 +119,6 @@ def test_what_is_wrong_is_one_line(complaint, files):
         (("eval", "medqa", *model, "--topic", "respiratory"), "none of the 1 questions is one of the 79"),
         (("eval", "exam", *model, "--topic", "respiratory"), "is known of MedQA alone"),
         (("study", "medagent-zero", *model), "name it with --memory DIR"),
-        (("study", "medagent-zero", *model, *memory, "--k-records", 1), "one number for both"),
+        (("study", "medagent-zero", *model, *memory, "--set", "memory.k-records=1"), "one number for both"),
     ):
         assert problem in complaint(*words), words

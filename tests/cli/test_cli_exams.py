@@ -12,7 +12,7 @@ import pytest
 from tests.tables import each_row
 
 from polyclinic.errors import MissingExtra
-from polyclinic.models import weights
+from polyclinic.models import local
 
 # Ten questions; the key of each is the option that says its number.
 KEYS = "ABCDABCDAB"
@@ -73,7 +73,7 @@ THREE = ("--method", "zero_shot", "--method", "chain_of_thought", "--method", "f
 
 def test_accuracy_cost_and_comparisons(run, medqa, tmp_path, serving):
     with serving(some_right) as endpoint:
-        command = exam(medqa, endpoint.url, *THREE, "--price", "1,10", "--baseline", "zero_shot")
+        command = exam(medqa, endpoint.url, *THREE, "--set", "models.price=1,10", "--baseline", "zero_shot")
         document = json.loads(run(*command, "--json", "--out", tmp_path / "out").stdout)
         shown = run(*command)
         held = {path: path.read_bytes() for path in (tmp_path / "out").iterdir()}
@@ -132,9 +132,11 @@ def test_what_cannot_be_read_is_wrong_and_what_failed_is_outside(run, medqa, ser
     # One question at a time, so that the first of them meets the broken answer.
     with serving(answers, plan=["huge"]) as endpoint:
         command = exam(medqa, endpoint.url, "--concurrency", 1)
-        document = json.loads(run(*command, "--json", "--max-failures", 20).stdout)
+        document = json.loads(run(*command, "--json", "--set", "run.max-failures=20").stdout)
     with serving(answers, plan=["huge"]) as endpoint:
-        failed = run(*command[:6], "--base-url", endpoint.url, "--concurrency", 1, "--max-failures", 9, code=1)
+        failed = run(
+            *command[:6], "--base-url", endpoint.url, "--concurrency", 1, "--set", "run.max-failures=9", code=1
+        )
     (method,) = document["methods"]
     assert (method["unreadable"], method["failed"], method["n"]) == (2, 1, 10)
     assert method["ends"] == {"answered": 7, "unreadable": 2, "failed": 1}
@@ -144,7 +146,7 @@ def test_what_cannot_be_read_is_wrong_and_what_failed_is_outside(run, medqa, ser
     first = method["questions"][0]
     assert (first["end"], first["answers"], first["right"]) == ("failed", [], False)
     assert first["problem"]
-    assert "1 of 10 questions failed, more than --max-failures 9 allows; the first:" in failed.stderr
+    assert "1 of 10 questions failed, more than run.max-failures 9 allows; the first:" in failed.stderr
     assert "right %" in failed.stdout  # the table is shown all the same
 
 
@@ -239,13 +241,15 @@ def test_fields_of_ones_own(run, complaint, tmp_path, serving):
         for n in range(1, 4)
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    fields = ("--fields", "id=qid,question=text,options=choices,answer=gold", "--answer-base", 1)
+    fields = ("--fields", "id=qid,question=text,options=choices,answer=gold", "--set", "exam.answer-base=1")
     with serving(lambda body: f"Answer: {key_of(body)}") as endpoint:
         (method,) = json.loads(run(*exam(path, endpoint.url, *fields, "--json", dataset="exam")).stdout)["methods"]
         assert (method["accuracy"]["mean"], method["n"]) == (100, 3)
         assert [question["id"] for question in method["questions"]] == ["q1", "q2", "q3"]
         assert "--fields belongs to 'polyclinic eval exam'" in complaint(*exam(path, endpoint.url, *fields))
-        assert "give --fields too" in complaint(*exam(path, endpoint.url, "--answer-base", 1, dataset="exam"))
+        assert "give --fields too" in complaint(
+            *exam(path, endpoint.url, "--set", "exam.answer-base=1", dataset="exam")
+        )
 
 
 def test_a_method_of_ones_own(run, complaint, medqa, tmp_path, serving):
@@ -323,7 +327,7 @@ def test_wrong_options_are_one_clear_line(complaint, medqa, tmp_path):
     assert "no such file" in complaint(*exam(tmp_path / "none.jsonl", "http://127.0.0.1:9/v1"))
     assert "no such file" in complaint(*command, "--examples", tmp_path / "none.jsonl")
     assert "--match" in complaint(*command, "--match", "money")
-    assert "--passages has no effect without a corpus" in complaint(*command, "--passages", 3)
+    assert "retrieval.passages has no effect without a corpus" in complaint(*command, "--set", "retrieval.passages=3")
     tree = (*command, "--method", "tree_of_reasoning", "--set", "retrieval=false", "--corpus", "books")
     assert "--corpus books has no effect with retrieval=false" in complaint(*tree)
     # What a method itself does not take is said before anything is asked.
@@ -361,7 +365,7 @@ def test_bad_files_are_one_clear_line(complaint, tmp_path, dataset, lines, probl
 def test_a_budget_ends_the_run_and_the_run_goes_on(run, medqa, tmp_path, serving):
     with serving(team_answers) as endpoint:
         command = exam(medqa, endpoint.url, "--method", "medagents", "--json", "--journal", tmp_path / "journal")
-        stopped = run(*command, "--max-tokens", 3000, code=1)
+        stopped = run(*command, "--token-budget", 3000, code=1)
         part = json.loads(stopped.stdout)
         assert part["methods"] == [] and "missing: medagents 10 of 10" in part["stopped"]
         assert (
@@ -436,19 +440,28 @@ def test_a_run_that_was_killed_goes_on(run, medqa, tmp_path, serving, blow):
 # A model of 135 million parameters on two cores: one question, as few calls as a method allows, and short answers;
 # many of them are cut off, which is an answer that cannot be read and no failure. One method asks for text and one for
 # JSON by a schema; what each does with what comes, tests/methods/test_conformance.py has for all of them.
-SHORT = ("--sample", 1, "--answer-tokens", 24, "--match", "none", "--set", "question_experts=1", "--set")
+SHORT = ("--sample", 1, "--set", "exam.answer-tokens=24", "--match", "none", "--set", "question_experts=1", "--set")
 
 
 @pytest.mark.slow
 def test_the_small_model_answers_offline(medqa, tmp_path):
     pytest.importorskip("xllamacpp", reason="the extra 'local' is not installed")
     try:
-        cache = weights.find_smollm2().parents[1]
+        cache = local.find_smollm2().parents[1]
     except MissingExtra as missing:
         pytest.skip(str(missing))
     # Threads of one model wait for one another by turning, and for nothing while other tests have the processors.
     (tmp_path / "models.toml").write_text("[models.local]\nthreads = 1\n")
-    words = ["eval", "medqa", "--questions", medqa, "--model", "local", "--model-file", tmp_path / "models.toml"]
+    words = [
+        "eval",
+        "medqa",
+        "--questions",
+        medqa,
+        "--model",
+        "local",
+        "--set",
+        f"models.model-file={tmp_path / 'models.toml'}",
+    ]
     words += ["--method", "zero_shot", "medagents", *SHORT]
     done = subprocess.run(
         [

@@ -7,13 +7,11 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from polyclinic.cases.flags import flag_of
 from polyclinic.cases.loaders import write_cases
-from polyclinic.cases.record import Finding
+from polyclinic.cases.record import Finding, flag_of
 from polyclinic.cli.cases import show as show_case
 from polyclinic.cli.chart import show_chart
-from polyclinic.cli.disease_page import DiseasePage
-from polyclinic.cli.knowledge import check, disease_meant, show
+from polyclinic.cli.knowledge import DiseasePage, check, disease_meant, show
 from polyclinic.errors import BadInput
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge

@@ -36,7 +36,7 @@ def test_any_mix_of_minds(run, endpoint, minds):
 
 
 def test_calls_tokens_and_cost_are_told(run, endpoint):
-    shown = run(*CASE, "--doctor", "direct/a", "--base-url", endpoint.url, "--price", "1,2")
+    shown = run(*CASE, "--doctor", "direct/a", "--base-url", endpoint.url, "--set", "models.price=1,2")
     assert "model calls" in shown.stderr
     assert "speak" in shown.stderr and "report" in shown.stderr and "cost" in shown.stderr
 
@@ -58,11 +58,11 @@ def test_with_a_journal_nothing_is_asked_twice(run, endpoint, tmp_path):
 def test_a_budget_ends_the_run_cleanly_and_the_run_goes_on(run, endpoint, tmp_path):
     command = ["consult", "--case", "shipped", "--doctor", "direct/a", "--base-url", endpoint.url, "--json"]
     command += ["--journal", tmp_path / "journal", "--concurrency", 4]
-    stopped = run(*command, "--max-tokens", 3000, code=1)
+    stopped = run(*command, "--token-budget", 3000, code=1)
     done = len(json.loads(stopped.stdout)) if stopped.stdout else 0
     assert done < 48
     assert f"{done} of 48 visits are done" in stopped.stderr
-    assert "--max-tokens allows: 3,000" in stopped.stderr
+    assert "--token-budget allows: 3,000" in stopped.stderr
     before = endpoint.counters()["requests"]
     assert len(json.loads(run(*command).stdout)) == 48
     again = endpoint.counters()["requests"] - before
@@ -81,7 +81,7 @@ def test_too_many_failures_fail_the_run(run, serving):
         failed = [event for event in visits[0]["trace"] if event["event"] == "failed"]
         assert failed[0]["error"] == "Refused"
         assert "48 of 48 visits failed" in done.stderr
-        run(*command, "--max-failures", 100)
+        run(*command, "--set", "run.max-failures=100")
 
 
 def test_what_an_endpoint_refuses_is_one_clear_line(run, complaint, endpoint, tmp_path, serving, monkeypatch):
@@ -89,11 +89,11 @@ def test_what_an_endpoint_refuses_is_one_clear_line(run, complaint, endpoint, tm
     direct = (*CASE, "--json", "--doctor", "direct/a", "--base-url")
     assert "direct/NAME" in complaint(*CASE, "--doctor", "gpt-4o")
     assert "there are: direct/NAME" in complaint(*CASE, "--doctor", "oracle/x")
-    assert "needs what a million tokens cost" in complaint(*direct, endpoint.url, "--price", "cheap")
+    assert "needs what a million tokens cost" in complaint(*direct, endpoint.url, "--set", "models.price=cheap")
     assert "nonsense" in complaint(*direct, "nonsense")
     with serving(key="right", models=["b"]) as strict:
         assert "OPENAI_API_KEY" in complaint(*direct, strict.url)
-        assert "MY_KEY" in complaint(*direct, strict.url, "--api-key-env", "MY_KEY")
+        assert "MY_KEY" in complaint(*direct, strict.url, "--set", "models.api-key-env=MY_KEY")
         wrong = complaint(*direct, strict.url, env={"OPENAI_API_KEY": KEY})
         assert "OPENAI_API_KEY" in wrong and KEY not in wrong
         assert "'a'" in complaint(*direct, strict.url, env={"OPENAI_API_KEY": "right"})
@@ -107,7 +107,7 @@ def test_a_key_never_shows(run, tmp_path, serving):
         shown = run(
             *("consult", "--case", "shipped", "--doctor", "direct/a", "--patient", "direct/b", "--json"),
             *("--base-url", endpoint.url, "--journal", tmp_path / "journal", "--out", tmp_path / "trace"),
-            *("--max-failures", 100),
+            *("--set", "run.max-failures=100"),
             env={"OPENAI_API_KEY": KEY},
         )
     assert endpoint.url
@@ -128,8 +128,8 @@ def test_with_three_servers_each_question_arrives_where_it_belongs(run, serving,
         )
         run(
             "eval", "reliability", "--cases", "shipped", "--limit", "4", "--doctor", "direct/a", "--patient",
-            "direct/a", "--judge", "direct/a", "--base-url", doctor.url, "--model-file", file, "--temperature", "0.7",
-            "--json", "--max-failures", "100", "--no-attack",
+            "direct/a", "--judge", "direct/a", "--base-url", doctor.url, "--set", f"models.model-file={file}", "--temperature", "0.7",  # noqa: E501
+            "--json", "--set", "run.max-failures=100", "--set", "reliability.attack=false",
         )  # fmt: skip
         for endpoint, begins, how in (
             (doctor, r"You are \w+ doctor", (0.7, None)),
@@ -146,7 +146,7 @@ def test_with_three_servers_each_question_arrives_where_it_belongs(run, serving,
 def test_a_sum_without_a_price_for_all_is_told_as_the_least_it_can_be(run, endpoint, tmp_path):
     (tmp_path / "models.toml").write_text('[models."direct/a"]\nprice = [1, 2]\n')
     words = ("eval", "medqa", "--questions", "shipped", "--sample", 3, "--model", "direct/a", "direct/b")
-    words += ("--base-url", endpoint.url, "--model-file", tmp_path / "models.toml")
+    words += ("--base-url", endpoint.url, "--set", f"models.model-file={tmp_path / 'models.toml'}")
     folder = tmp_path / "out"
     told = run(*words, "--out", folder)
     (line,) = (line for line in told.stderr.splitlines() if line.lstrip().startswith("all "))
@@ -160,5 +160,5 @@ def test_a_sum_without_a_price_for_all_is_told_as_the_least_it_can_be(run, endpo
     assert f"{AT_LEAST} {cost:.4f}" in run("results", "list", folder, env={"COLUMNS": "200"}).stdout
     expected = json.loads(run(*words, "--dry-run", "--json").stdout)
     assert expected["unpriced"] == 3 and expected["cost"] > 0
-    limited = run(*words, "--max-cost", 1, code=2)
+    limited = run(*words, "--cost-budget", 1, code=2)
     assert "what tokens of direct/b cost" in limited.stderr

@@ -59,7 +59,7 @@ def test_the_ten_records(run, shared_data, tmp_path):
         "rules,rules",
     )
     table = folder / "icd10-zh-beijing-v601.xls"
-    shown = run(*command, "--table", table).stdout
+    shown = run(*command, "--set", f"mvme.table={table}").stdout
     for word in ("interaction", "collaboration", "rules + rules", "Table 2", "Table 3", "Table 5", "Figure 4", "#QA"):
         assert word in shown
     without = run(*command[:-2], "--one-step", "--out", tmp_path / "out").stdout
@@ -75,7 +75,7 @@ def test_the_ten_records(run, shared_data, tmp_path):
 def test_models_in_every_role(run, endpoint):
     shown = run(
         *MVME, "--doctor", "direct/a", "--doctors", "direct/a", "rules", "direct/a", "--director", "direct/d",
-        "--judge", "direct/j", "--examiner", "direct/e", "--base-url", endpoint.url, "--max-failures", "100",
+        "--judge", "direct/j", "--examiner", "direct/e", "--base-url", endpoint.url, "--set", "run.max-failures=100",
     )  # fmt: skip
     for word in ("direct/a + rules + direct/a", "Graded by direct/j"):
         assert word in shown.stdout
@@ -86,10 +86,20 @@ def test_models_in_every_role(run, endpoint):
 @pytest.mark.slow
 def test_the_ablation_and_the_order_are_kept(run, endpoint):
     command = (*MVME, "--doctors", "rules", "rules", "--json")
-    document = json.loads(run(*command, "--no-dispute-resolution", "--order", "sequential", "--max-rounds", "2").stdout)
+    document = json.loads(
+        run(
+            *command,
+            "--set",
+            "team.no-dispute-resolution=true",
+            "--set",
+            "team.order=sequential",
+            "--set",
+            "team.max-rounds=2",
+        ).stdout
+    )
     assert (document["disputes"], document["order"], document["max_rounds"]) == (False, "sequential", 2)
     models = [word for role in ("patient", "examiner", "director", "judge") for word in (f"--{role}", f"direct/{role}")]
-    done = run(*command, "--protocol", "paper", *models, "--base-url", endpoint.url, "--max-failures", "100")
+    done = run(*command, "--protocol", "paper", *models, "--base-url", endpoint.url, "--set", "run.max-failures=100")
     assert "other than in the paper: cases (506 Chinese records; here 6); doctor rules (no model" in done.stderr
     paper = json.loads(done.stdout)
     assert (paper["order"], paper["missing"], paper["protocol"]) == ("sequential", "normal", "paper")
@@ -143,8 +153,8 @@ def test_the_same_command_again_asks_nothing_twice(run, tmp_path, serving):
     ("options", "problem"),
     [
         (("--team", "x=rules"), "--team 'x=rules' names 1 doctors; a team has two or more"),
-        (("--team", "x=rules,rules", "--team-without-dr", "x=rules,rules"), "two entrants are named 'x'"),
-        (("--doctor", "rules", "--one-step", "--in-one-step", "rules"), "leave out --in-one-step"),
+        (("--team", "x=rules,rules", "--set", "mvme.team-without-dr=x=rules,rules"), "two entrants are named 'x'"),
+        (("--doctor", "rules", "--one-step", "--set", "mvme.in-one-step=rules"), "leave out mvme.in-one-step"),
         (("--doctor", "rules", "--verdicts", "missing.csv"), "missing.csv"),
         ((), "nobody to evaluate; give --doctor MIND, or --doctors MIND MIND"),
         (("--doctor", "rules", "--doctor", "rules"), "--doctor names 'rules' twice"),
@@ -152,11 +162,11 @@ def test_the_same_command_again_asks_nothing_twice(run, tmp_path, serving):
         (("--doctor", "nobody"), "no mind 'nobody' can play the doctor"),
         (("--doctor", "rules", "--judge", "nobody"), "no judge 'nobody'; allowed: rules, or a model"),
         (("--doctor", "rules", "--director", "nobody"), "'nobody'"),
-        (("--doctor", "rules", "--table", "missing.xls"), "missing.xls"),
-        (("--doctor", "rules", "--reasons", "missing.jsonl"), "missing.jsonl"),
+        (("--doctor", "rules", "--set", "mvme.table=missing.xls"), "missing.xls"),
+        (("--doctor", "rules", "--set", "mvme.reasons=missing.jsonl"), "missing.jsonl"),
         (("--doctor", "rules", "--protocol", "mine"), "allowed: ours, paper, or a protocol's file"),
-        (("--doctor", "rules", *PAPER, "--order", "parallel"), "has sequential for order (Algorithm 1)"),
-        (("--doctor", "rules", *PAPER, "--personas", "templates"), "has personas that a model makes (§2.4)"),
+        (("--doctor", "rules", *PAPER, "--set", "team.order=parallel"), "has sequential for order (Algorithm 1)"),
+        (("--doctor", "rules", *PAPER, "--set", "mvme.personas=templates"), "has personas that a model makes (§2.4)"),
         (("--doctor", "rules", *PAPER, "--temperature", "0.9"), "asks the judge at temperature 0 (the authors' code)"),
         (("--doctor", "rules", "--protocol", "paper"), "has a model for the patient (§2.4); --patient is 'rules'"),
     ],
@@ -186,8 +196,8 @@ def test_people_stand_beside_the_judge_in_one_table_of_teams(run, tmp_path):
         "2",
         "--team",
         "Both=rules,rules",
-        "--in-one-step",
-        "rules",
+        "--set",
+        "mvme.in-one-step=rules",
     )
     document = json.loads(run(*command, "--verdicts", verdicts, "--out", tmp_path / "out", "--json").stdout)
     rows = [json.loads(line) for line in (tmp_path / "out" / "items.jsonl").read_text("utf-8").splitlines()]

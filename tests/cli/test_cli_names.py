@@ -55,7 +55,7 @@ def test_bad_input_is_one_line(run, pairs, line, said):
 
 def test_a_judge_is_a_model(run, pairs):
     done = run("names", "compare", pairs({"a": "gout", "b": "acne"}), "--judge", "rules", code=2)
-    assert "--judge 'rules' is no model" in done.stderr
+    assert "--judge 'rules' is not a model" in done.stderr
 
 
 def test_a_key_that_stands_twice_is_refused(run, tmp_path):

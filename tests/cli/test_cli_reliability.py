@@ -39,13 +39,13 @@ def test_the_document_holds_rounds_and_attack_and_the_traces_are_kept(run, tmp_p
 
 
 def test_without_the_attack_there_is_none(run):
-    done = run("eval", "reliability", "--cases", "shipped", "--limit", 1, "--no-attack", "--json")
+    done = run("eval", "reliability", "--cases", "shipped", "--limit", 1, "--set", "reliability.attack=false", "--json")
     assert json.loads(done.stdout)["attack"] == []
 
 
 def test_wrong_names_are_one_line(complaint):
     told = complaint("eval", "reliability", "--cases", "shipped", "--judge", "rules")
-    assert "is no model" in told
+    assert "is not a model" in told
     told = complaint("eval", "reliability", "--cases", "shipped", "--doctor", "rules", "--doctor", "rules")
     assert "twice" in told
     told = complaint("eval", "reliability", "--cases", "nowhere.jsonl")
@@ -74,7 +74,7 @@ def test_every_role_and_the_judge_may_be_a_model(run, endpoint, tmp_path):
 
 def test_a_model_makes_personas(run, endpoint, tmp_path):
     out = tmp_path / "p.jsonl"
-    options = ("--mind", "direct/a", "--base-url", endpoint.url, "--max-failures", 100, "--out", out)
+    options = ("--mind", "direct/a", "--base-url", endpoint.url, "--set", "run.max-failures=100", "--out", out)
     done = run("cases", "personas", "--cases", "shipped-zh", "--manner", "anxious", *options)
     assert "persona" in done.stderr
     cases = list(read_cases(out))
@@ -86,7 +86,18 @@ def test_people_stand_beside_what_is_read_off_the_traces(run, tmp_path):
     verdicts = tmp_path / "verdicts.jsonl"
     said = {"form": "rounds", "case": "p1-00001", "doctor": "rules", "turn": 1, "relevant": "yes", "consistent": "no"}
     verdicts.write_text("".join(json.dumps(said | {"who": who}) + "\n" for who in ("anna", "bea")), "utf-8")
-    command = ("eval", "reliability", "--cases", "shipped", "--limit", 1, "--no-attack", "--verdicts", verdicts)
+    command = (
+        "eval",
+        "reliability",
+        "--cases",
+        "shipped",
+        "--limit",
+        1,
+        "--set",
+        "reliability.attack=false",
+        "--verdicts",
+        verdicts,
+    )
     people = json.loads(run(*command, "--json").stdout)["people"]
     assert people["figures"]["rules"]["consistency"]["percent"] == 0
     assert "people say" in run(*command).stdout

@@ -9,7 +9,7 @@ import pytest
 from tests.tables import each_row
 
 from polyclinic.errors import UserError
-from polyclinic.models.session import ModelOptions, open_session
+from polyclinic.models.session import ModelSettings, open_models
 
 NUMBER = re.compile(r"number (\d+)")
 
@@ -36,7 +36,16 @@ def folder(run, medqa, serving, tmp_path_factory):
     out = tmp_path_factory.mktemp("results") / "out"
     with serving(answer) as endpoint:
         models = ("--model", "direct/good", "--model", "direct/bad", "--base-url", f"{endpoint.url}?api-version=sesame")
-        methods = ("--method", "zero_shot", "--method", "chain_of_thought", "--price", "1,2", "--temperature", "0.5")
+        methods = (
+            "--method",
+            "zero_shot",
+            "--method",
+            "chain_of_thought",
+            "--set",
+            "models.price=1,2",
+            "--temperature",
+            "0.5",
+        )
         done = run("eval", "medqa", "--questions", medqa, *models, *methods, "--out", out, "--seed", 7)
         assert endpoint.requests == 48
     assert "direct/good: zero_shot" in done.stdout
@@ -113,7 +122,7 @@ def test_a_spent_budget_shows_what_is_over_and_goes_on(run, medqa, tmp_path, ser
             tmp_path / "out",
         )
         while endpoint.requests < 12:
-            done = run(*command, "--max-tokens", 150, code=1)
+            done = run(*command, "--token-budget", 150, code=1)
             assert "stopped early" in done.stdout and "direct/" in done.stdout
             assert "the same command goes on from there" in done.stderr and "missing: " in done.stderr
             assert json.loads((tmp_path / "out" / "results.json").read_bytes())["stopped"]
@@ -136,11 +145,11 @@ def test_mmlu_is_sampled_where_a_number_is_named(run, shared_data, serving):
 
 
 async def test_a_call_may_take_so_long_on_every_command_that_asks_models():
-    options = ModelOptions(base_url="http://127.0.0.1:1/v1", timeout=0.05)
-    async with open_session(["direct/a"], options) as session:
+    options = ModelSettings(base_url="http://127.0.0.1:1/v1", timeout=0.05)
+    async with open_models(["direct/a"], options) as session:
         assert session.models["direct/a"].servers[0]._timeout == 0.05
-    with pytest.raises(UserError, match="--timeout 0; allowed"):
-        ModelOptions(timeout=0)
+    with pytest.raises(UserError, match=r"models\.timeout 0; allowed"):
+        ModelSettings(timeout=0)
 
 
 @each_row(
@@ -176,7 +185,10 @@ async def test_a_call_may_take_so_long_on_every_command_that_asks_models():
         ),
         (("eval", "mvme", "--cases", "shipped", "--doctor", "rules", "--judge", "rulse"), "did you mean rules?"),
         (("run", "--days", "1", "--event", "outage labratory 4 h"), "did you mean laboratory?"),
-        (("run", "--replicas", "auto", "--measure", "waiting.urgnt.mean"), "did you mean waiting.urgent.mean?"),
+        (
+            ("run", "--replicas", "auto", "--set", "replicas.measure=waiting.urgnt.mean"),
+            "did you mean waiting.urgent.mean?",
+        ),
         (("protocols", "show", "medagent"), "did you mean medagents?"),
         (("corpus", "search", "knowlege", "fever"), "did you mean knowledge?"),
         (("models", "install", "smollm"), "did you mean smollm2?"),
@@ -250,7 +262,7 @@ def test_who_asked_nothing_stays_in_the_table_of_turns(run, tmp_path):
     report = {"diagnoses": [{"name": "influenza"}], "rationale": "x", "treatment": "rest"}
     silent.write_text(json.dumps({"speak": [{"say": "Goodbye.", "conclude": True}], "report": [report]}))
     command = ("eval", "mvme", "--cases", "shipped", "--limit", 1, "--doctor", f"scripted:{silent}", "rules")
-    shown = run(*command, "--max-failures", 100).stdout.partition("What a visit took")[2]
+    shown = run(*command, "--set", "run.max-failures=100").stdout.partition("What a visit took")[2]
     assert "silent.json" in "".join(shown.split("told as normal:")[0].split())
 
 

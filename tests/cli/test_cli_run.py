@@ -88,7 +88,7 @@ def test_another_seed_or_lookahead_is_another_run(run, whole):
     other = json.loads(run(*RUN[:-1], "5", "--json").stdout)
     assert other["log_hash"] != whole["log_hash"]
     # Who plays here learns nothing, so that looking further ahead changes nothing either.
-    assert json.loads(run(*RUN, "--lookahead", "0", "--json").stdout)["log_hash"] == whole["log_hash"]
+    assert json.loads(run(*RUN, "--set", "run.lookahead=0", "--json").stdout)["log_hash"] == whole["log_hash"]
 
 
 @pytest.mark.slow
@@ -129,7 +129,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_end(run, whole, tmp_path):
 def test_stopped_by_hand_it_says_how_to_go_on(run, tmp_path, serving):
     with serving(plan=["hang"]) as endpoint:  # without its first answer the run does not end
         folder = tmp_path / "kept"
-        process = begin(folder, "--nurse", "direct/n", "--base-url", endpoint.url, town=SMALL)
+        process = begin(folder, "--set", "run.nurse=direct/n", "--base-url", endpoint.url, town=SMALL)
         while not endpoint.requests and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
@@ -137,7 +137,7 @@ def test_stopped_by_hand_it_says_how_to_go_on(run, tmp_path, serving):
         assert process.returncode == 130
         assert f"go on with: polyclinic run --resume {folder}" in stderr
         assert "Traceback" not in stderr
-        document = json.loads(run("run", "--resume", folder, "--json", "--max-failures", "100").stdout)
+        document = json.loads(run("run", "--resume", folder, "--json", "--set", "run.max-failures=100").stdout)
         assert document["calls"] >= document["visits"] > 0
 
 
@@ -146,7 +146,7 @@ def test_every_call_of_a_run_stands_in_its_folder(run, tmp_path, serving):
     with serving() as endpoint:
         few = ("run", "--residents", 30, "--days", 1, "--seed", 4)
         out = ("--out", tmp_path / "run", "--json")
-        document = json.loads(run(*few, "--nurse", "direct/n", "--base-url", endpoint.url, *out).stdout)
+        document = json.loads(run(*few, "--set", "run.nurse=direct/n", "--base-url", endpoint.url, *out).stdout)
         asked = endpoint.requests
     calls = [json.loads(line) for line in (tmp_path / "run" / "calls.jsonl").read_text("utf-8").splitlines()]
     assert len(calls) == document["calls"] > 0 and len(calls) == asked
@@ -160,8 +160,8 @@ def test_every_call_of_a_run_stands_in_its_folder(run, tmp_path, serving):
 def test_with_faults_every_visit_is_accounted_for(run, serving):
     with serving(latency=0.001, faults=0.05) as endpoint:
         done = run(
-            *SMALL, "--nurse", "direct/n", "--doctor", "direct/d", "--base-url", endpoint.url, "--json",
-            "--max-failures", "100",
+            *SMALL, "--set", "run.nurse=direct/n", "--doctor", "direct/d", "--base-url", endpoint.url, "--json",
+            "--set", "run.max-failures=100",
         )  # fmt: skip
         document = json.loads(done.stdout)
         summary = document["summary"]
@@ -180,8 +180,8 @@ def test_it_says_why_the_first_visit_failed(run, tmp_path):
     assert "visits failed (the first: resident " in done.stderr
     assert "WrongAnswer" in done.stderr
     assert "first_failure" not in (tmp_path / "kept" / "summary.json").read_text()
-    assert "WrongAnswer" in run(*words, "--max-failures", "100", cwd=tmp_path).stderr
-    assert run(*words, "--max-failures", "100", "--json", cwd=tmp_path).stderr == ""
+    assert "WrongAnswer" in run(*words, "--set", "run.max-failures=100", cwd=tmp_path).stderr
+    assert run(*words, "--set", "run.max-failures=100", "--json", cwd=tmp_path).stderr == ""
 
 
 @pytest.mark.slow
@@ -211,15 +211,15 @@ def test_chinese(run):
     ("options", "problem"),
     [
         (("--residents", "0"), "--residents"),
-        (("--days", "3", "--warm-up", "3"), "--warm-up 3 leaves nothing of 3 days"),
+        (("--days", "3", "--set", "run.warm-up=3"), "run.warm-up 3 leaves nothing of 3 days"),
         (("--replicas", "0"), "--replicas 0; allowed: how many runs, 1 or more, or auto"),
         (("--replicas", "some"), "--replicas some"),
-        (("--replicas", "auto", "--measure", "luck"), "--measure luck; allowed: visits, "),
-        (("--replicas", "3", "--within", "3"), "--within says how many runs --replicas auto makes"),
+        (("--replicas", "auto", "--set", "replicas.measure=luck"), "replicas.measure luck; allowed: visits, "),
+        (("--replicas", "3", "--set", "replicas.within=3"), "replicas.within says how many runs --replicas auto makes"),
         (("--hospital", "missing.yaml"), "missing.yaml"),
         (("--hospital", "missing.yaml", "--preset", "agent-hospital"), "give one of them"),
         (("--doctor", "nobody"), "no mind 'nobody'"),
-        (("--nurse", "nobody"), "'nobody'"),
+        (("--set", "run.nurse=nobody"), "'nobody'"),
         (("--resume", "nowhere"), "nowhere"),
         (("--resume", "nowhere", "--days", "3"), "--resume takes up a run as it was begun"),
     ],
@@ -241,7 +241,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(run, tmp_path):
 @pytest.mark.slow
 def test_models_stand_for_nature(run, tmp_path, serving):
     with serving(latency=0.001) as endpoint:
-        command = (*SMALL, "--profiles", "direct/p", "--course", "direct/c", "--base-url", endpoint.url)
+        command = (*SMALL, "--set", "run.profiles=direct/p", "--set", "run.course=direct/c", "--base-url", endpoint.url)
         document = json.loads(run(*command, "--json", "--out", tmp_path / "kept").stdout)
         assert (document["profiles"], document["course"]) == ("direct/p", "direct/c")
         outcomes = document["summary"]["follow_ups"]
@@ -258,7 +258,9 @@ def test_what_a_model_could_not_say_is_counted_and_the_world_goes_on(run, servin
     whole = json.loads(run(*town).stdout)
     with serving(latency=0.001, faults=1.0, kinds=["refusal"]) as refusing:
         document = json.loads(
-            run(*town, "--profiles", "direct/p", "--course", "direct/c", "--base-url", refusing.url).stdout
+            run(
+                *town, "--set", "run.profiles=direct/p", "--set", "run.course=direct/c", "--base-url", refusing.url
+            ).stdout
         )
     outcomes = document["summary"]["follow_ups"]
     assert outcomes.pop("failed: Refused") > 0

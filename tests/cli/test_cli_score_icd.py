@@ -70,8 +70,8 @@ def visit(case, given, reference, *, language="en", failed=None, revealed=True):
 def test_the_papers_protocol_has_names_that_a_model_reads(complaint, write, table):
     command = ("score", "icd", write(recorded(1, "高血压", "高血压")), "--table", table, "--protocol", "paper")
     assert "names that a model reads (§3.2); add --names-by MODEL" in complaint(*command)
-    named = (*command, "--names-by", "direct/j")
-    assert "leave out --plain" in complaint(*named, "--plain")
+    named = (*command, "--set", "icd.names-by=direct/j")
+    assert "leave out icd.plain" in complaint(*named, "--set", "icd.plain=true")
     assert "asks the judge at temperature 0" in complaint(*named, "--temperature", "0.7")
 
 
@@ -154,7 +154,7 @@ def test_known_codes(run, tmp_path, table):
     path.write_text(visit("a", ["肺炎"], ["某某病"], language="zh").lines(), encoding="utf-8")
     arguments = ("score", "icd", path, "--table", table, "--json")
     assert json.loads(run(*arguments).stdout)["metrics"]["recall"]["mean"] is None
-    assert json.loads(run(*arguments, "--known-codes").stdout)["metrics"]["recall"]["mean"] == 100
+    assert json.loads(run(*arguments, "--set", "icd.known-codes=true").stdout)["metrics"]["recall"]["mean"] == 100
 
 
 def test_wrong_input_ends_in_one_line(complaint, write, table, tmp_path):
@@ -172,8 +172,10 @@ def test_wrong_input_ends_in_one_line(complaint, write, table, tmp_path):
     dialogue = write({"patient_id": 1, "dialog_history": []}, name="dialogue.jsonl")
     assert "name a file with --reference" in complaint("score", "icd", dialogue, "--table", table)
     assert "no 'reference_diagnosis'" in complaint("score", "icd", dialogue, "--reference", dialogue)
-    assert "--names-by has no effect with --plain" in complaint("score", "icd", good, "--names-by", "local", "--plain")
-    assert "--names-by 'rules' is no model" in complaint("score", "icd", good, "--names-by", "rules")
+    assert "--names-by has no effect with icd.plain" in complaint(
+        "score", "icd", good, "--set", "icd.names-by=local", "--set", "icd.plain=true"
+    )
+    assert "--names-by 'rules' is not a model" in complaint("score", "icd", good, "--set", "icd.names-by=rules")
     twice = write(recorded(1, "肺炎", "肺炎"), recorded(1, "肺炎", "肺炎"), name="twice.jsonl")
     assert "line 2, $.patient_id: case 1 stands in line 1 already" in complaint("score", "icd", twice)
     none = tmp_path / "none.jsonl"
@@ -205,7 +207,7 @@ def test_a_model_reads_the_names(run, write, table, serving, tmp_path):
     dialogue = write({"patient_id": "1", "doctor": "d", "dialog_history": turns}, name="dialogue.jsonl")
     reference = write(recorded(1, "", "急性阑尾炎、肾结石"), name="reference.jsonl")
     with serving(latency=0.001) as endpoint:
-        at = ("--base-url", endpoint.url, "--table", table, "--names-by", "direct/simulated")
+        at = ("--base-url", endpoint.url, "--table", table, "--set", "icd.names-by=direct/simulated")
         document = json.loads(run("score", "icd", dialogue, "--reference", reference, *at, "--json").stdout)
     assert (document["n"], document["names_by"]) == (1, "direct/simulated")
     assert sum(document["names_by_rules"].values()) <= 2

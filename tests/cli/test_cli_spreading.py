@@ -21,7 +21,7 @@ from polyclinic.cluster.jobs import JobEnded
 from polyclinic.cluster.worker import JobWorker
 from polyclinic.errors import PlayFailure
 from polyclinic.models.journal_parts import JournalRow
-from polyclinic.testing.process import EndpointProcess
+from polyclinic.testing.endpoint import EndpointProcess
 
 TOWN = ("run", "--residents", "30", "--days", "1", "--json")
 
@@ -71,7 +71,18 @@ def test_patients_drawn_in_parts_are_the_same_and_practices_come_home(run, tmp_p
         run(*drawn, tmp_path / name, *more)
     assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
     run(*drawn, tmp_path / "test", "--seed", "1")
-    words = ("evolve", "--train", "parts", "--test", "test", "--batch", "50", "--ablations", "no", "--json")
+    words = (
+        "evolve",
+        "--train",
+        "parts",
+        "--test",
+        "test",
+        "--set",
+        "practice.batch=50",
+        "--ablations",
+        "no",
+        "--json",
+    )
     came = [
         json.loads(run(*words, "--replicas", "2", "--out", name, *more, cwd=tmp_path).stdout)["runs"]
         for name, more in {"alone": [], "spread": ["--on", "processes:2"]}.items()
@@ -258,14 +269,14 @@ def test_a_budget_is_of_all_parts_and_of_what_holds_them_and_goes_on_where_answe
         limit, endpoint.requests, code = int(each * 6), 0, 1
         while code:
             before = endpoint.requests
-            done = run(*words, "--journal", tmp_path / "parts", "--max-tokens", limit, code=None)
+            done = run(*words, "--journal", tmp_path / "parts", "--token-budget", limit, code=None)
             code, n = done.returncode, n + 1
             assert endpoint.requests - before <= 6 + 2  # one of each part may be in flight
             assert not code or "the same command goes on from there" in done.stderr
             if n == 1:
                 assert "zero_shot" in done.stdout, "what the parts asked by then is not shown"
         assert (endpoint.requests, n) == (asks, pytest.approx(4, abs=1))
-        gone = run(*words, "--max-tokens", limit, code=1).stderr
+        gone = run(*words, "--token-budget", limit, code=1).stderr
         assert "with --journal FILE a run can go on" in gone
         assert "goes on from there" not in gone
 
@@ -307,7 +318,7 @@ def test_a_study_in_parts_keeps_its_budget_and_goes_on(run, serving, tmp_path):
         words += ("--base-url", endpoint.url, "--concurrency", "1")
         whole = json.loads(run(*words, "--out", tmp_path / "whole", "--json").stdout)
         asks, each = endpoint.requests, whole[0]["tokens"]
-        parts = (*words, "--out", tmp_path / "parts", "--on", "processes:2", "--max-tokens", int(each * 8))
+        parts = (*words, "--out", tmp_path / "parts", "--on", "processes:2", "--token-budget", int(each * 8))
         endpoint.requests, code = 0, 1
         while code:
             before = endpoint.requests

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from polyclinic.benchmarks.exams.medagents_study import SUBJECTS
-from polyclinic.benchmarks.exams.study_tables import chart
+from polyclinic.evaluations.exams.medagents_study import SUBJECTS
+from polyclinic.evaluations.exams.study_tables import chart
 from polyclinic.statistics.uncertainty import Estimate
 
 
@@ -99,7 +99,7 @@ def test_experts(run, complaint, medqa, endpoint, tmp_path):
         assert text in shown, text
     assert "needs numbers from 0 to 100" in complaint(*command, "--question-experts", "7-1")
     assert "at least one expert" in complaint(*command, "--option-experts", "0", "--at-question", 0)
-    assert "goes through question_experts" in complaint(*command, "--set", "question_experts=1")
+    assert "goes through question_experts" in complaint(*command, "--set", "medagents.question_experts=1")
 
 
 @pytest.mark.slow
@@ -129,7 +129,7 @@ def test_errors(run, complaint, medqa, endpoint, tmp_path, serving):
     few = json.loads(run(*judged, "--most", 1, "--method", name, "--json").stdout)
     assert (few["wrong"], few["looked_at"]) == (len(missed), 1)
     assert "no outcomes of method 'tor'" in complaint(*command, "--method", "tor")
-    assert "--judge 'rules' is no model" in complaint(*command, "--judge", "rules")
+    assert "--judge 'rules' is not a model" in complaint(*command, "--judge", "rules")
     assert "no such folder" in complaint(*study("errors", medqa, "--run", tmp_path / "none"))
     other = tmp_path / "other.jsonl"
     other.write_text(medqa.read_text("utf-8").splitlines()[0] + "\n", encoding="utf-8")
@@ -230,7 +230,16 @@ def test_nine_sets_have_one_average(run, complaint, endpoint, tmp_path):
 @pytest.mark.slow
 def test_the_paper_in_one_command(run, complaint, medqa, endpoint, tmp_path):
     command = ("study", "medagents", "--medqa", medqa, "--model", "direct/a", "--base-url", endpoint.url)
-    command += ("--judge", "direct/j", "--option-experts", "1-2", "--question-experts", "5", "--price", "1,2")
+    command += (
+        "--judge",
+        "direct/j",
+        "--option-experts",
+        "1-2",
+        "--question-experts",
+        "5",
+        "--set",
+        "models.price=1,2",
+    )
     done = run(*command, "--journal", tmp_path / "journal", "--out", tmp_path / "out")
     for text in (
         "Table 2",

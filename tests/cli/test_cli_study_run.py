@@ -13,7 +13,7 @@ import pytest
 from tests.exams import write_exam
 from tests.tables import each_row
 
-from polyclinic.cli.study_over import check_over
+from polyclinic.cli.study_run import check_over
 from polyclinic.errors import BadInput
 from polyclinic.protocols.study_plan import SHIPPED_PLANS, find_plan, read_plan
 from polyclinic.results.folder import RunRecord
@@ -52,7 +52,7 @@ def test_models_methods_and_seeds_are_one_table(run, tmp_path, serving):
     with serving(answer) as endpoint:
         command = ("study", "run", tmp_path / "plan.toml", "--data", tmp_path, "--out", tmp_path / "out")
         command += ("--model", "direct/good", "direct/bad", "--base-url", endpoint.url)
-        stopped = run(*command, "--max-tokens", 4000, "--concurrency", 4, code=1)
+        stopped = run(*command, "--token-budget", 4000, "--concurrency", 4, code=1)
         assert "not done yet: exam-seed-1. The same command goes on" in stopped.stderr and "zero_shot" in stopped.stdout
         rows = json.loads(run(*command, "--json").stdout)
         assert endpoint.requests == 2 * 2 * 2 * 12
@@ -172,7 +172,7 @@ def test_what_is_over_is_not_shown_for_something_else(run, tmp_path):
     run("cases", "generate", "--n", "2", "--out", cases)
     command = ("study", "run", plan, "--data", tmp_path, "--out", out)
     run(*command)
-    run(*command, "--max-tokens", "1000")
+    run(*command, "--token-budget", "1000")
     plan.write_text(OVER.replace("limit = 1", "limit = 2"), "utf-8")
     assert "was run with --limit 1; now it is --limit 2" in run(*command, code=2).stderr
     plan.write_text(OVER, "utf-8")

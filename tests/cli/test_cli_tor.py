@@ -127,15 +127,24 @@ def test_the_ablation_prints_both_tables(run):
         (("--doctor", "rules", "--method", "zero_shot"), "needs a model"),
         (("--doctor", "rules", "--method", "nonesuch"), "no method"),
         (("--doctor", "rules", "--set", "tree_of_reasoning.without=outpatient"), "cannot be removed"),
-        (("--doctor", "rules", "--judge", "rules"), "no model"),
+        (("--doctor", "rules", "--judge", "rules"), "not a model"),
         (("--doctor", "rules", "--corpus", "nonesuch"), "--corpus nonesuch has no effect on --doctor rules"),
         (
             ("--model", "direct/x", "--corpus", "nonesuch", "--set", "retrieval=false"),
             "no effect with retrieval=false",
         ),
-        (("--doctor", "rules", "--passages", "3"), "--passages has no effect without a corpus; it needs --corpus"),
-        (("--doctor", "rules", "--passages", "5"), "--passages has no effect without a corpus; it needs --corpus"),
-        (("--doctor", "rules", "--by", "dense"), "--by has no effect without a corpus; it needs --corpus"),
+        (
+            ("--doctor", "rules", "--set", "retrieval.passages=3"),
+            "retrieval.passages has no effect without a corpus; it needs --corpus",
+        ),
+        (
+            ("--doctor", "rules", "--set", "retrieval.passages=5"),
+            "retrieval.passages has no effect without a corpus; it needs --corpus",
+        ),
+        (
+            ("--doctor", "rules", "--set", "retrieval.by=dense"),
+            "retrieval.by has no effect without a corpus; it needs --corpus",
+        ),
         (("--doctor", "rules", "--answer-tokens", "5"), "--answer-tokens has no effect on --doctor rules"),
         (("--doctor", "rules", "--temperature", "0.5"), "--temperature has no effect on --doctor rules"),
         (("--doctor", "rules", "--set", "evidence=some"), "allowed: all, supported"),
@@ -172,11 +181,13 @@ def test_wrong_files_are_one_line(complaint, tmp_path):
     ):
         lines = [json.dumps(fine), "", json.dumps({**record, "Diagnosis": "Gout", **more})]
         (tmp_path / "in.jsonl").write_text("\n".join(lines) + "\n")
-        said = complaint("eval", "tor", "--cases", "in.jsonl", "--doctor", "rules", "--strict", cwd=tmp_path)
+        said = complaint(
+            "eval", "tor", "--cases", "in.jsonl", "--doctor", "rules", "--set", "cases.strict=true", cwd=tmp_path
+        )
         assert told in said and "in.jsonl, line 3" in said, said
     (tmp_path / "in.jsonl").write_text(json.dumps(fine)[:-1] + ', "Options": {"A": "Gout", "A": "Polyp"}}\n')
     assert "stands twice" in complaint(
-        "eval", "tor", "--cases", "in.jsonl", "--doctor", "rules", "--strict", cwd=tmp_path
+        "eval", "tor", "--cases", "in.jsonl", "--doctor", "rules", "--set", "cases.strict=true", cwd=tmp_path
     )
     assert first.id == "1"
     assert "options" in complaint("eval", "tor", "--cases", "shipped", "--doctor", "rules")
@@ -216,7 +227,7 @@ def test_a_judge_that_fails_is_said_by_name(run, serving, tmp_path):
         assert "0 of 2" in done.stdout
         assert "the judge gave marks for 0 of 2 explanations; no marks: 2 UnreadableReply" in done.stdout
         assert "2 of 2 explanations have no marks" in done.stderr
-        document = json.loads(run(*words, "--json", "--max-failures", "100", cwd=tmp_path).stdout)
+        document = json.loads(run(*words, "--json", "--set", "run.max-failures=100", cwd=tmp_path).stdout)
     (method,) = document["methods"].values()
     assert (method["judged"], method["unjudged"], method["relevance"]) == (0, {"UnreadableReply": 2}, None)
 
@@ -253,8 +264,8 @@ def test_a_corpus_reaches_every_method_and_the_files(run, serving, tmp_path):
             "zero_shot",
             "mindmap",
             "tree_of_reasoning",
-            "--passages",
-            "1",
+            "--set",
+            "retrieval.passages=1",
             "--base-url",
             endpoint.url,
         )

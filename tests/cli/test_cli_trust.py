@@ -39,7 +39,7 @@ def test_visits_in_which_nobody_meets_it(run, model, endpoint):
 @pytest.mark.slow
 @pytest.mark.parametrize("benchmark", ["aie", "mvme", "reliability"])
 def test_an_evaluation(run, model, benchmark, tmp_path):
-    words = ("eval", benchmark, "--cases", "shipped", "--limit", "1", *model, "--max-failures", "100")
+    words = ("eval", benchmark, "--cases", "shipped", "--limit", "1", *model, "--set", "run.max-failures=100")
     done = run(*words, "--out", tmp_path)
     footnote = " ".join(done.stdout.split())
     assert TRUST.line in done.stderr and TRUST.line in footnote
@@ -49,7 +49,7 @@ def test_an_evaluation(run, model, benchmark, tmp_path):
 
 @pytest.mark.slow
 def test_a_hospital(run, model):
-    words = ("run", "--residents", "20", "--visits", "6", *model, "--max-failures", "100")
+    words = ("run", "--residents", "20", "--visits", "6", *model, "--set", "run.max-failures=100")
     done = run(*words, "--json")
     assert TRUST.line in done.stderr
     assert {"patient_trust": json.loads(done.stdout)["patient_trust"]} == trust_fields(TRUST)

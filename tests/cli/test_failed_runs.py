@@ -39,7 +39,7 @@ def fault_at(name):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_same_command_asks_for_what_had_no_answer(name, run, serving, medqa, tmp_path):
     words = [medqa if word == "MEDQA" else word for word in COMMANDS[name]]
-    words += ["--concurrency", 1, "--max-failures", 0]
+    words += ["--concurrency", 1, "--set", "run.max-failures=0"]
     with serving(answers) as endpoint:
         run(*words, "--base-url", endpoint.url, "--out", tmp_path / "whole")
         n = endpoint.requests
@@ -74,7 +74,7 @@ def test_of_a_study_the_runs_that_failed_are_held_again(run, serving, tmp_path):
         record = tmp_path / "out" / "runs" / "exam-seed-0" / "results.json"
         failed = run(*words, code=1)
         assert "exam-seed-0: 1 of 8 questions failed" in failed.stderr and "zero_shot" in failed.stdout
-        assert "more failed than --max-failures allows in exam-seed-0; where an endpoint failed" in failed.stderr
+        assert "more failed than run.max-failures allows in exam-seed-0; where an endpoint failed" in failed.stderr
         assert json.loads(record.read_bytes())["failed"].startswith("1 of 8 questions failed")
         asked = endpoint.requests
         for _ in range(2):

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from polyclinic.cli.following import check_methods, followed, held_by
 from polyclinic.errors import UserError
+from polyclinic.evaluations.protocol import check_methods, followed, held_by
 from polyclinic.methods.table import ChosenMethod
-from polyclinic.models.session import ModelOptions, open_session
+from polyclinic.models.pipeline import Asker
+from polyclinic.models.session import ModelSettings, open_models
 from polyclinic.protocols.following import protocol_text
 from polyclinic.protocols.papers import MedAgentsSettings, MvmeSettings
 from polyclinic.testing.endpoint import Endpoint
@@ -18,7 +19,7 @@ MINDS = {"doctor": ["rules", "direct/a"], "patient": ["saps:direct/a"], "judge":
 def saying(tmp_path, text, **options):
     path = tmp_path / "models.toml"
     path.write_text(text, "utf-8")
-    return ModelOptions(model_file=path, **options)
+    return ModelSettings(model_file=path, **options)
 
 
 async def test_what_a_judge_is_asked_is_asked_at_the_papers_temperature(tmp_path, capsys):
@@ -27,9 +28,9 @@ async def test_what_a_judge_is_asked_is_asked_at_the_papers_temperature(tmp_path
     async with Endpoint() as endpoint:
         models = saying(tmp_path, '[models."direct/a"]\ntemperature = 0.7\n', base_url=endpoint.url)
         by = held_by(paper, models, MINDS, cases=3)
-        async with open_session(["direct/a", "direct/j"], by.models) as session:
+        async with open_models(["direct/a", "direct/j"], by.models) as session:
             for name, role in (("direct/j", "judge"), ("direct/j", "judge"), ("direct/a", "doctor")):
-                asked = session.metered(name, role=role, episode="e")
+                asked = session.model(name, Asker(role, "e"))
                 await asked.ask("x", **({} if len(endpoint.bodies) else {"temperature": 0.9}))
     assert [body["temperature"] for body in endpoint.bodies] == [0.0, 0.0, 0.7]
     file = tmp_path / "models.toml"
@@ -75,7 +76,7 @@ def test_a_protocol_of_ones_own_sets_what_a_role_is_asked_at(tmp_path):
     doctor = '    section: "§2.2"\n'
     warm = f"    temperature: {{paper: 0.3, section: mine}}\n{doctor}"
     path.write_text(protocol_text("mvme").replace(doctor, warm), "utf-8")
-    by = held_by(followed(MvmeSettings, str(path)), ModelOptions(), MINDS, cases=3)
+    by = held_by(followed(MvmeSettings, str(path)), ModelSettings(), MINDS, cases=3)
     assert by.temperatures == {"doctor": "0.3, by the protocol", "judge": "0, by the protocol"}
     assert by.models.said.asking("direct/a", "doctor").temperature == 0.3
 
@@ -86,7 +87,7 @@ def test_what_a_protocol_of_ones_own_changes_stands_in_the_results(run, tmp_path
     text = protocol_text("aie")
     path.write_text(text.replace("  greets:\n    paper: true", "  greets:\n    paper: false"), "utf-8")
     words = ("eval", "aie", "--cases", "shipped", "--limit", "1", "--patient", "saps:made-up", "--doctor", "made-up")
-    words = (*words, "--distractors", "made-up", "--max-failures", "100")
+    words = (*words, "--distractors", "made-up", "--set", "run.max-failures=100")
     done = run(*words, "--protocol", path, "--out", tmp_path / "out")
     told = "greets (yes, "
     assert told in done.stderr and "; here no)" in done.stderr and told in done.stdout

@@ -19,7 +19,18 @@ def held(run, folder, *words, out):
 
 @pytest.mark.slow
 def test_reliability_over_rounds(run, serving, prepared):
-    words = ("eval", "reliability", "--cases", "shipped", "--limit", "3", "--judge", "direct/j", "--no-attack")
+    words = (
+        "eval",
+        "reliability",
+        "--cases",
+        "shipped",
+        "--limit",
+        "3",
+        "--judge",
+        "direct/j",
+        "--set",
+        "reliability.attack=false",
+    )
     with serving(ANSWERS.get("eval reliability")) as endpoint:
         (told,) = held(run, prepared, *words, "--base-url", endpoint.url, out="of-rounds")["doctors"]
     row = of_results(run, prepared, "of-rounds")

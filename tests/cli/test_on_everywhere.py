@@ -18,10 +18,10 @@ FEW = ("--limit", "3")
 INPATIENTS = ("--cases", "inpatients", *FEW)
 EVERY = {
     "run": ("--residents", "30", "--days", "1", "--replicas", "2"),
-    "evolve": ("--train", "TRAIN", "--test", "TEST", "--batch", "10", "--ablations", "no", "--replicas", "2"),
+    "evolve": ("--train", "TRAIN", "--test", "TEST", "--set", "practice.batch=10", "--ablations", "no", "--replicas", "2"),  # noqa: E501
     "cases generate": ("--n", "30", "--diseases", "respiratory"),
     "eval aie": ("--cases", "shipped", *FEW, "--doctor", "direct/x"),
-    "eval patient-simulator": ("--cases", "LABELLED", "--patient", "direct/x", "--max-failures", "100"),
+    "eval patient-simulator": ("--cases", "LABELLED", "--patient", "direct/x", "--set", "run.max-failures=100"),
     "eval examiner": ("--cases", "shipped", "--dialogues", "SAID", "--examiner", "direct/x"),
     "eval mvme": ("--cases", "shipped", *FEW, "--doctor", "direct/x"),
     "eval reliability": ("--cases", "shipped", *FEW, "--patient", "direct/x", "--judge", "direct/x"),
@@ -35,7 +35,7 @@ EVERY = {
     "study ablation": ("--questions", "EXAM", *MODEL, "--set", "max_rounds=1"),
     "study experts": ("--questions", "EXAM", *MODEL, "--question-experts", "1,2", "--option-experts", "0",
                       "--at-options", "0", "--at-question", "1"),
-    "study errors": ("--questions", "EXAM", "--run", "ANSWERED", "--judge", "direct/x", "--max-failures", "100"),
+    "study errors": ("--questions", "EXAM", "--run", "ANSWERED", "--judge", "direct/x", "--set", "run.max-failures=100"),  # noqa: E501
     "study medagents": ("--medqa", "EXAM", "--mmlu", "mmlu", *MODEL, "--part", "table-3"),
     "study medagent-zero": ("--questions", "EXAM", *MODEL, "--memory", "MEMORY", "--snapshots", "2"),
     "study tor": (*INPATIENTS, *MODEL),

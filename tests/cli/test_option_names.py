@@ -25,8 +25,8 @@ SYNONYMS = {
     "--journal": ("--cache", "--log"),
     "--timeout": ("--time-out", "--wait", "--deadline"),
     "--base-url": ("--url", "--endpoint", "--server"),
-    "--max-tokens": ("--token-limit", "--budget"),
-    "--max-cost": ("--cost-limit",),
+    "--token-budget": ("--token-limit", "--budget"),
+    "--cost-budget": ("--cost-limit",),
     "--writer": ("--maker", "--generator"),
     "--force": ("--overwrite", "--yes"),
     "--strict": ("--pedantic",),
@@ -38,8 +38,8 @@ TWO_MEANINGS = {
     "--replicas": "how many; of run also auto",
     "--to": "a layout; of verdicts an earlier name of --out",
 }
-MODELS = {"--base-url", "--model-file", "--temperature", "--price", "--concurrency", "--max-tokens", "--max-cost"}
-MODELS |= {"--timeout", "--api-key-env", "--dry-run", "--pilot"}
+MODELS = {"--base-url", "--config", "--set", "--temperature", "--concurrency", "--token-budget"}
+MODELS |= {"--cost-budget", "--dry-run"}
 ASK_ONE_BY_ONE = {"check", "serve"}
 """Commands that ask models and are no run: they have no budget, and nothing to rehearse."""
 

@@ -14,6 +14,7 @@ from tests.cli.test_cli_verdicts import fill
 from tests.cli.test_stores_everywhere import options_of
 
 from polyclinic.cli.commands import COMMANDS
+from polyclinic.cli.config import keys_of
 
 PAGE = "it writes a page or files for other programs, and prints where they are"
 CASES = "it writes a file of cases or of questions, and prints where it is"
@@ -29,6 +30,7 @@ WITHOUT_TABLE = {
     "cases patient-test": CASES,
     "cases personas": CASES,
     "cases schema": "it prints a JSON Schema",
+    "config show": "it prints a TOML file; --json has all of it",
     "ask": "it shows who says what, as it is said; --json has all of it",
     "cases show": "it shows a record as a chart; --json has all of it",
     "knowledge show": "it shows a disease as a page; --json has all of it",
@@ -39,12 +41,7 @@ WITHOUT_TABLE = {
     "corpus search": "it shows passages; --json has all of them",
     "verdicts export": SHEETS,
     "verdicts import": SHEETS,
-    "memory near": "it shows what is remembered; --json has all of it",
-    "memory export": MEMORY,
-    "memory import": MEMORY,
-    "memory merge": MEMORY,
-    "memory link": MEMORY,
-    "memory rebuild": MEMORY,
+    "memory build": MEMORY,
     "models install": ONE_LINE,
     "demo": "it shows a run, and what to try next",
 }
@@ -54,7 +51,7 @@ WITHOUT_DOCUMENT = {
     **{name: WITHOUT_TABLE[name] for name in ("serve", "results export", "cases schema", "demo", "models install")},
     **dict.fromkeys(("cases generate", "cases patient-test", "cases personas"), CASES),
     **dict.fromkeys(("verdicts export", "verdicts import"), SHEETS),
-    **{f"memory {name}": MEMORY for name in ("export", "import", "merge", "link", "rebuild")},
+    "memory build": MEMORY,
 }
 """Commands without --json, each with the reason."""
 
@@ -85,18 +82,16 @@ OTHERS = {
     "knowledge show": ("gout",),
     "knowledge check": ("--patients", "60"),
     "memory show": ("practice",),
-    "memory near": ("practice", "a cough"),
     "protocols list": (),
     "protocols show": ("aie",),
 }
 """How commands are called here that ask nobody, or need not."""
 
-WORDS = ASKING | OTHERS | {"check": ("--model", "direct/a")}
+WORDS = ASKING | OTHERS | {"check": ("--model", "direct/a"), "config show": ("consult",)}
 LEFT_OUT = {
     "serve": "goes on until it is stopped",
     "demo": "takes no --json, and prints no table",
     "models install": "fetches from an index of packages",
-    "memory link": "needs a store on another machine",
     "cases generate": "draws ten thousand patients where a model writes; its table is tried where it is stopped",
 }
 """Commands that are not called here, each with the reason."""
@@ -128,11 +123,15 @@ def there(run, prepared):
     return prepared
 
 
+def _counts_failures(name):
+    return any(one.key == "run.max-failures" for one in keys_of(name))
+
+
 def called(run, serving, folder, name, option, there):
     shutil.copytree(there, folder / "here", dirs_exist_ok=True)
     with serving(ANSWERS.get(name)) as endpoint:
         at = ("--base-url", endpoint.url) if "--base-url" in options_of(name) and name not in OTHERS else ()
-        failing = ("--max-failures", 100) if "--max-failures" in options_of(name) else ()
+        failing = ("--set", "run.max-failures=100") if "--set" in options_of(name) and _counts_failures(name) else ()
         return run(*name.split(), *WORDS[name], *at, *failing, option, cwd=folder / "here", code=None)
 
 

@@ -29,7 +29,7 @@ def asked(run, serving, tmp_path):
             record = {"patient_info": "A 32-year-old man has a ring.", "question": "What is it?", "answers": answers}
             record |= {"image_url": image, "physical_exams": "A ring.", "type": "image"}
             (folder / "c.jsonl").write_text(json.dumps(record) + "\n", "utf-8")
-            seeing = ("--model-file", tmp_path / "sees.toml") if sees else ()
+            seeing = ("--set", f"models.model-file={tmp_path / 'sees.toml'}") if sees else ()
             before = endpoint.requests
             done = run(
                 *("consult", "--case", folder / "c.jsonl", "--doctor", "direct/a", "--one-step", "--json"),
@@ -56,7 +56,7 @@ def test_a_model_that_sees_is_shown_the_picture_itself(asked, tmp_path):
     assert not asked("ring.png", *journal)[1]
     (tmp_path / "cases" / "ring.png").write_bytes(PNG + b"other")
     assert len(asked("ring.png", *journal)[1]) == 1  # another picture is another question
-    assert not pictures(asked("ring.png", "--pictures", "none")[1])
+    assert not pictures(asked("ring.png", "--set", "cases.pictures=none")[1])
     inside = f"data:image/gif;base64,{base64.b64encode(b'GIF89a').decode()}"
     assert pictures(asked(inside)[1]) == [inside]
 
@@ -65,14 +65,14 @@ def test_who_does_not_see_is_named(asked):
     done, bodies = asked("ring.png", sees=False)
     assert not pictures(bodies)
     assert "1 case of 1 has pictures; direct/a has the text alone, as nobody says that it sees" in done.stderr
-    done, bodies = asked("ring.png", "--pictures", "local", sees=False, code=2)
+    done, bodies = asked("ring.png", "--set", "cases.pictures=local", sees=False, code=2)
     assert not bodies and "nobody says that direct/a sees; write sees = true" in done.stderr
 
 
 def test_nothing_is_fetched_and_an_address_is_told_only_where_that_is_wanted(asked):
     done, bodies = asked(ELSEWHERE)
     assert not pictures(bodies) and "1 picture on the network: not shown; nothing is fetched" in done.stderr
-    done, bodies = asked(ELSEWHERE, "--pictures", "addresses")
+    done, bodies = asked(ELSEWHERE, "--set", "cases.pictures=addresses")
     assert pictures(bodies) == [ELSEWHERE]
     assert json.loads(done.stdout)[0]["trace"][0]["pictures"] == [{"name": "https://example.org/ring.jpg"}]
     assert "secret" not in done.stdout and "hidden" not in done.stdout
@@ -80,7 +80,7 @@ def test_nothing_is_fetched_and_an_address_is_told_only_where_that_is_wanted(ask
 
 def test_an_address_that_names_the_diagnosis_is_sent_to_nobody(asked):
     for place in ("lyme-disease.jpg", "a/LymeDisease/1.jpg", "1.jpg?about=lyme_disease", "%6Cyme%20disease.jpg"):
-        done, bodies = asked(f"https://example.org/{place}", "--pictures", "addresses")
+        done, bodies = asked(f"https://example.org/{place}", "--set", "cases.pictures=addresses")
         assert not pictures(bodies) and "lyme" not in json.dumps(bodies).lower(), place
         assert "not shown, as the address names the diagnosis" in done.stderr
 
@@ -100,14 +100,14 @@ def test_what_is_no_picture_of_the_folder_ends_it_before_anybody_is_asked(asked)
     for image, told in bad.items():
         done, bodies = asked(image, code=2)
         assert not bodies, image
-        assert "case '1': " in done.stderr and told in done.stderr and "--pictures none" in done.stderr, image
+        assert "case '1': " in done.stderr and told in done.stderr and "cases.pictures none" in done.stderr, image
 
 
 CASES_OF = {
-    "consult": ("consult", "--case", "{}", "--max-turns", 1, "--max-failures", 100),
+    "consult": ("consult", "--case", "{}", "--max-turns", 1, "--set", "run.max-failures=100"),
     "aie": ("eval", "aie", "--cases", "{}", "--max-turns", 1),
     "mvme": ("eval", "mvme", "--cases", "{}", "--max-turns", 1),
-    "reliability": ("eval", "reliability", "--cases", "{}", "--max-turns", 1, "--no-attack"),
+    "reliability": ("eval", "reliability", "--cases", "{}", "--max-turns", 1, "--set", "reliability.attack=false"),
 }
 
 
@@ -132,13 +132,16 @@ def six(tmp_path):
 def test_a_case_whose_picture_cannot_be_shown_is_left_out_and_the_others_are_played(command, run, serving, six):
     words = [six / "c.jsonl" if word == "{}" else word for word in CASES_OF[command]]
     with serving() as endpoint:
-        seeing = ("--doctor", "direct/a", "--base-url", endpoint.url, "--model-file", six / "sees.toml")
+        seeing = ("--doctor", "direct/a", "--base-url", endpoint.url, "--set", f"models.model-file={six / 'sees.toml'}")
         done = run(*words, *seeing, "--json")
         assert endpoint.requests
         shown = {image for body in endpoint.bodies for image in pictures([body["messages"]])}
         assert shown == {f"data:image/png;base64,{base64.b64encode(PNG).decode()}"}
         before = endpoint.requests
-        assert "c.jsonl, line 3: case '3': missing.png: no such file" in run(*words, *seeing, "--strict", code=2).stderr
+        assert (
+            "c.jsonl, line 3: case '3': missing.png: no such file"
+            in run(*words, *seeing, "--set", "cases.strict=true", code=2).stderr
+        )
         assert endpoint.requests == before
         printed = json.loads(done.stdout)
         if command == "consult":
@@ -148,17 +151,17 @@ def test_a_case_whose_picture_cannot_be_shown_is_left_out_and_the_others_are_pla
             assert (share["records"], share["used"]) == (6, 4)
     for line, told in ((3, "case '3': missing.png: no such file"), (6, "case '6': text.png: no picture that models")):
         assert f"left out: c.jsonl, line {line}: {told}" in done.stderr
-    assert "2 cases of 6 left out of c.jsonl; --strict stops instead" in done.stderr
+    assert "2 cases of 6 left out of c.jsonl; cases.strict stops instead" in done.stderr
 
 
 def test_who_sees_nothing_plays_all_cases(run, six):
-    done = run("consult", "--case", six / "c.jsonl", "--json", "--max-turns", 1, "--max-failures", 100)
+    done = run("consult", "--case", six / "c.jsonl", "--json", "--max-turns", 1, "--set", "run.max-failures=100")
     assert len(json.loads(done.stdout)) == 6 and "left out" not in done.stderr
 
 
 def test_a_named_case_whose_picture_cannot_be_shown_is_an_error(run, serving, six):
     with serving() as endpoint:
-        seeing = ("--doctor", "direct/a", "--base-url", endpoint.url, "--model-file", six / "sees.toml")
+        seeing = ("--doctor", "direct/a", "--base-url", endpoint.url, "--set", f"models.model-file={six / 'sees.toml'}")
         done = run("consult", "--case", f"{six / 'c.jsonl'}#3", *seeing, code=2)
         assert "case '3': missing.png: no such file" in done.stderr and not endpoint.requests
 

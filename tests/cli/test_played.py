@@ -37,11 +37,11 @@ def at_terminal(tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "evaluation",
-    [("reliability", "--no-attack", "--doctor", "human"), ("mvme", "--doctor", "human")],
+    [("reliability", "--set", "reliability.attack=false", "--doctor", "human"), ("mvme", "--doctor", "human")],
     ids=lambda e: e[0],
 )
 def test_a_line_is_taken_back_and_the_talk_is_taken_up(at_terminal, tmp_path, evaluation):
-    words = ("eval", *evaluation, "--cases", "shipped", "--limit", "1", "--session", "typed", "--out", "out")
+    words = ("eval", *evaluation, "--cases", "shipped", "--limit", "1", "--set", "run.session=typed", "--out", "out")
     shown, code = at_terminal(words, ["Any fevr?", "/undo", "Any fever?"])
     assert code == 1 and "Taken back: Any fevr?" in shown and "LineTakenBack" not in shown
     assert "left after 1 line; the same command goes on from there" in shown
@@ -54,7 +54,19 @@ def test_a_line_is_taken_back_and_the_talk_is_taken_up(at_terminal, tmp_path, ev
 
 @pytest.mark.slow
 def test_in_a_team_a_line_of_the_discussion_is_taken_back(at_terminal, tmp_path):
-    words = ("eval", "mvme", "--cases", "shipped", "--limit", "2", "--doctors", "human", "rules", "--session", "typed")
+    words = (
+        "eval",
+        "mvme",
+        "--cases",
+        "shipped",
+        "--limit",
+        "2",
+        "--doctors",
+        "human",
+        "rules",
+        "--set",
+        "run.session=typed",
+    )
     # One patient at a time: what is typed for the first is not taken for the second's.
     shown, code = at_terminal(words, ["/done", *REPORT, "Gout", "/undo", *REPORT[:3]])
     assert code == 1 and "Taken back: Gout" in shown and "LineTakenBack" not in shown
@@ -68,5 +80,5 @@ def test_in_a_team_a_line_of_the_discussion_is_taken_back(at_terminal, tmp_path)
 
 def test_a_session_is_of_somebody_who_types(complaint):
     for evaluation in ("mvme", "reliability"):
-        words = ("eval", evaluation, "--cases", "shipped", "--doctor", "rules", "--session", "typed")
-        assert "--session keeps what a person types" in complaint(*words)
+        words = ("eval", evaluation, "--cases", "shipped", "--doctor", "rules", "--set", "run.session=typed")
+        assert "run.session keeps what a person types" in complaint(*words)

@@ -68,5 +68,7 @@ def test_what_is_narrow_but_not_looked_ahead_is_told_apart():
     out = io.StringIO()
     show_precision(console(out), known)
     told = out.getvalue()
-    assert "narrow enough after 4 runs, but not yet over 5 more: utilisation.doctor; raise --most-replicas" in told
+    assert (
+        "narrow enough after 4 runs, but not yet over 5 more: utilisation.doctor; raise replicas.most-replicas" in told
+    )
     assert "not known within 5 % after 4 runs: visits;" in told

@@ -94,7 +94,7 @@ def test_what_was_over_lasts_though_going_on_is_killed(run, serving, medqa, tmp_
 
     with serving(answer) as endpoint:
         words = command(name, medqa, tmp_path, endpoint)
-        run(*words, "--max-tokens", TOKENS[name], code=1)
+        run(*words, "--token-budget", TOKENS[name], code=1)
         before = run("results", "join", tmp_path / "out", "--json").stdout
         asked = endpoint.requests
         answering.clear()
@@ -124,7 +124,7 @@ SLOW = ("eval medqa", "eval tor, judged", "study medagents", "study tor")
 def test_a_spent_budget(run, serving, medqa, tmp_path, name):
     with serving(answers) as endpoint:
         words = command(name, medqa, tmp_path, endpoint)
-        stopped_and_gone_on(run, words, endpoint, code=1, limit=("--max-tokens", TOKENS[name]))
+        stopped_and_gone_on(run, words, endpoint, code=1, limit=("--token-budget", TOKENS[name]))
 
 
 BY_HAND = {"eval medqa": 3, "eval tor": 3, "eval tor, judged": 2, "eval aie, judged": 8}
@@ -176,7 +176,7 @@ def test_of_several_models_the_others_go_on_without_one_that_refuses_the_key(run
     with serving(answers) as endpoint, serving(answers, key="another") as locked:
         (tmp_path / "models.toml").write_text(f'[models."direct/b"]\nbase_url = "{locked.url}"\n')
         words = ("eval", "medqa", "--questions", medqa, "--model", "direct/a", "direct/b", "--method", "zero_shot")
-        words = (*words, "--base-url", endpoint.url, "--model-file", tmp_path / "models.toml", "--json")
+        words = (*words, "--base-url", endpoint.url, "--set", f"models.model-file={tmp_path / 'models.toml'}", "--json")
         part = run(*words, code=1)
     assert "the other models are asked meanwhile" in part.stderr
     assert "missing: direct/b: zero_shot 4 of 4" in part.stderr
@@ -193,5 +193,5 @@ def test_a_key_that_is_refused_from_the_start_is_wrong_input(run, serving, medqa
 def test_where_nothing_is_over_no_table_is_printed(run, serving, medqa, tmp_path):
     with serving(answers) as endpoint:
         words = command("eval medqa", medqa, tmp_path, endpoint)
-        part = run(*words, "--max-cost", 0, "--price", "1,1", code=1)
+        part = run(*words, "--cost-budget", 0, "--set", "models.price=1,1", code=1)
     assert part.stdout == "nothing\n" and "4 of 4" in part.stderr

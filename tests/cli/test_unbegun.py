@@ -10,7 +10,7 @@ from tests.exams import write_exam
 
 from polyclinic.cli.unbegun import leaving_nothing
 from polyclinic.errors import PlayFailure, UserError
-from polyclinic.models.journal_file import open_journal
+from polyclinic.models.journal import open_journal
 from polyclinic.sqlite_file import locked
 
 NOBODY = "ray://127.0.0.1:1"

@@ -11,7 +11,7 @@ from polyclinic.cli.commands import COMMANDS
 from polyclinic.models import direct
 
 # A server's visitors ask; of a memory it is its own embedder, which was said when it was made.
-NOT_BY_THEMSELVES = {*ASKS_NOBODY, "serve", "memory near"}
+NOT_BY_THEMSELVES = {*ASKS_NOBODY, "serve", "memory show"}
 ASKS = sorted(name for name in COMMANDS if "--base-url" in options_of(name) and name not in NOT_BY_THEMSELVES)
 
 
@@ -36,5 +36,5 @@ def test_no_call_takes_longer_than_is_said(command, run, serving, tmp_path, monk
     words = words_of(command, tmp_path)
     with serving(latency=30) as endpoint:
         began = time.monotonic()
-        done = run(*words, "--base-url", endpoint.url, "--timeout", 0.1, code=None, cwd=tmp_path)
+        done = run(*words, "--base-url", endpoint.url, "--set", "models.timeout=0.1", code=None, cwd=tmp_path)
         assert endpoint.requests and time.monotonic() - began < 25, done.stderr

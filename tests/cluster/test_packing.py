@@ -6,8 +6,7 @@ import tarfile
 
 import pytest
 
-from polyclinic.cluster.jobs import WorkerLost
-from polyclinic.cluster.packing import pack, unpack
+from polyclinic.cluster.jobs import WorkerLost, pack, unpack
 from polyclinic.errors import BadInput
 
 

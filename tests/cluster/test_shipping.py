@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from polyclinic.cluster import shipping
-from polyclinic.cluster.jobs import ClusterJob, Here
-from polyclinic.cluster.shipping import shipped
+from polyclinic.cluster import jobs as shipping
+from polyclinic.cluster.jobs import ClusterJob, Here, shipped
 from polyclinic.cluster.worker import JobWorker
 from polyclinic.errors import UserError
 

@@ -13,7 +13,7 @@ from polyclinic.cluster.left import left_answers
 from polyclinic.cluster.worker import JobWorker
 from polyclinic.errors import UserError
 from polyclinic.models.journal_parts import JournalPart, JournalRow
-from polyclinic.models.pace import Division
+from polyclinic.models.limits import Division
 
 ROW = JournalRow("calls", ("run", "episode", b"request", 0, "turn", b"reply"))
 

@@ -6,18 +6,17 @@ from importlib.util import find_spec
 
 import pytest
 
-from polyclinic.benchmarks.mvme.evaluation import mvme
-from polyclinic.benchmarks.mvme.results import Entrant
 from polyclinic.cases.leaks import find_leaks
 from polyclinic.cases.loaders import read_cases, write_cases
 from polyclinic.errors import UserError
+from polyclinic.evaluations.mvme.evaluation import mvme
+from polyclinic.evaluations.mvme.results import Entrant
 from polyclinic.events import Reported
 from polyclinic.generation.draw import generate
-from polyclinic.judges.director_by_rules import RulesJudge
+from polyclinic.judging.director_by_rules import RulesJudge
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.grades import Aspect
-from polyclinic.metrics.icd.linking import Titles
-from polyclinic.metrics.icd.tables import english_entries
+from polyclinic.metrics.icd.linking import Titles, english_entries
 from polyclinic.models.direct import Direct
 from polyclinic.players.minds import Minds
 from polyclinic.testing.endpoint import Endpoint

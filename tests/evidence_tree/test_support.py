@@ -8,7 +8,7 @@ from tests.tables import each_row
 
 from polyclinic.cases.loaders import read_cases
 from polyclinic.evidence_tree import Supporter, divide, texts_of
-from polyclinic.evidence_tree.parts import kind_of, withheld
+from polyclinic.evidence_tree.sources import kind_of, withheld
 from polyclinic.evidence_tree.tree import EvidenceTree, Reasoning, Suspected
 from polyclinic.knowledge.knowledge import read_knowledge
 

@@ -8,7 +8,7 @@ import pytest
 
 from polyclinic.generation.draw import draw_patients
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.knowledge.precautions import read_precautions
+from polyclinic.knowledge.treatment import read_precautions
 
 SEED = 77
 

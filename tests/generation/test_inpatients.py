@@ -7,8 +7,7 @@ import pytest
 from polyclinic.cases.check import check_cases
 from polyclinic.cases.loaders import read_cases
 from polyclinic.evidence_tree import divide
-from polyclinic.generation.inpatients import _comorbidities, generate_inpatients
-from polyclinic.generation.tor_records import as_tor, tor_lines
+from polyclinic.generation.inpatients import _comorbidities, as_tor, generate_inpatients, tor_lines
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.pathology import with_pathology
 

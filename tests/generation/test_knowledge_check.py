@@ -4,9 +4,8 @@ import msgspec
 import pytest
 
 from polyclinic.generation.checked_patient import checked
+from polyclinic.generation.checks import HaemoglobinBySex, MedicinesOfTheOld, NormalValues, PatientChecks, check_all
 from polyclinic.generation.draw import draw_patients
-from polyclinic.generation.knowledge_check import HaemoglobinBySex, MedicinesOfTheOld, NormalValues, check_all
-from polyclinic.generation.patient_checks import PatientChecks
 from polyclinic.knowledge.knowledge import read_knowledge
 
 

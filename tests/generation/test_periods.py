@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from polyclinic.generation.draw import draw_patients
-from polyclinic.generation.periods import Woman, last_period
+from polyclinic.generation.draw import Woman, draw_patients, last_period
 from polyclinic.knowledge.knowledge import read_knowledge
 
 SAYS = {

@@ -5,7 +5,7 @@ from statistics import mean
 
 import pytest
 
-from polyclinic.generation.several_bodies import SeveralBodyDrawing
+from polyclinic.generation.inpatients import SeveralBodyDrawing
 from polyclinic.knowledge.body import along
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.knowledge import read_knowledge

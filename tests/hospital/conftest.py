@@ -25,8 +25,7 @@ from polyclinic.hospital.plan.plan import (
 )
 from polyclinic.hospital.record.episodes import AtDoor, ConsultationHeld, Episode, Received
 from polyclinic.hospital.record.happenings import DAY, Acuity, FellIll, FollowUpOutcome, HarmCause
-from polyclinic.hospital.town.illness import IllnessCourse, Onset, next_severity
-from polyclinic.hospital.town.worsening import Worsening
+from polyclinic.hospital.town.illness import IllnessCourse, Onset, Worsening, next_severity
 from polyclinic.seeds import derive
 
 WEEK = tuple(range(7))

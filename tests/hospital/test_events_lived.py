@@ -13,7 +13,7 @@ from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.plan.plan import Epidemic, Job, Shift
 from polyclinic.hospital.planned import opportunity
-from polyclinic.hospital.record.befallen import StaffCalledIn
+from polyclinic.hospital.record.account import Periods
 from polyclinic.hospital.record.episodes import AtDoor, ConsultationHeld, Episode
 from polyclinic.hospital.record.happenings import (
     DAY,
@@ -23,8 +23,8 @@ from polyclinic.hospital.record.happenings import (
     Queued,
     ShiftBegan,
     ShiftEnded,
+    StaffCalledIn,
 )
-from polyclinic.hospital.record.periods import Periods
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import read_knowledge

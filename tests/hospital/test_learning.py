@@ -19,13 +19,12 @@ from polyclinic.hospital.care.remembering import about_memories
 from polyclinic.hospital.care.setup import LearningSetup
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.floor.clock import Clock
-from polyclinic.hospital.learning import HospitalLearning
-from polyclinic.hospital.off_shift import OffShift
+from polyclinic.hospital.learning import HospitalLearning, OffShift
 from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.plan.opening_hours import OpeningHours
+from polyclinic.hospital.record.account import Log
 from polyclinic.hospital.record.episodes import AnsweredTask, ConsultationHeld, Episode, LessonDrawn
 from polyclinic.hospital.record.happenings import DAY, MemoriesPublished, Triaged, WentHome
-from polyclinic.hospital.record.log import Log
 from polyclinic.hospital.record.memories import memories_of
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.report import figures, page
@@ -35,10 +34,9 @@ from polyclinic.hospital.running import run as run_hospital
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.entries import ClinicalTask, MedicalRecord
 from polyclinic.memory.memory import entries_of, open_memory
-from polyclinic.memory.published import PublishedMemories, version_of
-from polyclinic.memory.reading import PassageRead
+from polyclinic.memory.opening import PublishedMemories, version_of
+from polyclinic.memory.reading import PassageRead, Studied
 from polyclinic.memory.remembering import Situation
-from polyclinic.memory.studying import Studied
 from polyclinic.retrieval.retriever import Passage
 
 RUN = ("run", "--preset", "agent-hospital", "--load", "0.05", "--days", "3", "--doctor", "recall", "--learn")
@@ -223,19 +221,22 @@ def test_what_cannot_be(complaint, knowledge, tmp_path):
     nothing.mkdir()
     preset = ("run", "--preset", "agent-hospital", "--visits", "1")
     rows = {
-        "without": (("run", "--feedback", "outcome"), "--learn"),
-        "whose": (("run", "--memory-of", "department"), "--learn"),
+        "without": (("run", "--set", "learning.feedback=outcome"), "--learn"),
+        "whose": (("run", "--set", "learning.memory-of=department"), "--learn"),
         "script": ((*preset, "--learn", "--doctor", "scripted:some.json"), "cannot learn"),
         "unread": ((*preset, "--memory", other), "--memory is for a doctor who reads"),
         "missing": ((*preset, "--doctor", "recall", "--memory", tmp_path / "gone"), "holds no memory.sqlite"),
         "empty": ((*preset, "--doctor", "recall", "--memory", nothing), "holds no memory.sqlite"),
-        "recall reads": ((*preset, "--learn", "--doctor", "recall", "--read", "books"), "a language model"),
-        "nowhere": ((*preset, "--learn", "--doctor", "direct/d", "--read", "books"), "--out DIR"),
+        "recall reads": (
+            (*preset, "--learn", "--doctor", "recall", "--set", "learning.read=books"),
+            "a language model",
+        ),
+        "nowhere": ((*preset, "--learn", "--doctor", "direct/d", "--set", "learning.read=books"), "--out DIR"),
         "no books": (
-            (*preset, "--learn", "--doctor", "direct/d", "--read", "./books", "--out", tmp_path / "run"),
+            (*preset, "--learn", "--doctor", "direct/d", "--set", "learning.read=./books", "--out", tmp_path / "run"),
             "no corpus is here",
         ),
-        "a day": ((*preset, "--learn", "--passages-a-day", "2"), "--read"),
+        "a day": ((*preset, "--learn", "--set", "learning.passages-a-day=2"), "--read"),
         "other": ((*preset, "--doctor", "recall", "--memory", other), "2 diseases"),
     }
 

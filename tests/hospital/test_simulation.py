@@ -3,7 +3,7 @@
 import asyncio
 import heapq
 import math
-import time
+from collections import Counter
 
 import msgspec
 import numpy as np
@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polyclinic.hospital.floor.clock import Clock
+from polyclinic.hospital.floor.lines import Ticket
+from polyclinic.hospital.floor.queues import Floor, Prospects
 from polyclinic.hospital.plan.plan import Duration, Durations
 from polyclinic.hospital.record.account import account_of
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
@@ -499,9 +501,24 @@ async def test_the_wait_for_a_doctor_is_that_of_erlang(small):
     assert np.mean(means) == pytest.approx(erlang_c_wait(c * rho / service, 1 / service, c), rel=0.25)
 
 
-@pytest.mark.slow
-async def test_events_cost_the_same_however_many_there_are(small):
-    """The bar is ten seconds for 10,000 visits; half of it here, as the machine is shared."""
+async def test_a_visit_takes_as_many_operations_however_many_visits_there_are(small, monkeypatch):
+    """`python -m bench hospital` measures the time."""
+    operations = Counter()
+
+    def count(owner, name):
+        done = getattr(owner, name)
+
+        def counted(*args, **options):
+            operations[name] += 1
+            return done(*args, **options)
+
+        monkeypatch.setattr(owner, name, counted)
+
+    count(Clock, "plan")  # every event once
+    count(Ticket, "__lt__")  # what queues compare
+    count(Floor, "_first")
+    count(Floor, "_call")
+    count(Prospects, "hopeful")
     durations = Durations(
         triage=Duration(median=60),
         registration=Duration(median=30),
@@ -512,7 +529,7 @@ async def test_events_cost_the_same_however_many_there_are(small):
     hospital = small.hospital(doctors=("respiratory",) * 4 + ("dermatology",) * 3, durations=durations)
 
     async def cost(visits):
-        began = time.process_time()
+        operations.clear()
         run = await simulate(
             hospital,
             small.Town(residents=3000, per_day=0.12),
@@ -523,9 +540,8 @@ async def test_events_cost_the_same_however_many_there_are(small):
             kinds=small.KINDS,
         )
         assert run.summary.arrived >= visits
-        return (time.process_time() - began) / visits
+        return {name: n / run.summary.arrived for name, n in operations.items()}
 
-    await cost(100)
-    few, many = await cost(300), await cost(1200)
-    assert 10_000 * many < 10
-    assert many < 1.5 * few
+    few, many = await cost(200), await cost(800)
+    assert few.keys() == many.keys()
+    assert all(many[name] < 1.2 * few[name] for name in few), (few, many)

@@ -20,7 +20,7 @@ from polyclinic.hospital.record.happenings import (
     Walked,
 )
 from polyclinic.hospital.simulation import simulate
-from polyclinic.hospital.town.worsening import Worsening
+from polyclinic.hospital.town.illness import Worsening
 from polyclinic.knowledge.acuity import TARGETS
 
 

@@ -10,7 +10,7 @@ from tests.tables import each_row
 from polyclinic.errors import BadInput
 from polyclinic.knowledge.data import DATA
 from polyclinic.knowledge.knowledge import plan_vocabulary, read_knowledge
-from polyclinic.knowledge.plan_links import unlinked_plans
+from polyclinic.knowledge.plan_words import unlinked_plans
 from polyclinic.knowledge.plans import Measure
 
 PARACETAMOL = "give: [{drug: paracetamol, route: oral, D}]"

@@ -9,7 +9,7 @@ import pytest
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding
 from polyclinic.generation.draw import generate
-from polyclinic.hospital.care.counter import at_counter
+from polyclinic.hospital.care.clinic import at_counter
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.dispensing import Known, objection, told_at_the_counter
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -17,7 +17,7 @@ from polyclinic.knowledge.plan_choice import PlanPatient, WhyNot, chosen
 from polyclinic.knowledge.safety import read_cautions
 from polyclinic.knowledge.treatment import PlannedTreatment, visit_facts
 from polyclinic.knowledge.variants import meets
-from polyclinic.players.rules.pharmacist import RulesPharmacist
+from polyclinic.players.rules.staff import RulesPharmacist
 
 KNOWLEDGE = read_knowledge()
 TOLD = (

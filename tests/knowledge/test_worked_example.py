@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from polyclinic.generation.knowledge_check import check_all
+from polyclinic.generation.checks import check_all
 from polyclinic.knowledge.check import check_knowledge
 from polyclinic.knowledge.data import DATA
 from polyclinic.knowledge.knowledge import read_knowledge

@@ -7,10 +7,14 @@ from tests.tables import each_row
 from polyclinic.cases.loaders import agentclinic, ai_hospital, chinese_findings, tor
 from polyclinic.generation import draw
 from polyclinic.knowledge import duration, examination_words, name_table
-from polyclinic.language import clauses, content_words, overlap
+from polyclinic.language import clauses, content_words
+from polyclinic.language import content_words as overlap
 from polyclinic.language.language import LANGUAGES
 from polyclinic.language.word_lists import Pattern, Rule, WordLists, rewritten
-from polyclinic.players.rules import hearing, orders, questions, sayings, speech, story, topics, wording
+from polyclinic.players.rules import patient as hearing
+from polyclinic.players.rules import patient as orders
+from polyclinic.players.rules import questions, sayings, story, topics, wording
+from polyclinic.players.rules import wording as speech
 
 SECTIONS = [
     clauses.clause_words,

@@ -1,6 +1,6 @@
 """Rows of numbers: they stay what they are while rows get longer, more, and their numbers larger."""
 
-from polyclinic.memory.case_table import NOT_THERE, CaseTable, Rows
+from polyclinic.memory.recall import NOT_THERE, CaseTable, Rows
 
 
 def test_rows_grow_in_every_way():

@@ -5,7 +5,7 @@ import pytest
 
 from polyclinic.memory.entries import AskedTask, Experience, MedicalRecord
 from polyclinic.memory.library import MemoryLibrary
-from polyclinic.memory.likeness import LearntLikeness, TurnedOut
+from polyclinic.memory.recall import LearntLikeness, TurnedOut
 
 LABELS = ("x", "y", "z")
 

@@ -74,8 +74,8 @@ def test_experience_is_used_once_there_is_enough_of_it():
 @pytest.mark.parametrize(
     ("what", "other", "do"),
     [
-        ("embedder", "another", "polyclinic memory rebuild"),
-        ("dimensions", 3, "polyclinic memory rebuild"),
+        ("embedder", "another", "polyclinic memory build"),
+        ("dimensions", 3, "polyclinic memory build"),
         ("knowledge", "9 diseases", "practise anew"),
         ("format", 0, "practise anew"),
     ],

@@ -3,8 +3,7 @@
 import numpy as np
 
 from polyclinic.memory.entries import AskedTask, ClinicalTask, MedicalRecord
-from polyclinic.memory.memory import New
-from polyclinic.memory.merging import merged
+from polyclinic.memory.memory import New, merged
 
 FEVER, COUGH = ("\n".join(f"{what} {n}" for n in range(7)) for what in ("fever", "cough"))
 

@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from polyclinic.memory import parts
-from polyclinic.memory.case_words import CaseWordsEmbedder, counted_lines
-from polyclinic.memory.counts import CountedVectors, counts_of, sum_of
-from polyclinic.memory.parts import part_of
+from polyclinic.memory import library as parts
+from polyclinic.memory.library import CaseWordsEmbedder, CountedVectors, counted_lines, counts_of, part_of, sum_of
 
 DIMENSIONS = 16
 

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from polyclinic.cases.presentation import Question
-from polyclinic.memory.case_words import CaseWordsEmbedder
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience, MedicalRecord
-from polyclinic.memory.learner import CameToMind, Put, TaskAnswer
-from polyclinic.memory.library import MemoryLibrary
-from polyclinic.memory.recall import RecallDoctor
+from polyclinic.memory.library import CaseWordsEmbedder, MemoryLibrary
+from polyclinic.memory.recall import CameToMind, Put, RecallDoctor, TaskAnswer
 
 LABELS = ("x", "y", "z")
 

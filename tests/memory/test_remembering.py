@@ -10,17 +10,15 @@ from polyclinic.errors import BadInput, TimedOut, UserError
 from polyclinic.events import Retrieved
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
-from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience, MedicalRecord
+from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience, MedicalRecord, picture_of
+from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.memory import About, DoctorMemory, New, open_memory
 from polyclinic.memory.options import MemoryOptions
-from polyclinic.memory.picture import picture_of
 from polyclinic.memory.remembering import Recollection, Remembered, Situation, helpful, remembered_text
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.language_model.mind import PROMPTS, doctor_messages
 from polyclinic.players.minds import Minds
-from polyclinic.players.onward import NextStep
-from polyclinic.players.player import Ask, Purpose
+from polyclinic.players.player import Ask, NextStep, Purpose
 from polyclinic.prompts import read_prompts
 from polyclinic.visits.visit import attend, see
 
@@ -189,8 +187,8 @@ def test_the_picture_of_what_was_said_is_near_that_of_the_record():
 
 def test_options_that_make_no_sense_are_one_line(tmp_path):
     for options, problem in (
-        ({"k_records": 2}, "--k-records has no effect without a memory"),
-        ({"memory": tmp_path, "k_experience": 11}, "--k-experience 11; allowed: 0 to 10"),
+        ({"k_records": 2}, r"memory\.k-records has no effect without a memory"),
+        ({"memory": tmp_path, "k_experience": 11}, r"memory\.k-experience 11; allowed: 0 to 10"),
         ({"memory": tmp_path, "k_records": 0, "k_experience": 0}, "leave nothing of the memory"),
     ):
         with pytest.raises(UserError, match=problem):

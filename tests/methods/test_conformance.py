@@ -11,14 +11,14 @@ import pytest
 from tests.tables import each_row
 
 from polyclinic.answering.outcome import OutcomeEnd
-from polyclinic.benchmarks.exams.evaluation import exam
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import CutOff, Refused, ScriptError, TimedOut, Unreachable, UserError
+from polyclinic.evaluations.exams.evaluation import exam
 from polyclinic.methods.own import of_user
 from polyclinic.methods.table import METHODS, answering, choose, settable
 from polyclinic.models.answers import Completion
-from polyclinic.models.door import Door
 from polyclinic.models.model import Usage
+from polyclinic.models.provider import Provider
 from polyclinic.models.schema import form_of
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.formats import write_answer
@@ -64,7 +64,7 @@ FAILURES = {
 }
 
 
-class Once(Door):
+class Once(Provider):
     """Says one thing, at a cost."""
 
     repairs = 0

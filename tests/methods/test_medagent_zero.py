@@ -4,16 +4,15 @@ import numpy as np
 import pytest
 
 from polyclinic.answering.outcome import OutcomeEnd
-from polyclinic.benchmarks.exams.memory_study import methods_of, paper_tables
-from polyclinic.benchmarks.exams.runs import Learning, run_methods
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput, TimedOut, UserError
-from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
+from polyclinic.evaluations.exams.memory_study import methods_of, paper_tables
+from polyclinic.evaluations.exams.runs import Learning, run_methods
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience
-from polyclinic.memory.for_questions import ExamMemory
+from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.memory import About, DoctorMemory, New
-from polyclinic.memory.reading import PassageRead, ReadingAbout, ReadingLibrary
-from polyclinic.memory.studying import Studied, StudyRecord
+from polyclinic.memory.reading import PassageRead, ReadingAbout, ReadingLibrary, Studied, StudyRecord
+from polyclinic.memory.remembering import ExamMemory
 from polyclinic.methods.medagent_zero import medagent_zero
 from polyclinic.questions.exam import ExamQuestion
 

@@ -6,8 +6,8 @@ import pytest
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import TimedOut
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience, MedicalRecord
-from polyclinic.memory.learner import CameToMind, Put, TaskAnswer
 from polyclinic.memory.library import MemoryLibrary
+from polyclinic.memory.recall import CameToMind, Put, TaskAnswer
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.scripted import Scripted
 

@@ -6,7 +6,7 @@ import re
 import msgspec
 import pytest
 
-from polyclinic import doors
+from polyclinic import plugins
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BudgetSpent, Unreachable, UserError
@@ -276,7 +276,7 @@ def test_a_method_of_an_installed_package_is_found(monkeypatch):
 
     monkeypatch.setattr("polyclinic.methods.table.find", lambda name, group: theirs if name == "theirs" else None)
     assert settable("theirs") == {"depth": int}
-    assert doors.offered("methods") == ()
+    assert plugins.offered("methods") == ()
 
 
 @pytest.mark.parametrize(("name", "near"), [("zero-shot", "zero_shot"), ("medagent", "medagents")])

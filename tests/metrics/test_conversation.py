@@ -9,10 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyclinic.events import State
-from polyclinic.metrics.comparison import compare
-from polyclinic.metrics.conversation import METRICS, SECOND, score, summarise
-from polyclinic.metrics.dialogue import Dialogue, LeftOut, Turn
-from polyclinic.metrics.transcripts import read_dialogues
+from polyclinic.metrics.conversation import METRICS, SECOND, compare, score, summarise
+from polyclinic.metrics.dialogue import Dialogue, LeftOut, Turn, read_dialogues
 
 pytestmark = pytest.mark.usefixtures("words")
 DOCTORS = [(s, d) for s in ("HospitalCases", "MedicalExam") for d in ("chatgpt", "internlm-20b")]

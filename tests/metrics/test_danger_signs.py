@@ -6,7 +6,7 @@ from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.safety import read_red_flags
-from polyclinic.metrics.danger_signs import danger_signs
+from polyclinic.metrics.points import danger_signs
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

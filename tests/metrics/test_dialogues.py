@@ -11,8 +11,7 @@ from polyclinic.cases.shipped import SHIPPED
 from polyclinic.errors import BadInput
 from polyclinic.events import Chosen, End, Ended, Examined, Failed, Opened, Reported, Revealed, Role, Said, State, Trace
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.metrics.dialogue import Turn, Unscorable, from_trace, information_of
-from polyclinic.metrics.transcripts import read_dialogues
+from polyclinic.metrics.dialogue import Turn, Unscorable, from_trace, information_of, read_dialogues
 from polyclinic.players.minds import Minds
 from polyclinic.visits.visit import see
 

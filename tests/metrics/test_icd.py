@@ -12,12 +12,19 @@ from tests.tables import each_row
 from polyclinic.cases.report import Diagnosis
 from polyclinic.errors import BadInput, MissingExtra
 from polyclinic.metrics.disease_names import split_names
-from polyclinic.metrics.icd.linking import THRESHOLD, Link, Titles
-from polyclinic.metrics.icd.plain import link_plainly, split_plainly
-from polyclinic.metrics.icd.reports import read_named_reports
-from polyclinic.metrics.icd.scores import METRICS, NamedPair, named, score_names
-from polyclinic.metrics.icd.tables import IcdEntry, category, english_entries, read_entries
-from polyclinic.metrics.icd.wording import name_wordings
+from polyclinic.metrics.icd.linking import (
+    THRESHOLD,
+    IcdEntry,
+    Link,
+    Titles,
+    category,
+    english_entries,
+    link_plainly,
+    name_wordings,
+    read_entries,
+    split_plainly,
+)
+from polyclinic.metrics.icd.scores import METRICS, NamedPair, named, read_named_reports, score_names
 from polyclinic.metrics.recorded_reports import read_references
 
 CHINESE = [

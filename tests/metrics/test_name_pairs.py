@@ -5,7 +5,7 @@ from tests.tables import each_row
 
 from polyclinic.errors import BadInput
 from polyclinic.knowledge.disease_names.relation import Relation
-from polyclinic.metrics.name_pairs import ComparedPair, agreement_with_labels, compare_by_rules, read_name_pairs
+from polyclinic.metrics.disease_names import ComparedPair, agreement_with_labels, compare_by_rules, read_name_pairs
 
 
 def written(tmp_path, *lines):

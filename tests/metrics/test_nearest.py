@@ -4,10 +4,8 @@ import pytest
 
 pytest.importorskip("rapidfuzz", reason="the extra 'evals' is not installed")
 
-from polyclinic.metrics.icd.linking import Titles
-from polyclinic.metrics.icd.nearest import NearestTitles
+from polyclinic.metrics.icd.linking import IcdEntry, NearestTitles, Titles
 from polyclinic.metrics.icd.scores import NamedPair, named, score_names
-from polyclinic.metrics.icd.tables import IcdEntry
 
 TITLES = ("acute gastritis", "chronic gastritis", "gastritis", "migraine", "gout", "fracture of the wrist")
 ENTRIES = [IcdEntry(code=f"A{n:02}.0", title=title) for n, title in enumerate(TITLES)]

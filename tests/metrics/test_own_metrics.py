@@ -4,10 +4,18 @@ import pytest
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.events import State
-from polyclinic.metrics.comparison import compare
-from polyclinic.metrics.conversation import METRICS, summarise, unusable
+from polyclinic.metrics.conversation import (
+    METRICS,
+    TEN,
+    BrokenMetric,
+    check_measured,
+    choose_metrics,
+    compare,
+    measure,
+    summarise,
+    unusable,
+)
 from polyclinic.metrics.dialogue import Dialogue, Turn
-from polyclinic.metrics.own_metrics import TEN, BrokenMetric, check_measured, choose_metrics, measure
 
 OWN = """
 import asyncio

@@ -7,7 +7,7 @@ from polyclinic.cases.report import Diagnosis
 from polyclinic.events import Examined, Opened, Trace
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.names import Names
-from polyclinic.metrics.stewardship import stewardship
+from polyclinic.metrics.points import stewardship
 
 
 @pytest.fixture(scope="module")

@@ -105,7 +105,7 @@ async def test_what_cannot_be_asked_so_is_one_line(tmp_path):
     async with Endpoint() as endpoint, batched(endpoint, tmp_path / "other") as model:
         (none,) = await ask(model, 1)
         assert isinstance(none, UserError)
-        assert str(none).endswith("has no batches (/files, /batches); leave --batch-api out")
+        assert str(none).endswith("has no batches (/files, /batches); leave models.batch-api out")
 
 
 @pytest.mark.parametrize("kind", ["limited", "silent", "unread", "short"])

@@ -9,10 +9,9 @@ import urllib.request
 
 import pytest
 
-from polyclinic.models.check import EXTRAS, check_model, extras
+from polyclinic.cli.check import EXTRAS, check_model, extras
 from polyclinic.models.scripted import Scripted
-from polyclinic.testing.endpoint import Endpoint
-from polyclinic.testing.process import EndpointProcess
+from polyclinic.testing.endpoint import Endpoint, EndpointProcess
 
 
 async def test_a_good_model(opened):
@@ -67,7 +66,7 @@ def test_the_command(run, complaint):
     down = run("check", "--model", "direct/a", "--base-url", endpoint.url, code=1)
     assert "cannot be reached" in down.stdout
     assert "no model 'gpt'" in complaint("check", "--model", "gpt")
-    assert "--timeout 0; allowed: 0.1 to 604,800" in complaint("check", "--timeout", "0")
+    assert "models.timeout 0; allowed: 0.1 to 604,800" in complaint("check", "--set", "models.timeout=0")
     run("check")
 
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from polyclinic.errors import BadInput, Broken, Rejected
-from polyclinic.models.batch_wire import BatchLine, decoded
+from polyclinic.models.batch import BatchLine, decoded
 from polyclinic.models.direct import Direct
 from polyclinic.models.model import Image, Price, Text
 from polyclinic.models.wire import completion

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from polyclinic import errors
-from polyclinic.models.open import DOORS
+from polyclinic.models.open import PROVIDERS
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 
@@ -17,4 +17,4 @@ def test_the_page_names_every_fault_and_door():
             and name.__subclasses__() == []
         ):
             assert f"`{name.__name__}`" in text
-    assert all(f"`{door}`" in text for door in DOORS)
+    assert all(f"`{door}`" in text for door in PROVIDERS)

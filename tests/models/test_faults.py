@@ -25,8 +25,7 @@ from polyclinic.errors import (
     WrongKey,
 )
 from polyclinic.models.limits import Limit
-from polyclinic.testing.endpoint import Endpoint
-from polyclinic.testing.faults import ENDPOINT_FAULTS, MODEL_FAULTS
+from polyclinic.testing.endpoint import ENDPOINT_FAULTS, MODEL_FAULTS, Endpoint
 
 SLOW = {"hang", "429-after", "429-date"}
 NAMES = {

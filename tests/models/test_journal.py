@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from polyclinic.errors import BadInput, CutOff, Refused, UnreadableReply
 from polyclinic.models.journal import Journal
-from polyclinic.models.persistent import Persistent
+from polyclinic.models.pipeline import Repeating, with_hooks
 from polyclinic.models.scripted import Scripted
 from polyclinic.testing.endpoint import Endpoint
 
@@ -280,7 +280,7 @@ async def test_another_endpoint_does_not_answer_from_this_ones_answers(tmp_path)
         await journal.wrap(there).ask("x")
         await journal.wrap(here, episode="").ask("y")
     async with Journal(tmp_path / "j") as journal:
-        assert (await journal.wrap(Persistent(here)).ask("x")).replayed
+        assert (await journal.wrap(with_hooks(here, Repeating())).ask("x")).replayed
     assert (here.asked, there.asked) == (2, 1)
 
 

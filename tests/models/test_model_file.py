@@ -8,7 +8,8 @@ from tests.tables import each_row
 
 from polyclinic.errors import BadInput, NoAddress, UserError
 from polyclinic.models.model_file import read_model_file
-from polyclinic.models.session import ModelOptions, open_session
+from polyclinic.models.pipeline import Asker
+from polyclinic.models.session import ModelSettings, journal_of, open_models
 from polyclinic.testing.endpoint import Endpoint
 
 NAME = "direct/a"
@@ -67,7 +68,7 @@ def test_a_mistake_is_named_with_its_line(tmp_path, text, line, problem):
 async def test_what_cannot_be_opened_is_said_at_once(tmp_path, monkeypatch, text, options, names, problem):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with pytest.raises(UserError) as raised:
-        async with open_session(names, ModelOptions(model_file=written(tmp_path, text), **options)):
+        async with open_models(names, ModelSettings(model_file=written(tmp_path, text), **options)):
             pass
     assert problem in str(raised.value)
 
@@ -97,13 +98,13 @@ async def test_each_question_says_what_its_role_and_model_say(tmp_path, monkeypa
             extra_body = {{}}
             """,
         )
-        options = ModelOptions(
+        options = ModelSettings(
             model_file=path, temperature=1.5, api_key_env="JUDGE_KEY", base_url="http://127.0.0.1:9/v1"
         )
-        async with open_session([NAME], options) as session:
+        async with open_models([NAME], options) as session:
 
             async def ask(role, **how):
-                return await session.metered(NAME, role=role, episode="e").ask("x", **how)
+                return await session.model(NAME, Asker(role, "e")).ask("x", **how)
 
             reply = await ask("doctor", temperature=1.5)
             await ask("doctor")
@@ -123,11 +124,11 @@ async def test_each_question_says_what_its_role_and_model_say(tmp_path, monkeypa
 async def test_a_judge_is_asked_at_the_temperature_of_the_command_line():
     async with (
         Endpoint() as endpoint,
-        open_session([NAME], ModelOptions(base_url=endpoint.url, temperature=0.3)) as session,
+        open_models([NAME], ModelSettings(base_url=endpoint.url, temperature=0.3)) as session,
     ):
-        await session.metered(NAME, role="judge", episode="").ask("x")
-        await session.metered(NAME, role="judge", episode="").ask("x", temperature=0.1)
-        await session.metered(NAME, role="zero_shot", episode="").ask("x")
+        await session.model(NAME, Asker("judge")).ask("x")
+        await session.model(NAME, Asker("judge")).ask("x", temperature=0.1)
+        await session.model(NAME, Asker("zero_shot")).ask("x")
         assert [body.get("temperature") for body in endpoint.bodies] == [0.3, 0.1, None]
 
 
@@ -135,10 +136,10 @@ async def test_a_model_with_an_address_in_some_roles_alone(tmp_path, monkeypatch
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     async with Endpoint() as endpoint:
         path = written(tmp_path, f'[roles.patient]\nbase_url = "{endpoint.url}"\n')
-        async with open_session([NAME], ModelOptions(model_file=path)) as session:
-            await session.metered(NAME, role="patient", episode="").ask("x")
+        async with open_models([NAME], ModelSettings(model_file=path)) as session:
+            await session.model(NAME, Asker("patient")).ask("x")
             with pytest.raises(NoAddress):
-                session.metered(NAME, role="doctor", episode="")
+                session.model(NAME, Asker("doctor"))
         assert endpoint.requests == 1
 
 
@@ -146,9 +147,9 @@ async def test_another_body_is_another_request_to_a_journal(tmp_path):
     async with Endpoint() as endpoint:
         for thinking in ("true", "true", "false"):
             text = f'[models."{NAME}"]\nbase_url = "{endpoint.url}"\nextra_body = {{thinking = {thinking}}}\n'
-            options = ModelOptions(model_file=written(tmp_path, text))
-            async with open_session([NAME], options, journal=tmp_path / "journal") as session:
-                ask = session.metered(NAME, role="doctor", episode="").ask
+            options = ModelSettings(model_file=written(tmp_path, text))
+            async with open_models([NAME], options, journal=journal_of(tmp_path / "journal")) as session:
+                ask = session.model(NAME, Asker("doctor")).ask
                 await asyncio.gather(ask("x"), ask("x"))
         assert endpoint.requests == 4
 
@@ -156,6 +157,6 @@ async def test_another_body_is_another_request_to_a_journal(tmp_path):
 async def test_a_call_has_a_time_out_of_its_own(tmp_path):
     async with Endpoint(plan=["hang"]) as endpoint:
         text = f'[models."{NAME}"]\nbase_url = "{endpoint.url}"\ntimeout = 0.05\n'
-        async with open_session([NAME], ModelOptions(model_file=written(tmp_path, text))) as session:
-            reply = await session.metered(NAME, role="doctor", episode="").ask("x")
+        async with open_models([NAME], ModelSettings(model_file=written(tmp_path, text))) as session:
+            reply = await session.model(NAME, Asker("doctor")).ask("x")
         assert reply.attempts == 2

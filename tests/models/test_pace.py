@@ -6,8 +6,8 @@ import pytest
 from bench.virtual_time import SimulatedServer, run_virtually
 
 from polyclinic.models.direct import Direct
-from polyclinic.models.pace import DIVISION, Division, Pace, Paces
-from polyclinic.models.session import ModelOptions, open_session
+from polyclinic.models.limits import DIVISION, Division, Pace, Paces
+from polyclinic.models.session import ModelSettings, open_models
 
 
 def most_in_a_minute(times, weights=None):
@@ -97,9 +97,9 @@ def test_requests_wait_for_their_turn_and_the_ones_made_again_count():
 
 async def test_roles_of_a_model_share_what_the_options_say(monkeypatch):
     made = []
-    monkeypatch.setattr("polyclinic.models.pace.Pace", lambda **given: made.append(given) or object())
-    options = ModelOptions(base_url="http://127.0.0.1:9/v1", requests_per_minute=30, tokens_per_minute=9000)
-    async with open_session(["direct/x", "direct/x", "direct/y"], options) as session:
+    monkeypatch.setattr("polyclinic.models.limits.Pace", lambda **given: made.append(given) or object())
+    options = ModelSettings(base_url="http://127.0.0.1:9/v1", requests_per_minute=30, tokens_per_minute=9000)
+    async with open_models(["direct/x", "direct/x", "direct/y"], options) as session:
         opened = session.models["direct/x"], session.models["direct/y"]
     assert made == [{"requests": 30, "tokens": 9000}] * 2
     assert opened[0]._pace is not opened[1]._pace

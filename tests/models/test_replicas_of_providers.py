@@ -9,12 +9,12 @@ import pytest
 from polyclinic.errors import Rejected, Unreachable
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import Reply
-from polyclinic.models.opened import Replicas
+from polyclinic.models.open import Replicas
 
 HERE = ("http://a/v1", "http://b/v1", "http://c/v1")
 
 
-class Door:
+class Provider:
     name = "inspect/some/model"
 
     def __init__(self, address, asked):
@@ -36,7 +36,7 @@ class Door:
 
 def made(limit=64, pause=0.001):
     asked, said = Counter(), []
-    doors = [Door(address, asked) for address in HERE]
+    doors = [Provider(address, asked) for address in HERE]
     replicas = Replicas(doors, HERE, limit=Limit(limit), rng=random.Random(1), report=said.append, pause=pause)
     return replicas, doors, asked, said
 

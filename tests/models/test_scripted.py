@@ -10,7 +10,7 @@ from polyclinic.errors import BadInput, MissingExtra, RateLimited, ScriptError, 
 from polyclinic.models.direct import Direct
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import Text
-from polyclinic.models.open import DOORS, open_model
+from polyclinic.models.open import PROVIDERS, open_model
 from polyclinic.models.scripted import Scripted
 
 
@@ -70,7 +70,7 @@ async def test_from_a_file(tmp_path):
 def test_a_name_without_a_door_says_which_doors_there_are(name):
     with pytest.raises(UnknownModel) as caught:
         open_model(name)
-    assert all(pattern in str(caught.value) for pattern in DOORS)
+    assert all(pattern in str(caught.value) for pattern in PROVIDERS)
 
 
 def test_direct_by_name():
@@ -108,6 +108,6 @@ def test_a_door_imports_only_what_it_needs():
         "assert 'aiohttp' not in sys.modules; open_model('direct/x', base_url='http://127.0.0.1:9'); "
         "assert not {'inspect_ai', 'xllamacpp', 'sqlite3'} & set(sys.modules)"
     )
-    players = "import sys, polyclinic.players.opening; assert 'aiohttp' not in sys.modules"
+    players = "import sys, polyclinic.players.minds; assert 'aiohttp' not in sys.modules"
     for imported in (code, players):
         subprocess.run([sys.executable, "-c", imported], check=True)

@@ -12,8 +12,9 @@ from polyclinic.errors import BadInput, Broken, UnknownModel, Unreachable, UserE
 from polyclinic.models.balance import Balance, rank
 from polyclinic.models.direct import Direct
 from polyclinic.models.limits import Limit
+from polyclinic.models.pipeline import Asker
 from polyclinic.models.retry import Fault
-from polyclinic.models.session import ModelOptions, open_session
+from polyclinic.models.session import ModelSettings, journal_of, open_models
 from polyclinic.testing.endpoint import Endpoint
 
 NAME = "direct/test"
@@ -205,15 +206,17 @@ def test_a_server_named_twice_is_refused():
     with pytest.raises(BadInput, match=r"http://127.0.0.1:9/v1 is given twice"):
         Direct("test", base_url=[DOWN, f"{DOWN}/"])
     with pytest.raises(UserError, match="password"):
-        ModelOptions(base_url=[DOWN, "http://me:secret@127.0.0.1/v1"])
+        ModelSettings(base_url=[DOWN, "http://me:secret@127.0.0.1/v1"])
 
 
 async def test_a_run_goes_on_at_other_servers_and_its_usage_is_told_by_server(tmp_path):
     async with Endpoint() as one, Endpoint() as two:
         came = []
         for urls, questions in ([one.url], 4), ([one.url, two.url], 9), ([two.url, one.url], 9), ([one.url], 9):
-            async with open_session([NAME], ModelOptions(base_url=urls), journal=tmp_path / "journal") as session:
-                models = [session.metered(NAME, role="doctor", episode=f"e{n}") for n in range(questions)]
+            async with open_models(
+                [NAME], ModelSettings(base_url=urls), journal=journal_of(tmp_path / "journal")
+            ) as session:
+                models = [session.model(NAME, Asker("doctor", f"e{n}")) for n in range(questions)]
                 await asyncio.gather(*(model.ask("x") for model in models))
                 came.append((one.requests + two.requests, sum(line.calls for line in session.ledger.servers.values())))
         assert {server for _, server in session.ledger.servers} == {one.url, two.url}

@@ -11,35 +11,34 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from polyclinic.benchmarks.aie.evaluation import see_patient
-from polyclinic.benchmarks.aie.made_distractors import with_made_questions
-from polyclinic.benchmarks.aie.tracking import with_states
 from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Finding, History, Opening, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
-from polyclinic.judges.director import ModelJudge
-from polyclinic.judges.disease_extraction import extract_diseases
-from polyclinic.judges.pairs import judge_pairs
+from polyclinic.evaluations.aie.distractors import with_made_questions
+from polyclinic.evaluations.aie.evaluation import see_patient
+from polyclinic.evaluations.aie.tracking import with_states
+from polyclinic.judging.director import ModelJudge
+from polyclinic.judging.disease_names import extract_diseases
+from polyclinic.judging.pairs import judge_pairs
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience
-from polyclinic.memory.learner import CameToMind, Put, TaskAnswer
 from polyclinic.memory.library import MemoryLibrary
+from polyclinic.memory.recall import CameToMind, Put, TaskAnswer
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.methods.medagents import medagents
 from polyclinic.methods.tree_of_reasoning import tree_of_reasoning
 from polyclinic.models.answers import Completion
-from polyclinic.models.door import Door
+from polyclinic.models.provider import Provider
 from polyclinic.players.language_model.personas import persona_by_model
 from polyclinic.players.minds import Minds
+from polyclinic.players.own_mind import ScriptedMind
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.scripted import ScriptedMind
 from polyclinic.seeds import derive
 from polyclinic.testing.instances import instance
-from polyclinic.visits.staging import AI_HOSPITAL, Staging
 from polyclinic.visits.team import confer
-from polyclinic.visits.visit import see
+from polyclinic.visits.visit import AI_HOSPITAL, Staging, see
 
 
 class Sent(NamedTuple):
@@ -55,7 +54,7 @@ class Sent(NamedTuple):
         return f"{self.system}\n\n{self.user}"
 
 
-class Listening(Door):
+class Listening(Provider):
     """A model that says what the schema allows, or `text`, and keeps what it was sent.
 
     `given` is said in place of that to a purpose that begins so.

@@ -5,13 +5,12 @@ import inspect
 import pytest
 from msgspec.structs import replace
 
-from polyclinic.cli.eval_mvme import staging_of
 from polyclinic.errors import BadInput, UserError
+from polyclinic.evaluations.mvme.declaration import staging_of
 from polyclinic.methods.tree_of_reasoning import tree_of_reasoning
-from polyclinic.protocols.following import follow, named_protocol, protocol_text
+from polyclinic.protocols.following import follow, named_protocol, protocol_text, setting_rows
 from polyclinic.protocols.papers import PAPERS, AieSettings, MvmeSettings, TorSettings
-from polyclinic.protocols.printed import setting_rows
-from polyclinic.visits.staging import AI_HOSPITAL, OURS
+from polyclinic.visits.visit import AI_HOSPITAL, OURS
 
 
 def test_every_protocol_is_whole():

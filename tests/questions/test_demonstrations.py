@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import UserError
-from polyclinic.questions.demonstrations import Neighbours, asks_the_same, examples_for, turns
-from polyclinic.questions.examples import Example, shipped_examples
+from polyclinic.questions.examples import Example, Neighbours, asks_the_same, examples_for, shipped_examples, turns
 
 
 def example(stem, *, id="t", context="", language="en"):

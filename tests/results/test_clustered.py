@@ -5,9 +5,9 @@ import pytest
 from tests.results.test_results import written
 
 from polyclinic.results.comparing import compare_results
-from polyclinic.results.drawing import simultaneous
 from polyclinic.results.folder import ItemRow
 from polyclinic.results.joining import join
+from polyclinic.results.page import simultaneous
 from polyclinic.results.printed import printed
 from polyclinic.results.reading import read_results
 from polyclinic.statistics.uncertainty import estimate, paired_difference, share_estimate, wilson

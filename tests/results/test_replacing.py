@@ -5,9 +5,8 @@ from tests.results.test_results import rows
 
 from polyclinic.errors import BadInput
 from polyclinic.files import write_text
-from polyclinic.results.folder import RunRecord, write_record
+from polyclinic.results.folder import RunRecord, part_in, replacing, write_record
 from polyclinic.results.reading import read_results
-from polyclinic.results.replacing import part_in, replacing
 
 
 @pytest.fixture

@@ -12,14 +12,12 @@ from tests.tables import each_row
 from polyclinic.errors import BadInput, UserError, meant
 from polyclinic.protocols.study_plan import PublishedValue
 from polyclinic.results.comparing import compare_results
-from polyclinic.results.drawing import simultaneous
 from polyclinic.results.export import TableLayout, as_text, write_table
 from polyclinic.results.folder import AskedModel, DataFile, ItemMeasure, ItemRow, RunRecord, write_record
 from polyclinic.results.joining import flat_rows, item_rows, join
-from polyclinic.results.page import page
+from polyclinic.results.page import page, simultaneous, transcript
 from polyclinic.results.provenance import address, command_words, without_secrets
 from polyclinic.results.reading import read_results
-from polyclinic.results.transcripts import transcript
 from polyclinic.seals import sums_of
 from polyclinic.statistics.uncertainty import estimate, paired_difference, share_estimate
 
@@ -197,7 +195,10 @@ def test_summaries_of_earlier_versions_are_read(tmp_path):
         (["--base-url", "https://me:pw@host:8000/v1?api-key=abc#x"], ["--base-url", "https://host:8000/v1"]),
         (["--base-url=http://h/v1?k=abc"], ["--base-url=http://h/v1"]),
         (["--api-key", "abc"], ["--api-key", "(not kept)"]),
-        (["--api-key-env", "MY_KEY", "--max-tokens", "5"], ["--api-key-env", "MY_KEY", "--max-tokens", "5"]),
+        (
+            ["--set", "models.api-key-env=MY_KEY", "--token-budget", "5"],
+            ["--set", "models.api-key-env=MY_KEY", "--token-budget", "5"],
+        ),
     ],
 )
 def test_no_secret_is_kept_of_a_command(words, kept):
@@ -467,7 +468,7 @@ def test_runs_that_were_set_otherwise_are_not_one_entrant(tmp_path):
 
 def test_runs_that_were_set_alike_are_one_entrant(tmp_path):
     """Seeds are pooled, and of a run that was made again the last counts, however it was asked."""
-    first = set_otherwise(tmp_path / "first", rows("m", 4), temperature=1.0, concurrency=4, max_cost=3.0)
+    first = set_otherwise(tmp_path / "first", rows("m", 4), temperature=1.0, concurrency=4, cost_budget=3.0)
     again = set_otherwise(tmp_path / "again", rows("m", 6), temperature=1.0, timeout=5.0)
     seed = set_otherwise(tmp_path / "seed", rows("m", 8, seed=1), temperature=1.0, limit=8, seed=1)
     assert entrants_of(first, again, seed) == [("zero_shot", 20, 70)]

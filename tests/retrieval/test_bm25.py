@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from tests.tables import each_row
 
 from polyclinic.errors import BadInput
-from polyclinic.retrieval.bm25 import WordIndex
-from polyclinic.retrieval.fresh import Fresh
-from polyclinic.retrieval.words import terms
+from polyclinic.retrieval.bm25 import Fresh, WordIndex, terms
 
 WORDS = st.sampled_from("fever cough rash pain joints the of a wheezing acute 发热 咳嗽 肺炎 ALL b12".split())
 TEXTS = st.lists(WORDS, max_size=120).map(" ".join)

@@ -16,11 +16,11 @@ from polyclinic.errors import BadInput, Unreachable, UserError
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Price
 from polyclinic.models.open import open_model
-from polyclinic.models.session import ModelOptions
+from polyclinic.models.session import ModelSettings
 from polyclinic.retrieval.corpus import WORDS, Corpus
 from polyclinic.retrieval.dense import ExactVectors, NearVectors
 from polyclinic.retrieval.embedders import EndpointEmbedder, built_in, unit
-from polyclinic.retrieval.opening import open_corpus
+from polyclinic.retrieval.library import open_corpus
 from polyclinic.retrieval.retriever import Passage, Retriever
 from polyclinic.retrieval.store import Added, NewPassage, PassageFile
 
@@ -355,7 +355,7 @@ async def test_making_vectors_can_be_interrupted(corpus):
 
 async def test_an_endpoint_makes_vectors_in_batches_journalled_and_counted(tmp_path, serving):
     with serving() as endpoint:
-        options = ModelOptions(base_url=endpoint.url, price="2,0")
+        options = ModelSettings(base_url=endpoint.url, price="2,0")
         passages = [NewPassage(str(n), "", f"word{n} and more") for n in range(100)]
         for time_ in range(2):
             how = {"embedder": "direct/vectors", "options": options, "journal": tmp_path / "journal"}
@@ -368,7 +368,7 @@ async def test_an_endpoint_makes_vectors_in_batches_journalled_and_counted(tmp_p
             assert corpus.embedder == "direct/vectors"
             assert [p.id for p in await corpus.search("word7", 1)] == ["7"]
     with serving(seed=2) as other:
-        async with open_corpus(tmp_path / "book0", by="dense", options=ModelOptions(base_url=other.url)) as corpus:
+        async with open_corpus(tmp_path / "book0", by="dense", options=ModelSettings(base_url=other.url)) as corpus:
             with pytest.raises(UserError, match="it has changed"):
                 await corpus.search("word7", 1)
 
@@ -395,7 +395,7 @@ async def test_neighbours_in_a_graph_are_those_of_the_matrix(tmp_path):
 
 async def test_beyond_so_many_vectors_a_graph_is_kept_and_found_again(corpus, monkeypatch):
     pytest.importorskip("usearch", reason="usearch of the extra 'retrieval' is not installed")
-    monkeypatch.setattr("polyclinic.retrieval.meaning.BEYOND", 100)
+    monkeypatch.setattr("polyclinic.retrieval.dense.BEYOND", 100)
     corpus.add([NewPassage(str(n), f"Number {n}", f"about thing{n}") for n in range(150)])
     one = await corpus.search("a swollen toe", 5, by="dense")
     assert list(corpus.folder.glob("vectors-*.usearch"))

@@ -5,11 +5,11 @@ import json
 import pytest
 from tests.tables import each_row
 
-from polyclinic.benchmarks.exams.runs import run_methods
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import TimedOut, UserError
+from polyclinic.evaluations.exams.runs import run_methods
 from polyclinic.events import Failed, Retrieved, Trace
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.methods.table import METHODS, choose
@@ -17,9 +17,7 @@ from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.shown import show
-from polyclinic.retrieval.looking_up import MOST, LibraryOptions, LookingUp
-from polyclinic.retrieval.retriever import Passage
-from polyclinic.retrieval.scripted import ScriptedRetriever
+from polyclinic.retrieval.retriever import MOST, LibraryOptions, LookingUp, Passage, ScriptedRetriever
 from polyclinic.visits.visit import see
 
 ASTHMA = Passage(id="7", score=2.5, title="Asthma", text="Wheezing,\n" + "often " * 400, corpus="book")
@@ -119,7 +117,7 @@ async def test_an_endpoint_that_gives_no_vector_fails_the_visit(case):
 
 
 def test_numbers_that_cannot_be():
-    with pytest.raises(UserError, match="--passages 0; allowed: 1 to 50"):
+    with pytest.raises(UserError, match=r"retrieval\.passages 0; allowed: 1 to 50"):
         LibraryOptions(corpus="book", passages=0)
 
 
@@ -161,6 +159,6 @@ def test_on_the_command_line(run, complaint, serving, tmp_path):
         assert json.loads(line)["references"][0]["source"] == "book#7"
         run("corpus", "add", "book", "--embedder", "direct/e5", "--base-url", endpoint.url, env=home)
         with serving("A") as models:  # which are elsewhere than what makes the vectors
-            done = run(*asked, "--by", "hybrid", "--base-url", models.url, "--json", env=home)
+            done = run(*asked, "--set", "retrieval.by=hybrid", "--base-url", models.url, "--json", env=home)
             assert json.loads(done.stdout)["methods"][0]["questions"][0]["sources"] == ["book#7"]
             assert ["input" in body for body in models.bodies] == [False]

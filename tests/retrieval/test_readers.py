@@ -7,8 +7,7 @@ import pytest
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.retrieval.readers import parse_passage_fields, read_passage_files, read_passages
-from polyclinic.retrieval.readers.prose import MOST
+from polyclinic.retrieval.passage_files import MOST, parse_passage_fields, read_passage_files, read_passages
 from polyclinic.retrieval.store import NewPassage
 
 

@@ -9,9 +9,8 @@ import pytest
 from polyclinic.errors import BadInput
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience, MedicalRecord
 from polyclinic.memory.memory import About, New, open_memory
-from polyclinic.memory.nearness import MEMORY_READ, look_up
-from polyclinic.stores.memory import point
-from polyclinic.stores.nearest import Searcher
+from polyclinic.memory.opening import MEMORY_READ, look_up
+from polyclinic.storage.memory import Searcher, point
 from polyclinic.testing.postgres import PASSWORD
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'polyclinic[postgres]'")
@@ -125,12 +124,14 @@ def test_the_command_says_the_same_of_a_file_and_a_store(base, run, tmp_path):
     train, test = tmp_path / "train.jsonl", tmp_path / "test.jsonl"
     for file, n, seed in ((train, 30, 4), (test, 5, 6)):
         run("cases", "generate", "--n", n, "--seed", seed, "--diseases", "respiratory", "--out", file)
-    practice = ["evolve", "--train", train, "--test", test, "--test-every", "20", "--out"]
+    practice = ["evolve", "--train", train, "--test", test, "--set", "practice.test-every=20", "--out"]
     run(*practice, tmp_path / "file")
     run = partial(run, env={"PGPASSWORD": PASSWORD})
     run(*practice, tmp_path / "stored", "--store", base)
     said = ("a cough", "a fever", "--json")
-    here, there = (json.loads(run("memory", "near", tmp_path / one, *said).stdout) for one in ("file", "stored"))
+    here, there = (
+        json.loads(run("memory", "show", tmp_path / one, "--near", *said).stdout) for one in ("file", "stored")
+    )
     assert here.pop("searched") == "memory, read whole"
     assert there.pop("searched") == ("pgvector" if has_pgvector(base) else "all vectors, read")
     assert here == there and len(here["near"]) > 6

@@ -16,11 +16,10 @@ import pytest
 from polyclinic.errors import BadInput
 from polyclinic.memory.entries import AskedTask, ClinicalTask, MedicalRecord
 from polyclinic.memory.memory import About, New, Note, entries_of, open_memory
-from polyclinic.stores.address import read_address
-from polyclinic.stores.memory import point
-from polyclinic.stores.server import StoreServer
+from polyclinic.storage.memory import point
+from polyclinic.storage.server import StoreServer, read_address
+from polyclinic.testing.endpoint import EndpointProcess
 from polyclinic.testing.postgres import PASSWORD, PostgresProcess, postgres_programs
-from polyclinic.testing.process import EndpointProcess
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'polyclinic[postgres]'")
 pytestmark = pytest.mark.skipif(postgres_programs() is None, reason="no PostgreSQL: pip install pgserver, or Debian's")
@@ -251,7 +250,7 @@ def test_results_are_read_from_a_store_as_from_a_folder(base, run, tmp_path):
 def test_what_was_stopped_gives_way_to_the_whole(base, run):
     with EndpointProcess(seed=1) as endpoint:
         more = ["--method", "self_consistency", "--store", base]
-        run(*exam(endpoint, *more, "--max-tokens", "1500", "--concurrency", "1"), code=1)
+        run(*exam(endpoint, *more, "--token-budget", "1500", "--concurrency", "1"), code=1)
         (part,) = json.loads(run("results", "list", base, "--json").stdout)
         assert part["stopped"]
         run(*exam(endpoint, *more))
@@ -291,7 +290,7 @@ def test_of_many_that_make_a_store_one_makes_it(base):
 
 
 def entries(run, folder, out):
-    run("memory", "export", folder, "--out", out)
+    run("memory", "show", folder, "--out", out)
     return out.read_text()
 
 
@@ -301,7 +300,7 @@ def test_a_memory_in_a_store_is_that_of_a_file(server, base, run, tmp_path):
     files = train, test = tmp_path / "train.jsonl", tmp_path / "test.jsonl"
     for seed, (file, n) in enumerate(zip(files, (48, 16), strict=True)):
         run("cases", "generate", "--diseases", "respiratory", "--n", n, "--seed", seed, "--out", file)
-    practice = ["evolve", "--train", train, "--test", test, "--test-every", "24"]
+    practice = ["evolve", "--train", train, "--test", test, "--set", "practice.test-every=24"]
     shown = {}
     for name, more in {"file": [], "store": ["--store", url]}.items():
         shown[name] = json.loads(run(*practice, "--out", tmp_path / name, "--json", *more).stdout)
@@ -314,12 +313,12 @@ def test_a_memory_in_a_store_is_that_of_a_file(server, base, run, tmp_path):
         assert in_file == in_store != "", at
     again = json.loads(run("evolve", "--resume", tmp_path / "store", "--json").stdout)
     assert again["curve"] == shown["store"]["curve"]
-    run("memory", "link", f"{url}#store", "--out", tmp_path / "elsewhere")
+    run("memory", "build", f"{url}#store", "--out", tmp_path / "elsewhere")
     assert entries(run, tmp_path / "elsewhere", tmp_path / "linked") == in_file
     (tmp_path / "x").mkdir()
     refused = run(*practice, "--out", tmp_path / "x" / "store", "--store", url, code=2).stderr
     assert "there is a memory 'store' already" in refused
-    refused = run("memory", "link", f"{url}#none", "--out", tmp_path / "n", code=2).stderr
+    refused = run("memory", "build", f"{url}#none", "--out", tmp_path / "n", code=2).stderr
     assert "no memory 'none'; there are: store" in refused
 
 

@@ -15,7 +15,17 @@ _METHODS = ("--method", "zero_shot")
 
 
 def exam(endpoint, *more):
-    asked = ("eval", "medqa", "--questions", "shipped", "--model", "direct/x", *_METHODS, "--max-failures", "100")
+    asked = (
+        "eval",
+        "medqa",
+        "--questions",
+        "shipped",
+        "--model",
+        "direct/x",
+        *_METHODS,
+        "--set",
+        "run.max-failures=100",
+    )
     return [*map(str, (*asked, "--base-url", endpoint.url, "--json", *more))]
 
 
@@ -28,7 +38,7 @@ def test_a_command_that_is_killed_goes_on_elsewhere_with_the_batch_it_made(base,
     for folder in (here, elsewhere):
         folder.mkdir()
     with serving(lambda _: "Answer: B", batches={"looks": 2}) as endpoint:
-        words = exam(endpoint, "--batch-api", "--store", base)
+        words = exam(endpoint, "--set", "models.batch-api=true", "--store", base)
         process = subprocess.Popen(
             [sys.executable, "-m", "polyclinic", *words],
             stdout=subprocess.DEVNULL,
@@ -48,7 +58,7 @@ def test_a_command_that_is_killed_goes_on_elsewhere_with_the_batch_it_made(base,
         run(*words, cwd=elsewhere)
         assert len(endpoint.batches.made) == 1
         assert endpoint.requests == 5
-        run(*exam(endpoint, "--batch-api", "--store", base, "--seed", "1"), cwd=elsewhere)
+        run(*exam(endpoint, "--set", "models.batch-api=true", "--store", base, "--seed", "1"), cwd=elsewhere)
         assert len(endpoint.batches.made) == 2, "another seed is another run, and has answers of its own"
     with serving(lambda _: "Answer: B") as endpoint:
         run(*exam(endpoint, "--out", tmp_path / "whole"))
@@ -63,13 +73,22 @@ def test_a_batch_of_many_questions_in_a_store_of_before(base, run, serving, tmp_
     monkeypatch.setattr(batch, "FIRST_LOOK", 0.01)
     questions = write_exam(tmp_path / "medqa.jsonl", range(300), text="number {}?")
     with serving(lambda _: "Answer: B", batches={"looks": 1}) as endpoint:
-        few = exam(endpoint, "--batch-api", "--store", base)
+        few = exam(endpoint, "--set", "models.batch-api=true", "--store", base)
         run(*few)
         with psycopg.connect(base, autocommit=True) as connection:  # as stores were made at first
             connection.execute("DROP INDEX polyclinic.batches_line_digest")
             connection.execute("ALTER TABLE polyclinic.batches ADD CONSTRAINT batches_line_key UNIQUE (line)")
         many = ("eval", "medqa", "--questions", questions, "--all", "--model", "direct/x", *_METHODS)
-        many += ("--max-failures", 100, "--batch-api", "--store", base, "--base-url", endpoint.url)
+        many += (
+            "--set",
+            "run.max-failures=100",
+            "--set",
+            "models.batch-api=true",
+            "--store",
+            base,
+            "--base-url",
+            endpoint.url,
+        )
         for _ in range(2):
             run(*many)
         run(*few)

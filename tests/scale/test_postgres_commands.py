@@ -7,7 +7,7 @@ import pytest
 from tests.cli.test_batches_everywhere import RECORDED_COMMANDS, write_recorded
 
 from polyclinic.results.reading import read_results
-from polyclinic.testing.process import EndpointProcess
+from polyclinic.testing.endpoint import EndpointProcess
 
 PLAN = """title = "two methods"
 seeds = [0, 1]
@@ -36,15 +36,15 @@ def made(tmp_path, run):
 
 
 COMMANDS = {
-    "consult": ["consult", "--case", "two.jsonl", "--doctor", "direct/x", "--max-turns", "2", "--max-failures", "100"],
+    "consult": ["consult", "--case", "two.jsonl", "--doctor", "direct/x", "--max-turns", "2", "--set", "run.max-failures=100"],  # noqa: E501
     "ask": ["ask", "a chest X-ray", "a blood count", "--case", "shipped#p1-00001", "--examiner", "direct/x"],
     "names": ["names", "compare", "names.jsonl", "--judge", "direct/x"],
     "personas": ["cases", "personas", "--cases", "two.jsonl", "--writer", "direct/x", "--out", "OUT.jsonl",
-                 "--max-failures", "100"],
+                 "--set", "run.max-failures=100"],
     "patient-test": ["cases", "patient-test", "--cases", "two.jsonl", "--writer", "direct/x", "--rounds", "1", "--out",
                      "OUT.json"],
     "patient-simulator": ["eval", "patient-simulator", "--cases", "labelled.json", "--patient", "direct/x",
-                          "--max-failures", "100"],
+                          "--set", "run.max-failures=100"],
     "errors": ["study", "errors", "--questions", "shipped", "--run", "answered", "--judge", "direct/x"],
     **RECORDED_COMMANDS,
 }  # fmt: skip
@@ -96,16 +96,18 @@ def test_a_memory_of_a_file_is_made_again_in_a_store(base, run, made):
     few = ("--seed", "1", "--n", "3", "--diseases", "influenza a,bronchial asthma", "--out", "few.jsonl")
     run("cases", "generate", *few, cwd=made)
     run("evolve", "--train", "many.jsonl", "--test", "few.jsonl", "--out", "one", cwd=made)
-    run("memory", "export", "one", "--out", "one.jsonl", cwd=made)
-    run("memory", "import", "one.jsonl", "stored", "--store", base, cwd=made)
+    run("memory", "show", "one", "--out", "one.jsonl", cwd=made)
+    run("memory", "build", "one.jsonl", "--out", "stored", "--store", base, cwd=made)
     (made / "elsewhere").mkdir()
-    run("memory", "link", f"{base}#stored", "--out", "linked", cwd=made / "elsewhere")
+    run("memory", "build", f"{base}#stored", "--out", "linked", cwd=made / "elsewhere")
     password = {"PGPASSWORD": "not/so:secret@all"}
     told = [run("memory", "show", folder, "--json", cwd=made, env=password).stdout for folder in ("one", "stored")]
     tasks = [json.loads(one)["tasks"] for one in told]
     assert tasks[0] == tasks[1]
     assert run("memory", "show", "linked", "--json", cwd=made / "elsewhere", env=password).stdout == told[1]
-    again = run("memory", "import", "../one.jsonl", "stored", "--store", base, code=2, cwd=made / "elsewhere").stderr
+    again = run(
+        "memory", "build", "../one.jsonl", "--out", "stored", "--store", base, code=2, cwd=made / "elsewhere"
+    ).stderr
     assert "there is a memory 'stored' already" in again
 
 

@@ -14,16 +14,25 @@ import pytest
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.models.journal_parts import calls_of
 from polyclinic.results.reading import read_results
+from polyclinic.testing.endpoint import EndpointProcess
 from polyclinic.testing.postgres import PASSWORD
-from polyclinic.testing.process import EndpointProcess
 
 PLACES = 2
 TOWN = ("--residents", 40, "--days", 1, "--visits", 4)
 
 
 def command(endpoint, *more):
-    asked = ("--doctor", "direct/x", "--patient", "direct/x", "--profiles", "direct/x", "--base-url", endpoint.url)
-    return ("run", *TOWN, *asked, "--concurrency", PLACES, "--max-failures", 100, "--json", *more)
+    asked = (
+        "--doctor",
+        "direct/x",
+        "--patient",
+        "direct/x",
+        "--set",
+        "run.profiles=direct/x",
+        "--base-url",
+        endpoint.url,
+    )
+    return ("run", *TOWN, *asked, "--concurrency", PLACES, "--set", "run.max-failures=100", "--json", *more)
 
 
 def requests(endpoint):
@@ -78,7 +87,7 @@ def test_a_run_that_was_killed_goes_on_on_another_machine(workers, base, run, wh
 def test_one_whose_doctors_learn_goes_on_on_another_machine(base, run, tmp_path):
     def learning(endpoint, *more):
         learns = ("--residents", 40, "--days", 2, "--visits", 6, "--learn", "--doctor", "direct/x")
-        asked = ("--base-url", endpoint.url, "--concurrency", PLACES, "--max-failures", 100, "--json")
+        asked = ("--base-url", endpoint.url, "--concurrency", PLACES, "--set", "run.max-failures=100", "--json")
         return ("run", *learns, *asked, *more)
 
     with EndpointProcess(seed=1) as endpoint:
@@ -90,7 +99,7 @@ def test_one_whose_doctors_learn_goes_on_on_another_machine(base, run, tmp_path)
         assert came(run(*learning(endpoint, "--store", base, "--out", tmp_path / "elsewhere")).stdout) == expected
         asked = requests(endpoint)
         assert n <= asked <= n + PLACES
-        again = run("run", "--resume", tmp_path / "here", "--store", base, "--max-failures", 100, "--json")
+        again = run("run", "--resume", tmp_path / "here", "--store", base, "--set", "run.max-failures=100", "--json")
         assert came(again.stdout) == expected
         assert requests(endpoint) == asked, "whoever begun it asks nothing more"
 
@@ -120,7 +129,19 @@ def test_another_run_has_answers_of_its_own(base, run, tmp_path):
         run(*command(endpoint, "--store", base, "--out", tmp_path / "three", "--load", 2))
         assert other > asked and requests(endpoint) > other
         asked = requests(endpoint)
-        run(*command(endpoint, "--store", base, "--out", tmp_path / "four", "--timeout", 20, "--no-traces"))
+        run(
+            *command(
+                endpoint,
+                "--store",
+                base,
+                "--out",
+                tmp_path / "four",
+                "--set",
+                "models.timeout=20",
+                "--set",
+                "run.traces=false",
+            )
+        )
         assert requests(endpoint) == asked, "how long an answer may take is nothing that the run comes from"
 
 
@@ -128,7 +149,7 @@ def test_resumed_in_its_folder_it_goes_on_too(base, run, whole, tmp_path):
     expected, n = whole
     with EndpointProcess(seed=1, latency=0.05) as endpoint:
         killed_after(command(endpoint, "--store", base, "--out", tmp_path / "here"), endpoint, n // 2)
-        again = run("run", "--resume", tmp_path / "here", "--store", base, "--max-failures", 100, "--json")
+        again = run("run", "--resume", tmp_path / "here", "--store", base, "--set", "run.max-failures=100", "--json")
         assert came(again.stdout) == expected
         assert requests(endpoint) <= n + PLACES
         asked = requests(endpoint)

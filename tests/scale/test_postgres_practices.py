@@ -12,8 +12,8 @@ import pytest
 
 from polyclinic.memory.memory import entries_of, open_memory
 from polyclinic.results.reading import read_results
+from polyclinic.testing.endpoint import EndpointProcess
 from polyclinic.testing.postgres import PASSWORD
-from polyclinic.testing.process import EndpointProcess
 
 FEW = ("--diseases", "influenza a,bronchial asthma")
 PLACES = 2
@@ -29,12 +29,23 @@ def run(run, tmp_path, monkeypatch):
 
 
 def practices(*more):
-    return ("evolve", "--train", "train.jsonl", "--test", "test.jsonl", "--test-every", 6, "--replicas", 2, *more)
+    return (
+        "evolve",
+        "--train",
+        "train.jsonl",
+        "--test",
+        "test.jsonl",
+        "--set",
+        "practice.test-every=6",
+        "--replicas",
+        2,
+        *more,
+    )
 
 
 def by_model(endpoint, *more):
     asked = ("--doctor", "direct/x", "--base-url", endpoint.url, "--concurrency", PLACES)
-    return practices(*asked, "--batch", 2, "--ablations", "no", "--json", *more)
+    return practices(*asked, "--set", "practice.batch=2", "--ablations", "no", "--json", *more)
 
 
 def requests(endpoint):
@@ -62,7 +73,7 @@ def test_they_are_the_same_as_without_a_store(where, base, run, tmp_path):
         assert remembered(other) == remembered(one) != []
         assert "secret" not in (other / "memory.store").read_text()
     assert [one.record.seed for one in read_results(base)] == [0, 1]
-    run("memory", "link", f"{base}#stored/seed-1", "--out", "linked")
+    run("memory", "build", f"{base}#stored/seed-1", "--out", "linked")
     assert remembered(tmp_path / "linked") == remembered(tmp_path / "filed" / "seed-1")
     assert means(run(*practices("--out", "stored", "--store", base, "--json", *where)).stdout) == filed
     (tmp_path / "other").mkdir()
@@ -115,7 +126,7 @@ def test_without_a_store_shuffled_patients_go_on_where_they_were_cut_off(run, tm
     with EndpointProcess(seed=1) as endpoint:
         whole = means(run(*by_model(endpoint, "--out", "whole")).stdout)
         words = by_model(endpoint, "--out", "filed")
-        spent = run(*words, "--max-tokens", 20_000, code=1).stderr
+        spent = run(*words, "--token-budget", 20_000, code=1).stderr
         assert "go on with" in spent
         assert means(run(*words).stdout) == whole
     assert remembered(tmp_path / "filed" / "seed-0@6") == remembered(tmp_path / "whole" / "seed-0@6") != []

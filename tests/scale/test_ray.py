@@ -14,10 +14,10 @@ from bench.cluster import AT_ONCE, VICTIMS, Nodes, _free, command, in_parts, kil
 from tests.exams import write_exam
 
 import polyclinic
-from polyclinic.cluster import ray_joining
+from polyclinic.cluster import ray_cluster as ray_joining
 from polyclinic.cluster.opening import open_site
 from polyclinic.errors import UserError
-from polyclinic.testing.process import EndpointProcess
+from polyclinic.testing.endpoint import EndpointProcess
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'polyclinic[ray]'")
 

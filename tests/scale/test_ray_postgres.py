@@ -13,8 +13,8 @@ import pytest
 from bench.cluster import AT_ONCE, CHILD, ENVIRONMENT, Nodes, _items, _one_part, _words, command
 from tests.exams import write_exam
 
+from polyclinic.testing.endpoint import EndpointProcess
 from polyclinic.testing.postgres import PASSWORD
-from polyclinic.testing.process import EndpointProcess
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'polyclinic[ray]'")
 
@@ -35,8 +35,17 @@ def words(tmp_path_factory):
     write_exam(folder / "medqa.jsonl", range(12), text="{}?")
     for seed, (name, n) in enumerate({"train": 8, "test": 2}.items()):
         assert not command("cases", "generate", "--n", n, "--seed", seed, *FEW, "--out", folder / name).returncode
-    practice = ("--train", folder / "train", "--test", folder / "test", "--test-every", 4, "--batch", 2)
-    town = ("--residents", 40, "--days", 1, "--visits", 4, "--max-failures", 100)
+    practice = (
+        "--train",
+        folder / "train",
+        "--test",
+        folder / "test",
+        "--set",
+        "practice.test-every=4",
+        "--set",
+        "practice.batch=2",
+    )
+    town = ("--residents", 40, "--days", 1, "--visits", 4, "--set", "run.max-failures=100")
     return {
         "eval": ("eval", "medqa", "--questions", folder / "medqa.jsonl", "--method", "self_consistency",
                  "--model", "direct/x"),

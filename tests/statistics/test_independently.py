@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyclinic.results.drawing import simultaneous
-from polyclinic.statistics.student import student
+from polyclinic.results.page import simultaneous
 from polyclinic.statistics.uncertainty import (
     detectable_errors,
     ends,
@@ -20,6 +19,7 @@ from polyclinic.statistics.uncertainty import (
     mcnemar,
     paired_difference,
     share_estimate,
+    student,
     wilson,
 )
 

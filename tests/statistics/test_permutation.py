@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyclinic.statistics.permutation import EXACT, _counted, _in_steps, exact_interval, sign_flip
-from polyclinic.statistics.uncertainty import mcnemar, paired_difference
+from polyclinic.statistics.uncertainty import (
+    EXACT,
+    _counted,
+    _in_steps,
+    exact_interval,
+    mcnemar,
+    paired_difference,
+    sign_flip,
+)
 
 
 def by_brute_force(values):

@@ -2,8 +2,7 @@
 
 import pytest
 
-from polyclinic.statistics.agreement import agreement
-from polyclinic.statistics.raters import fleiss_kappa, krippendorff_alpha, pairs_alike
+from polyclinic.statistics.agreement import agreement, fleiss_kappa, krippendorff_alpha, pairs_alike
 
 # Krippendorff (2011), example C: four observers, twelve units, some of them not seen by all.
 RELIABILITY = [

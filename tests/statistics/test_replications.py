@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from polyclinic.statistics.replications import needed, precision
-from polyclinic.statistics.student import student
+from polyclinic.statistics.uncertainty import needed, precision, student
 
 
 def test_student_against_the_tables():

@@ -13,9 +13,8 @@ from polyclinic.events import End, Examined, Role, Said
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
-from polyclinic.visits.staging import AI_HOSPITAL
 from polyclinic.visits.team import confer
-from polyclinic.visits.visit import see
+from polyclinic.visits.visit import AI_HOSPITAL, see
 
 REPORT = {
     "symptoms": ["cough"],

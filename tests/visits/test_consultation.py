@@ -12,6 +12,7 @@ from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import ScriptError
 from polyclinic.events import Chosen, End, Ended, Examined, Failed, Reported, Role, Said, Trace
+from polyclinic.players.own_mind import ScriptedMind
 from polyclinic.players.player import (
     OPEN,
     REPORT,
@@ -23,7 +24,6 @@ from polyclinic.players.player import (
     WrongAnswer,
 )
 from polyclinic.players.roles.doctor import Doctor
-from polyclinic.players.scripted import ScriptedMind
 from polyclinic.visits.consultation import consultation
 
 REPORT_GIVEN = Report(

@@ -26,8 +26,8 @@ from polyclinic.events import (
     Shared,
     Trace,
 )
+from polyclinic.players.own_mind import ScriptedMind
 from polyclinic.players.player import PatientTurn, Purpose, Results
-from polyclinic.players.scripted import ScriptedMind
 from polyclinic.visits.dispute_resolution import Attending, dispute_resolution
 
 CBC = Finding(examination="blood count", item="hemoglobin", value=9.1, unit="g/dL")

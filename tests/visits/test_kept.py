@@ -26,11 +26,10 @@ from polyclinic.language.content_words import terms
 from polyclinic.language.folding import SENTENCE, tidy
 from polyclinic.language.language import language_of
 from polyclinic.players.minds import Minds
-from polyclinic.players.player import EXAMINE, REPLY, PatientTurn, Results
+from polyclinic.players.own_mind import ScriptedMind
+from polyclinic.players.player import ALONE, EXAMINE, REPLY, PatientTurn, Results
 from polyclinic.players.roles.examiner import Examiner
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.scripted import ScriptedMind
-from polyclinic.players.seats import ALONE
 from polyclinic.visits.visit import examiner_of, held_by_examiner
 from polyclinic.visits.visit import patient_of as played
 from polyclinic.yaml_files import read_yaml

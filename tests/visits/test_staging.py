@@ -17,8 +17,7 @@ from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import OPEN, Choice, DoctorTurn, PatientTurn, Purpose
 from polyclinic.players.roles.patient import Patient
-from polyclinic.visits.staging import Staging
-from polyclinic.visits.visit import see
+from polyclinic.visits.visit import Staging, see
 
 CASE = Case(
     id="1",

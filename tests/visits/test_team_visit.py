@@ -14,7 +14,6 @@ from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.shipped import SHIPPED
 from polyclinic.cli.commands import APP
-from polyclinic.cli.options import TEAM
 from polyclinic.errors import BadInput, TimedOut, UnreadableReply
 from polyclinic.events import (
     Convened,
@@ -41,6 +40,7 @@ from polyclinic.players.minds import Minds
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.rules.belief import Belief
 from polyclinic.players.rules.sayings import doctor_sayings
+from polyclinic.run.options import TEAM
 from polyclinic.visits.revisit import revisit_all
 from polyclinic.visits.team import confer
 from polyclinic.visits.visit import see
@@ -453,11 +453,15 @@ def test_a_team_on_the_command_line(run, complaint, tmp_path):
     assert len(document["consultations"]) == 2
     again = run("consult", "--case", "shipped#p1-00001", "--doctors=rules,rules", "--json")
     assert json.loads(again.stdout) == document
-    many = run("consult", "--case", "shipped", "--doctors", "rules", "--doctors", "rules", "--order", "sequential")
+    many = run(
+        "consult", "--case", "shipped", "--doctors", "rules", "--doctors", "rules", "--set", "team.order=sequential"
+    )
     assert "consensus in 48 of 48 discussions (48 after 1)" in many.stdout
     assert "--doctors needs a value" in complaint("consult", "--case", "shipped", "--doctors")
     assert "no mind 'foo'" in complaint("consult", "--case", "shipped", "--doctors", "rules", "foo")
-    assert "give --doctors MIND MIND" in complaint("consult", "--case", "shipped", "--no-dispute-resolution")
+    assert "give --doctors MIND MIND" in complaint(
+        "consult", "--case", "shipped", "--set", "team.no-dispute-resolution=true"
+    )
     assert "give one of the two" in complaint("consult", "--case", "shipped", "--doctor", "x/y", "--doctors", "rules")
 
 
@@ -469,7 +473,7 @@ def test_a_discussion_with_everything_in_it_can_be_read(run, tmp_path):
     script = {"speak": ["Hello?"] * 10, "report": [other], "revise": [other, 3, {**other, "treatment": ["tea"]}]}
     stubborn.write_text(json.dumps(script))
     minds = ("rules", f"scripted:{silent}", f"scripted:{stubborn}")
-    shown = run("consult", "--case", "shipped#p1-00001", "--doctors", *minds, "--max-rounds", 2).stdout
+    shown = run("consult", "--case", "shipped#p1-00001", "--doctors", *minds, "--set", "team.max-rounds=2").stdout
     for text in (
         *("Doctor 2 does not take part, as its visit failed", "[red]Other (doctor 3)", "because: because I say so"),
         *("gave no usable answer, and its last report stands", "keeps its report", "plan: tea"),

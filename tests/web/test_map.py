@@ -6,8 +6,7 @@ from collections import deque
 import msgspec
 
 from polyclinic.hospital.plan.plan import AreaKind
-from polyclinic.web.town.map import map_of
-from polyclinic.web.town.tiles import NUMBERS, TILE
+from polyclinic.web.town.map import NUMBERS, TILE, map_of
 
 SEATS = NUMBERS["chair"]
 

@@ -6,8 +6,7 @@ from contextlib import closing
 from tests.web.asking import asked
 from tests.web.conftest import rows_of
 
-from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.hospital.record.run_file import lock
+from polyclinic.hospital.record.recorded import RecordedRun, lock
 
 
 async def test_runs_are_listed_and_what_is_none_says_why(pages):

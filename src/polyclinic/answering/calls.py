@@ -1,4 +1,4 @@
-"""The calls that a method makes for a question, each written down with the round trip that it belongs to.
+"""The calls that a method makes for a question, each recorded with its round trip; typed decisions; parallel calls.
 
 Calls of one round trip depend only on those of earlier ones, so that the number of round trips is the critical path.
 """
@@ -6,21 +6,33 @@ Calls of one round trip depend only on those of earlier ones, so that the number
 from __future__ import annotations
 
 import asyncio
+import functools
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple, Unpack
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Unpack
 
 import msgspec
 
 from polyclinic.answering.outcome import Call, Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import CutOff, ModelError, PlayFailure, PolyclinicError, Refused, UnreadableReply
-from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Usage
+from polyclinic.errors import (
+    BudgetSpent,
+    CutOff,
+    ModelError,
+    PlayFailure,
+    PolyclinicError,
+    Refused,
+    UnreadableReply,
+    UserError,
+)
+from polyclinic.models.model import Answer, AskOptions, Message, Messages, Model, Reply, Usage
 from polyclinic.prompts import read_prompts
 from polyclinic.questions.answers import read_answer
+from polyclinic.questions.examples import Example, turns
 from polyclinic.questions.formats import show_form
+from polyclinic.questions.shown import show
 from polyclinic.seeds import derive
 
 PROMPTS = Path(__file__).with_suffix(".md")
@@ -186,3 +198,157 @@ def _failed(call: Call, failure: PlayFailure) -> Call:
 def _place(call: Call) -> tuple[int, list[tuple[int, str]]]:
     parts = _NUMBER.split(call.purpose)
     return call.round_trip, [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+
+def conversation(
+    prompts: Path,
+    question: Question,
+    examples: Iterable[Example] = (),
+    *,
+    section: str = "instructions",
+    reasoning: bool = True,
+) -> list[Message]:
+    """Returns the instructions with the form of the answer, the examples as turns, and the question.
+
+    Raises:
+        UserError: an example has no reasoning, and it is to be shown.
+    """
+    form = show_form(language=question.language, several=question.several)
+    instructions = read_prompts(prompts)[question.language](section, form=form)
+    return [("system", instructions), *turns(examples, reasoning=reasoning), ("user", show(question))]
+
+
+async def ask_once(
+    messages: list[Message],
+    question: Question,
+    model: Model,
+    *,
+    purpose: str = "answer",
+    temperature: float | None,
+    repair: bool,
+) -> Outcome:
+    """Asks for the answer in one call, or with `repair` once more for what cannot be read; raises no PlayFailure."""
+    calls = Calls(model, temperature=temperature)
+    try:
+        said = await calls.answer(messages, question, round_trip=1, purpose=purpose, repair=repair)
+    except PlayFailure as failure:
+        return calls.failed(question.id, failure)
+    return calls.outcome(question.id, said.keys, rationale=said.text)
+
+
+class Asker:
+    """Asks about a question with the sections of prompts; `trip` is the round trip that the next calls belong to."""
+
+    def __init__(self, prompts: Path, question: Question, calls: Calls) -> None:
+        self.calls, self.trip = calls, 0
+        self._prompts = read_prompts(prompts)[question.language]
+        self._stem, self._question = show(question, options=False), show(question)
+
+    async def ask(
+        self,
+        section: str,
+        purpose: str,
+        *told: str,
+        answer: Answer = None,
+        options: bool = True,
+        trip: int | None = None,
+        temperature: float | None = None,
+        **blanks: object,
+    ) -> Any:
+        """Asks with a section, the question, and what else is told, the most changing last.
+
+        The temperature is that of all calls unless another is given.
+        """
+        said = "\n\n".join(part for part in (self._question if options else self._stem, *told) if part)
+        messages: list[Message] = [("system", self._prompts(section, **blanks)), ("user", said)]
+        own: AskOptions = {"purpose": purpose}
+        if temperature is not None:
+            own["temperature"] = temperature
+        return (await self.calls.ask(messages, round_trip=trip or self.trip, answer=answer, **own)).value
+
+
+def decision_on(question: Question, why: tuple[str, Any] = ("rationale", str)) -> Any:
+    """Returns the type of a decision on a question: `rationale`, and `answer`, a key of its options.
+
+    `why` names another field in the rationale's place, and its type. Where several options are asked for, `answer` is
+    a tuple of at least one key. `keys_of` reads both.
+
+    Raises:
+        UserError: the question has no options to choose from.
+    """
+    if not question.options:
+        raise UserError(f"question {question.id!r} has no options; a question needs at least one")
+    return _decision(tuple(question.options), question.several, why)
+
+
+@functools.lru_cache(maxsize=256)
+def _decision(keys: tuple[str, ...], several: bool, why: tuple[str, Any]) -> Any:
+    key: Any = Literal.__getitem__(keys)
+    most = msgspec.Meta(min_length=1, max_length=len(keys))
+    answer = Annotated[tuple[key, ...], most] if several else key
+    # The rationale comes first: a model writes from left to right, and must not decide before it has reasoned.
+    return msgspec.defstruct("Decision", [why, ("answer", answer)], frozen=True, module=__name__)
+
+
+def keys_of(decision: Any) -> frozenset[str]:
+    """Returns the keys that a decision chose."""
+    return frozenset((decision.answer,) if isinstance(decision.answer, str) else decision.answer)
+
+
+T = TypeVar("T")
+
+
+async def together(*asked: Awaitable[T]) -> list[T | ModelError]:
+    """Waits for calls that do not depend on one another, and returns in their order what came of each.
+
+    It is the model's failure where the answer cannot be used.
+
+    Raises:
+        PlayFailure: an endpoint gave no answer; the other calls are stopped first.
+        BudgetSpent: the run has cost what it may cost; what was asked by then is waited for, and kept.
+    """
+    tasks = [asyncio.ensure_future(_or_model_error(one)) for one in asked]
+    try:
+        if tasks:
+            over, others = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+            if others and any(isinstance(task.exception(), BudgetSpent) for task in over):
+                await asyncio.wait(others)
+        for task in tasks:
+            if task.done():
+                task.result()
+        return [task.result() for task in tasks]
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _or_model_error(asked: Awaitable[T]) -> T | ModelError:
+    try:
+        return await asked
+    except ModelError as failure:
+        return failure
+
+
+def needed(came: T | ModelError) -> T:
+    """Returns what came of one of the calls that `together` waited for, where the question cannot go on without it.
+
+    Raises:
+        ModelError: the answer cannot be used.
+    """
+    if isinstance(came, ModelError):
+        raise came
+    return came
+
+
+def usable(came: Iterable[T | ModelError]) -> list[T]:
+    """Returns what can be used of what came of calls of which one is enough.
+
+    Raises:
+        ModelError: nothing can be used; the first failure.
+    """
+    came = list(came)
+    good = [one for one in came if not isinstance(one, ModelError)]
+    if came and not good:
+        needed(came[0])
+    return good

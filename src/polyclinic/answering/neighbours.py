@@ -8,12 +8,11 @@ from typing import Literal
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import MissingExtra
 from polyclinic.language.language import Language
-from polyclinic.questions.demonstrations import Neighbours, asks_the_same
-from polyclinic.questions.examples import Example
+from polyclinic.questions.examples import Example, Neighbours, asks_the_same
 from polyclinic.retrieval.bm25 import Ranked, WordIndex
+from polyclinic.retrieval.corpus import fuse
 from polyclinic.retrieval.dense import ExactVectors
 from polyclinic.retrieval.embedders import Embedder, built_in
-from polyclinic.retrieval.fusion import fuse
 
 NearBy = Literal["tfidf", "bm25", "dense", "hybrid"]
 """How likeness is measured: `tfidf` needs no extra; the others are those of a corpus."""

@@ -11,19 +11,46 @@ from typing import Any, Literal
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.concluded import conclusions
+from polyclinic.cases.known import WORDS, known_as
 from polyclinic.cases.loaders import another_id, check_layout, load_element, recognise
 from polyclinic.cases.loaders.choices import same_options
 from polyclinic.cases.loaders.reader import Element, read_elements
-from polyclinic.cases.naming import DiseaseNaming, DiseaseNamings
 from polyclinic.cases.pictures import words_of_place
 from polyclinic.cases.shipped import shipped_path
-from polyclinic.cases.terms import diagnosis_terms
-from polyclinic.cases.withhold import ways_known, withhold
+from polyclinic.cases.terms import DiseaseNaming, DiseaseNamings, diagnosis_terms
+from polyclinic.cases.withhold import clauses_of, ways_known, withhold
 from polyclinic.errors import BadInput
 from polyclinic.files import key_twice
 from polyclinic.frames import Tabular
-from polyclinic.language.folding import fold_term, stands_in
+from polyclinic.language.folding import fold_term, stands_in, tidy
+from polyclinic.language.language import is_chinese
+from polyclinic.language.word_lists import Pattern
+
+
+class _ConclusionWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    who: Pattern
+    found: Pattern
+    says: Pattern
+    others: Pattern
+    opinion: Pattern
+
+
+_words = WORDS.section("concluded", _ConclusionWords)
+
+
+def conclusions(text: str, *, section: str) -> Iterator[str]:
+    """Yields the clauses of a section of a history that tell what was concluded or found, and not long ago."""
+    for earlier, clause, later in clauses_of(text):
+        words = _words("zh" if is_chinese(clause) else "en")
+        plain = tidy(clause).casefold()
+        cue = words.found.search(plain) or (words.who.search(plain) and words.says.search(plain))
+        cue = cue or (words.others.search(plain) and words.opinion.search(plain))
+        if not cue:
+            continue
+        known = known_as(cue[0], clause, section=section, earlier=earlier, later=later)
+        if known is None:
+            yield clause.strip(" ,，")
+
 
 Level = Literal["error", "warning"]
 

@@ -69,7 +69,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         context: what must be read before answering.
         language: the language of the stem.
         several: any number of options may be right, and all of them are asked for; else exactly one is.
-        references: what was looked up for it; see `polyclinic.retrieval.looking_up`.
+        references: what was looked up for it; see `polyclinic.retrieval.retriever`.
     """
 
     id: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Diagnosis
@@ -91,3 +92,23 @@ def _distinctive(value: str) -> bool:
 def _longest_first(terms: Iterable[str]) -> tuple[str, ...]:
     folded = dict.fromkeys(fold_term(term.strip().rstrip(".。;；")) for term in terms)
     return tuple(sorted((term for term in folded if term), key=lambda term: (-len(term), term)))
+
+
+class DiseaseNaming(NamedTuple):
+    """What names a disease in a text.
+
+    Attributes:
+        text: as it stands there.
+        name: of the disease.
+        is_sure: it says which disease it is; else it could be said of others too.
+        is_wider: it says less than the name ("pneumonia", of a pneumococcal one).
+    """
+
+    text: str
+    name: str
+    is_sure: bool = True
+    is_wider: bool = False
+
+
+DiseaseNamings = Callable[[str, Iterable[str]], Iterable[DiseaseNaming]]
+"""Finds what names one of some diseases in a text."""

@@ -18,10 +18,10 @@ from pathlib import Path
 from cyclopts import CycloptsError
 
 from polyclinic.cli.calling import call
-from polyclinic.cli.command_words import is_given, words_of
+from polyclinic.run.words import is_given, words_of
 from polyclinic.cli.commands import APP
-from polyclinic.cli.complaints import check_places, complaint
-from polyclinic.cli.parts import PartDone
+from polyclinic.cli.calling import check_places, complaint
+from polyclinic.run.parts import PartDone
 from polyclinic.cli.unbegun import leaving_nothing
 from polyclinic.errors import PolyclinicError, StoppedByHand, UserError
 from polyclinic.lazy import collect_seldom
@@ -137,9 +137,9 @@ def _prepare_output() -> None:
 
 
 def _run(words: Sequence[str], help_on: Screen) -> object:
-    """Runs the command; of a dry run what is expected is shown, and nothing of what was made up."""
+    """Runs the command; of a dry run it shows the estimate alone, without made-up results."""
     if any("postgres" in word for word in words):
-        from polyclinic.cli.storing import with_fetched  # noqa: PLC0415 - for those who share a store
+        from polyclinic.run.storing import with_fetched  # noqa: PLC0415 - for those who share a store
 
         words = with_fetched(words)
     if "--dry-run" not in words:
@@ -149,9 +149,9 @@ def _run(words: Sequence[str], help_on: Screen) -> object:
             with in_parts(words) as whole:
                 return call(whole, console=help_on)
         return call(words, console=help_on)
-    from polyclinic.cli.dry_run import rehearse  # noqa: PLC0415 - for those who want it alone
+    from polyclinic.cli.dry_run import estimate  # noqa: PLC0415 - for those who want it alone
 
-    return rehearse(lambda: call(words, console=help_on), json="--json" in words)
+    return estimate(lambda: call(words, console=help_on), json="--json" in words)
 
 
 def _is_group(words: Sequence[str]) -> bool:
@@ -166,7 +166,7 @@ def _say_no_more() -> None:
 
 def _fail(message: str, code: int) -> None:
     if "postgres" in message or "password" in message:
-        from polyclinic.stores.address import without_passwords  # noqa: PLC0415 - for those who share a store
+        from polyclinic.storage.server import without_passwords  # noqa: PLC0415 - for those who share a store
 
         message = without_passwords(message)
     take_last_word()

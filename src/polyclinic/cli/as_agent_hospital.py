@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from polyclinic.cli.following import followed, say
+from polyclinic.cli.evolve_options import PracticeOptions
 from polyclinic.errors import UserError
+from polyclinic.evaluations.protocol import followed, say
 from polyclinic.hospital.plan.file import Preset
 from polyclinic.memory.options import MemoryOptions
 from polyclinic.players.mind_names import model_of
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import AgentHospitalSettings
+from polyclinic.settings import name_of
 
 Rules = FollowedProtocol[AgentHospitalSettings]
 
@@ -38,7 +40,7 @@ def town_of(protocol: str, given: PaperTown, *, own_hospital: bool, doctor: str,
         return given
     settings = rules.settings
     rules.check_switch("--hospital", own_hospital, "has a hospital of its own", settings.hospital.section)
-    rules.check_value("--examinations", given.examinations, settings.examinations)
+    rules.check_value("run.examinations", given.examinations, settings.examinations)
     model = model_of(patient) or ""
     profiles, course = given.profiles, given.course
     if rules.of(settings.profiles) == "model":
@@ -61,7 +63,7 @@ def check_practice(protocol: str, *, doctor: str, embedder: str, given: Mapping[
     settings = rules.settings
     for option, value in given.items():
         name = "recalled" if option.startswith("k") else option
-        rules.check_value(f"--{option.replace('_', '-')}", value, getattr(settings, name))
+        rules.check_value(name_of(PracticeOptions, option), value, getattr(settings, name))
     if rules.side == "paper" and model_of(embedder) is None:
         raise UserError(
             f"--protocol {protocol} has {settings.embeddings.paper} for embedder ({settings.embeddings.section}); "
@@ -89,8 +91,8 @@ def check_exam(protocol: str, *, topic: str | None, memory: MemoryOptions, every
     """
     rules = followed(AgentHospitalSettings, protocol)
     settings = rules.settings
-    rules.check_value("--k-records", memory.k_records, settings.recalled_exam)
-    rules.check_value("--k-experience", memory.k_experience, settings.recalled_exam)
+    rules.check_value("memory.k-records", memory.k_records, settings.recalled_exam)
+    rules.check_value("memory.k-experience", memory.k_experience, settings.recalled_exam)
     rules.check_value("--snapshots", every, settings.exam_every)
     if rules.side == "paper" and topic != "respiratory":
         raise UserError(

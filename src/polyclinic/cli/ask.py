@@ -12,17 +12,16 @@ from rich.console import Console
 from rich.text import Text
 
 from polyclinic.cases.case import Case
-from polyclinic.cli import options
 from polyclinic.cli.evaluation import saying_how_it_goes_on
 from polyclinic.cli.one_case import case_named
 from polyclinic.cli.show import show_line
-from polyclinic.cli.storing import keep_outcome
 from polyclinic.errors import PlayFailure, RunStopped, UserError
 from polyclinic.events import Role
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.ages import say_age
-from polyclinic.players.minds import Minds
-from polyclinic.players.opening import Cast, open_minds
+from polyclinic.players.minds import Cast, Minds, open_minds
+from polyclinic.run import options
+from polyclinic.run.storing import keep_outcome
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
 from polyclinic.terminal.screen import console, note, plain, print_json

@@ -6,10 +6,31 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from cyclopts import (
+    Argument,
+    CoercionError,
+    CycloptsError,
+    MissingArgumentError,
+    RepeatArgumentError,
+    UnknownCommandError,
+    UnknownOptionError,
+    UnusedCliTokensError,
+    ValidationError,
+)
+from cyclopts.exceptions import ConsumeMultipleError
+
+from polyclinic.cli.commands import APP, COMMANDS
+from polyclinic.cli.configuration import key_of
+from polyclinic.errors import UserError, meant
+from polyclinic.run.words import WORDS
+from polyclinic.settings import section_of
 from polyclinic.stopping import begin, run
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+_HELP = frozenset(("--help", "-h", "--version"))
 
 
 def check_words(words: Sequence[str]) -> None:
@@ -30,12 +51,118 @@ def call(words: Sequence[str], *, console: Console | None = None) -> object:
     """
     command, bound = _parsed(words, console)
     begin()
-    came = command(*bound.args, **bound.kwargs)
-    return run(came) if inspect.iscoroutine(came) else came
+    if not _HELP.isdisjoint(words):
+        return command(*bound.args, **bound.kwargs)
+    from polyclinic.run.provenance import invoked  # noqa: PLC0415 - --help must not wait for it
+
+    # Of a command that was divided, its results hold the words that were given.
+    given = WORDS.get() or words
+    asked = bound if tuple(given) == tuple(words) else _parsed(given, None)[1]
+    arguments = inspect.BoundArguments(asked.signature, asked.arguments.copy())
+    with invoked(_name(given), given, arguments):
+        came = command(*bound.args, **bound.kwargs)
+        return run(came) if inspect.iscoroutine(came) else came
+
+
+def _name(words: Sequence[str]) -> str:
+    """Returns the name of the command, such as `eval aie`: the words that are in the table of commands."""
+    two = " ".join(words[:2])
+    return two if two in COMMANDS else words[0] if words else ""
 
 
 def _parsed(words: Sequence[str], console: Console | None) -> tuple[Callable[..., object], inspect.BoundArguments]:
-    from polyclinic.cli.commands import APP  # noqa: PLC0415 - the table of commands knows by name who calls others
-
     command, bound, _ = APP.parse_args(words, exit_on_error=False, print_error=False, console=console)
     return command, bound
+
+
+_LONGEST = 80  # characters that are shown of a value
+_KINDS = {int: "a whole number", float: "a number", bool: "no value"}
+
+
+def complaint(error: CycloptsError) -> str:
+    """Returns the one line."""
+    where = " ".join(("polyclinic", *(error.command_chain or ())))
+    return f"{_problem(error)}; see '{where} --help'"
+
+
+def check_places(words: Sequence[str]) -> None:
+    """Refuses a file or a folder whose name is blank: with `--out "$UNSET"` it would be the folder that one is in.
+
+    Raises:
+        UserError: names the option.
+    """
+    blank = [at for at, word in enumerate(words) if not _value(word).strip()]
+    if not blank:
+        return
+    arguments = APP.parse_commands(words)[1][-1].assemble_argument_collection()
+    named = {name: one for one in arguments for name in one.names if one.hint is not bool}
+    for at in blank:
+        option = words[at].partition("=")[0].strip() or words[max(at - 1, 0)]
+        named_so = [named[option]] if option in named else [one for one in arguments if not one.name.startswith("-")]
+        if place := next((one for one in named_so if _is_place(one)), None):
+            or_not = f", or leave {place.name} out" if place.name.startswith("-") else ""
+            raise UserError(f"{place.name} is given a blank name; give one{or_not}")
+
+
+def _is_place(argument: Argument) -> bool:
+    """Whether a file or a folder is named; those that come with the package are named by a text."""
+    shown = argument.parameter.metavar or argument.name
+    return "Path" in str(argument.hint) or str(shown).startswith(("FILE", "DIR"))
+
+
+def _value(word: str) -> str:
+    """Returns what an option is given in its own word, and any other word as it is."""
+    option, equals, value = word.partition("=")
+    return value if option.startswith("--") and equals else word
+
+
+def _problem(error: CycloptsError) -> str:
+    name = "" if error.argument is None else _shown_name(error.argument)
+    tokens = error.argument.tokens if error.argument is not None else []
+    match error:
+        case UnknownCommandError() if error.app is not None and error.unused_tokens:
+            there = [command for command in error.app if not command.startswith("-")]
+            came = error.unused_tokens[0]
+            return f"no command {came!r}{meant(came, there)}; there are {', '.join(there)}"
+        case UnknownOptionError():
+            came = (error.token.keyword or error.token.value).partition("=")[0]
+            there = [name for one in error.argument_collection for name in one.names]
+            return f"no option {came}{_meant_option(came, there)}"
+        case UnusedCliTokensError():
+            return f"nothing takes {', '.join(map(repr, error.unused_tokens or ()))}"
+        case ConsumeMultipleError():
+            return f"{name} needs a value"
+        case MissingArgumentError():
+            strange = next((word for word in error.unused_tokens or () if word.startswith("--")), None)
+            if strange is not None and error.app is not None and not tokens and not error.keyword:
+                names = [name for one in error.app.assemble_argument_collection() for name in one.names]
+                return f"no option {strange.partition('=')[0]}{_meant_option(strange.partition('=')[0], names)}"
+            return f"{name} needs a value" if tokens or error.keyword else f"{name} is missing"
+        case RepeatArgumentError():
+            return f"{error.token.keyword} is given more than once"
+        case ValidationError() if tokens:
+            return f"{name} {_came(tokens[0].value)}; allowed: {error.exception_message}"
+        case CoercionError() if error.token is not None and error.argument is not None:
+            choices = error.argument.get_choices()
+            allowed = ", ".join(choices) if choices else _KINDS.get(error.target_type or str)
+            if allowed is not None:
+                near = meant(error.token.value, choices or ())
+                return f"{name} {_came(error.token.value)}{near}; allowed: {allowed}"
+    return str(error).rstrip(".")
+
+
+def _shown_name(argument: Argument) -> str:
+    """Returns the name of an option, or the key of a setting."""
+    return argument.name if not section_of(argument.parameter) else key_of(argument)
+
+
+def _meant_option(came: str, there: Sequence[str]) -> str:
+    """Returns the option that may be meant, as `meant` does; the dashes that all have make none alike."""
+    bare = [name.removeprefix("--") for name in there if name.startswith("--")]
+    return meant(came.removeprefix("--"), bare).replace("(did you mean ", "(did you mean --")
+
+
+def _came(value: str) -> str:
+    """Returns what came, so that one sees it: what is blank or goes on for ever too."""
+    shown = value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
+    return shown if shown.strip() == shown != "" else repr(shown)

@@ -10,10 +10,10 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import write_cases
 from polyclinic.cases.writers import WRITERS, losses
 from polyclinic.cases.writers.fhir import check_valid
-from polyclinic.cli.case_files import read_case_file
-from polyclinic.cli.options import CASE_FILE, Force, Json, Layout, NewFile, Strict, check_new
 from polyclinic.errors import MissingExtra
 from polyclinic.files import json_lines, write_text
+from polyclinic.run.case_files import read_case_file
+from polyclinic.run.options import CASE_FILE, Force, Json, Layout, NewFile, Strict, check_new
 from polyclinic.terminal.screen import note, print_json
 from polyclinic.terminal.tables import counted
 

@@ -3,29 +3,115 @@
 from __future__ import annotations
 
 import itertools
+import sys
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import write_cases
-from polyclinic.cli.case_writing import write_records
-from polyclinic.cli.options import MODELS, Force, Models, NewFile, On, Seed, Store, between, check_new
-from polyclinic.cli.parts import PartDone
-from polyclinic.errors import BadInput, UserError
-from polyclinic.files import join_files, make_folder, no_folder, write_text
-from polyclinic.generation.draw import draw_patients
+from polyclinic.errors import BadInput, EndpointError, RunStopped, UserError
+from polyclinic.files import join_files, make_folder, no_folder, write_json, write_text
+from polyclinic.generation.draw import DrawnPatient, draw_patients
 from polyclinic.generation.draw import generate as draw
-from polyclinic.generation.inpatients import generate_inpatients
-from polyclinic.generation.tor_records import tor_lines
+from polyclinic.generation.inpatients import generate_inpatients, tor_lines
+from polyclinic.generation.writer import WritingCount, WrittenPatient, write_record
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.knowledge.regions import HOME, RegionName, in_region
 from polyclinic.language.language import Language
-from polyclinic.models.session import ModelOptions
+from polyclinic.models.pipeline import Asker
+from polyclinic.models.session import ModelSettings, journal_of, open_models
 from polyclinic.models.share import WHOLE, Share
-from polyclinic.terminal.screen import note
-from polyclinic.terminal.tables import counted
+from polyclinic.players.mind_names import model_of
+from polyclinic.run.options import MODELS, Force, Models, NewFile, On, Seed, Store, between, check_new, kept_in
+from polyclinic.run.parts import PartDone
+from polyclinic.stopping import is_stopped
+from polyclinic.tasks import interruptible, run_until_error
+from polyclinic.terminal.figures import number
+from polyclinic.terminal.screen import console, note, progress
+from polyclinic.terminal.tables import counted, table
+from polyclinic.terminal.usage import show_usage
+
+_TOGETHER = 512
+"""Patients who are written at once."""
+
+WRITER_ANSWERS, _COUNTS = "writer-answers.sqlite", "writing.json"
+
+
+async def write_records(
+    patients: Iterable[DrawnPatient],
+    knowledge: Knowledge,
+    writer: str,
+    options: ModelSettings,
+    *,
+    folder: Path,
+    seed: int,
+    n: int,
+    share: Share = WHOLE,
+    store: str | None = None,
+) -> list[Case]:
+    """Returns the cases of patients with their histories written, and prints and keeps what was refused.
+
+    Every answer is kept in the folder, or in a store: the same command again goes on from there. Of a `share`, the
+    patients are those of one of several processes, and nothing is printed.
+
+    Raises:
+        UserError: the writer is not a model.
+        EndpointError: no answer came; says how to go on.
+        RunStopped: the run has cost what it may cost, or somebody stopped it; shows what is over, says how to go on.
+    """
+    if model_of(writer) is None:
+        raise UserError(f"--writer {writer!r} is not a model; a writer is one, such as direct/NAME")
+    count, coming = WritingCount(), iter(patients)
+    cases: list[Case] = []
+    run, answers = f"writer seed={seed}", kept_in(None, store) or folder / WRITER_ANSWERS
+    async with open_models(
+        [writer], options, journal=journal_of(answers, share, run=run), seed=seed, share=share
+    ) as session:
+        with interruptible(is_stopped), progress("writing", n, quiet=False, told=share != WHOLE) as advance:
+
+            async def one(drawn: DrawnPatient) -> WrittenPatient:
+                model = session.model(writer, Asker("writer", drawn.case.id), repeating=True)
+                written = await write_record(drawn, knowledge, model, temperature=options.temperature)
+                advance()
+                return written
+
+            again = f"the same command goes on from {'the store' if store is not None else answers}"
+            try:
+                while some := list(itertools.islice(coming, _TOGETHER)):
+                    came, stopped = await run_until_error(partial(one, drawn) for drawn in some)
+                    for written in came:
+                        count.add(written)
+                        cases.append(written.case)
+                    if stopped is not None:
+                        raise stopped
+            except RunStopped as ended:
+                if share == WHOLE and count.patients:
+                    note("stopped early; what is over:")
+                    _show(count, writer)
+                done = f"{count.patients:,} of {counted(n, 'history').replace('historys', 'histories')} are over"
+                raise type(ended)(f"{ended}; {done}, and {again}") from None
+            except EndpointError as failure:
+                raise type(failure)(f"{failure.problem}; {again}", attempts=failure.attempts) from None
+    if share != WHOLE:
+        return cases
+    document = {"patients": count.patients, "written": count.written, "refused": dict(sorted(count.refused.items()))}
+    write_json(folder / _COUNTS, document)
+    _show(count, writer)
+    show_usage(console(sys.stderr), session.ledger)
+    return cases
+
+
+def _show(count: WritingCount, writer: str) -> None:
+    kept = count.patients - count.written
+    rows = [("written", number(count.written, ",")), ("kept as drawn, as every record was refused", number(kept, ","))]
+    rows += [(f"refused: {why}", number(times, ",")) for why, times in sorted(count.refused.items())]
+    console().print(table(f"{count.patients:,} histories by {writer}", ("", "number"), rows))
+
 
 _AGENT_HOSPITAL = "respiratory"
 """The department of the paper's eight diseases."""
@@ -120,7 +206,7 @@ async def _generate_practice(
     language: Language,
     force: bool,
     writer: str | None,
-    models: ModelOptions,
+    models: ModelSettings,
     store: str | None,
 ) -> None:
     """Writes Agent Hospital's simulated medical dataset (§5.1.1, Table 5): balanced over disease and severity."""

@@ -12,8 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.flags import flag_of
-from polyclinic.cases.record import Finding
+from polyclinic.cases.record import Finding, flag_of
 from polyclinic.cases.truth import Truth
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.plans import Disposition

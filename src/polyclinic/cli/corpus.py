@@ -12,17 +12,16 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from rich.text import Text
 
-from polyclinic.cli import options
-from polyclinic.cli.options import Json, between
-from polyclinic.cli.storing import keep_outcome
 from polyclinic.errors import BadInput, PolyclinicError, RunStopped, UserError
 from polyclinic.retrieval.corpus import FILE, Corpus
 from polyclinic.retrieval.embedders import ENDPOINT, check_embedder
-from polyclinic.retrieval.library import Library
-from polyclinic.retrieval.opening import open_corpus
-from polyclinic.retrieval.readers import parse_passage_fields, passed_over, read_passage_files
+from polyclinic.retrieval.library import Library, open_corpus
+from polyclinic.retrieval.passage_files import parse_passage_fields, passed_over, read_passage_files
 from polyclinic.retrieval.retriever import By
 from polyclinic.retrieval.store import Added, PassageFile
+from polyclinic.run import options
+from polyclinic.run.options import Json, between
+from polyclinic.run.storing import keep_outcome
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
 from polyclinic.terminal.figures import number

@@ -10,7 +10,6 @@ import msgspec
 from cyclopts import Parameter
 
 from polyclinic import stopping
-from polyclinic.cli.options import Seed
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_run
 from polyclinic.hospital.care.setup import Setup
@@ -18,6 +17,7 @@ from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.running import document_of, run
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.run.options import Seed
 from polyclinic.terminal.screen import console
 
 RESIDENTS, DAYS, PER_DAY = 200, 7, 0.05

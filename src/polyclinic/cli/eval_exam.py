@@ -10,38 +10,33 @@ from typing import Annotated, Any
 import msgspec
 from cyclopts import Parameter
 
-from polyclinic.benchmarks.benchmark import StoppedEarly
-from polyclinic.benchmarks.exams.evaluation import MethodResult, compare
-from polyclinic.benchmarks.exams.published import as_published, check_sample, sample_of
-from polyclinic.benchmarks.exams.runs import Episode, Learning, Match, asked, run_methods
-from polyclinic.benchmarks.exams.tables import exam_document, exam_output, show_exam
-from polyclinic.cli.batching import batches_beside
 from polyclinic.cli.evaluation import check_looks_up, finish, make_results_folder, underway
 from polyclinic.cli.exam_memory import open_exam_memory, remembering
-from polyclinic.cli.following import Protocol, check_methods, followed, say
-from polyclinic.cli.options import (
-    FILE,
-    LIBRARY,
-    RUN,
-    BatchApi,
-    ExamFileOptions,
-    Library,
-    Memory,
-    RunOptions,
-    SampleOptions,
-    Several,
-    each_once,
-)
-from polyclinic.cli.parts import end_of_part
 from polyclinic.cli.sessions import session_of
-from polyclinic.doors import offered
-from polyclinic.errors import AccessLost, BadInput, PlayFailure, RunStopped, UnknownModel, UserError, WrongKey, meant
+from polyclinic.errors import (
+    AccessLost,
+    BadInput,
+    PlayFailure,
+    RunStopped,
+    StoppedEarly,
+    UnknownModel,
+    UserError,
+    WrongKey,
+    meant,
+)
+from polyclinic.evaluations.exams.evaluation import MethodResult, compare
+from polyclinic.evaluations.exams.published import as_published, check_sample, sample_of
+from polyclinic.evaluations.exams.runs import Episode, Learning, Match, asked, run_methods
+from polyclinic.evaluations.exams.tables import exam_document, exam_output, show_exam
+from polyclinic.evaluations.protocol import check_methods, followed, say
 from polyclinic.memory.options import FORGETFUL
 from polyclinic.methods.own import BrokenMethod
 from polyclinic.methods.table import METHODS, PRESETS, choose
 from polyclinic.models.ledger import Ledger
-from polyclinic.models.model import Bounded, Model
+from polyclinic.models.model import Model
+from polyclinic.models.pipeline import Asker, Tuning, with_hooks
 from polyclinic.models.session import Session
+from polyclinic.plugins import offered
 from polyclinic.protocols.following import follow
 from polyclinic.protocols.papers import MedAgentsSettings
 from polyclinic.questions.exam import ExamQuestion
@@ -49,8 +44,24 @@ from polyclinic.questions.examples import ExampleKind, read_examples, shipped_ex
 from polyclinic.questions.layouts import as_questions, parse_fields, read_exam, sample_of_subjects
 from polyclinic.questions.layouts import sample as draw
 from polyclinic.questions.topics import of_topic
-from polyclinic.retrieval.looking_up import LibraryOptions, LookingUp
-from polyclinic.retrieval.opening import open_library
+from polyclinic.retrieval.library import open_library
+from polyclinic.retrieval.retriever import LibraryOptions, LookingUp
+from polyclinic.run.batching import batches_beside
+from polyclinic.run.options import (
+    FILE,
+    LIBRARY,
+    RUN,
+    BatchApi,
+    ExamFileOptions,
+    Library,
+    Memory,
+    Protocol,
+    RunOptions,
+    SampleOptions,
+    Several,
+    each_once,
+)
+from polyclinic.run.parts import end_of_part
 from polyclinic.tasks import run_all
 from polyclinic.terminal.screen import note, plain
 from polyclinic.terminal.tables import counted
@@ -189,7 +200,7 @@ def read_questions(
     if options.fields is not None and dataset != "exam":
         raise UserError(f"{dataset} has fields of its own; --fields belongs to 'polyclinic eval exam'")
     if options.answer_base is not None and options.fields is None:
-        raise UserError("--answer-base says how the answer of --fields counts; give --fields too")
+        raise UserError("exam.answer-base says how the answer of --fields counts; give --fields too")
     if str(options.questions) == SHIPPED:
         kind: ExampleKind = "decision" if dataset == "pubmedqa" else "choice"
         return as_questions(shipped_examples("en", kind))[: getattr(options, "sample", None)]
@@ -281,8 +292,8 @@ def models_of(session: Session, name: str, answer_tokens: int | None) -> Episode
 
     def models(label: str) -> Callable[[str], Model]:
         def model_for(question: str) -> Model:
-            model = session.metered(name, role=label, episode=f"{label} {question}", item=question, player=label)
-            return model if answer_tokens is None else Bounded(model, answer_tokens)
+            model = session.model(name, Asker(label, f"{label} {question}", item=question, player=label))
+            return model if answer_tokens is None else with_hooks(model, Tuning(max_tokens=answer_tokens))
 
         return model_for
 
@@ -366,6 +377,6 @@ def failures_of(results: Iterable[MethodResult], max_failures: float) -> str:
     if 100 * len(failed) <= max_failures * len(answered):
         return ""
     return (
-        f"{len(failed)} of {len(answered)} questions failed, more than --max-failures {max_failures:g} allows; the "
+        f"{len(failed)} of {len(answered)} questions failed, more than run.max-failures {max_failures:g} allows; the "
         f"first: {failed[0].outcome.problem}"
     )

@@ -13,19 +13,34 @@ import msgspec
 from cyclopts import Parameter
 
 from polyclinic import __version__
-from polyclinic.benchmarks.as_paper import as_paper
-from polyclinic.benchmarks.benchmark import StoppedEarly
-from polyclinic.benchmarks.tor.ablations import shown_by, tables
-from polyclinic.benchmarks.tor.evaluation import RecordScores
-from polyclinic.benchmarks.tor.inpatients import Inpatient, read_inpatients
-from polyclinic.benchmarks.tor.runs import RULES, RecordsAndMinds, run_on_records, with_ratings
-from polyclinic.benchmarks.tor.tables import ablation_output, outcome_names, records_output
 from polyclinic.cases.shipped import shipped_path
-from polyclinic.cli.batching import batches_beside
-from polyclinic.cli.case_files import note_share
 from polyclinic.cli.evaluation import check_looks_up, finish, judge_of, underway, within_budget
-from polyclinic.cli.following import Protocol, mind_kind, say
-from polyclinic.cli.options import (
+from polyclinic.cli.sessions import session_of
+from polyclinic.errors import RunStopped, StoppedEarly, UserError
+from polyclinic.evaluations.as_paper import as_paper
+from polyclinic.evaluations.people import read_people, with_agreement
+from polyclinic.evaluations.protocol import mind_kind, say
+from polyclinic.evaluations.tor.ablations import shown_by, tables
+from polyclinic.evaluations.tor.evaluation import RecordScores
+from polyclinic.evaluations.tor.inpatients import Inpatient, read_inpatients
+from polyclinic.evaluations.tor.runs import RULES, RecordsAndMinds, run_on_records, with_ratings
+from polyclinic.evaluations.tor.tables import ablation_output, outcome_names, records_output
+from polyclinic.judging.explanations import read_ratings
+from polyclinic.judging.model_judging import UntilStopped
+from polyclinic.judging.people import MeansByPeople, figures
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.methods.table import ChosenMethod, ModelFor, choose
+from polyclinic.models.model import Model
+from polyclinic.models.pipeline import Asker, Tuning, with_hooks
+from polyclinic.models.session import Session
+from polyclinic.players.rules.specialists import RulesDoctors
+from polyclinic.protocols.following import FollowedProtocol, follow
+from polyclinic.protocols.papers import TorSettings
+from polyclinic.retrieval.library import open_library
+from polyclinic.retrieval.retriever import PASSAGES, LookingUp
+from polyclinic.run.batching import batches_beside
+from polyclinic.run.case_files import note_share
+from polyclinic.run.options import (
     FILE,
     LIBRARY,
     POSITIVE,
@@ -35,28 +50,15 @@ from polyclinic.cli.options import (
     Layout,
     Library,
     Limit,
+    Protocol,
     RunOptions,
     Several,
-    Strict,
+    StrictSetting,
 )
-from polyclinic.cli.parts import end_of_part
-from polyclinic.cli.people import read_people, with_agreement
-from polyclinic.cli.sessions import session_of
-from polyclinic.errors import RunStopped, UserError
-from polyclinic.judges.explanations import read_ratings
-from polyclinic.judges.until_stopped import UntilStopped
-from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.methods.table import ChosenMethod, ModelFor, choose
-from polyclinic.models.model import Bounded, Model
-from polyclinic.models.session import Session
-from polyclinic.players.rules.specialists import RulesDoctors
-from polyclinic.protocols.following import FollowedProtocol, follow
-from polyclinic.protocols.papers import TorSettings
-from polyclinic.retrieval.looking_up import PASSAGES, LookingUp
-from polyclinic.retrieval.opening import open_library
+from polyclinic.run.parts import end_of_part
+from polyclinic.settings import setting
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.tables import counted
-from polyclinic.verdicts.results import MeansByPeople, figures
 
 
 @Parameter(name="*")
@@ -66,7 +68,7 @@ class RecordOptions:
 
     cases: Cases
     layout: Layout = None
-    strict: Strict = False
+    strict: StrictSetting = False
     limit: Limit = None
     model: Annotated[list[str] | None, Several, Parameter(metavar="MODEL")] = None
     """local, direct/NAME (with --base-url), or a name that Inspect knows; several stand beside one another."""
@@ -101,9 +103,8 @@ async def tor(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        Parameter(
-            name="--set", metavar="KEY=VALUE", help="A setting of the methods, or METHOD.KEY=VALUE; may be repeated."
-        ),
+        setting(""),
+        Parameter(name="--method-settings", help="Settings of the methods, KEY=VALUE, or METHOD.KEY=VALUE of one."),
     ] = None,
     judge: Annotated[
         str | None, Parameter(metavar="MODEL", help="Who marks relevance and completeness; nobody where left out.")
@@ -149,9 +150,7 @@ async def tor(
         for mind, result in results.items():
             model = None
             if judge is not None:
-                model = UntilStopped(
-                    session.metered(judge, role="judge", episode=f"judge {mind}"), is_stopped=is_stopped
-                )
+                model = UntilStopped(session.model(judge, Asker("judge", f"judge {mind}")), is_stopped=is_stopped)
             results[mind] = await with_ratings(result, patients, judge=model, people=people, seed=run.seed)
             stopped = stopped or (None if model is None else model.ending)
         end_of_part(run, stopped)
@@ -312,7 +311,7 @@ def _unjudged(results: Sequence[RecordScores], run: RunOptions) -> str:
         return ""
     names = ", ".join(dict.fromkeys(name for one in results for name in one.unjudged))
     problem = f"{lost} of {asked} explanations have no marks of the judge's ({names})"
-    return f"{problem}, more than --max-failures {run.max_failures:g} allows"
+    return f"{problem}, more than run.max-failures {run.max_failures:g} allows"
 
 
 def _patients(options: RecordOptions, run: RunOptions) -> Sequence[Inpatient]:
@@ -364,8 +363,10 @@ def _models(session: Session, options: RecordOptions, name: str) -> Callable[[st
 
     def models(label: str) -> ModelFor:
         def model_for(case: str) -> Model:
-            model = session.metered(name, role=label, episode=f"{label} {case}", item=case, player=label)
-            return model if options.answer_tokens is None else Bounded(model, options.answer_tokens)
+            model = session.model(name, Asker(label, f"{label} {case}", item=case, player=label))
+            return (
+                model if options.answer_tokens is None else with_hooks(model, Tuning(max_tokens=options.answer_tokens))
+            )
 
         return model_for
 

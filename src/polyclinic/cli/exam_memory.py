@@ -7,15 +7,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import msgspec
 
-from polyclinic.cli.memory_knowledge import say_other_knowledge
 from polyclinic.errors import UserError
-from polyclinic.memory.embedding import asked_for, memory_embedder
-from polyclinic.memory.for_questions import ExamMemory
+from polyclinic.evaluations.memory_knowledge import say_other_knowledge
+from polyclinic.memory.library import asked_for, memory_embedder
 from polyclinic.memory.memory import snapshot_of
 from polyclinic.memory.opening import open_what_is_remembered
 from polyclinic.memory.options import MemoryOptions
+from polyclinic.memory.remembering import ExamMemory
 from polyclinic.methods.table import ChosenMethod
-from polyclinic.models.session import ModelOptions, open_session
+from polyclinic.models.session import ModelSettings, open_models
 from polyclinic.terminal.screen import note, plain
 
 REMEMBERS = "medagent_zero"
@@ -41,7 +41,7 @@ def remembering(chosen: Sequence[ChosenMethod], memory: MemoryOptions) -> list[C
 
 
 @asynccontextmanager
-async def open_exam_memory(memory: MemoryOptions, models: ModelOptions) -> AsyncIterator[ExamMemory | None]:
+async def open_exam_memory(memory: MemoryOptions, models: ModelSettings) -> AsyncIterator[ExamMemory | None]:
     """Opens what is remembered on an exam, and says how much it is; None where no memory is named.
 
     Vectors of an endpoint are asked for as the models are.
@@ -57,7 +57,7 @@ async def open_exam_memory(memory: MemoryOptions, models: ModelOptions) -> Async
             return
         reading = opened.reading
         asked = [] if reading is None else asked_for(reading.about.embedder)
-        session = await stack.enter_async_context(open_session(asked, models, run="exam memory"))
+        session = await stack.enter_async_context(open_models(asked, models))
         embedder = None if reading is None else memory_embedder(reading.about.embedder, session)
         made = ExamMemory(opened.memory, reading, embedder=embedder, source=opened.source)
         records, principles = made.counts

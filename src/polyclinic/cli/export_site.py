@@ -7,8 +7,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from polyclinic.cli.options import Json
 from polyclinic.errors import BadInput, UserError
+from polyclinic.run.options import Json
 from polyclinic.terminal.screen import note, print_json
 
 _TOLD = 5  # reasons that are printed

@@ -14,8 +14,8 @@ from typing import Annotated
 
 from cyclopts import Group, Parameter
 
-from polyclinic.cli.options import between
 from polyclinic.errors import MissingExtra, UserError
+from polyclinic.run.options import between
 from polyclinic.stopping import Unheard
 from polyclinic.terminal.screen import note
 

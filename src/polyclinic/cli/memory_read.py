@@ -11,24 +11,34 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from polyclinic.cli.dry_run import scratch
-from polyclinic.cli.options import DIR, MODELS, POSITIVE, Json, KeptOptions, MemoryStore, Models, Seed
-from polyclinic.cli.storing import keep_outcome, place_memory
 from polyclinic.errors import EndpointError, RunStopped, UserError
 from polyclinic.files import make_folder
 from polyclinic.language.language import Language, language_of
-from polyclinic.memory.embedding import asked_for, check_memory_embedder, dimensions_of, memory_embedder
+from polyclinic.memory.library import asked_for, check_memory_embedder, dimensions_of, memory_embedder
 from polyclinic.memory.memory import snapshot_of
-from polyclinic.memory.reading import PassageRead, ReadingAbout, ReadingLibrary, has_read, is_read_stored, open_reading
-from polyclinic.memory.studying import Studied, StudyRecord, study
+from polyclinic.memory.reading import (
+    PassageRead,
+    ReadingAbout,
+    ReadingLibrary,
+    Studied,
+    StudyRecord,
+    has_read,
+    is_read_stored,
+    open_reading,
+    study,
+)
 from polyclinic.models.model import Model
-from polyclinic.models.session import Session, open_session
+from polyclinic.models.pipeline import Asker
+from polyclinic.models.session import Session, journal_of, open_models
 from polyclinic.players.mind_names import model_of
 from polyclinic.retrieval.corpus import Corpus
 from polyclinic.retrieval.embedders import Embedder
 from polyclinic.retrieval.library import find_corpus
 from polyclinic.retrieval.retriever import Passage
+from polyclinic.run.options import DIR, MODELS, POSITIVE, Json, KeptOptions, MemoryStore, Models, Seed
+from polyclinic.run.storing import keep_outcome, place_memory
 from polyclinic.stopping import is_stopped
-from polyclinic.stores.memory import READING, address_of, is_begun, place_of
+from polyclinic.storage.memory import READING, address_of, is_begun, place_of
 from polyclinic.tasks import interruptible, run_until_error
 from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import console, note, plain, print_json, progress
@@ -77,60 +87,61 @@ async def read(
         raise UserError(f"{folder}: a memory as it was takes nothing new; name the folder without @")
     chosen = _passages(corpus, about, passages)
     language = language_of([passage.text for passage in chosen])
-    folder = scratch(folder)
-    place_memory(folder, store, [READING], dry_run=models.dry_run)
-    made_by = embedder or _embedder_of(folder) or _EMBEDDERS[language]
-    check_memory_embedder(made_by)
-    asked = [doctor, writer or doctor, *asked_for(made_by)]
-    make_folder(folder, parents=True)
-    stored = is_read_stored(folder)
-    journal = address_of(folder, READING) if stored else folder / _ANSWERS
-    run = f"read {f'{place_of(folder, READING).memory} ' if stored else ''}seed={seed} questions={questions}"
-    async with open_session(asked, models, journal=journal, run=run, seed=seed) as session:
-        maker = memory_embedder(made_by, session)
-        made_with = ReadingAbout(embedder=maker.name, dimensions=await dimensions_of(maker))
-        with open_reading(folder, made_with) as library:
-            new = [passage for passage in chosen if passage.source not in library.passages]
-            with interruptible(is_stopped), progress("reading", len(new), quiet=json) as advance:
+    with scratch(folder, dry_run=models.dry_run) as place:
+        place_memory(place, store, [READING], dry_run=models.dry_run)
+        made_by = embedder or _embedder_of(place) or _EMBEDDERS[language]
+        check_memory_embedder(made_by)
+        asked = [doctor, writer or doctor, *asked_for(made_by)]
+        make_folder(place, parents=True)
+        stored = is_read_stored(place)
+        journal = address_of(place, READING) if stored else place / _ANSWERS
+        run = f"read {f'{place_of(place, READING).memory} ' if stored else ''}seed={seed} questions={questions}"
+        async with open_models(asked, models, journal=journal_of(journal, run=run), seed=seed) as session:
+            maker = memory_embedder(made_by, session)
+            made_with = ReadingAbout(embedder=maker.name, dimensions=await dimensions_of(maker))
+            with open_reading(place, made_with) as library:
+                new = [passage for passage in chosen if passage.source not in library.passages]
+                with interruptible(is_stopped), progress("reading", len(new), quiet=json) as advance:
 
-                async def one(passage: Passage) -> PassageRead:
-                    studied = await study(
-                        passage,
-                        writer=_model(session, writer or doctor, passage, "writer"),
-                        doctor=_model(session, doctor, passage, "doctor"),
-                        language=language,
-                        questions=questions,
-                        seed=seed,
-                        temperature=models.temperature,
-                        rehearsal=models.dry_run,
-                    )
-                    advance()
-                    return await _with_vectors(studied, maker)
+                    async def one(passage: Passage) -> PassageRead:
+                        studied = await study(
+                            passage,
+                            writer=_model(session, writer or doctor, passage, "writer"),
+                            doctor=_model(session, doctor, passage, "doctor"),
+                            language=language,
+                            questions=questions,
+                            seed=seed,
+                            temperature=models.temperature,
+                            rehearsal=models.dry_run,
+                        )
+                        advance()
+                        return await _with_vectors(studied, maker)
 
-                stopped = None
-                for first in range(0, len(new), _TOGETHER):
-                    over, stopped = await run_until_error(partial(one, each) for each in new[first : first + _TOGETHER])
-                    library.commit(over)
-                    if stopped is not None:
-                        break
-                if stopped is not None and not isinstance(stopped, RunStopped | EndpointError):
-                    raise stopped
-            if stopped is not None:
-                note("stopped early; what is over:")
-                left = [passage for passage in new if passage.source not in library.passages]
-                new = [passage for passage in new if passage.source in library.passages]
-            document = _document(library, new)
-            kept = KeptOptions(store=address_of(folder, READING) if stored else None)
-            keep_outcome(kept, document, models=models, ledger=session.ledger, seed=seed, stopped=stopped)
-            if not models.dry_run:
-                _show(library, document, folder, session, json=json)
-            if stopped is not None:
-                again = (
-                    f"{len(left):,} of {counted(len(new) + len(left), 'passage')} are left; the same command goes on"
-                )
-                if isinstance(stopped, EndpointError):
-                    raise type(stopped)(f"{stopped.problem}; {again}", attempts=stopped.attempts)
-                raise type(stopped)(f"{stopped}; {again}")
+                    stopped = None
+                    for first in range(0, len(new), _TOGETHER):
+                        over, stopped = await run_until_error(
+                            partial(one, each) for each in new[first : first + _TOGETHER]
+                        )
+                        library.commit(over)
+                        if stopped is not None:
+                            break
+                    if stopped is not None and not isinstance(stopped, RunStopped | EndpointError):
+                        raise stopped
+                if stopped is not None:
+                    note("stopped early; what is over:")
+                    left = [passage for passage in new if passage.source not in library.passages]
+                    new = [passage for passage in new if passage.source in library.passages]
+                document = _document(library, new)
+                kept = KeptOptions(store=address_of(place, READING) if stored else None)
+                keep_outcome(kept, document, models=models, ledger=session.ledger, seed=seed, stopped=stopped)
+                if not models.dry_run:
+                    _show(library, document, place, session, json=json)
+                if stopped is not None:
+                    of = counted(len(new) + len(left), "passage")
+                    again = f"{len(left):,} of {of} are left; the same command goes on"
+                    if isinstance(stopped, EndpointError):
+                        raise type(stopped)(f"{stopped.problem}; {again}", attempts=stopped.attempts)
+                    raise type(stopped)(f"{stopped}; {again}")
 
 
 def _passages(corpus: str, about: str | None, most: int | None) -> list[Passage]:
@@ -154,7 +165,7 @@ def _embedder_of(folder: Path) -> str | None:
 
 
 def _model(session: Session, name: str, passage: Passage, role: str) -> Model:
-    return session.metered(name, role=role, episode=f"{passage.source} {role}", persistent=True)
+    return session.model(name, Asker(role, f"{passage.source} {role}"), repeating=True)
 
 
 async def _with_vectors(studied: Studied, embedder: Embedder) -> PassageRead:

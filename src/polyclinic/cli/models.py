@@ -9,7 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from polyclinic.errors import UserError, meant
-from polyclinic.models.weights import install_smollm2
+from polyclinic.models.local import install_smollm2
 
 
 def install(

@@ -9,16 +9,12 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from rich.console import Console
 
-from polyclinic.cli import options
-from polyclinic.cli.batching import batches_beside
 from polyclinic.cli.evaluation import goes_on
 from polyclinic.cli.sessions import open_judge
-from polyclinic.cli.storing import keep_outcome
 from polyclinic.errors import PlayFailure, RunStopped
-from polyclinic.judges.disease_names import compare_by_model
-from polyclinic.judges.judging import failures
-from polyclinic.judges.until_stopped import UntilStopped
-from polyclinic.metrics.name_pairs import (
+from polyclinic.judging.disease_names import compare_by_model
+from polyclinic.judging.model_judging import UntilStopped, failures
+from polyclinic.metrics.disease_names import (
     RELATIONS,
     ComparedPair,
     NamePair,
@@ -27,6 +23,9 @@ from polyclinic.metrics.name_pairs import (
     read_name_pairs,
 )
 from polyclinic.models.ledger import Ledger
+from polyclinic.run import options
+from polyclinic.run.batching import batches_beside
+from polyclinic.run.storing import keep_outcome
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.figures import ShownFigure
@@ -87,7 +86,7 @@ async def compare(
         raise goes_on(type(stopped)(f"{stopped}; {missing}"), kept, "comparison")
     if 100 * sum(failed.values()) > max_failures * len(pairs):
         problem = f"{sum(failed.values())} of {len(pairs)} questions to the judge failed ({', '.join(failed)})"
-        raise PlayFailure(f"{problem}, more than --max-failures {max_failures:g} allows")
+        raise PlayFailure(f"{problem}, more than run.max-failures {max_failures:g} allows")
 
 
 async def _judged(

@@ -8,8 +8,8 @@ from pathlib import Path
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import find_case, read_cases
 from polyclinic.cases.shipped import shipped_path
-from polyclinic.cli.case_files import read_case_file
 from polyclinic.errors import BadInput
+from polyclinic.run.case_files import read_case_file
 
 
 def split_case(text: str) -> tuple[Path, str | None]:

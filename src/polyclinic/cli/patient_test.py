@@ -9,17 +9,18 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from polyclinic.benchmarks.patient_simulator.building import CASES, ROUNDS, BuiltCase, build_by_model, build_by_rules
 from polyclinic.cases.case import Case
-from polyclinic.cli import options
-from polyclinic.cli.case_files import read_case_file
 from polyclinic.cli.evaluation import goes_on
-from polyclinic.cli.storing import keep_outcome
 from polyclinic.errors import PlayFailure, RunStopped, UserError
+from polyclinic.evaluations.patient_simulator.building import CASES, ROUNDS, BuiltCase, build_by_model, build_by_rules
 from polyclinic.files import write_text
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.models.session import open_session
+from polyclinic.models.pipeline import Asker
+from polyclinic.models.session import journal_of, open_models
 from polyclinic.players.mind_names import model_of
+from polyclinic.run import options
+from polyclinic.run.case_files import read_case_file
+from polyclinic.run.storing import keep_outcome
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import interruptible, run_numbered
 from polyclinic.terminal.screen import console, note, plain
@@ -42,7 +43,7 @@ async def patient_test(
     limit: Annotated[int, options.POSITIVE, Parameter(help="Only the first so many cases; the paper's 50.")] = CASES,
     rounds: Annotated[int, options.POSITIVE, Parameter(help="Rounds of dialogue a case.")] = ROUNDS,
     layout: options.Layout = None,
-    strict: options.Strict = False,
+    strict: options.StrictSetting = False,
     seed: Annotated[options.Seed, Parameter(help="The same seed gives the same questions from rules.")] = 0,
     force: options.Force = False,
     models: options.Models = options.MODELS,
@@ -54,12 +55,14 @@ async def patient_test(
         raise UserError(f"--writer {mind!r}; allowed: rules, or a model, such as direct/NAME")
     read, knowledge = read_case_file(cases, layout=layout, strict=strict)[:limit], read_knowledge()
     names = [] if mind == "rules" else [mind]
-    async with open_session(names, models, journal=kept.answers, run=f"patient test seed={seed}", seed=seed) as session:
+    async with open_models(
+        names, models, journal=journal_of(kept.answers, run=f"patient test seed={seed}"), seed=seed
+    ) as session:
 
         async def make(case: Case) -> BuiltCase | PlayFailure:
             if mind == "rules":
                 return await build_by_rules(case, knowledge, rounds=rounds, seed=seed)
-            model = session.metered(mind, role="patient", episode=f"patient test {case.id}")
+            model = session.model(mind, Asker("patient", f"patient test {case.id}"))
             try:
                 return await build_by_model(case, model, rounds=rounds, temperature=models.temperature)
             except PlayFailure as failure:

@@ -8,12 +8,10 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from rich.console import Console
 
-from polyclinic.cli import options
 from polyclinic.errors import UserError
-from polyclinic.protocols.following import named_protocol, protocol_text
-from polyclinic.protocols.papers import PAPERS
-from polyclinic.protocols.printed import SettingRow, setting_rows
-from polyclinic.protocols.protocol import PaperProtocol
+from polyclinic.protocols.following import SettingRow, named_protocol, protocol_text, setting_rows
+from polyclinic.protocols.papers import PAPERS, PaperProtocol
+from polyclinic.run import options
 from polyclinic.terminal.screen import console, plain, print_json
 from polyclinic.terminal.tables import table
 

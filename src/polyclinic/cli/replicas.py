@@ -9,12 +9,13 @@ from typing import Annotated, Any
 from cyclopts import Group, Parameter
 from rich.console import Console
 
-from polyclinic.cli import options
 from polyclinic.cluster.opening import check_site
 from polyclinic.errors import UserError, meant
 from polyclinic.hospital.plan.plan import Job
 from polyclinic.hospital.record.happenings import Acuity
-from polyclinic.statistics.replications import LOOK_AHEAD, Precision, mean_of_runs, precision
+from polyclinic.run import options
+from polyclinic.settings import setting
+from polyclinic.statistics.uncertainty import LOOK_AHEAD, Precision, mean_of_runs, precision
 from polyclinic.terminal.figures import NOTHING, number
 from polyclinic.terminal.screen import note
 from polyclinic.terminal.tables import counted, table
@@ -62,11 +63,16 @@ class ReplicaOptions:
     measure: Annotated[
         list[str] | None,
         Parameter(metavar="NAME", negative="", validator=_check_measures, show_default="the usual six"),
+        setting("replicas"),
     ] = None
     """Of auto: what has to be known, by its place in --json, such as waiting.urgent.mean; as often as you like."""
-    within: Annotated[float | None, options.between(0.1, 100), Parameter(show_default=f"{WITHIN:g}")] = None
+    within: Annotated[
+        float | None, options.between(0.1, 100), Parameter(show_default=f"{WITHIN:g}"), setting("replicas")
+    ] = None
     """Of auto: half-width of the 95 % interval that is wanted, in percent of the mean."""
-    most_replicas: Annotated[int | None, options.between(3), Parameter(show_default=f"{MOST}")] = None
+    most_replicas: Annotated[int | None, options.between(3), Parameter(show_default=f"{MOST}"), setting("replicas")] = (
+        None
+    )
     """Of auto: no more runs than these."""
     on: options.On = None
     share: Annotated[str | None, Parameter(show=False)] = None
@@ -93,7 +99,11 @@ class ReplicaOptions:
         Raises:
             UserError: there is such a thing.
         """
-        given = {"--measure": self.measure, "--within": self.within, "--most-replicas": self.most_replicas}
+        given = {
+            "--measure": self.measure,
+            "replicas.within": self.within,
+            "replicas.most-replicas": self.most_replicas,
+        }
         idle = [name for name, value in given.items() if value is not None]
         if idle and self.replicas != AUTO:
             raise UserError(f"{', '.join(idle)} says how many runs --replicas auto makes; give both")
@@ -156,10 +166,12 @@ def show_precision(screen: Console, document: dict[str, Any]) -> None:
         after = f"after {counted(document['replicas'], 'run')}"
         if near:
             further = f"narrow enough {after}, but not yet over {found['look_ahead']} more: {', '.join(near)}; "
-            screen.print(further + "raise --most-replicas", style="yellow")
+            screen.print(further + "raise replicas.most-replicas", style="yellow")
         if far:
             told = f"not known within {found['within']:g} % {after}: {', '.join(far)}; "
-            screen.print(told + "raise --most-replicas or --within, or let runs be longer", style="yellow")
+            screen.print(
+                told + "raise replicas.most-replicas or replicas.within, or let runs be longer", style="yellow"
+            )
     else:
         ahead = document["replicas"] - found["needed"]
         screen.print(
@@ -167,7 +179,7 @@ def show_precision(screen: Console, document: dict[str, Any]) -> None:
         )
 
 
-def _values(documents: Sequence[dict[str, Any]], measure: str) -> list[float]:
+def _values(documents: Sequence[dict[str, Any]], measure: Annotated[str, setting("replicas")]) -> list[float]:
     values = []
     for document in documents:
         value: Any = document

@@ -9,18 +9,17 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from polyclinic.cli.options import FILE, Json
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import check_writable, no_folder, write_text
 from polyclinic.hospital.record.export import LogLayout
 from polyclinic.hospital.record.export import export as write
-from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.hospital.record.recorded import RUN, SUMMARY, RecordedRun
 from polyclinic.hospital.record.report import figures, page
-from polyclinic.hospital.record.run_file import RUN, SUMMARY
 from polyclinic.results.comparing import compare_results
 from polyclinic.results.joining import flat_rows, join
 from polyclinic.results.page import page as page_of_results
 from polyclinic.results.reading import is_fetched, read_results
+from polyclinic.run.options import FILE, Json
 from polyclinic.terminal.screen import console, print_json
 from polyclinic.terminal.tables import counted
 
@@ -39,9 +38,7 @@ def report(
     ] = None,
     export: Annotated[
         LogLayout | None,
-        Parameter(
-            metavar="LAYOUT", help="Write the log in this layout, in place of the report; vidigi: as vidigi 2 reads it."
-        ),
+        Parameter(metavar="LAYOUT", help="Write the log in this layout instead of the report."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -105,7 +102,7 @@ def _of_hospital(run: Path, out: Path | None, export: LogLayout | None, *, json:
             if json:
                 print_json({"file": str(path), "happenings": n})
             else:
-                console().print(f"{n} {'rows' if export is LogLayout.VIDIGI else 'happenings'}: {path}")
+                console().print(f"{n} happenings: {path}")
             return
         path = out or _beside(run) / "report.html"
         wanted = out is not None or not json

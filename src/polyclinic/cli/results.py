@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,23 +12,76 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
-from polyclinic.cli.options import BootstrapSeed, Json, Several
-from polyclinic.cli.results_tables import show_compared, show_joined
-from polyclinic.cli.results_writing import NewTable, To, write_tables
+from polyclinic.cli.results_tables import beside, show_compared, show_joined
 from polyclinic.errors import UserError
-from polyclinic.files import make_empty_folder
-from polyclinic.hospital.record.run_file import is_run
+from polyclinic.files import check_writable, make_empty_folder, write_text
+from polyclinic.hospital.record.comparison import PairedBy, RunComparison, compare_runs
+from polyclinic.hospital.record.recorded import is_run
 from polyclinic.results.comparing import compare_results, difference_rows
-from polyclinic.results.export import TableLayout
+from polyclinic.results.export import TableLayout, as_latex, as_markdown, as_text, write_table
 from polyclinic.results.folder import OwnCode, RunRecord
 from polyclinic.results.joining import call_rows, flat_rows, item_rows, join
-from polyclinic.results.printed import PrintedTable, TableColumns, differences, printed
+from polyclinic.results.printed import (
+    PrintedNumber,
+    PrintedRow,
+    PrintedTable,
+    TableColumns,
+    difference_figure,
+    differences,
+    printed,
+)
 from polyclinic.results.reading import RunResults, fetch, read_results
-from polyclinic.stores.address import is_store
-from polyclinic.stores.address import shown as store_shown
-from polyclinic.terminal.figures import ShownFigure, at_least
+from polyclinic.run.options import FILE, BootstrapSeed, Json, Several
+from polyclinic.storage.server import is_store
+from polyclinic.storage.server import shown as store_shown
+from polyclinic.terminal.figures import ShownFigure, at_least, number
 from polyclinic.terminal.screen import console, plain, print_json
-from polyclinic.terminal.tables import counted, table
+from polyclinic.terminal.tables import counted, p_value, table
+
+To = Annotated[
+    TableLayout | None,
+    Parameter(
+        help="Write it as it is shown, for Markdown or LaTeX, or its plain rows as CSV, JSON or Parquet; by default "
+        "what --out ends in."
+    ),
+]
+NewTable = Annotated[Path | None, FILE, Parameter(help="Where to write it; by default it is printed.")]
+
+_ENDINGS = {".md": TableLayout.MARKDOWN, ".tex": TableLayout.LATEX}
+_ENDINGS |= {f".{one}": one for one in (TableLayout.CSV, TableLayout.JSON, TableLayout.PARQUET)}
+
+
+def write_tables(
+    tables: Sequence[PrintedTable],
+    rows: Sequence[Mapping[str, Any]],
+    to: TableLayout | None,
+    out: Path | None,
+    *,
+    otherwise: TableLayout | None = None,
+) -> None:
+    """Writes tables as people read them where the layout is for people, and there are any; else plain rows.
+
+    `otherwise` is the layout where neither `to` nor the name of the file says one.
+
+    Raises:
+        UserError: nothing says the layout.
+        BadInput: the file cannot be written.
+    """
+    layout = to or _ENDINGS.get("" if out is None else out.suffix.lower(), otherwise)
+    if layout is None:
+        raise UserError(f"{out}: its ending says no layout; name one with --to, or end it in {', '.join(_ENDINGS)}")
+    if out is not None:
+        check_writable(out)
+    typeset = {TableLayout.MARKDOWN: as_markdown, TableLayout.LATEX: as_latex}.get(layout)
+    if out is None:
+        sys.stdout.write(as_text(rows, layout) if typeset is None or not tables else typeset(tables))
+        return
+    if typeset is None or not tables:
+        write_table(out, rows, layout)
+    else:
+        write_text(out, typeset(tables))
+    console().print(plain(f"{counted(len(rows), 'row')}: {out}"))
+
 
 _LONGEST = 80  # letters of a value that is shown
 
@@ -158,7 +212,7 @@ def _costs(record: RunRecord) -> tuple[float | None, int]:
 
 
 _WHO = "setup"
-_NO_OPTIONS = ("made_of", "api_key_env", "pilot", "traces", "lookahead")
+_NO_OPTIONS = ("made_of", "api_key_env", "traces", "lookahead")
 """What stands under the versions, and what no answer depends on."""
 
 
@@ -224,8 +278,6 @@ def compare(
 ) -> None:
     """Prints paired differences; of two runs of the hospital with one seed, patient by patient and day by day."""
     if len(folders) == 2 and any(is_run(Path(folder)) for folder in folders) and not measure and baseline is None:
-        from polyclinic.cli.results_of_hospital import compare_hospital  # noqa: PLC0415 - for those who have runs of it
-
         compare_hospital(*map(Path, folders), json=json, to=to, out=out)
         return
     compared = compare_results(read_results(*folders), measures=measure or (), baseline=baseline, seed=seed)
@@ -284,3 +336,72 @@ def _fetch(stores: Sequence[str], out: Path | None) -> None:
     for folder in came:
         shutil.copytree(folder, out / folder.name)
     console().print(plain(f"{len(came)} folders: {out}"))
+
+
+_TITLES: dict[PairedBy, str] = {
+    "patients": "patient by patient: illnesses with which they came to both",
+    "days": "day by day",
+    "runs": "run by run: means of the patients of each seed",
+}
+_HOW = (
+    "means over pairs that have the measure in both; intervals by bootstrap over residents, days or runs, p by turning "
+    "signs, adjusted over the measures of a table by Holm"
+)
+
+
+def compare_hospital(
+    first: Path, second: Path, *, json: bool = False, to: TableLayout | None = None, out: Path | None = None
+) -> None:
+    """Prints by how much the second is above the first, with intervals and p values that count how many were asked."""
+    compared = compare_runs(first, second)
+    if to is not None or out is not None:
+        write_tables(_tables(compared), compared.as_rows(), to, out)
+    elif json:
+        print_json(compared)
+    else:
+        _show(console(), compared)
+
+
+def _show(screen: Console, compared: RunComparison) -> None:
+    seeds = ", ".join(map(str, compared.seeds))
+    screen.print(plain(f"1: {compared.first}\n2: {compared.second}"), style="bold", soft_wrap=True)
+    alone = f"{compared.only_first:,} only in 1, {compared.only_second:,} only in 2"
+    why = (
+        ": with the other their residents were ill already, or dead"
+        if compared.only_first + compared.only_second
+        else ""
+    )
+    screen.print(f"seed {seeds}: {compared.onsets:,} onsets are the same in both; {alone}{why}")
+    for name, (one, other) in compared.differs.items():
+        screen.print(plain(f"{name}: {one} → {other}"), soft_wrap=True)
+    if not compared.differs:
+        screen.print("begun alike: what differs comes from versions of the package, or of models", style="yellow")
+    for told in _tables(compared):
+        screen.print()
+        screen.print(beside(told, " to "))
+    screen.print(_HOW, style="dim")
+
+
+def _tables(compared: RunComparison) -> list[PrintedTable]:
+    """Returns a table for each way in which measures are paired, with what is to be said below the last."""
+    tables = []
+    for by, title in _TITLES.items():
+        rows = [
+            PrintedRow(
+                (one.name,),
+                (
+                    PrintedNumber(number(one.first)),
+                    PrintedNumber(number(one.second)),
+                    difference_figure(one.difference),
+                    PrintedNumber(p_value(one.p_holm)),
+                    PrintedNumber(number(one.difference.n, ",")),
+                ),
+            )
+            for one in compared.measures
+            if one.by == by
+        ]
+        if rows:
+            heads = ("1", "2", "2 − 1", "p (Holm)", "pairs")
+            tables.append(PrintedTable(title, ("",), heads, tuple(rows)))
+    tables[-1:] = [one._replace(notes=(_HOW,)) for one in tables[-1:]]
+    return tables

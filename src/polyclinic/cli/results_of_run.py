@@ -8,17 +8,13 @@ from typing import Any
 
 import msgspec
 
-from polyclinic.cli.configuration import configured
-from polyclinic.cli.storing import keep_results
 from polyclinic.errors import UserError
-from polyclinic.hospital.record.items import MEASURES, run_rows
+from polyclinic.hospital.record.comparison import MEASURES, run_rows
 from polyclinic.hospital.record.memories import memories_of
-from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.hospital.record.run_file import CALLS as ANSWERS
-from polyclinic.hospital.record.run_file import RUN
+from polyclinic.hospital.record.recorded import CALLS as ANSWERS
+from polyclinic.hospital.record.recorded import RUN, RecordedRun
 from polyclinic.models.journal_parts import calls_of
-from polyclinic.models.kept_calls import KeptCalls
-from polyclinic.models.ledger import Ledger
+from polyclinic.models.ledger import KeptCalls, Ledger
 from polyclinic.models.model import Usage
 from polyclinic.models.model_file import NOTHING_SAID, read_model_file
 from polyclinic.models.session import Address
@@ -35,7 +31,9 @@ from polyclinic.results.provenance import (
     versions,
     without_secrets,
 )
-from polyclinic.stores.address import read_address
+from polyclinic.run.provenance import configured
+from polyclinic.run.storing import keep_results
+from polyclinic.storage.server import read_address
 from polyclinic.terminal.screen import note
 
 
@@ -51,7 +49,7 @@ def check_store_of_run(store: str | None, *, kept: bool) -> None:
     address = read_address(store)
     if not kept:
         raise UserError("--store keeps a run of the hospital when it is over; say where it lies until then: --out DIR")
-    from polyclinic.stores.results import check_store as check  # noqa: PLC0415 - for those who share a store
+    from polyclinic.storage.results import check_store as check  # noqa: PLC0415 - for those who share a store
 
     check(address)
 

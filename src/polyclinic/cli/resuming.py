@@ -11,19 +11,18 @@ from typing import Any
 import msgspec
 
 from polyclinic import __version__
-from polyclinic.cli.command_words import OF_THIS_COMMAND, is_given, said, said_again
 from polyclinic.cli.run_tables import show_so_far
 from polyclinic.errors import BadInput, BudgetSpent, PersonLeft, PolyclinicError, StoppedByHand, UserError
 from polyclinic.fingerprints import of_file, of_package, others
 from polyclinic.hospital.configuration import Configuration
-from polyclinic.hospital.record.forking import fork as begin_fork
-from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.hospital.record.recorded import RUN, RecordedRun
 from polyclinic.hospital.record.report import Figures, figures
-from polyclinic.hospital.record.run_file import RUN
 from polyclinic.hospital.record.store import Store
-from polyclinic.models.session import ModelOptions, read_price
+from polyclinic.hospital.record.store import fork as begin_fork
+from polyclinic.models.session import ModelSettings, read_price
+from polyclinic.run.words import OF_THIS_COMMAND, is_given, said, said_again
 from polyclinic.stopping import is_stopped
-from polyclinic.stores.address import read_address
+from polyclinic.storage.server import read_address
 from polyclinic.terminal.screen import console, note
 from polyclinic.terminal.tables import counted
 
@@ -45,7 +44,7 @@ def made_of(configuration: Configuration) -> dict[str, str]:
     if not (setup.asks_models or configuration.profiles or configuration.course):
         del prints["prompts"]
     if setup.model_file is not None:
-        prints["--model-file"] = of_file(Path(setup.model_file))
+        prints["models.model-file"] = of_file(Path(setup.model_file))
     return prints
 
 
@@ -63,7 +62,7 @@ def _made(configuration: Mapping[str, Any]) -> dict[str, Any]:
     return {**kept, "setup": {**kept.get("setup", {}), "model_file": None}}
 
 
-def taken_up(store: Store, minds: Mapping[str, str], models: ModelOptions, *, fork: bool = False) -> Configuration:
+def taken_up(store: Store, minds: Mapping[str, str], models: ModelSettings, *, fork: bool = False) -> Configuration:
     """Returns the configuration with which a run goes on: its own, with the limits that are given now.
 
     Args:
@@ -95,7 +94,7 @@ def taken_up(store: Store, minds: Mapping[str, str], models: ModelOptions, *, fo
     return msgspec.structs.replace(going, made_of=made_of(going)) if fork else going
 
 
-def forked(folder: Path, to: Path, minds: Mapping[str, str], models: ModelOptions) -> Path:
+def forked(folder: Path, to: Path, minds: Mapping[str, str], models: ModelSettings) -> Path:
     """Begins a new run that has what another has so far; returns its folder. Raises as `taken_up`."""
     with Store.open(folder) as store:
         going = taken_up(store, minds, models, fork=True)
@@ -166,20 +165,22 @@ def _so_far(came: Figures, configuration: Mapping[str, Any]) -> str:
     return f"it is day {day} of {configuration.get('days')}"
 
 
-def _plain(models: ModelOptions) -> dict[str, Any]:
+def _plain(models: ModelSettings) -> dict[str, Any]:
     values = {name: getattr(models, name) for name in (*_ENDPOINT, *_OF_THIS_COMMAND)}
     values["price"] = read_price(models.price)
     values["model_file"] = None if models.model_file is None else str(models.model_file.resolve())
     return values
 
 
-def check_as_begun(run: RecordedRun, minds: Mapping[str, str], models: ModelOptions) -> None:
+def check_as_begun(run: RecordedRun, minds: Mapping[str, str], models: ModelSettings) -> None:
     """Refuses to show a run that is over as what another would have been; a UserError names what is given."""
     _refuse_others(run.folder, run.configuration, _given(minds, models))
 
 
-def _given(minds: Mapping[str, str], models: ModelOptions) -> dict[str, Any]:
-    return {name: value for name, value in {**minds, **_plain(models)}.items() if is_given(_option(name))}
+def _given(minds: Mapping[str, str], models: ModelSettings) -> dict[str, Any]:
+    return {
+        name: value for name, value in {**minds, **_plain(models)}.items() if is_given(f"--{name.replace('_', '-')}")
+    }
 
 
 def _refuse_others(folder: Path, began: Mapping[str, Any], given: Mapping[str, Any]) -> None:
@@ -195,7 +196,9 @@ def _refuse_others(folder: Path, began: Mapping[str, Any], given: Mapping[str, A
 
 
 def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    if name in ("nurse", "pharmacist", "profiles", "course"):
+        return f"run.{name}"
+    return "models.model-file" if name == "model_file" else f"--{name.replace('_', '-')}"
 
 
 def _fork(folder: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,9 +12,7 @@ import msgspec
 from cyclopts import Group, Parameter
 
 from polyclinic import stopping
-from polyclinic.cli import options
 from polyclinic.cli.as_agent_hospital import PaperTown, town_of
-from polyclinic.cli.following import Protocol
 from polyclinic.cli.live import PORT, Live, Port, stay, watch, where_kept
 from polyclinic.cli.replicas import ReplicaOptions, replicated
 from polyclinic.cli.results_of_run import check_store_of_run, tell_where, write_run_results
@@ -35,16 +33,14 @@ from polyclinic.cli.trust import note_trust
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.files import make_folder
 from polyclinic.hospital.care.remembering import about_memories
-from polyclinic.hospital.care.setup import Setup
+from polyclinic.hospital.care.setup import Setup, plain_settings
 from polyclinic.hospital.configuration import Configuration
-from polyclinic.hospital.plan.check import MOST_RESIDENTS
 from polyclinic.hospital.plan.events import Incident, read_events
-from polyclinic.hospital.plan.file import Preset, read_hospital
+from polyclinic.hospital.plan.file import MOST_RESIDENTS, Preset, read_hospital
 from polyclinic.hospital.plan.plan import Hospital, Job
 from polyclinic.hospital.record.happenings import DAY
 from polyclinic.hospital.record.memories import bring, open_brought
-from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.hospital.record.run_file import CALLS
+from polyclinic.hospital.record.recorded import CALLS, RecordedRun
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.running import document_of
 from polyclinic.hospital.running import run as run_hospital
@@ -52,10 +48,13 @@ from polyclinic.hospital.simulation import LOOKAHEAD
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.models.journal_parts import servers_of
-from polyclinic.models.session import ModelOptions, read_price
+from polyclinic.models.session import ModelSettings
 from polyclinic.models.share import parts_of
 from polyclinic.players.mind_names import HUMAN
 from polyclinic.players.patient_trust import trust_in
+from polyclinic.run import options
+from polyclinic.run.options import Protocol
+from polyclinic.settings import setting
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.usage import show_by_server
 
@@ -90,7 +89,9 @@ class TownOptions:
         int | None, options.between(1, _MOST_DAYS), Parameter(show_default=f"{_DAYS}; any with --visits")
     ] = None
     """Days until nobody falls ill any more."""
-    warm_up: Annotated[int | None, options.between(0), Parameter(metavar="DAYS", show_default="0")] = None
+    warm_up: Annotated[int | None, options.between(0), Parameter(metavar="DAYS", show_default="0"), setting("run")] = (
+        None
+    )
     """Days until the hospital is as full as it will be; they are left out of the figures."""
     visits: Annotated[int | None, options.POSITIVE] = None
     """Nobody sets out after so many visits."""
@@ -102,9 +103,13 @@ class TownOptions:
     """A paper's hospital: its diseases, examinations and outcomes."""
     language: Annotated[Language | None, Parameter(show_default="en")] = None
     """Of the town."""
-    examinations: Annotated[int | None, options.POSITIVE, Parameter(show_default="the hospital's")] = None
+    examinations: Annotated[int | None, options.POSITIVE, Parameter(show_default="the hospital's"), setting("run")] = (
+        None
+    )
     """At most so many a visit; the paper has 1."""
-    lookahead: Annotated[int | None, options.between(0, _MOST_AHEAD), Parameter(show_default=f"{LOOKAHEAD}")] = None
+    lookahead: Annotated[
+        int | None, options.between(0, _MOST_AHEAD), Parameter(show_default=f"{LOOKAHEAD}"), setting("run")
+    ] = None
     """Minutes by which visits are computed ahead."""
 
 
@@ -118,15 +123,21 @@ def run(
     doctor: options.Doctor = "rules",
     patient: options.Patient = "rules",
     nurse: Annotated[
-        str, options.MIND, Parameter(help=f"The nurse's mind: {_STAFF} human: you, at the terminal.")
+        str, options.MIND, Parameter(help=f"The nurse's mind: {_STAFF} human: you, at the terminal."), setting("run")
     ] = "rules",
-    pharmacist: Annotated[str, options.MIND, Parameter(help=f"The pharmacist's mind: {_STAFF}")] = "rules",
+    pharmacist: Annotated[
+        str, options.MIND, Parameter(help=f"The pharmacist's mind: {_STAFF}"), setting("run")
+    ] = "rules",
     examiner: options.Examiner = "rules",
     profiles: Annotated[
-        str, Parameter(metavar="MODEL", help="A model that writes those who fall ill; templates by default.")
+        str,
+        Parameter(metavar="MODEL", help="A model that writes those who fall ill; templates by default."),
+        setting("run"),
     ] = "",
     course: Annotated[
-        str, Parameter(metavar="MODEL", help="A model that says how illnesses go on; the knowledge by default.")
+        str,
+        Parameter(metavar="MODEL", help="A model that says how illnesses go on; the knowledge by default."),
+        setting("run"),
     ] = "",
     learning: LearningOptions = FORGETFUL,
     protocol: Protocol = "ours",
@@ -143,6 +154,7 @@ def run(
             help="Keep every dialogue, for 'polyclinic replay'.",
             show_default=f"with --out, up to {_READ:,} visits",
         ),
+        setting("run"),
     ] = None,
     out: Annotated[options.Out, Parameter(help="Keep the run in this folder.")] = None,
     resume: Annotated[
@@ -178,7 +190,7 @@ def run(
             raise UserError("--traces keeps dialogues on disk; say where with --out DIR")
         days = town.days or (_DAYS if town.visits is None else _MOST_DAYS)
         if town.warm_up is not None and town.warm_up >= days:
-            raise UserError(f"--warm-up {town.warm_up} leaves nothing of {days} days; give fewer, or more --days")
+            raise UserError(f"run.warm-up {town.warm_up} leaves nothing of {days} days; give fewer, or more --days")
         as_given = PaperTown(town.preset, town.examinations, profiles, course)
         preset, examinations, profiles, course = town_of(
             protocol, as_given, own_hospital=town.hospital is not None, doctor=doctor, patient=patient, nurse=nurse
@@ -220,11 +232,7 @@ def run(
                     learning=learns,
                     hospital=described.name,
                     staff={one.id: one for one in described.staff.values() if one.job is Job.DOCTOR},
-                    **{
-                        **asdict(models),
-                        "price": read_price(models.price),
-                        "model_file": None if models.model_file is None else str(models.model_file.resolve()),
-                    },
+                    **plain_settings(models),
                 ),
             )
             if out is not None and (_worth_reading(configuration) if traces is None else traces):
@@ -289,7 +297,7 @@ def _check_resume(*given: object) -> None:
 
 
 def _go_on(
-    folder: Path, minds: dict[str, str], models: ModelOptions, workers: int, answers: str | None, *, quiet: bool
+    folder: Path, minds: dict[str, str], models: ModelSettings, workers: int, answers: str | None, *, quiet: bool
 ) -> tuple[dict[str, Any], str]:
     """Takes up a run that has not ended, or returns what one said that has; that may lie where nothing is written."""
     with RecordedRun(folder) as kept:
@@ -343,6 +351,6 @@ def _end(documents: list[dict[str, Any]], max_failures: float, first: str, *, qu
     visits, failed = (sum(d[name] for d in documents) for name in ("visits", "failed"))
     why = f" (the first: {first})" if first else ""
     if failed * 100 > max_failures * visits:
-        raise PlayFailure(f"{failed} of {visits} visits failed{why}; --max-failures allows {max_failures:g} %")
+        raise PlayFailure(f"{failed} of {visits} visits failed{why}; run.max-failures allows {max_failures:g} %")
     if failed and not quiet:
         note(plain(f"{failed} of {visits} visits failed{why}"))

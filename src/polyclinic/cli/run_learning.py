@@ -9,16 +9,17 @@ from typing import Annotated
 import msgspec
 from cyclopts import Group, Parameter
 
-from polyclinic.cli import options
 from polyclinic.errors import UserError
 from polyclinic.hospital.care.remembering import about_memories, check_learns
 from polyclinic.hospital.care.setup import Feedback, LearningSetup, MemoryHolder
-from polyclinic.hospital.off_shift import read_whole
+from polyclinic.hospital.learning import read_whole
 from polyclinic.hospital.record.memories import open_brought
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import Language
-from polyclinic.memory.published import version_of
+from polyclinic.memory.opening import version_of
 from polyclinic.players.mind_names import model_of
+from polyclinic.run import options
+from polyclinic.settings import setting
 
 
 @Parameter(name="*", group=Group("Learning", sort_key=8))
@@ -30,14 +31,14 @@ class LearningOptions:
     """Doctors keep what they learn of their patients, and remember it from the next day on."""
     memory: Annotated[Path | None, options.DIR] = None
     """What all of them remember from before, such as 'polyclinic evolve --out' makes."""
-    memory_of: MemoryHolder | None = None
+    memory_of: Annotated[MemoryHolder | None, setting("learning")] = None
     """Whose a memory is: each doctor's (default), or one of all in its department."""
-    feedback: Feedback | None = None
+    feedback: Annotated[Feedback | None, setting("learning")] = None
     """What is learnt of a patient: what was right, after the visit (default), or only how it went on."""
 
-    read: Annotated[str | None, Parameter(metavar="NAME")] = None
+    read: Annotated[str | None, Parameter(metavar="NAME"), setting("learning")] = None
     """Off their shifts doctors read this corpus (see polyclinic corpus list), or its folder; for models."""
-    passages_a_day: Annotated[int | None, options.POSITIVE, Parameter(show_default="1")] = None
+    passages_a_day: Annotated[int | None, options.POSITIVE, Parameter(show_default="1"), setting("learning")] = None
     """So many passages of it each reads a day, or each department."""
 
     def setup(self, knowledge: Knowledge, language: Language, doctor: str, *, kept: bool) -> LearningSetup | None:
@@ -48,7 +49,7 @@ class LearningOptions:
             BadInput: there is no such memory, or it was made with something else.
         """
         if not self.learn and self.memory is None:
-            idle = {"--memory-of": self.memory_of, "--feedback": self.feedback, "--read": self.read}
+            idle = {"learning.memory-of": self.memory_of, "--feedback": self.feedback, "--read": self.read}
             if given := [option for option, value in idle.items() if value is not None]:
                 raise UserError(f"{given[0]} says how doctors learn; it needs --learn, or leave it out")
             return None
@@ -56,7 +57,7 @@ class LearningOptions:
             if value is not None and not self.learn:
                 raise UserError(f"{option} says what doctors learn from; it needs --learn, or leave it out")
         if self.passages_a_day is not None and self.read is None:
-            raise UserError("--passages-a-day has no effect without --read NAME; leave it out")
+            raise UserError("learning.passages-a-day has no effect without --read NAME; leave it out")
         if self.read is not None:
             if model_of(doctor) is None:
                 raise UserError(f"--read is for a doctor who reads, a language model, and not for {doctor}")

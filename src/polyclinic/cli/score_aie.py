@@ -8,17 +8,23 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from polyclinic.benchmarks.aie.score_tables import show_compared, show_side_by_side, show_summary, summary_document
 from polyclinic.cases.case import Case
 from polyclinic.cases.shipped import shipped_path
-from polyclinic.cli.case_files import read_case_file
-from polyclinic.cli.options import FILE, BootstrapSeed, Json, Metrics, Strict
 from polyclinic.errors import BadInput
-from polyclinic.metrics.comparison import compare
-from polyclinic.metrics.conversation import ConversationSummary, summarise
-from polyclinic.metrics.own_metrics import Wanted, check_measured, choose_metrics, measure
-from polyclinic.metrics.transcripts import read_dialogues
+from polyclinic.evaluations.aie.tables import show_compared, show_side_by_side, show_summary, summary_document
+from polyclinic.metrics.conversation import (
+    ConversationSummary,
+    Wanted,
+    check_measured,
+    choose_metrics,
+    compare,
+    measure,
+    summarise,
+)
+from polyclinic.metrics.dialogue import read_dialogues
 from polyclinic.results.folder import traces_in
+from polyclinic.run.case_files import read_case_file
+from polyclinic.run.options import FILE, BootstrapSeed, Json, Metrics, Strict
 from polyclinic.terminal.screen import console, print_json
 
 

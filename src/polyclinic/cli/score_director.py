@@ -10,10 +10,39 @@ import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
-from polyclinic.cli.batching import batches_beside
 from polyclinic.cli.evaluation import goes_on
-from polyclinic.cli.following import Protocol, at_temperatures, followed, mind_kind
-from polyclinic.cli.options import (
+from polyclinic.cli.sessions import open_judge
+from polyclinic.errors import BadInput, RunStopped
+from polyclinic.evaluations.people import show_agreement, show_figures
+from polyclinic.evaluations.protocol import at_temperatures, followed, mind_kind
+from polyclinic.files import read_lines
+from polyclinic.judging.people import PeopleFigures, QuestionAgreement, agreed, figures, people_judgements
+from polyclinic.judging.verdicts import read_verdicts
+from polyclinic.metrics.grades import Aspect, Judgement, read_judgements
+from polyclinic.metrics.icd.scores import ReportLayout
+from polyclinic.metrics.recorded_reports import (
+    AspectMean,
+    GradeSummary,
+    MissingGrade,
+    RecordedReport,
+    Ties,
+    TwoJudges,
+    Unreadable,
+    brackets,
+    by_doctor,
+    compare_judges,
+    read_recorded,
+    read_references,
+    recorded_judgements,
+    summarise,
+    ties,
+    unreadable,
+)
+from polyclinic.models.ledger import Ledger
+from polyclinic.protocols.following import FollowedProtocol
+from polyclinic.protocols.papers import MvmeSettings
+from polyclinic.run.batching import batches_beside
+from polyclinic.run.options import (
     FILE,
     FILES,
     MIND,
@@ -24,43 +53,15 @@ from polyclinic.cli.options import (
     Json,
     KeptOptions,
     Models,
+    Protocol,
     RunOptions,
 )
-from polyclinic.cli.people import show_agreement, show_figures
-from polyclinic.cli.sessions import open_judge
-from polyclinic.cli.storing import keep_outcome
-from polyclinic.errors import BadInput, RunStopped
-from polyclinic.files import read_lines
-from polyclinic.metrics.director import (
-    AspectMean,
-    GradeSummary,
-    MissingGrade,
-    Ties,
-    TwoJudges,
-    Unreadable,
-    brackets,
-    by_doctor,
-    compare_judges,
-    recorded_judgements,
-    summarise,
-    ties,
-    unreadable,
-)
-from polyclinic.metrics.grades import Aspect, Judgement, read_judgements
-from polyclinic.metrics.icd.reports import ReportLayout
-from polyclinic.metrics.recorded_reports import RecordedReport, read_recorded, read_references
-from polyclinic.models.ledger import Ledger
-from polyclinic.protocols.following import FollowedProtocol
-from polyclinic.protocols.papers import MvmeSettings
+from polyclinic.run.storing import keep_outcome
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import interruptible
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import counted, interval, mean_and_error, show_problems, table
-from polyclinic.verdicts.judgements import people_judgements
-from polyclinic.verdicts.people import QuestionAgreement, agreed
-from polyclinic.verdicts.results import PeopleFigures, figures
-from polyclinic.verdicts.verdict import read_verdicts
 
 _MOST_FILES = 2
 
@@ -253,9 +254,11 @@ async def _graded(reports: Sequence[RecordedReport], asking: _Grading) -> tuple[
     """
     judge, run, ledger, batches = asking
     # Neither is needed where the letters are there.
-    from polyclinic.judges.director import ModelJudge  # noqa: PLC0415
-    from polyclinic.judges.director_by_rules import RulesJudge  # noqa: PLC0415
-    from polyclinic.judges.recorded import grade_recorded  # noqa: PLC0415
+    from polyclinic.judging.director import (  # noqa: PLC0415 - not needed where the letters are there
+        ModelJudge,
+        grade_recorded,
+    )
+    from polyclinic.judging.director_by_rules import RulesJudge  # noqa: PLC0415
     from polyclinic.knowledge.knowledge import read_knowledge  # noqa: PLC0415
 
     if judge == "rules":

@@ -13,27 +13,52 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
-from polyclinic.benchmarks.aie.score_tables import show_left_out
-from polyclinic.cli.batching import batches_beside
 from polyclinic.cli.evaluation import goes_on
-from polyclinic.cli.following import Protocol, at_temperatures, followed
-from polyclinic.cli.options import FILE, MODELS, NOWHERE, BatchApi, BootstrapSeed, Json, KeptOptions, Models, RunOptions
 from polyclinic.cli.sessions import open_judge
-from polyclinic.cli.storing import keep_outcome
 from polyclinic.errors import RunStopped, UserError
-from polyclinic.judges.disease_extraction import extract_diseases
-from polyclinic.judges.until_stopped import NotAsked, UntilStopped
+from polyclinic.evaluations.aie.tables import show_left_out
+from polyclinic.evaluations.protocol import at_temperatures, followed
+from polyclinic.judging.disease_names import extract_diseases
+from polyclinic.judging.model_judging import NotAsked, UntilStopped
 from polyclinic.metrics.disease_names import split_names
-from polyclinic.metrics.icd.linking import Titles
-from polyclinic.metrics.icd.nearest import NearestTitles
-from polyclinic.metrics.icd.plain import link_plainly, split_plainly
-from polyclinic.metrics.icd.reports import NamedReports, ReportLayout, read_named_reports, whole_text
-from polyclinic.metrics.icd.scores import IcdSummary, score_names, texts_of, with_names
-from polyclinic.metrics.icd.tables import IcdEntry, english_entries, read_entries
+from polyclinic.metrics.icd.linking import (
+    IcdEntry,
+    NearestTitles,
+    Titles,
+    english_entries,
+    link_plainly,
+    read_entries,
+    split_plainly,
+)
+from polyclinic.metrics.icd.scores import (
+    IcdSummary,
+    NamedReports,
+    ReportLayout,
+    read_named_reports,
+    score_names,
+    texts_of,
+    whole_text,
+    with_names,
+)
 from polyclinic.metrics.recorded_reports import read_references
 from polyclinic.models.ledger import Ledger
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MvmeSettings
+from polyclinic.run.batching import batches_beside
+from polyclinic.run.options import (
+    FILE,
+    MODELS,
+    NOWHERE,
+    BatchApi,
+    BootstrapSeed,
+    Json,
+    KeptOptions,
+    Models,
+    Protocol,
+    RunOptions,
+)
+from polyclinic.run.storing import keep_outcome
+from polyclinic.settings import setting
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.tables import interval, mean_and_error
@@ -68,20 +93,24 @@ async def icd(
         FILE,
         Parameter(help="Table of ICD-10 (.xls, .csv, .tsv: code, title); by default the English one."),
     ] = None,
-    plain: Annotated[bool, Parameter(help="The baseline: cut at punctuation, plain edit distance.")] = False,
+    plain: Annotated[
+        bool, Parameter(help="The baseline: cut at punctuation, plain edit distance."), setting("icd")
+    ] = False,
     nearest: Annotated[
         bool,
         Parameter(
             negative=(),
             help="As the authors of AI Hospital: two names are the same if one of their ten nearest titles is.",
         ),
+        setting("icd"),
     ] = False,
     names_by: Annotated[
         str | None,
         Parameter(metavar="MODEL", help="A model that reads the diseases out of the diagnoses, in place of rules."),
+        setting("icd"),
     ] = None,
     known_codes: Annotated[
-        bool, Parameter(help="Take the codes that typed diagnoses have, instead of their names.")
+        bool, Parameter(help="Take the codes that typed diagnoses have, instead of their names."), setting("icd")
     ] = False,
     protocol: Protocol = "ours",
     seed: BootstrapSeed = 0,
@@ -97,10 +126,10 @@ async def icd(
     models = at_temperatures(rules, models, {"judge": [names_by]})
     nearest = nearest or rules.of(rules.settings.links) == "ten nearest titles"
     if nearest and known_codes:
-        raise UserError("--nearest compares names and no codes; leave --known-codes out")
+        raise UserError("icd.nearest compares names and no codes; leave icd.known-codes out")
     if names_by is not None and (plain or known_codes):
         raise UserError(
-            f"--names-by has no effect with {'--plain' if plain else '--known-codes'}; leave one of them out"
+            f"--names-by has no effect with {'icd.plain' if plain else 'icd.known-codes'}; leave one of them out"
         )
     split = whole_text if names_by is not None else split_plainly if plain else split_names
     reports = read_named_reports(file, layout=layout, references=references, split=split)
@@ -134,11 +163,17 @@ async def icd(
         raise goes_on(stopped, kept, "scoring")
 
 
-def _followed(protocol: str, names_by: str | None, *, plain: bool, known_codes: bool) -> FollowedProtocol[MvmeSettings]:
+def _followed(
+    protocol: str,
+    names_by: str | None,
+    *,
+    plain: bool,
+    known_codes: bool,
+) -> FollowedProtocol[MvmeSettings]:
     """Returns what is followed, after a look at how names are read and compared."""
     rules = followed(MvmeSettings, protocol)
     names = rules.settings.names
-    for option, given in (("--plain", plain), ("--known-codes", known_codes)):
+    for option, given in (("icd.plain", plain), ("icd.known-codes", known_codes)):
         rules.check_switch(option, given, "compares the names that a model reads", names.section)
     if names_by is None and rules.side == "paper" and names.paper == "model":
         raise UserError(

@@ -3,18 +3,118 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
-from polyclinic.cli import options
-from polyclinic.cli.chair_options import CHAIR, ChairOptions
+from polyclinic import stopping
+from polyclinic.cases.loaders import read_cases
 from polyclinic.cli.live import PORT, need_pages
-from polyclinic.cli.options import between
-from polyclinic.errors import BadInput
+from polyclinic.errors import BadInput, UserError
+from polyclinic.events import Role
 from polyclinic.files import no_folder
+from polyclinic.models.session import ModelSettings, open_models
+from polyclinic.players.mind_names import HUMAN, model_of
+from polyclinic.players.minds import check_mind
+from polyclinic.questions.layouts import read_exam
+from polyclinic.run import options
+from polyclinic.run.options import between
 from polyclinic.terminal.screen import note
+from polyclinic.web.chair.staff import OfferedPlayers
+
+_GROUP = Group("Doctor's chair", sort_key=12)
+
+
+@Parameter(name="*", group=_GROUP)
+@dataclass(frozen=True, kw_only=True)
+class ChairOptions:
+    """What can be played in the doctor's chair, and with whom."""
+
+    cases: Annotated[list[Path] | None, options.FILES] = None
+    """Case files that can be played, beside those that come with polyclinic."""
+    exams: Annotated[list[Path] | None, options.FILES] = None
+    """Files of exam questions that were asked, so that wrong answers to them can be judged."""
+    patient: Annotated[list[str] | None, Parameter(metavar="MIND...", consume_multiple=1)] = None
+    """Who may play the patient, the first by default: rules, a model, saps:MODEL, or FILE.py:NAME."""
+    beside: Annotated[list[str] | None, Parameter(metavar="MIND...", consume_multiple=1)] = None
+    """Doctors who see the same patient, to be compared with; rules unless given."""
+    judge: Annotated[str, Parameter(metavar="MODEL")] = ""
+    """A model that grades the reports; rules unless given."""
+    practice: Annotated[Path | None, options.DIR] = None
+    """Where visits, classes and studies are kept; DIR/practice unless given."""
+
+    def players(self, models: ModelSettings) -> OfferedPlayers:
+        """Returns who may play.
+
+        Raises:
+            UserError: one of them cannot.
+        """
+        if models.dry_run:
+            raise UserError("--dry-run: nobody knows what people will ask; --cost-budget limits the cost")
+        offered = OfferedPlayers(
+            patients=tuple(self.patient or ["rules"]),
+            beside=tuple(self.beside or ["rules"]),
+            judge=self.judge,
+            models=models,
+        )
+        for role, names in ((Role.PATIENT, offered.patients), (Role.DOCTOR, offered.beside)):
+            for name in names:
+                if name == HUMAN:
+                    raise UserError(f"--{'patient' if role is Role.PATIENT else 'beside'} human: nobody sits here")
+                if model_of(name) is None:
+                    check_mind(role, name)
+        if self.judge and model_of(self.judge) is None:
+            raise UserError(f"--judge {self.judge!r} is not a model; leave it out, and rules grade the reports")
+        asked = filter(None, map(model_of, (*offered.patients, *offered.beside, self.judge)))
+        # What runs here takes a while to load, and is opened when somebody plays.
+        stopping.run(_can_be_opened([name for name in asked if not name.startswith("local")], models))
+        return offered
+
+    def practice_folder(self) -> Path | None:
+        """Returns where visits are to be kept, where that was said.
+
+        Raises:
+            BadInput: no folder can be there.
+        """
+        if self.practice is not None and not self.practice.is_dir():
+            if self.practice.exists():
+                raise BadInput("this is a file; name a folder", path=self.practice)
+            if not self.practice.parent.is_dir():
+                raise BadInput(f"there is no folder {self.practice.parent}; make it first", path=self.practice)
+        return self.practice
+
+    def case_files(self) -> list[Path]:
+        """Returns the case files, each of them read once.
+
+        Raises:
+            BadInput: one of them cannot be read.
+        """
+        for path in self.cases or ():
+            for _ in read_cases(path):
+                pass
+        return self.cases or []
+
+    def exam_files(self) -> list[Path]:
+        """Returns the files of exam questions, each of them read once.
+
+        Raises:
+            BadInput: one of them cannot be read.
+        """
+        for path in self.exams or ():
+            read_exam(path)
+        return self.exams or []
+
+
+async def _can_be_opened(names: list[str], models: ModelSettings) -> None:
+    """Raises a UserError where a model has no address or no key; nobody is asked anything."""
+    async with open_models(names, models):
+        pass
+
+
+CHAIR = ChairOptions()
+
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -36,10 +136,9 @@ def serve(
     """Serves the pages until Ctrl-C."""
     need_pages()
     from polyclinic.web.browse.holdings import Holdings  # noqa: PLC0415
-    from polyclinic.web.practice import PracticeTaken  # noqa: PLC0415
     from polyclinic.web.server import address, bound  # noqa: PLC0415
     from polyclinic.web.server import serve as serve_pages  # noqa: PLC0415
-    from polyclinic.web.serving import Serving  # noqa: PLC0415
+    from polyclinic.web.serving import PracticeTaken, Serving  # noqa: PLC0415
 
     shown = folders or [Path()]
     for folder in shown:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from polyclinic.cli.evaluation import judge_of, within_budget
-from polyclinic.cli.options import RunOptions
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
-from polyclinic.models.session import Session, open_session
+from polyclinic.models.pipeline import Asker
+from polyclinic.models.session import Session, journal_of, open_models
+from polyclinic.run.options import RunOptions
 from polyclinic.terminal.screen import console, note
 from polyclinic.terminal.usage import show_usage
 
@@ -24,11 +25,10 @@ def session_of(
 
     `named` names the run in the journal, where answers of other names are not found.
     """
-    return open_session(
+    return open_models(
         names,
         run.models,
-        journal=run.answers,
-        run=named,
+        journal=journal_of(run.answers, run.part, run=named),
         seed=run.seed,
         share=run.part,
         batches=batches,
@@ -59,11 +59,11 @@ async def open_judge(
     `named` is as `session_of` has it, `option` the one that names the judge.
 
     Raises:
-        UserError: it is no model, or cannot be opened.
+        UserError: it is not a model, or cannot be opened.
         RunStopped: its budget was spent; how the work goes on is said.
     """
     with within_budget(run, what):
         async with session_of(run, judge_of(judge, option=option), named=named, batches=batches) as session:
-            yield AskedJudge(session.metered(judge, role="judge", episode=episode), session.ledger)
+            yield AskedJudge(session.model(judge, Asker("judge", episode)), session.ledger)
     if not run.json:
         show_usage(console(sys.stderr), session.ledger, purposes=False)

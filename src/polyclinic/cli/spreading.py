@@ -15,27 +15,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyclinic import stopping
-from polyclinic.cli.case_writing import WRITER_ANSWERS
-from polyclinic.cli.command_words import BATCHES, value_of, without
-from polyclinic.cli.evolve_folder import ANSWERS, RESULTS, made_here
+from polyclinic.cli.case_generate import WRITER_ANSWERS
+from polyclinic.cli.evolve_folder import ANSWERS, RESULTS, ReplicaPlaces, made_here
 from polyclinic.cli.evolve_options import SHUFFLED
-from polyclinic.cli.evolve_stored import ReplicaPlaces
-from polyclinic.cli.options import check_new
-from polyclinic.cluster.jobs import ClusterJob, Here, JobEnded, Site
+from polyclinic.cluster.jobs import ClusterJob, Here, JobEnded, Site, shipped, unpack
 from polyclinic.cluster.left import name_of
 from polyclinic.cluster.opening import check_site, open_site
-from polyclinic.cluster.packing import unpack
 from polyclinic.cluster.running import run_jobs
-from polyclinic.cluster.shipping import shipped
 from polyclinic.errors import PlayFailure, StoppedByHand, UserError
 from polyclinic.files import make_folder
-from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.hospital.record.run_file import CALLS, RUN
+from polyclinic.hospital.record.recorded import CALLS, RUN, RecordedRun
 from polyclinic.models.journal_parts import JournalPart, JournalRow, rows_of
 from polyclinic.models.ledger import spending
 from polyclinic.models.model_file import read_model_file
 from polyclinic.models.share import Share, part_of, parts_of
-from polyclinic.stores.address import KEY_PASSWORD, PASSWORD, read_address
+from polyclinic.run.options import check_new
+from polyclinic.run.words import asks_by_batches, value_of, without
+from polyclinic.storage.server import KEY_PASSWORD, PASSWORD, read_address
 from polyclinic.terminal.screen import note, progress_of_parts
 
 _JOURNAL = "journal.sqlite"
@@ -60,8 +56,8 @@ def in_parts(words: Sequence[str]) -> Iterator[Sequence[str]]:
         yield words  # which says that the option has no value, or is none of the command's
         return
     check_site(where)
-    if BATCHES in rest and words[0] in ("eval", "study"):
-        note(f"{BATCHES}: asked from here, in one file; no worker of --on {where} is kept waiting for it")
+    if asks_by_batches(rest) and words[0] in ("eval", "study"):
+        note(f"models.batch-api: asked from here, in one file; no worker of --on {where} is kept waiting for it")
         yield rest
         return
     with tempfile.TemporaryDirectory(prefix="polyclinic-") as scratch, spending():
@@ -227,7 +223,7 @@ class _SeededKind:
         things: what they are.
         answers: the file with what models answered.
         is_over: whether what is in such a folder has come to its end.
-        otherwise: an option, and what it says to each where it is not given.
+        otherwise: a setting, and its value to each where it is not given.
         home: called with a folder that came from a worker, and the words of the command.
         check: called with the folder of all, the address of a store, and their folders, before anything begins.
     """
@@ -260,8 +256,8 @@ def _replicas(words: Sequence[str], where: str, _: Path) -> Sequence[str]:
             return {}
         async with open_site(where) as site:
             own = without(words, "--replicas", "--seed", "--out", switches=("--csv",))
-            if kind.otherwise is not None and value_of(own, kind.otherwise[0]) is None:
-                own += kind.otherwise
+            if kind.otherwise is not None and value_of(own, f"--{kind.otherwise[0].rpartition('.')[2]}") is None:
+                own += ("--set", "=".join(kind.otherwise))
             answers = f"{_RUN}/{kind.answers}"
             jobs = [
                 _job(name, site, own, (
@@ -312,7 +308,7 @@ _KINDS = {
         "practices",
         ANSWERS,
         lambda folder: (folder / RESULTS).is_file(),
-        otherwise=("--order", SHUFFLED),
+        otherwise=("practice.order", SHUFFLED),
         home=lambda folder, words: made_here(
             folder, {name: value_of(words, f"--{name.replace('_', '-')}") for name in ("train", "test", "model_file")}
         ),

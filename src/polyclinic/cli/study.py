@@ -8,11 +8,15 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from polyclinic.benchmarks.exams.evaluation import MethodResult
-from polyclinic.benchmarks.exams.published import as_published, check_sample
-from polyclinic.benchmarks.exams.runs import Learning, run_methods
-from polyclinic.benchmarks.exams.studies import ablation as rows_of_ablation
-from polyclinic.benchmarks.exams.studies import (
+from polyclinic.cli.eval_exam import ask_all, failures_of, finish_exam, models_of, of_models, read_questions
+from polyclinic.cli.evaluation import finish, judge_of, within_budget
+from polyclinic.cli.sessions import session_of
+from polyclinic.errors import UserError
+from polyclinic.evaluations.exams.evaluation import MethodResult
+from polyclinic.evaluations.exams.published import as_published, check_sample
+from polyclinic.evaluations.exams.runs import Learning, run_methods
+from polyclinic.evaluations.exams.studies import ablation as rows_of_ablation
+from polyclinic.evaluations.exams.studies import (
     curves,
     outcome_files,
     panels,
@@ -21,25 +25,23 @@ from polyclinic.benchmarks.exams.studies import (
     sweep,
     wrong_answers,
 )
-from polyclinic.benchmarks.exams.study_tables import errors_output, sweep_output
-from polyclinic.cli import options
-from polyclinic.cli.batching import batches_beside
-from polyclinic.cli.eval_exam import ask_all, failures_of, finish_exam, models_of, of_models, read_questions
-from polyclinic.cli.evaluation import finish, judge_of, within_budget
-from polyclinic.cli.following import Protocol, check_methods, followed, say
-from polyclinic.cli.parts import end_of_part
-from polyclinic.cli.people import read_people, with_agreement
-from polyclinic.cli.sessions import session_of
-from polyclinic.errors import UserError
-from polyclinic.judges.error_categories import ErrorCategory, find_categories, read_words
-from polyclinic.judges.until_stopped import UntilStopped
+from polyclinic.evaluations.exams.study_tables import errors_output, sweep_output
+from polyclinic.evaluations.people import read_people, with_agreement
+from polyclinic.evaluations.protocol import check_methods, followed, say
+from polyclinic.judging.error_categories import ErrorCategory, find_categories, read_words
+from polyclinic.judging.model_judging import UntilStopped
+from polyclinic.judging.people import people_words
 from polyclinic.methods.medagents import MOST_EXPERTS
 from polyclinic.methods.table import PRESETS, ChosenMethod, choose
+from polyclinic.models.pipeline import Asker
 from polyclinic.models.session import Session
 from polyclinic.protocols.papers import MedAgentsSettings
+from polyclinic.run import options
+from polyclinic.run.batching import batches_beside
+from polyclinic.run.options import Protocol
+from polyclinic.run.parts import end_of_part
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.tables import counted
-from polyclinic.verdicts.judgements import people_words
 
 Layout = Annotated[
     Literal["medqa", "medmcqa", "pubmedqa", "mmlu", "exam"],
@@ -206,9 +208,7 @@ async def errors(
             # The prompts' hash is in every request, so that one journal serves all runs that are judged.
             model = None
             if judge is not None:
-                model = UntilStopped(
-                    session.metered(judge, role="judge", episode="error categories"), is_stopped=is_stopped
-                )
+                model = UntilStopped(session.model(judge, Asker("judge", "error categories")), is_stopped=is_stopped)
             found = await find_categories(run.part.mine(wrong.answers), judge=model, words=said)
     stopped = None if model is None else model.ending
     end_of_part(run, stopped)
@@ -216,7 +216,7 @@ async def errors(
     failed, failure = sum(found.failed.values()), ""
     if 100 * failed > run.max_failures * max(len(wrong.answers), 1):
         problem = f"{failed} of {len(wrong.answers)} questions to the judge failed ({', '.join(found.failed)})"
-        failure = f"{problem}, more than --max-failures {run.max_failures:g} allows"
+        failure = f"{problem}, more than run.max-failures {run.max_failures:g} allows"
     finish(output, run, session.ledger, purposes=False, stopped=stopped, failure=failure, what="study")
 
 

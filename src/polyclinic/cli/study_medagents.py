@@ -8,8 +8,11 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from polyclinic.benchmarks.benchmark import StoppedEarly
-from polyclinic.benchmarks.exams.medagents_study import (
+from polyclinic.cli.eval_exam import failures_of, models_of, read_questions
+from polyclinic.cli.evaluation import finish, judge_of, underway, within_budget
+from polyclinic.cli.sessions import session_of
+from polyclinic.errors import RunStopped, StoppedEarly, UserError
+from polyclinic.evaluations.exams.medagents_study import (
     DATASETS,
     PARTS,
     StudyPart,
@@ -18,22 +21,20 @@ from polyclinic.benchmarks.exams.medagents_study import (
     plan,
     run_study,
 )
-from polyclinic.benchmarks.exams.medagents_tables import medagents_output
-from polyclinic.benchmarks.exams.published import check_sample
-from polyclinic.benchmarks.exams.runs import Learning
-from polyclinic.benchmarks.exams.studies import parse_numbers
-from polyclinic.cli import options
-from polyclinic.cli.eval_exam import failures_of, models_of, read_questions
-from polyclinic.cli.evaluation import finish, judge_of, underway, within_budget
-from polyclinic.cli.following import Protocol, check_methods, followed, say
-from polyclinic.cli.parts import end_of_part
-from polyclinic.cli.sessions import session_of
-from polyclinic.errors import RunStopped, UserError
-from polyclinic.judges.error_categories import Categories, find_categories
-from polyclinic.judges.until_stopped import UntilStopped
+from polyclinic.evaluations.exams.published import check_sample
+from polyclinic.evaluations.exams.runs import Learning
+from polyclinic.evaluations.exams.studies import parse_numbers
+from polyclinic.evaluations.exams.study_tables import medagents_output
+from polyclinic.evaluations.protocol import check_methods, followed, say
+from polyclinic.judging.error_categories import Categories, find_categories
+from polyclinic.judging.model_judging import UntilStopped
+from polyclinic.models.pipeline import Asker
 from polyclinic.protocols.papers import MedAgentsSettings
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import read_examples
+from polyclinic.run import options
+from polyclinic.run.options import Protocol
+from polyclinic.run.parts import end_of_part
 from polyclinic.stopping import is_stopped
 
 
@@ -131,7 +132,7 @@ async def medagents(
                     result = await run_study(questions, planned, rules, models, learning=learning, advance=advance)
                 if judge is not None and "figure-5" in parts and run.share is None:  # which are drawn from all
                     sorting = UntilStopped(
-                        session.metered(judge, role="judge", episode="error categories"), is_stopped=is_stopped
+                        session.model(judge, Asker("judge", "error categories")), is_stopped=is_stopped
                     )
                     most = rules.of(rules.settings.wrong_answers)
                     for name, wrong in errors_of(result, questions, most=most, seed=run.seed).items():

@@ -8,20 +8,20 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from polyclinic.benchmarks.exams.evaluation import MethodResult, compare
-from polyclinic.benchmarks.exams.memory_study import METHOD, USUAL, memory_output, methods_of, paper_tables
-from polyclinic.benchmarks.exams.runs import Learning, run_methods
-from polyclinic.cli import options
 from polyclinic.cli.as_agent_hospital import check_exam
-from polyclinic.cli.batching import batches_beside
 from polyclinic.cli.eval_exam import ask_all, failures_of, models_of, of_models, read_questions
 from polyclinic.cli.evaluation import finish
 from polyclinic.cli.exam_memory import open_exam_memory
-from polyclinic.cli.following import Protocol
 from polyclinic.errors import UserError
+from polyclinic.evaluations.exams.evaluation import MethodResult, compare
+from polyclinic.evaluations.exams.memory_study import METHOD, USUAL, memory_output, methods_of, paper_tables
+from polyclinic.evaluations.exams.runs import Learning, run_methods
 from polyclinic.memory.memory import has_memory, open_memory, snapshot_of
 from polyclinic.memory.options import FORGETFUL
 from polyclinic.models.session import Session
+from polyclinic.run import options
+from polyclinic.run.batching import batches_beside
+from polyclinic.run.options import Protocol
 from polyclinic.terminal.tables import counted
 
 
@@ -43,7 +43,9 @@ async def medagent_zero(
         raise UserError("this study sets its methods by itself; leave --set out")
     records, experience = memory.wanted(USUAL)
     if records != experience:
-        raise UserError(f"--k-records {records} and --k-experience {experience}; the study takes one number for both")
+        raise UserError(
+            f"memory.k-records {records} and memory.k-experience {experience}; the study takes one number for both"
+        )
     seen = _seen(memory.memory)
     check_exam(protocol, topic=exam.topic, memory=memory, every=snapshots, seen=seen)
     tables = paper_tables(seen, snapshots=range(0, seen, snapshots), k=records)

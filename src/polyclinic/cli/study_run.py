@@ -6,7 +6,7 @@ import dataclasses
 import io
 import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -15,16 +15,9 @@ import msgspec
 from cyclopts import CycloptsError, Parameter
 from rich.console import Console
 
-from polyclinic.benchmarks.benchmark import StoppedEarly
-from polyclinic.cli.calling import call, check_words
-from polyclinic.cli.command_words import BATCHES, words_of
-from polyclinic.cli.complaints import complaint
-from polyclinic.cli.configuration import record_of_study
-from polyclinic.cli.options import DIR, MODELS, MODELS_GROUP, Json, MaxFailures, Models, On, Several, Store, kept_in
-from polyclinic.cli.parts import PartDone
+from polyclinic.cli.calling import call, check_words, complaint
+from polyclinic.cli.config import keys_of
 from polyclinic.cli.results_tables import show_compared, show_joined
-from polyclinic.cli.storing import keep_results, kept_by_study
-from polyclinic.cli.study_over import check_over
 from polyclinic.errors import (
     AccessLost,
     BadInput,
@@ -33,22 +26,93 @@ from polyclinic.errors import (
     PolyclinicError,
     RunStopped,
     StoppedByHand,
+    StoppedEarly,
     UserError,
 )
 from polyclinic.files import make_folder
 from polyclinic.files import whole as whole_file
+from polyclinic.fingerprints import others
+from polyclinic.models.dry_run import DryRunOver
 from polyclinic.models.ledger import spending
-from polyclinic.models.rehearsal import DryRunOver, together
-from polyclinic.models.session import ModelOptions
+from polyclinic.models.session import ModelSettings
 from polyclinic.protocols.study_plan import PlannedRun, StudyPlan, find_plan, read_plan
 from polyclinic.results.comparing import compare_results
-from polyclinic.results.folder import CALLS, RECORD, read_record, write_record
-from polyclinic.results.joining import flat_rows, join
+from polyclinic.results.folder import CALLS, RECORD, RunRecord, part_in, read_record, replacing, write_record
+from polyclinic.results.joining import flat_rows, join, told_apart
+from polyclinic.results.provenance import command_words, data_files, made_of, own_code
 from polyclinic.results.reading import RunResults, read_results
-from polyclinic.results.replacing import part_in, replacing
-from polyclinic.results.telling_apart import told_apart
+from polyclinic.run.options import DIR, MODELS, MODELS_GROUP, Json, MaxFailures, Models, On, Several, Store, kept_in
+from polyclinic.run.parts import PartDone
+from polyclinic.run.provenance import record_of_study
+from polyclinic.run.storing import keep_results, kept_by_study
+from polyclinic.run.words import asks_by_batches, words_of
 from polyclinic.sqlite_file import locked
 from polyclinic.terminal.screen import console, note, print_json
+
+_ANEW = "name another --out, or move the folder away"
+_FREE = {
+    "--token-budget",
+    "--cost-budget",
+    "--concurrency",
+    "--requests-per-minute",
+    "--tokens-per-minute",
+    "--timeout",
+    "--wait-for-server",
+    "--api-key-env",
+    "--price",
+    "--max-failures",
+    "--journal",
+    "--store",
+    "--share",
+    "--batch-api",
+    "--out",
+}
+"""What may differ: how fast is asked, what may be spent, and where answers are kept."""
+
+
+def check_over(record: RunRecord, words: Sequence[str], folder: Path) -> None:
+    """Checks that what is over is what these words would run.
+
+    Raises:
+        BadInput: it was run with another option, or with data, knowledge, prompts or words that have changed since.
+    """
+    before, now = _options(record.command), _options(command_words(words))
+    files = {one.option for one in record.data}
+    for option in [*before, *(one for one in now if one not in before)]:
+        if option.lstrip("-").replace("-", "_") not in files and before.get(option) != now.get(option):
+            was, is_now = (
+                " ".join([option, *held]) if held is not None else f"no {option}"
+                for held in (before.get(option), now.get(option))
+            )
+            raise BadInput(f"is over, and was run with {was}; now it is {is_now}: {_ANEW}", path=folder)
+    for one in record.data:
+        named = now.get(f"--{one.option.replace('_', '-')}")
+        path = Path(named[0]) if named else Path(one.file)
+        if path.is_file() and one.sha256 not in {file.sha256 for file in data_files({one.option: path})}:
+            raise BadInput(f"is over, and {path} is another file now: {_ANEW}", path=folder)
+    for code in record.code:
+        if (own := own_code({code.option: code.name})) and code.sha256 not in ("", own[0].sha256):
+            raise BadInput(f"is over, and the code of {code.name} is another now: {_ANEW}", path=folder)
+    if changed := others({name: record.versions[name] for name in made_of() if name in record.versions}, made_of()):
+        raise BadInput(f"is over, and was run with other {' and '.join(changed)}: {_ANEW}", path=folder)
+
+
+def _options(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Returns the values of each option that counts, the command's own words under ""."""
+    found: dict[str, tuple[str, ...]] = {}
+    name = ""
+    for word in words:
+        if name == "--set":
+            key, _, value = word.partition("=")
+            name = f"--{key.rpartition('.')[2]}"
+            found[name] = (*found.get(name, ()), value)
+        elif word.startswith("--"):
+            name, sign, value = word.partition("=")
+            found[name] = (*found.get(name, ()), *([value] if sign else []))
+        else:
+            found[name] = (*found.get(name, ()), word)
+    return {name: held for name, held in found.items() if name not in _FREE}
+
 
 _WHO = {"eval aie": "doctor", "eval mvme": "doctor", "evolve": "doctor", "run": "doctor"}
 """By which option a command is told who plays; of all others it is --model."""
@@ -106,7 +170,7 @@ def run(
     more = where + ([] if share is None else ["--share", share])
     cells = [cell._replace(words=[*cell.words, *more, "--out", str(cell.folder)]) for cell in cells]
     if models.dry_run:
-        raise DryRunOver(together([_rehearsed(cell) for cell in cells]))
+        raise DryRunOver.together(map(_estimated, cells))
     assert out is not None  # noqa: S101
     for cell in cells:
         # Before anybody is asked for the first of them.
@@ -139,7 +203,7 @@ def _hold_all(
     refused: list[UserError] = []
     with spending(), kept_by_study():
         for number, cell in enumerate(cells, 1):
-            if stopped is None and _is_to_be_held(cell.folder) and not (in_part and BATCHES in cell.words):
+            if stopped is None and _is_to_be_held(cell.folder) and not (in_part and asks_by_batches(cell.words)):
                 try:
                     stopped = _hold(cell, f"{number} of {len(cells)}", json, in_part=in_part)
                 except UserError as error:
@@ -156,7 +220,7 @@ def _hold_all(
     if refused:
         raise UserError(f"{'; '.join(map(str, refused))}; done: {len(cells) - len(refused)} of {len(cells)} runs")
     if failed := [cell.folder.name for cell in cells if _has_failed(cell.folder)]:
-        raise PlayFailure(f"more failed than --max-failures allows in {', '.join(failed)}; {_ASKED_AGAIN}")
+        raise PlayFailure(f"more failed than run.max-failures allows in {', '.join(failed)}; {_ASKED_AGAIN}")
 
 
 def _cells(
@@ -167,7 +231,7 @@ def _cells(
     only: Sequence[str],
     small: bool,
     max_failures: float,
-    given: ModelOptions,
+    given: ModelSettings,
 ) -> Iterator[StudyCell]:
     names = [one.name for one in plan.runs]
     if unknown := [name for name in only if name not in names]:
@@ -180,9 +244,10 @@ def _cells(
             continue
         options = {**one.options, **(plan.small if small else {}), **({} if who or not small else plan.small_offline)}
         for seed in plan.seeds:
-            words = [*one.command.split(), *_told(_with_data(one, options, data))]
+            words = [*one.command.split(), *_told(one.command, _with_data(one, options, data))]
             words += _who(one, who, plan.offline)
-            words += [*_model_words(given), "--seed", str(seed), "--max-failures", f"{max_failures:g}"]
+            words += [*_told(one.command, _changed(given)), "--seed", str(seed)]
+            words += ["--set", f"run.max-failures={max_failures:g}"]
             folder = out / "runs" / f"{one.name}-seed-{seed}".replace(" ", "-")
             yield StudyCell(folder, one.command, words)
 
@@ -201,15 +266,18 @@ def _with_data(one: PlannedRun, options: dict[str, Any], data: Path) -> dict[str
     return found
 
 
-def _told(options: dict[str, Any]) -> Iterator[str]:
-    """Yields options as they are given on the command line; "" and false leave one out."""
+def _told(command: str, options: Mapping[str, Any]) -> Iterator[str]:
+    """Yields options and settings as they are given on the command line; "" and false leave one out."""
+    keys = {one.key.rpartition(".")[2]: one.key for one in keys_of(command)}
     for name, value in options.items():
-        option = f"--{name.replace('_', '-')}"
-        if value is True:
-            yield option
+        option = name.replace("_", "-")
+        key = keys.get(option, option)
+        if value is True and key == option:
+            yield f"--{option}"
         elif value not in (False, "", None):
             for one in value if isinstance(value, list) else [value]:
-                yield from (option, str(one))
+                told = "true" if one is True else str(one)
+                yield from (f"--{option}", told) if key == option else ("--set", f"{key}={told}")
 
 
 def _who(one: PlannedRun, models: Sequence[str], offline: str) -> list[str]:
@@ -219,15 +287,11 @@ def _who(one: PlannedRun, models: Sequence[str], offline: str) -> list[str]:
     return [word for name in models or [offline or _STAND_IN] for word in (f"--{option}", name)]
 
 
-def _model_words(given: ModelOptions) -> Iterator[str]:
-    """Yields how models are asked, as it was given."""
-    for field in dataclasses.fields(given):
-        value = getattr(given, field.name)
-        if value != field.default:
-            for one in value if isinstance(value, list) else [value]:
-                yield f"--{field.name.replace('_', '-')}"
-                if one is not True:
-                    yield str(one)
+def _changed(given: ModelSettings) -> dict[str, Any]:
+    """Returns how models are asked, where it is not the default."""
+    known = dataclasses.fields(ModelSettings)
+    values = {field.name: (getattr(given, field.name), field.default) for field in known}
+    return {name: value for name, (value, default) in values.items() if value != default}
 
 
 def _show_comparisons(screen: Console, plan: StudyPlan, results: Sequence[RunResults], out: Path) -> None:
@@ -309,7 +373,7 @@ def _hold(cell: StudyCell, place: str, json: bool, *, in_part: bool) -> Polyclin
     return None
 
 
-def _rehearsed(cell: StudyCell) -> DryRunOver:
+def _estimated(cell: StudyCell) -> DryRunOver:
     try:
         _call(cell.words)
     except DryRunOver as over:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from cyclopts import CycloptsError
 
-from polyclinic.cli.command_words import value_of
 from polyclinic.errors import PolyclinicError, UserError
+from polyclinic.run.words import value_of
 
 _WORK = ("calls", "happenings", "episodes")
 """Tables whose rows are work: what models answered, and what was computed."""

@@ -9,33 +9,28 @@ from typing import Annotated, Any, NamedTuple
 from cyclopts import Parameter
 
 from polyclinic.cases.shipped import shipped_path
-from polyclinic.cli import options
-from polyclinic.cli.case_files import read_case_file
-from polyclinic.cli.people import show_agreement, show_figures
 from polyclinic.errors import BadInput, UserError
+from polyclinic.evaluations.people import show_agreement, show_figures
 from polyclinic.files import check_writable, json_lines, write_text
-from polyclinic.questions.layouts import read_exam
-from polyclinic.seeds import derive
-from polyclinic.terminal.screen import console, note, plain, print_json
-from polyclinic.terminal.tables import counted
-from polyclinic.verdicts.blind import blinded, is_blind, read_key
-from polyclinic.verdicts.forms import form_named
-from polyclinic.verdicts.people import agreed, disputed
-from polyclinic.verdicts.results import figures
-from polyclinic.verdicts.sheets import (
+from polyclinic.judging.people import agreed, disputed, figures
+from polyclinic.judging.sheets import (
     DEPARTMENTS,
     RECORDS,
     Sheet,
+    blinded,
     check_needed,
     errors_sheet,
+    is_blind,
+    read_key,
     sheet_of,
 )
-from polyclinic.verdicts.verdict import (
+from polyclinic.judging.verdicts import (
     PAIR,
     TABLES,
     Key,
     Known,
     PersonsVerdict,
+    form_named,
     in_order,
     read_verdicts,
     rows_of,
@@ -43,6 +38,12 @@ from polyclinic.verdicts.verdict import (
     table_text,
     write_verdicts,
 )
+from polyclinic.questions.layouts import read_exam
+from polyclinic.run import options
+from polyclinic.run.case_files import read_case_file
+from polyclinic.seeds import derive
+from polyclinic.terminal.screen import console, note, plain, print_json
+from polyclinic.terminal.tables import counted
 
 FormName = Annotated[
     str,
@@ -151,7 +152,7 @@ def _note_bad(bad: Sequence[BadInput] | None, what: str) -> None:
     if bad:
         for told in list(dict.fromkeys(map(str, bad)))[:_NAMED]:
             note(f"left out: {told}")
-        note(f"{counted(len(bad), what)} left out; --strict stops instead")
+        note(f"{counted(len(bad), what)} left out; cases.strict stops instead")
 
 
 def import_verdicts(

@@ -17,8 +17,8 @@ import threading
 import msgspec
 
 from polyclinic.models.ledger import spending
-from polyclinic.models.pace import DIVISION, Division
-from polyclinic.stores.server import WAS_THERE
+from polyclinic.models.limits import DIVISION, Division
+from polyclinic.storage.server import WAS_THERE
 
 _ORPHANED = 137
 

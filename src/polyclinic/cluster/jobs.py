@@ -8,11 +8,16 @@ workers answered lies where they are, until it is given again.
 
 from __future__ import annotations
 
+import io
+import re
+import shutil
+import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
-from polyclinic.errors import PolyclinicError
+from polyclinic.errors import BadInput, PolyclinicError, UserError
 from polyclinic.models.journal_parts import JournalRow
 from polyclinic.models.model import Usage
 
@@ -167,3 +172,87 @@ class Site(Protocol):
 
     async def close(self) -> None:
         """Lets go of the workers."""
+
+
+def pack(folder: Path) -> bytes:
+    """Returns a folder with all that is in it."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=3) as tar:
+        tar.add(folder, arcname=".")
+    return packed.getvalue()
+
+
+def unpack(packed: bytes, folder: Path) -> None:
+    """Puts a folder that came from a worker in the place of what was heard of it before.
+
+    Raises:
+        WorkerLost: it holds something else than folders and files of its own.
+        BadInput: the folder cannot be written.
+    """
+    if not packed:
+        return
+    beside = folder.with_name(f".{folder.name}.coming")
+    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+        members = tar.getmembers()
+        for member in members:
+            inside = (beside / member.name).resolve().is_relative_to(beside.resolve())
+            if not inside or not (member.isfile() or member.isdir()):
+                raise WorkerLost(f"what a worker brings holds {member.name!r}, which is no file of its folder")
+        shutil.rmtree(beside, ignore_errors=True)
+        try:
+            _write_members(tar, members, beside)
+            shutil.rmtree(folder, ignore_errors=True)
+            beside.rename(folder)
+        except OSError as error:
+            raise BadInput(f"cannot be written ({error.strerror or error})", path=folder) from None
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+
+
+def _write_members(tar: tarfile.TarFile, members: Sequence[tarfile.TarInfo], to: Path) -> None:
+    # The filters of tarfile came with 3.11.4.
+    for member in members:
+        if member.isdir():
+            (to / member.name).mkdir(parents=True, exist_ok=True)
+        elif (content := tar.extractfile(member)) is not None:
+            path = to / member.name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with content, path.open("wb") as file:
+                shutil.copyfileobj(content, file)
+
+
+MOST = 256 << 20
+"""Bytes of a file that travels with a job; a larger one has to be where the job runs."""
+
+_AROUND = re.compile(r"(?P<before>--[\w-]+=)?(?P<kind>\w+:)?(?P<path>[^#]+?)(?P<after>(?::\w+|#.*)?)")
+"""`--option=scripted:FILE`, `FILE.py:NAME`, `FILE#ID`."""
+
+
+def shipped(word: str) -> str | Shipped:
+    """Returns a word of a command with the file that it names, where it names one; else as it is.
+
+    Raises:
+        UserError: the file is too large to travel.
+    """
+    for before, path, after in _readings(word):
+        try:
+            if not path or not Path(path).is_file():
+                continue
+            if Path(path).stat().st_size > MOST:
+                raise UserError(
+                    f"{path} is larger than the {MOST >> 20} MiB that travel with a part; put it on "
+                    "every machine under one path that begins with /, or take fewer cases"
+                )
+            return Shipped(str(Path(path).resolve()), Path(path).read_bytes(), before, after)
+        except OSError:
+            continue
+    return word
+
+
+def _readings(word: str) -> list[tuple[str, str, str]]:
+    found = _AROUND.fullmatch(word)
+    whole = [("", word, "")]
+    if found is None:
+        return whole
+    before, kind = found["before"] or "", found["kind"] or ""
+    return [*whole, (before + kind, found["path"], found["after"]), (before, kind + found["path"], found["after"])]

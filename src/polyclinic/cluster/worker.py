@@ -19,9 +19,8 @@ import msgspec
 
 from polyclinic.cluster.alike import Installed, looking
 from polyclinic.cluster.child import SPENT, WARNED
-from polyclinic.cluster.jobs import Advanced, AnswersCame, ClusterJob, Here, JobEnded, News, Shipped, Warned
+from polyclinic.cluster.jobs import Advanced, AnswersCame, ClusterJob, Here, JobEnded, News, Shipped, Warned, pack
 from polyclinic.cluster.left import locked, make_kept_folder
-from polyclinic.cluster.packing import pack
 from polyclinic.models.journal_parts import JournalPart, JournalRow
 from polyclinic.models.model import Usage
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessage, GenerateConfig, ModelOutput, get_model
 from inspect_ai.model import Model as InspectModel
-from inspect_ai.model import ModelOutput, get_model
 from inspect_ai.scorer import Metric, Score, Scorer, Target, mean, stderr
 from inspect_ai.solver import Generate, Solver, TaskState
+from inspect_ai.util import LimitExceededError
 
 from polyclinic.cases.shipped import shipped_path
-from polyclinic.errors import BadInput, EndpointError
+from polyclinic.errors import BadInput, EndpointError, PolyclinicError
+from polyclinic.models.inspect import Inspect
 
 FAILURES = 0.05
 """Share of samples without an endpoint's answer above which the evaluation has failed; all are run all the same."""
@@ -86,3 +88,43 @@ def task_of(samples: Iterable[Sample], location: str, *, name: str = "", version
         version=version,
         **parts,
     )
+
+
+_ANY_NUMBER = 1_000_000
+
+
+class Tested(Inspect):
+    """A model that Inspect has opened, as a model of ours; what Inspect counts, limits and retries stays Inspect's.
+
+    Inspect opens models and closes none. `async with` is for one that nobody else uses: the last visit that leaves
+    closes the connections of our own provider, which opens them again when it is asked again.
+    """
+
+    def __init__(self, model: InspectModel) -> None:
+        # Inspect takes an open model for a name, and its own limit is the one that counts here.
+        super().__init__(cast(str, model), concurrency=_ANY_NUMBER)
+        self._model = cast(InspectModel, _AsConfigured(model))
+        self._visits = 0
+
+    async def __aenter__(self) -> Self:
+        self._visits += 1
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self._visits -= 1
+        if not self._visits and self.name.startswith("inspect/direct/"):
+            await self._model.api.aclose()
+
+    def _named(self, error: Exception) -> Exception:
+        # A limit ends the sample, and our provider's errors have their names.
+        return error if isinstance(error, LimitExceededError | PolyclinicError) else super()._named(error)
+
+
+class _AsConfigured:
+    """Leaves the time-out to Inspect's own options."""
+
+    def __init__(self, model: InspectModel) -> None:
+        self._model, self.api = model, model.api
+
+    async def generate(self, messages: list[ChatMessage], config: GenerateConfig) -> ModelOutput:
+        return await self._model.generate(messages, config=config.model_copy(update={"timeout": None}))

@@ -1,6 +1,6 @@
 """AIE as tasks of Inspect: `inspect eval polyclinic/aie -T cases=FILE --model direct/NAME --model-base-url URL`.
 
-The evaluation is that of `polyclinic.benchmarks.aie.evaluation` (Liao et al., arXiv:2403.08495, §4),
+The evaluation is that of `polyclinic.evaluations.aie.evaluation` (Liao et al., arXiv:2403.08495, §4),
 one doctor an evaluation. All metrics are in percent, but turns and length.
 """
 
@@ -14,11 +14,11 @@ from inspect_ai import Task, task
 from inspect_ai.scorer import Score, Scorer, scorer
 from inspect_ai.solver import Solver, solver
 
-from polyclinic.benchmarks.aie import evaluation
-from polyclinic.benchmarks.aie.results import MCQE
 from polyclinic.evals.adapter import averaged, task_of
 from polyclinic.evals.case_files import cases_of, question_sample
 from polyclinic.evals.visits import unscored, visit_scoring, visiting
+from polyclinic.evaluations.aie import evaluation
+from polyclinic.evaluations.aie.results import MCQE
 from polyclinic.events import Failed
 from polyclinic.language.words import rouge_1
 from polyclinic.metrics.conversation import METRICS

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from inspect_ai.dataset import Sample
 
-from polyclinic.benchmarks.aie.distractors import with_questions
 from polyclinic.cases.case import Case
 from polyclinic.cases.check import unanswerable
 from polyclinic.cases.loaders.usable import left_out_lines, read_usable
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import BadInput
 from polyclinic.evals.questions import choices_of
+from polyclinic.evaluations.aie.distractors import with_questions
 from polyclinic.files import check_file
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.language_model.mind import describe

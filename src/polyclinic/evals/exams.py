@@ -3,7 +3,7 @@
     inspect eval polyclinic/medqa -T questions=FILE -T method=medagents --model direct/NAME --model-base-url URL
 
 Accuracy is over all questions that the endpoint answered: an answer that cannot be read is not correct, and a question
-that got no answer is an error of the sample, outside every mean. See `polyclinic.benchmarks.exams.evaluation`.
+that got no answer is an error of the sample, outside every mean. See `polyclinic.evaluations.exams.evaluation`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from inspect_ai import Task, task
 from inspect_ai.scorer import Score, Scorer, Target, scorer
 
 from polyclinic.answering.outcome import Outcome
-from polyclinic.benchmarks.exams.evaluation import is_right
 from polyclinic.errors import UserError
 from polyclinic.evals.adapter import averaged, scoring, task_of
 from polyclinic.evals.hub import HUB, read_hub
 from polyclinic.evals.methods import OUTCOME, outcome_of, solver_of
 from polyclinic.evals.questions import as_sample
+from polyclinic.evaluations.exams.evaluation import is_right
 from polyclinic.methods.table import PRESETS
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.layouts import parse_fields, read_exam

@@ -16,8 +16,8 @@ from inspect_ai.dataset import Sample, hf_dataset
 from polyclinic.errors import BadInput
 from polyclinic.evals.questions import as_sample, exam_question_of
 from polyclinic.questions.exam import ExamQuestion
-from polyclinic.questions.layouts import Fields, mapped, medqa
-from polyclinic.questions.layouts.checking import check
+from polyclinic.questions.layouts import Fields, mapped
+from polyclinic.questions.layouts.published import check, load_medqa
 
 Record = dict[str, Any]
 
@@ -60,7 +60,7 @@ def _mmlu(record: Record, number: int) -> ExamQuestion:
 
 
 HUB = {
-    "medqa": HubSet("GBaker/MedQA-USMLE-4-options", "test", medqa.load),
+    "medqa": HubSet("GBaker/MedQA-USMLE-4-options", "test", load_medqa),
     "medmcqa": HubSet("openlifescienceai/medmcqa", "validation", partial(mapped.load, fields=_MEDMCQA)),
     "pubmedqa": HubSet("qiaojin/PubMedQA", "train", _pubmedqa, ("pqa_labeled",)),
     "mmlu": HubSet(

@@ -20,8 +20,8 @@ from inspect_ai.util import LimitExceededError
 
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.errors import BadInput, EndpointError, UserError
+from polyclinic.evals.adapter import Tested
 from polyclinic.evals.questions import question_of
-from polyclinic.evals.tested import Tested
 from polyclinic.methods.table import METHODS, Answering, ChosenMethod, answering, choose, find_method
 from polyclinic.questions.examples import read_examples
 

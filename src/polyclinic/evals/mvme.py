@@ -2,7 +2,7 @@
 
     inspect eval polyclinic/mvme -T cases=FILE -T judge=grader --model-role grader=openai/gpt-4o --model direct/NAME
 
-The evaluation is that of `polyclinic.benchmarks.mvme.evaluation` (ai-hospital §3), one intern an evaluation.
+The evaluation is that of `polyclinic.evaluations.mvme.evaluation` (ai-hospital §3), one intern an evaluation.
 """
 
 from __future__ import annotations
@@ -19,21 +19,19 @@ from inspect_ai.model import get_model, model_roles
 from inspect_ai.scorer import Score, Scorer, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from polyclinic.benchmarks.mvme.evaluation import grade
-from polyclinic.benchmarks.mvme.results import answers_in, examinations_in, linked_by
 from polyclinic.cases.case import Case
 from polyclinic.errors import EndpointError, UserError
-from polyclinic.evals.adapter import task_of
+from polyclinic.evals.adapter import Tested, task_of
 from polyclinic.evals.case_files import cases_of, diagnosis_sample
-from polyclinic.evals.tested import Tested
 from polyclinic.evals.visits import unscored, visit_scoring, visiting
-from polyclinic.judges.director import Judge, ModelJudge
-from polyclinic.judges.director_by_rules import RulesJudge
+from polyclinic.evaluations.mvme.evaluation import grade
+from polyclinic.evaluations.mvme.results import answers_in, examinations_in, linked_by
+from polyclinic.judging.director import Judge, ModelJudge
+from polyclinic.judging.director_by_rules import RulesJudge
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.metrics.grades import Judgement, aspects_of
-from polyclinic.metrics.icd.linkers import linkers_for
-from polyclinic.metrics.icd.linking import Linker
+from polyclinic.metrics.icd.linking import Linker, linkers_for
 from polyclinic.players.roles.examiner import Missing
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.visit import Visit, see

@@ -17,7 +17,9 @@ from inspect_ai.model import Model as InspectModel
 from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import Solver, TaskState, solver
 
-from polyclinic.benchmarks.patient_simulator.evaluation import (
+from polyclinic.errors import UserError
+from polyclinic.evals.adapter import Tested, Told, averaged, scoring, solving, task_of
+from polyclinic.evaluations.patient_simulator.evaluation import (
     LabelledCase,
     LabelledReply,
     beside_labels,
@@ -25,9 +27,6 @@ from polyclinic.benchmarks.patient_simulator.evaluation import (
     read_labelled,
     replies,
 )
-from polyclinic.errors import UserError
-from polyclinic.evals.adapter import Told, averaged, scoring, solving, task_of
-from polyclinic.evals.tested import Tested
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.metrics.patient_replies import PATIENT_METRICS, score_reply
 from polyclinic.players.language_model.mind import describe

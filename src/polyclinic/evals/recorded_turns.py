@@ -17,7 +17,9 @@ from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageSyste
 from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import Solver, TaskState, solver
 
-from polyclinic.benchmarks.patient_simulator.recorded import (
+from polyclinic.evals.adapter import Told, averaged, scoring, solving, task_of
+from polyclinic.evals.patient_simulator import ROW, STATE, minds_of
+from polyclinic.evaluations.patient_simulator.recorded import (
     RecordedDialogue,
     RecordedRow,
     beside_recorded,
@@ -25,8 +27,6 @@ from polyclinic.benchmarks.patient_simulator.recorded import (
     put_turns,
     read_recorded,
 )
-from polyclinic.evals.adapter import Told, averaged, scoring, solving, task_of
-from polyclinic.evals.patient_simulator import ROW, STATE, minds_of
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.language_model.mind import describe
 from polyclinic.players.minds import Minds

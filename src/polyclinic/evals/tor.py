@@ -1,6 +1,6 @@
 """Tree-of-Reasoning's evaluation as a task of Inspect: `inspect eval polyclinic/tor -T cases=FILE --model direct/NAME`.
 
-The evaluation is that of `polyclinic.benchmarks.tor.evaluation`, one method and one model an evaluation. Precision,
+The evaluation is that of `polyclinic.evaluations.tor.evaluation`, one method and one model an evaluation. Precision,
 recall and F1 are of a record, in percent; those over all records are quotients of the means of RIGHT, CHOSEN, WANTED.
 """
 
@@ -19,16 +19,15 @@ from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import Solver, TaskState, solver
 
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
-from polyclinic.benchmarks.tor.evaluation import choose_marks
-from polyclinic.benchmarks.tor.inpatients import Inpatient, read_inpatients
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import BadInput
-from polyclinic.evals.adapter import Told, averaged, scoring, solving, task_of
+from polyclinic.evals.adapter import Tested, Told, averaged, scoring, solving, task_of
 from polyclinic.evals.case_files import cases_of
 from polyclinic.evals.exams import Settings, settings_by_name
 from polyclinic.evals.methods import OUTCOME, chosen_with, outcome_of
 from polyclinic.evals.questions import choices_of
-from polyclinic.evals.tested import Tested
+from polyclinic.evaluations.tor.evaluation import choose_marks
+from polyclinic.evaluations.tor.inpatients import Inpatient, read_inpatients
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.methods.table import Answering, answering
 from polyclinic.methods.tree_of_reasoning import MeetingOutcome

@@ -23,10 +23,9 @@ from polyclinic import errors
 from polyclinic.cases.case import Case
 from polyclinic.cases.report import Report
 from polyclinic.errors import BadInput, UnknownMind
-from polyclinic.evals.adapter import Told, scoring, solving
-from polyclinic.evals.tested import Tested
+from polyclinic.evals.adapter import Tested, Told, scoring, solving
 from polyclinic.events import Chosen, End, Ended, Event, Examined, Failed, Reported, Role, Said, Trace
-from polyclinic.judges.director import sections_of
+from polyclinic.judging.director import sections_of
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.dialogue import information_of, unusable_answer
 from polyclinic.players.mind_names import model_of

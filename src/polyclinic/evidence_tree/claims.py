@@ -1,17 +1,29 @@
-"""What a piece of evidence claims: its clauses one by one, who and whose it speaks of, and what it denies."""
+"""The claims of a piece of evidence, clause by clause, checked against what was measured: numbers, units and ranges."""
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
 
 from polyclinic.cases.presentation import Presentation
-from polyclinic.evidence_tree.printed import WORDS
+from polyclinic.cases.record import Finding, Record
+from polyclinic.evidence_tree.sources import RecordText, names_of
+from polyclinic.evidence_tree.tree import WORDS
+from polyclinic.knowledge.body import range_of, read_body
+from polyclinic.knowledge.entries import Item
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.name_table import Named
+from polyclinic.knowledge.quantities import converted
+from polyclinic.knowledge.results import ItemReading, ResultReader
 from polyclinic.language.clauses import clause_words
-from polyclinic.language.language import Language, is_chinese
-from polyclinic.language.word_lists import Pattern
+from polyclinic.language.content_words import pieces
+from polyclinic.language.language import CHINESE, Language, is_chinese
+from polyclinic.language.word_lists import Pattern, WordLists
 
 AROUND = " \t\"'“”‘’「」()（）[]【】.。;；,，:：!！?？-–—*、"
 """What may stand around a clause without being a part of it."""
@@ -47,7 +59,7 @@ class ClaimWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     no: str
 
 
-_words = WORDS.section("claims", ClaimWords)
+_claim_words = WORDS.section("claims", ClaimWords)
 
 
 def language_in(text: str) -> Language:
@@ -57,7 +69,7 @@ def language_in(text: str) -> Language:
 
 def claim_words(text: str) -> ClaimWords:
     """Returns the words of the language of a text."""
-    return _words(language_in(text))
+    return _claim_words(language_in(text))
 
 
 class Claim(NamedTuple):
@@ -171,3 +183,574 @@ def person_in(claim: str, who: Presentation) -> SaidOfPerson | None:
             rest = rest.strip()[found.end() :]
             break
     return SaidOfPerson(all(agrees), section, rest.strip(AROUND)) if agrees else None
+
+
+Standing = Literal["low", "normal", "high", "abnormal"]
+
+_NUMBER = re.compile(r"(?<![\w.])[<>≤≥]?\s*([-−]?\d+(?:\.\d+)?)(?!\d|\.\d|[A-Za-z]\d)")
+_RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:-|–|—|~|～|to|至)\s*(\d+(?:\.\d+)?)")
+_BELOW = re.compile(r"(?:<|≤|＜|up to|below|under|小于|低于)\s*(\d+(?:\.\d+)?)", re.IGNORECASE)
+_ABOVE = re.compile(r"(?:>|≥|＞|above|over|大于|高于)\s*(\d+(?:\.\d+)?)", re.IGNORECASE)
+_BRACKET = re.compile(r"[(（\[](?:[^()（）\[\]]*?)[)）\]]")
+MARKED_LOW = re.compile(r"↓|[(（](?:L|low|低)[)）]|(?<=\d)\s*L$")
+MARKED_HIGH = re.compile(r"↑|[(（](?:H|high|高)[)）]|(?<=\d)\s*H$")
+
+
+_POWER = r"(?:[×xX*·]\s*)?10\s*(?:[*^]\s*\d{1,2}|[⁰¹²³⁴-⁹]+)"
+_UNIT = (
+    rf"(?:{_POWER}\s*)?(?:[%‰％]|°\s*[CF]\b|[℃℉°]|(?:[A-Za-zμµ\[\]]{{0,8}}|次)\s*(?:/|\bper\b)\s*"
+    r"(?:\d*\s*[A-Za-zμµ]+[³²]?|分钟?|升)|mm\s?\[?Hg\]?|(?:kPa|fL|pg|cm|mm|mL|kg|bpm|percent|mg|g|L|U|IU)(?![A-Za-z]))"
+)
+_TIME = (
+    r"[\s-]*(?:(?:second|minute|min|hour|hr|day|week|month|year|yr|time|pack)s?\b"
+    r"|个?(?:秒|分钟|小时|天|日|周|星期|月|年|岁|次(?!/)|支|包))"
+)
+_BELOW_SIGN = r"[<≤＜]|less than|lower than|fewer than|below|under|小于|低于|不足|不到"
+_ABOVE_SIGN = r"[>≥＞]|greater than|higher than|more than|above|over|exceed(?:s|ing)|大于|高于|超过"
+_FIGURE = re.compile(
+    rf"(?:(?P<below>{_BELOW_SIGN})|(?P<above>{_ABOVE_SIGN}))?\s*=?\s*(?<![A-Za-z\d_.])(?P<number>[-−]?\d+(?:\.\d+)?)"
+    rf"(?!\d|\.\d|[A-Za-z]\d)(?:(?P<time>{_TIME})|\s*[(（]?(?P<unit>{_UNIT}))?",
+    re.IGNORECASE,
+)
+_THOUSANDS = re.compile(r"(?<=\d)[,，](?=\d{3}(?!\d))")
+_RANGE_SAID = re.compile(
+    r"[(（\[][^()（）\[\]]*[)）\]]|[,，;；]?\s*\b(?:reference|ref|normal)\b[.\s]*(?:range|interval|values?|limits?)?\s*"
+    r"(?:is|was|of|:)?\s*(?:[<>≤≥]\s*\d+(?:\.\d+)?|\d+(?:\.\d+)?\s*(?:-|–|—|~|to)\s*\d+(?:\.\d+)?)"
+    r"|(?:参考|正常)(?:值|范围|区间)*\s*(?:为|是|[:：])?\s*(?:[<>≤≥]\s*\d+(?:\.\d+)?|\d+(?:\.\d+)?\s*[-–—~～至]\s*\d+(?:\.\d+)?)",
+    re.IGNORECASE,
+)
+
+_OF_SOMETHING = re.compile(
+    r"[(（\[](?!\s*(?:n|nl|ref|reference|normal|range|interval|limits?|values?|lab(?:oratory)?|for|adults?|m|f|male|female|men|women)\b"
+    r"|\s*(?:参考|正常|成人|男|女|范围|区间|up to|below|under|above|over|小于|低于|大于|高于))[\s,;，；]*[^\W\d_]",
+    re.IGNORECASE,
+)
+
+Limits = tuple[float | None, float | None]
+
+
+class Figure(NamedTuple):
+    """A number of a text: whether below or above it is meant, its unit as written, and where it stands."""
+
+    number: float
+    sign: Literal["", "<", ">"]
+    unit: str
+    start: int
+    end: int
+
+
+def without_thousands(text: str) -> str:
+    """Returns a text whose numbers have no commas in them."""
+    return _THOUSANDS.sub("", text)
+
+
+def figures(text: str) -> list[Figure]:
+    """Returns the numbers of a text in order, those of times and durations left out."""
+    return [
+        Figure(
+            number=float(m["number"].replace("−", "-")),
+            sign="<" if m["below"] else ">" if m["above"] else "",
+            unit=(m["unit"] or "").strip(),
+            start=m.start(),
+            end=m.end(),
+        )
+        for m in _FIGURE.finditer(text)
+        if not m["time"]
+    ]
+
+
+def ranges_said(text: str) -> tuple[str, list[Limits]]:
+    """Returns a text without the reference ranges that are written in it as such, and their limits."""
+    said: list[Limits] = []
+
+    def taken(found: re.Match[str]) -> str:
+        limits = _reference(found[0])
+        # "(SBP < 90)" is said of a result, and is no range of one.
+        if limits is None or _OF_SOMETHING.match(found[0]):
+            return found[0]
+        said.append(limits)
+        return " " * len(found[0])
+
+    return _RANGE_SAID.sub(taken, text), said
+
+
+def limits_of(finding: Finding) -> Limits | None:
+    """Returns the reference range that a finding is written with; None where it has none."""
+    return _reference(_reference_text(finding))
+
+
+def _reference_text(finding: Finding) -> str:
+    return finding.reference or (" ".join(_BRACKET.findall(finding.value)) if isinstance(finding.value, str) else "")
+
+
+def unit_of(finding: Finding) -> str:
+    """Returns the unit that a finding's number is in; empty where none is written."""
+    if finding.unit or not isinstance(finding.value, str):
+        return finding.unit
+    found = figures(finding.value)
+    return found[0].unit if found else ""
+
+
+class Measured(NamedTuple):
+    """A number, as it was written, and where it lies; None where nothing says where it should."""
+
+    value: float
+    written: str
+    standing: Standing | None
+
+
+def numbers_in(text: str) -> list[float]:
+    """Returns the numbers of a text that are values, not those of a range in brackets or of a unit's power of ten."""
+    bare = _BRACKET.sub(lambda found: " " if _RANGE.search(found[0]) or _reference(found[0]) else found[0], text)
+    return [float(number.replace("−", "-")) for number in _NUMBER.findall(re.sub(_POWER, " ", bare))]
+
+
+def measured(finding: Finding) -> Measured | None:
+    """Returns the number that a finding gives; None where it gives none, or several."""
+    if not isinstance(finding.value, str):
+        return Measured(finding.value, finding.value_text, _standing(finding.value, finding.reference))
+    numbers = numbers_in(finding.value)
+    if len(numbers) != 1 or not re.match(r"\s*[<>≤≥]?\s*[-−]?\d", finding.value):
+        return None
+    standing = _standing(numbers[0], _reference_text(finding))
+    if standing is None:
+        marked = (("low", MARKED_LOW), ("high", MARKED_HIGH))
+        standing = next((name for name, mark in marked if mark.search(finding.value)), None)  # type: ignore[misc]
+    return Measured(numbers[0], f"{numbers[0]:g}", standing)
+
+
+def _standing(value: float, reference: str) -> Standing | None:
+    limits = _reference(reference)
+    if limits is None:
+        return None
+    low, high = limits
+    if low is not None and value < low:
+        return "low"
+    return "high" if high is not None and value > high else "normal"
+
+
+def _reference(text: str) -> tuple[float | None, float | None] | None:
+    """Returns the lower and the upper limit of a reference range; None where there is none."""
+    if match := _RANGE.search(text):
+        return float(match[1]), float(match[2])
+    if match := _BELOW.search(text):
+        return None, float(match[1])
+    if match := _ABOVE.search(text):
+        return float(match[1]), None
+    return None
+
+
+class SupportWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is said of a value, what frames it, and the names of a record's sections."""
+
+    low: Pattern
+    high: Pattern
+    normal: Pattern
+    abnormal: Pattern
+    degree: Pattern
+    framing: Pattern
+    section: Pattern
+
+
+Said = Literal["supported", "contradicted", "not there", "no claim"]
+
+_support_words = WORDS.section("support", SupportWords)
+_DECIDED: tuple[Said, ...] = ("supported", "contradicted")
+_SEGMENT = re.compile(r"(?:[^;；,，\n(（]|[(（][^()（）]*[)）]|,(?=\d{3}(?!\d)))+")
+_NAMED = re.compile(
+    rf"\s*(?P<name>[^:：;；\n]*?[^\s:：\d])\s*(?:[:：]\s*|\s+|(?<=[{CHINESE}]))(?P<value>[<>≤≥]?\s*\d[^:：]*)$"
+)
+
+
+_reader = functools.lru_cache(maxsize=4)(ResultReader)
+
+
+class Result(NamedTuple):
+    """A number of the record: the finding that it is, or the part of a longer one, and where it stands."""
+
+    finding: Finding
+    text: RecordText
+    start: int
+    end: int
+
+
+class HeldAgainst(NamedTuple):
+    """What the results say to a claim, those that it speaks of, and the one that says so."""
+
+    verdict: Said
+    spoken_of: tuple[Result, ...] = ()
+    by: Result | None = None
+
+
+class NumbersHeld:
+    """The results of one record."""
+
+    def __init__(self, record: Record, texts: Sequence[RecordText], knowledge: Knowledge) -> None:
+        self._all = [
+            part for text in texts if text.finding is not None for part in _parts(record.findings[text.finding], text)
+        ]
+        self._known = names_of(knowledge)
+        self._names = self._known.of([result.finding for result in self._all])
+        self._record, self._texts, self._knowledge = record, texts, knowledge
+
+    def apart(self, claim: str) -> list[str]:
+        """Returns a claim cut before every further name that stands behind a number ("Hb 84 troponin 900")."""
+        cuts, at = [], 0
+        numbers = figures(claim)
+        for name in sorted(self._names.find(claim), key=lambda n: n.start):
+            if any(at <= figure.start and figure.end <= name.start for figure in numbers if not _inside(figure, name)):
+                before = [n for n in self._names.find(claim) if at <= n.start < name.start]
+                if before:
+                    cuts.append(claim[at : name.start])
+                    at = name.start
+        return [*cuts, claim[at:]]
+
+    def hold(self, claim: str, before: tuple[Result, ...]) -> HeldAgainst:
+        """Returns what the results say to a claim; one that names nothing may speak of what was spoken of `before`."""
+        said, limits = ranges_said(without_thousands(claim))
+        named = sorted(self._names.find(said), key=lambda n: n.start)
+        bare = said
+        for name in named:
+            bare = bare[: name.start] + " " * (name.end - name.start) + bare[name.end :]
+        numbers, standing = figures(bare), self.claimed(bare)
+        results = self._spoken_of(said) if named else ()
+        if not numbers and standing is None and not limits:
+            return HeldAgainst("no claim", results)
+        left = self._left(bare, results or before)
+        if not named:
+            if left:
+                return HeldAgainst("no claim")
+            results = before
+        own = any(key.startswith(("item:", "finding:")) for name in named for key in name.keys)
+        if not results or (named and not own and len(results) > 1):
+            return HeldAgainst("not there" if not left and named and not own else "no claim")
+        agree = [(result, self._agrees(result, numbers, standing, limits)) for result in results]
+        for verdict in _DECIDED:
+            by = next((result for result, agreed in agree if agreed == verdict), None)
+            if by is not None and verdict == "supported" and left:
+                return HeldAgainst("no claim", results)
+            if by is not None and (verdict == "supported" or numbers or limits or not left):
+                return HeldAgainst(verdict, results, by)
+        return HeldAgainst("no claim", results)
+
+    def of_item(self, item: str) -> list[tuple[Result, ItemReading]]:
+        """Returns the results that are of an item of the knowledge, however it is called, as they are read."""
+        return self._by_item.get(item, [])
+
+    @functools.cached_property
+    def _by_item(self) -> dict[str, list[tuple[Result, ItemReading]]]:
+        reader, found = _reader(self._knowledge), dict[str, list[tuple[Result, ItemReading]]]()
+        for text in self._texts:
+            if text.finding is None:
+                continue
+            parts = [result for result in self._all if result.text is text]
+            whole = Result(self._record.findings[text.finding], text, 0, len(text.text))
+            known = set[str]()
+            # What a text tells beside its numbers in a row ("BP 84/50, pulse 121") is read in the whole of it.
+            for result in dict.fromkeys((*parts, whole)):
+                for reading in reader.read(result.finding).readings:
+                    if result != whole or len(parts) == 1 or reading.item not in known:
+                        found.setdefault(reading.item, []).append((result, reading))
+                        known.add(reading.item)
+        return found
+
+    def standing(self, result: Result, reading: ItemReading) -> Standing | None:
+        """Returns where a result lies by its own reference range, or, where it has none, by that of the knowledge."""
+        item = self._item(reading)
+        if reading.values:
+            return "normal" if reading.is_usual(item) else "high"
+        value = measured(result.finding)
+        if value is not None and value.standing is not None:
+            return value.standing
+        low, high = range_of(item, self._record.presentation.age, self._record.presentation.sex, read_body())
+        if high is not None and reading.low >= high and reading.high > high:
+            return "high"
+        if low is not None and reading.high <= low and reading.low < low:
+            return "low"
+        within = (low is None or low <= reading.low) and (high is None or reading.high <= high)
+        return "normal" if within else None
+
+    def _item(self, reading: ItemReading) -> Item:
+        items = self._knowledge.examinations[reading.examination].items
+        return next(item for item in items if item.id == reading.item)
+
+    def _usual(self, result: Result) -> Standing | None:
+        """Returns where a number without a reference range of its own lies by that of the knowledge."""
+        read = _reader(self._knowledge).read(result.finding).readings
+        return self.standing(result, read[0]) if len(read) == 1 else None
+
+    def _spoken_of(self, claim: str) -> tuple[Result, ...]:
+        wanted = {id(finding) for finding in self._names.mentioned(claim)}
+        return tuple(result for result in self._all if id(result.finding) in wanted)
+
+    def _left(self, bare: str, results: Sequence[Result]) -> bool:
+        """Whether anything is said beside name, number, unit and what is said of it, that the results do not bear."""
+        words = _support_words(language_in(bare))
+        for figure in reversed(figures(bare)):
+            bare = bare[: figure.start] + " " + bare[figure.end :]
+        patterns = (words.normal, words.low, words.high, words.abnormal, words.framing, words.degree)
+        for pattern in (MARKED_LOW, MARKED_HIGH, *patterns):
+            bare = pattern.sub(" ", bare)
+        borne = frozenset[str]().union(*(pieces(r.text.label) | pieces(r.finding.value_text) for r in results))
+        return bool(pieces(bare) - borne)
+
+    def claimed(self, rest: str) -> Standing | None:
+        """Returns what is said of a value: low, high or normal; None where nothing is, or several things are."""
+        for figure in reversed(figures(rest)):
+            rest = rest[: figure.start] + " " + rest[figure.end :]
+        language = language_in(rest)
+        words = _support_words(language)
+        normal = words.normal.search(rest) is not None
+        rest = words.normal.sub(" ", rest)  # "not raised" is normal, and raises nothing
+        denied = clause_words(language).denial.search(rest) is not None
+        low = (words.low.search(rest) or MARKED_LOW.search(rest)) is not None
+        high = (words.high.search(rest) or MARKED_HIGH.search(rest)) is not None
+        if normal:
+            if low != high and not denied:  # "below the normal range"
+                return "low" if low else "high"
+            return "abnormal" if denied and not low and not high else "normal"
+        if denied or low == high:
+            return "abnormal" if words.abnormal.search(rest) and not denied else None
+        return "low" if low else "high"
+
+    def _agrees(
+        self, result: Result, numbers: Sequence[Figure], claimed: Standing | None, limits: Sequence[Limits]
+    ) -> Said:
+        """Returns whether what is said of a result is so; "not there" where nothing can be held against it."""
+        value = measured(result.finding)
+        if value is None:
+            return "not there"
+        if limits:
+            known = limits_of(result.finding)
+            if known is None:
+                return "not there"
+            if any(said != known for said in limits):
+                return "contradicted"
+        if numbers:
+            item = next(iter(self._items(result.finding)), "")
+            borne = [_is_borne(figure, value, result.finding, item) for figure in numbers]
+            if not all(borne):
+                # What it was before is in no record of one value: neither borne nor denied.
+                return "not there" if any(borne) and len(numbers) > 1 else "contradicted"
+            return "supported" if _may_be(value.standing, claimed) else "contradicted"
+        if claimed is None:
+            return "supported" if limits else "not there"
+        standing = value.standing or self._usual(result)
+        if standing is None:
+            return "not there"
+        return "supported" if _may_be(standing, claimed) else "contradicted"
+
+    def _items(self, finding: Finding) -> list[str]:
+        return sorted(
+            key.rpartition(":")[2].rpartition("/")[2]
+            for key in self._known.keys(finding.item or finding.examination)
+            if key.startswith("item:")
+        )
+
+
+def _inside(figure: Figure, name: Named) -> bool:
+    return name.start <= figure.start < name.end
+
+
+def _parts(finding: Finding, text: RecordText) -> list[Result]:
+    """Returns a finding, or the numbers of one that gives several in a row ("heart rate 88 /min; temperature 37")."""
+    whole = Result(finding, text, 0, len(text.text))
+    if not isinstance(finding.value, str) or measured(finding) is not None:
+        return [whole]
+    found = []
+    for segment in _SEGMENT.finditer(text.text, text.begins):
+        named = _NAMED.match(segment[0].rstrip(" .。"))
+        if named is None:
+            continue
+        one = Finding(examination=finding.examination, item=named["name"].strip(), value=named["value"].strip())
+        if measured(one) is not None:
+            found.append(Result(one, text, segment.start() + named.start("name"), segment.end()))
+    return found or [whole]
+
+
+def _is_borne(figure: Figure, value: Measured, finding: Finding, item: str) -> bool:
+    unit = unit_of(finding)
+    said = converted(figure.number, figure.unit, unit, item)
+    further = converted(figure.number + 1, figure.unit, unit, item)
+    if said is None or further is None:
+        return False
+    written = figures(finding.value_text)
+    sign = written[0].sign if written else ""
+    if figure.sign == "<":
+        return value.value < said or (sign == "<" and value.value <= said)
+    if figure.sign == ">":
+        return value.value > said or (sign == ">" and value.value >= said)
+    digits = len(f"{figure.number:g}".partition(".")[2])
+    return abs(value.value - said) <= (0.5 * 0.1**digits + 1e-9) * abs(further - said)
+
+
+def _may_be(standing: Standing | None, claimed: Standing | None) -> bool:
+    if standing is None or claimed is None:
+        return True
+    return standing == claimed or (claimed == "abnormal" and standing != "normal")
+
+
+_NEVER = re.compile("(?!)")
+NO_CLAIM = HeldAgainst("no claim")
+
+
+_SIDES: tuple[Standing, ...] = ("high", "low")
+_NORMAL: Standing = "normal"
+
+
+class _StandardTerm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    of: tuple[str, ...]
+    called: Pattern = _NEVER
+    high: Pattern = _NEVER
+    low: Pattern = _NEVER
+    normal: Pattern = _NEVER
+    lasting: bool = False
+
+
+class _JointTerm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    say: Pattern
+    high: tuple[str, ...] = ()
+    low: tuple[str, ...] = ()
+
+
+class _TermWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    past: Pattern
+    beside: Pattern
+    pressure: Pattern
+    terms: tuple[_StandardTerm, ...]
+    together: tuple[_JointTerm, ...]
+
+
+class _WantedPlace(NamedTuple):
+    """Where items have to lie: any of them, or each."""
+
+    items: tuple[str, ...]
+    where: Standing
+    each: bool
+    lasting: bool = False
+
+
+class _Found(NamedTuple):
+    """A term of a claim; without a direction of its own where it only names."""
+
+    start: int
+    end: int
+    items: tuple[str, ...]
+    wanted: tuple[_WantedPlace, ...] = ()
+
+
+_term_words = WordLists(Path(__file__).with_name("terms")).section("terms", _TermWords)
+
+
+class TermsHeld:
+    """The standard terms, held against the results of one record."""
+
+    def __init__(self, results: NumbersHeld) -> None:
+        self._results = results
+
+    def hold(self, claim: str) -> HeldAgainst:
+        """Returns what the results say to a claim that is made of standard terms; "no claim" to any other."""
+        language = language_in(claim)
+        words, denial = _term_words(language), clause_words(language).denial.match(claim.strip())
+        said = claim.strip()[denial.end() :] if denial is not None else claim.strip()
+        if words.past.search(said):
+            return NO_CLAIM
+        pressure = words.pressure.search(said)
+        bare = said if pressure is None else said[: pressure.start()] + said[pressure.end() :]
+        terms = _terms_in(bare, words)
+        if not terms:
+            return NO_CLAIM
+        rest = bare
+        for term in reversed(terms):
+            rest = f"{rest[: term.start]} {rest[term.end :]}"
+        claimed = self._results.claimed(rest)
+        held = [self._term(term, claimed) for term in terms]
+        if pressure is not None:
+            held.append(self._pressure(terms, float(pressure[1]), float(pressure[2])))
+        spoken_of = tuple(result for term in terms for item in term.items for result, _ in self._results.of_item(item))
+        if figures(rest):
+            held.append(self._results.hold(rest, spoken_of))
+        elif self._left(rest, language, named=any(not term.wanted for term in terms)):
+            return NO_CLAIM
+        return _all_of([one for one in held if one is not None], denied=denial is not None)
+
+    def _left(self, rest: str, language: str, *, named: bool) -> bool:
+        """Whether anything else is said."""
+        words, support = _term_words(language), _support_words(language)  # type: ignore[arg-type]
+        patterns = [words.beside, support.degree]
+        if named:
+            patterns += [support.normal, support.low, support.high, support.abnormal]
+        for pattern in patterns:
+            rest = pattern.sub(" ", rest)
+        return bool(pieces(rest))
+
+    def _term(self, term: _Found, claimed: Standing | None) -> HeldAgainst | None:
+        """Returns what the results say to a term; None to a name of which nothing is said but a number."""
+        wanted = term.wanted
+        if not wanted:
+            if claimed is None:
+                return None
+            wanted = (_WantedPlace(term.items, claimed, claimed == "normal"),)
+        return _all_of([self._where(one) for one in wanted])
+
+    def _where(self, wanted: _WantedPlace) -> HeldAgainst:
+        found = [
+            (result, standing)
+            for item in wanted.items
+            for result, reading in self._results.of_item(item)
+            if (standing := self._results.standing(result, reading)) is not None
+        ]
+        right = [r for r, at in found if at == wanted.where or (wanted.where == "abnormal" and at != "normal")]
+        wrong = [r for r, _ in found if r not in right]
+        if not found or (wanted.lasting and not right):
+            return HeldAgainst("not there")
+        if (wanted.each and wrong) or not right:
+            return HeldAgainst("contradicted", by=wrong[0])
+        return HeldAgainst("supported", by=right[0])
+
+    def _pressure(self, terms: Sequence[_Found], systolic: float, diastolic: float) -> HeldAgainst:
+        if not any("systolic" in term.items for term in terms):
+            return NO_CLAIM
+        pairs = [
+            (result, reading, value)
+            for item, value in (("systolic", systolic), ("diastolic", diastolic))
+            for result, reading in self._results.of_item(item)
+        ]
+        by_item = {reading.item for _, reading, _ in pairs}
+        borne = {reading.item for _, reading, value in pairs if reading.low == reading.high == round(value)}
+        if len(by_item) < 2:
+            return HeldAgainst("not there")
+        by = next(result for result, reading, _ in pairs if reading.item in (by_item - borne or borne))
+        return HeldAgainst("supported" if borne == by_item else "contradicted", by=by)
+
+
+def _terms_in(text: str, words: _TermWords) -> list[_Found]:
+    """Returns the terms of a text in order; longer ones win over shorter ones that they overlap."""
+    found: list[_Found] = []
+    for term in words.terms:
+        for where in (*_SIDES, _NORMAL):
+            wanted = (_WantedPlace(term.of, where, where == _NORMAL, term.lasting),)
+            found += [_Found(m.start(), m.end(), term.of, wanted) for m in getattr(term, where).finditer(text)]
+        found += [_Found(m.start(), m.end(), term.of) for m in term.called.finditer(text)]
+    for several in words.together:
+        each = tuple(_WantedPlace((i,), w, True) for w in _SIDES for i in getattr(several, w))
+        found += [_Found(m.start(), m.end(), (*several.high, *several.low), each) for m in several.say.finditer(text)]
+    kept: list[_Found] = []
+    for one in sorted(found, key=lambda f: f.start - f.end):
+        if all(one.end <= other.start or one.start >= other.end for other in kept):
+            kept.append(one)
+    return sorted(kept)
+
+
+_OTHERWISE: dict[Said, Said] = {"supported": "contradicted", "contradicted": "supported"}
+
+
+def _all_of(held: Sequence[HeldAgainst], *, denied: bool = False) -> HeldAgainst:
+    """Returns the worst of several answers; of a denial, whether one of them is not so."""
+    for verdict in ("no claim", "contradicted", "not there"):
+        worst = next((one for one in held if one.verdict == verdict), None)
+        if worst is not None:
+            break
+    else:
+        worst = next(iter(held), NO_CLAIM)
+    return worst._replace(verdict=_OTHERWISE.get(worst.verdict, worst.verdict)) if denied else worst

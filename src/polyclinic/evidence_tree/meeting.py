@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 from polyclinic.cases.presentation import Question
-from polyclinic.evidence_tree.parts import Kind, RecordPart
+from polyclinic.evidence_tree.sources import Kind, RecordPart
 from polyclinic.evidence_tree.tree import EvidenceTree
 from polyclinic.retrieval.retriever import Passage
 

@@ -25,7 +25,13 @@ import msgspec
 from polyclinic.cases.record import Record
 from polyclinic.evidence_tree.claims import (
     AROUND,
+    NO_CLAIM,
     Claim,
+    HeldAgainst,
+    NumbersHeld,
+    Result,
+    SupportWords,
+    TermsHeld,
     bare,
     claim_words,
     claims_of,
@@ -34,20 +40,16 @@ from polyclinic.evidence_tree.claims import (
     language_in,
     person_in,
     plainly,
+    ranges_said,
     speaks_of_relatives,
     told_from_behind,
 )
-from polyclinic.evidence_tree.printed import WORDS
-from polyclinic.evidence_tree.results import HeldAgainst, NumbersHeld, Result
 from polyclinic.evidence_tree.sources import How, Pointer, RecordText, texts_of
-from polyclinic.evidence_tree.support_words import SupportWords
-from polyclinic.evidence_tree.terms import NO_CLAIM, TermsHeld
-from polyclinic.evidence_tree.tree import EvidenceTree, Leaf, one_line
-from polyclinic.evidence_tree.values import ranges_said
+from polyclinic.evidence_tree.tree import WORDS, EvidenceTree, Leaf, one_line
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon, lexicon_of
 from polyclinic.language.clauses import clause_words
-from polyclinic.language.overlap import pieces
+from polyclinic.language.content_words import pieces
 from polyclinic.language.word_lists import Pattern
 
 Status = Literal["supported", "contradicted", "not there"]

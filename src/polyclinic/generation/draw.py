@@ -7,8 +7,10 @@ What somebody of the drawn age and sex cannot have is not drawn, and its absence
 
 from __future__ import annotations
 
+import functools
 import math
 import random
+import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -17,27 +19,207 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Presentation, Sex
-from polyclinic.cases.record import History, Record
+from polyclinic.cases.record import Code, Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.generation.background import BroughtAlong, draw_background
-from polyclinic.generation.bodies import DrawnBody, body_drawing, with_beside
-from polyclinic.generation.chance import EvenRandom, Lasting, lasting
-from polyclinic.generation.finding_lines import finding_lines
-from polyclinic.generation.periods import Woman, last_period
-from polyclinic.generation.treatments import treatment_of
+from polyclinic.generation.bodies import DrawnBody, EvenRandom, Lasting, body_drawing, lasting, with_beside
 from polyclinic.knowledge.acuity import acuity_level
 from polyclinic.knowledge.ages import MONTHS, OF_ITSELF, SPEAKS_FROM
 from polyclinic.knowledge.data import DATA, SEVERITIES, Severity
+from polyclinic.knowledge.dispensing import hand_out, is_new, told_at_the_counter, with_results
 from polyclinic.knowledge.duration import say_days
-from polyclinic.knowledge.entries import Disease, Examination, Symptom
-from polyclinic.knowledge.knowledge import Knowledge, ancestors
-from polyclinic.knowledge.physiology import physiology_of
-from polyclinic.knowledge.safety import read_red_flags
+from polyclinic.knowledge.entries import Disease, Examination, Item, Symptom
+from polyclinic.knowledge.knowledge import Knowledge, ancestors, plan_vocabulary
+from polyclinic.knowledge.physiology import physiology_of, told_age
+from polyclinic.knowledge.plan_choice import PlanPatient, chosen
+from polyclinic.knowledge.plan_words import MeasureWords
+from polyclinic.knowledge.safety import read_cautions, read_red_flags
+from polyclinic.knowledge.treatment import MOVES_WITH_AGE, added_lines, as_planned
 from polyclinic.language.language import MARKS, Language, capitalised
-from polyclinic.language.word_lists import WordLists
+from polyclinic.language.word_lists import Pattern, WordLists
 from polyclinic.seeds import derive
 from polyclinic.yaml_files import read_yaml
+
+
+class FindingLine(NamedTuple):
+    """A finding of somebody without its result."""
+
+    examination: str
+    item: str
+    texts: dict[str, str]
+    unit: str
+    code: Code | None
+    reference: str = ""
+
+    def finding(self, shown: float | str) -> Finding:
+        """Returns the finding with what is shown: a number, or the id of a text."""
+        examination, item, texts, unit, code, reference = self
+        value = texts[shown] if isinstance(shown, str) else shown
+        return Finding(examination=examination, item=item, value=value, unit=unit, reference=reference, code=code)
+
+
+@functools.lru_cache(maxsize=256)
+def finding_lines(
+    knowledge: Knowledge, age: float, sex: Sex, language: Language
+) -> tuple[tuple[Examination, ...], tuple[tuple[str, FindingLine], ...]]:
+    """Returns what is done on somebody of an age and sex, and the findings of it with the ids of their items."""
+    done = tuple(e for e in knowledge.examinations.values() if e.possible(sex, age))
+    lines, references = _lines_of_all(knowledge, language), _references(knowledge, told_age(age), sex)
+    of_it = (lines[item.id]._replace(reference=references[item.id]) for e in done for item in e.items)
+    return done, tuple(zip((item.id for e in done for item in e.items), of_it, strict=True))
+
+
+@functools.lru_cache(maxsize=16)
+def _lines_of_all(knowledge: Knowledge, language: Language) -> dict[str, FindingLine]:
+    return {
+        item.id: FindingLine(
+            examination=examination.name.get(language),
+            item=item.name.get(language),
+            texts={id: name.get(language) for id, name in item.values.items()},
+            unit=item.unit,
+            code=Code("loinc", item.loinc) if item.loinc else None,
+        )
+        for examination, item in physiology_of(knowledge).places.values()
+    }
+
+
+@functools.lru_cache(maxsize=512)
+def _references(knowledge: Knowledge, age: float, sex: Sex) -> dict[str, str]:
+    """Returns the reference range of each item at an age and sex, as it is written beside a result."""
+    physiology = physiology_of(knowledge)
+    return {id: reference_of(item, *physiology.range(item, age, sex)) for id, (_, item) in physiology.places.items()}
+
+
+def reference_of(item: Item, low: float | None, high: float | None) -> str:
+    """Returns a reference range of an item, as it is written beside a result; "" where it has none."""
+    if not item.numeric:
+        return ""
+    if low is not None and high is not None:
+        return f"{low:g}-{high:g}"
+    if high is not None:
+        return f"< {high:g}"
+    return f"> {low:g}" if low is not None else ""
+
+
+_MENARCHE, _MENOPAUSE = 13, 52  # years: by then most girls have, and most women have no more, periods
+_LAST_PERIODS = (47, 51)  # years of age
+_CYCLE = 28
+_WEEK = 7
+_ECTOPIC: dict[Severity, tuple[int, int]] = {"mild": (5, 7), "moderate": (6, 8), "severe": (6, 9)}  # weeks
+_LATE = (5, 8)  # weeks, of who has missed a period for another reason
+_FREE_OF = (2, 26)  # days: nobody is asked for a period that she has now
+
+ECTOPIC = "ectopic-pregnancy"
+
+
+class _PeriodWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    regular: str
+    pregnancy: str
+    weeks: str
+    light: str
+    unsure: str
+    stopped: str
+    removed: str
+    pregnant: Pattern
+    without_womb: Pattern
+
+
+_words = WordLists(Path(__file__).with_name("words")).section("periods", _PeriodWords)
+
+
+class Woman(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose last period it is.
+
+    Attributes:
+        age: in years.
+        present: ids of the symptoms and circumstances that she has, and of the disease.
+        past: what was so before, in the language of the case.
+        days: since the first visit of this illness.
+    """
+
+    age: float
+    sex: Sex
+    present: Collection[str]
+    severity: Severity
+    past: str
+    days: float = 0
+
+
+def last_period(who: Woman, rng: random.Random, language: Language) -> str:
+    """Returns what somebody says of her last period as a sentence; "" of men and children."""
+    if who.sex != "female" or who.age < _MENARCHE:
+        return ""
+    return _told(who, rng, _words(language)) + MARKS[language].stop
+
+
+def _told(who: Woman, rng: random.Random, words: _PeriodWords) -> str:
+    passed = int(who.days)
+    if (weeks := words.pregnant.search(who.past)) is not None and (number := re.search(r"\d+", weeks[0])):
+        return words.pregnancy.format(n=number[0])
+    if words.without_womb.search(who.past):
+        return words.removed
+    if ECTOPIC in who.present:
+        weeks_ago = rng.randint(*_ECTOPIC[who.severity]) + passed // _WEEK
+        if "missed_period" in who.present:
+            return words.weeks.format(n=weeks_ago)
+        return (words.light if "vaginal_bleeding" in who.present else words.unsure).format(n=weeks_ago)
+    if "missed_period" in who.present:
+        return words.weeks.format(n=rng.randint(*_LATE) + passed // _WEEK)
+    if who.age >= _MENOPAUSE and "heavy_periods" not in who.present:
+        return words.stopped.format(age=rng.randint(*_LAST_PERIODS))
+    first, last = _FREE_OF
+    return words.regular.format(n=first + (rng.randint(0, last - first) + passed) % (_CYCLE - first))
+
+
+def treatment_of(
+    stratum: tuple[Disease, Severity], record: Record, body: DrawnBody, days: float, knowledge: Knowledge
+) -> tuple[str, ...]:
+    """Returns what is done for a patient of whom everything is known, in words: one drug of each measure that is due.
+
+    A measure of whose drugs this patient may have none is left out.
+
+    Args:
+        stratum: the disease at its severity.
+        record: the patient's, with all of its history.
+        body: the patient's.
+        days: how long it has been ill.
+        knowledge: what both were drawn from.
+    """
+    presentation = record.presentation
+    language, cautions, physiology = presentation.language, read_cautions(), physiology_of(knowledge)
+    wanted = ("creatinine", "beta_hcg") if presentation.sex == "female" else ("creatinine",)
+    results = {item: float(body.shown[item]) for item in wanted if item in body.shown}
+    known = with_results(told_at_the_counter(presentation, record.history), presentation, cautions, results)
+    measured = {id: body.shown.get(id, value) for id, value in body.values.items()}
+    patient = PlanPatient(
+        age=presentation.age,
+        sex=presentation.sex,
+        pregnant=known.pregnant,
+        days=days,
+        findings={
+            **dict.fromkeys(knowledge.symptoms, False),
+            **measured,
+            **{id: as_planned(id, measured[id], presentation, physiology) for id in MOVES_WITH_AGE & measured.keys()},
+            **{s.id: True for s in body.present},
+        },
+    )
+    due = chosen(stratum[0].plan(stratum[1]), patient, knowledge.quantities).due
+    handed = hand_out((one.options for one in due), knowledge.drugs, known, presentation, cautions)
+    say = MeasureWords(plan_vocabulary(knowledge), language, presentation.age)
+    lines = (
+        say.done(one.measure, come.given)
+        if come.given is None or not come.taken
+        else say.beside_taken(
+            one.measure, come.given, come.taken, new=is_new(come.given, knowledge.drugs[come.given.drug])
+        )
+        for one, come in zip(due, handed, strict=True)
+        if come.given is not None or not one.options
+    )
+    items = knowledge.quantities
+    added = added_lines(stratum, patient, known, body.measured(), language=language, items=items)
+    return (*lines, *added)
+
 
 _OLDEST = 100
 _ELDER = 55  # years of age from which on names are those of an older generation

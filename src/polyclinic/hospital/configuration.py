@@ -17,8 +17,8 @@ MOST_A_DAY = 0.5
 
 
 _NO_OTHER_RUN = frozenset(
-    "api_key_env base_url concurrency dry_run journal max_cost max_tokens model_file pilot price requests_per_minute "
-    "run shared timeout tokens_per_minute traces wait_for_server".split()
+    "api_key_env base_url concurrency cost_budget dry_run journal model_file price requests_per_minute run shared "
+    "timeout token_budget tokens_per_minute traces wait_for_server".split()
 )
 """Of the setup: with what else a run stays the same. Where a model is asked, each question says."""
 
@@ -48,6 +48,9 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         # What made it says no more than its questions do, which are known by what they ask.
         del said["made_of"]
         said["setup"] = {name: value for name, value in said["setup"].items() if name not in _NO_OTHER_RUN}
+        for name in ("longest_answer", "hooks"):  # as before there were such settings
+            if said["setup"][name] is None:
+                del said["setup"][name]
         digest = hashlib.blake2b(msgspec.json.encode(said, order="sorted"), digest_size=16).hexdigest()
         return f"run seed={self.seed} {digest}"
 

@@ -5,7 +5,8 @@
    of the visit (the paper); with `outcome` it is only how the patient is at the follow-up: who recovers or gets better
    was treated well, for all that anybody knows, and who gets worse was not.
 3. From a right answer comes a record. With a wrong one, whoever can reflect draws a lesson: a decision beside others.
-4. Off its shift somebody may read (`off_shift.py`); that goes into a second library.
+4. Off its shift a doctor, or a department together, reads so many passages of a corpus a day, in an order of its own,
+   at an hour at which it is not on duty (agent-hospital §3.5.2). That goes into a second library.
 5. At the next midnight all of it is published: from then on whatever is launched reads it, and nothing before did.
 
 What was right reaches memories alone, and players as what they remember of others.
@@ -14,17 +15,21 @@ What was right reaches memories alone, and players as what they remember of othe
 from __future__ import annotations
 
 import contextlib
+import datetime
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
 from polyclinic.cases.case import Case
+from polyclinic.errors import UserError
 from polyclinic.hospital.care.remembering import holder_of
 from polyclinic.hospital.care.setup import LearningSetup
 from polyclinic.hospital.floor.clock import Clock, Decision, Signal, Steps
-from polyclinic.hospital.record.befallen import TOWN, MemoriesPublished
+from polyclinic.hospital.plan.opening_hours import OpeningHours
+from polyclinic.hospital.plan.plan import Hospital, Job, Member
+from polyclinic.hospital.record.account import Log
 from polyclinic.hospital.record.episodes import (
     AnsweredTask,
     Episode,
@@ -32,15 +37,18 @@ from polyclinic.hospital.record.episodes import (
     Learn,
     LessonDrawn,
     LessonRequest,
+    StudyRequest,
 )
-from polyclinic.hospital.record.happenings import DAY, FollowUpOutcome
-from polyclinic.hospital.record.log import Log
+from polyclinic.hospital.record.happenings import DAY, HOUR, TOWN, FollowUpOutcome, MemoriesPublished
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.language.language import Language
-from polyclinic.memory.choices import GRADES
-from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience, MedicalRecord
-from polyclinic.memory.published import LearntExperience, LearntRecord, Publication, next_version
+from polyclinic.language.language import Language, language_of
+from polyclinic.memory.entries import GRADES, AskedTask, ClinicalTask, Experience, MedicalRecord
+from polyclinic.memory.opening import LearntExperience, LearntRecord, Publication, next_version
 from polyclinic.memory.reading import PassageRead
+from polyclinic.retrieval.corpus import Corpus
+from polyclinic.retrieval.library import find_corpus
+from polyclinic.retrieval.retriever import Passage
+from polyclinic.seeds import derive
 
 _WELL = (FollowUpOutcome.RECOVERED, FollowUpOutcome.BETTER)
 
@@ -278,3 +286,100 @@ class HospitalLearning:
 
 def _asked(met: _VisitMet, answered: AnsweredTask, number: int) -> AskedTask:
     return AskedTask(case=met.case, number=number, query=answered.picture, options=answered.options)
+
+
+_HOURS = (19, 20, 21, 12, 10, 16, 8)
+"""At which somebody may read, the one that it likes best first; it takes an hour."""
+
+_LOOKED_AT = 50
+"""Passages that say in which language a corpus is."""
+
+Read = Callable[[StudyRequest], Awaitable[PassageRead]]
+"""Lets a doctor read a passage."""
+
+
+class OffShift:
+    """Lets the doctors of a hospital read.
+
+    Args:
+        hospital: whose.
+        setup: how they learn, and how much they read a day.
+        passages: what there is to read.
+        clock: keeps the time.
+        seed: the run's.
+        read: reads.
+        takes: is told of whoever has begun to read what; its signal happens at the next midnight.
+    """
+
+    def __init__(
+        self,
+        hospital: Hospital,
+        setup: LearningSetup,
+        passages: Sequence[Passage],
+        clock: Clock,
+        *,
+        seed: int,
+        read: Read,
+        takes: Callable[[str, Signal], None],
+    ) -> None:
+        self._setup, self._passages, self._clock, self._seed = setup, passages, clock, seed
+        self._read, self._takes = read, takes
+        self._first = datetime.date.fromisoformat(hospital.first_day)
+        self._weekday = OpeningHours(hospital).weekday
+        self._readers: dict[str, list[Member]] = {}
+        for member in hospital.staff.values():
+            if member.job is Job.DOCTOR:
+                for holder in [member.id] if setup.holder == "doctor" else member.departments:
+                    self._readers.setdefault(holder, []).append(member)
+
+    def begin(self, days: int) -> None:
+        """Lets everybody read on so many days."""
+        for holder in self._readers:
+            self._clock.start(self._reads(holder, days))
+
+    def _reads(self, holder: str, days: int) -> Steps:
+        order = list(self._passages)
+        derive(self._seed, holder, "reading").shuffle(order)
+        for day in range(days):
+            hour = self._hour(holder, day)
+            if hour is None:
+                continue
+            today, order = order[: self._setup.passages], order[self._setup.passages :]
+            if not today:
+                return
+            yield self._clock.at(day * DAY + hour * HOUR)
+            for passage in today:
+                request = StudyRequest(
+                    holder=holder,
+                    date=(self._first + datetime.timedelta(days=day)).isoformat(),
+                    language=self._setup.language,
+                    passage=passage,
+                )
+                self._takes(holder, self._clock.launch(self._read(request), due=(day + 1) * DAY))
+
+    def _hour(self, holder: str, day: int) -> int | None:
+        """Returns at which hour of a day somebody is not on duty; None where there is none."""
+        weekday = self._weekday(day)
+        for hour in _HOURS:
+            begin, end = hour * HOUR, (hour + 1) * HOUR
+            for member in self._readers[holder]:
+                shifts = (shift for shift in member.shifts if weekday in shift.days)
+                if all(shift.end <= begin or end <= shift.begin for shift in shifts):
+                    return hour
+        return None
+
+
+def read_whole(corpus: str, language: Language) -> list[Passage]:
+    """Returns what there is to read in a corpus, in its order.
+
+    Raises:
+        UserError: there is no such corpus, nothing in it, or it is in another language.
+    """
+    with Corpus(find_corpus(corpus)) as opened:
+        found = list(opened.passages())
+    if not found:
+        raise UserError(f"--read {corpus}: the corpus holds nothing")
+    there = language_of([passage.text for passage in found[:_LOOKED_AT]])
+    if there != language:
+        raise UserError(f"--read {corpus}: is in {there!r}, and the town in {language!r}")
+    return found

@@ -11,16 +11,14 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.frames import Tabular
 from polyclinic.hospital.floor.clock import Signal
-from polyclinic.hospital.floor.encounter import Encounter
+from polyclinic.hospital.floor.lines import Encounter
 from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest
-from polyclinic.hospital.record.figures import RunSummary
-from polyclinic.hospital.record.groups import Groups
+from polyclinic.hospital.record.figures import Groups, RunSummary
 from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity
 from polyclinic.hospital.town.forecast import NoCourse
-from polyclinic.hospital.town.illness import IllnessCourse, Onset, Treatment
+from polyclinic.hospital.town.illness import IllnessCourse, Onset, Treatment, Worsening
 from polyclinic.hospital.town.town import Town
-from polyclinic.hospital.town.worsening import Worsening
 
 
 class ConvalescenceEnd(Enum):

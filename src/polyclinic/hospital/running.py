@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
 
+from polyclinic.cases.case import Case
 from polyclinic.frames import Tabular
 from polyclinic.hospital.care.clinic import open_clinic
-from polyclinic.hospital.care.door import seen_at_the_door
 from polyclinic.hospital.care.remembering import about_memories, reflects
 from polyclinic.hospital.care.triage import TriageStation
 from polyclinic.hospital.care.workers import WorkerPool
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.floor.clock import Clock
-from polyclinic.hospital.learning import HospitalLearning
-from polyclinic.hospital.nature import forecasting, open_nature, written_by_model
-from polyclinic.hospital.off_shift import OffShift, Read, read_whole
-from polyclinic.hospital.planned import SimulatedRun
-from polyclinic.hospital.record.account import Account
+from polyclinic.hospital.learning import HospitalLearning, OffShift, Read, read_whole
+from polyclinic.hospital.planned import Forecasting, SimulatedRun
+from polyclinic.hospital.record.account import Account, Log, Periods, Sink
 from polyclinic.hospital.record.episodes import (
     Compute,
     Episode,
@@ -32,24 +32,101 @@ from polyclinic.hospital.record.episodes import (
     StudyDone,
     StudyRequest,
 )
-from polyclinic.hospital.record.figures import utilisation
-from polyclinic.hospital.record.happenings import DAY, Happening
-from polyclinic.hospital.record.learnt import Learnt, LearntTally
-from polyclinic.hospital.record.log import Log, Sink
+from polyclinic.hospital.record.figures import Learnt, LearntTally, utilisation
+from polyclinic.hospital.record.happenings import DAY, Acuity, Happening
 from polyclinic.hospital.record.memories import KeptMemories, brought_to
-from polyclinic.hospital.record.periods import Periods
-from polyclinic.hospital.record.run_file import TYPED
+from polyclinic.hospital.record.recorded import TYPED
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.simulation import simulate
+from polyclinic.hospital.town.forecast import course_by_model
+from polyclinic.hospital.town.profiles import write_profiles
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
-from polyclinic.memory.case_words import CaseWordsEmbedder
-from polyclinic.memory.published import Publication
+from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.knowledge.safety import read_red_flags
+from polyclinic.language.language import LANGUAGES
+from polyclinic.memory.library import CaseWordsEmbedder
+from polyclinic.memory.opening import Publication
 from polyclinic.memory.reading import PassageRead
 from polyclinic.models.journal import SharedRun
+from polyclinic.models.pipeline import Asker
+from polyclinic.models.session import Session, journal_of, open_models
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.patient_trust import trust_fields, trust_in
+
+_NATURE = "nature"
+
+
+def open_nature(
+    configuration: Configuration, store: Store | None, shared: SharedRun | None
+) -> AbstractAsyncContextManager[Session]:
+    """Opens the models that stand for nature; their answers are kept in a file of their own beside the run.
+
+    Where the run's are `shared` in a database, theirs are, under a name of their own.
+    """
+    names = [name for name in (configuration.profiles, configuration.course) if name]
+    return open_models(
+        names,
+        dataclasses.replace(configuration.setup.options, token_budget=None),
+        journal=journal_of(
+            store.calls.with_name("nature.sqlite") if store is not None and names else None,
+            run=_NATURE,
+            shared=None if shared is None else shared._replace(run=f"{shared.run} {_NATURE}"),
+        ),
+        seed=configuration.seed,
+    )
+
+
+async def written_by_model(
+    configuration: Configuration, town: Town, residents: Residents, nature: Session, knowledge: Knowledge
+) -> tuple[Residents, dict[str, int]]:
+    """Returns the residents with those who may fall ill written by a model, and the failures by name."""
+    chosen: dict[int, None] = {}
+    for day in range(configuration.days):
+        chosen |= dict.fromkeys(onset.resident for onset in town.onsets(day))
+        if configuration.visits is not None and len(chosen) >= configuration.visits:
+            break
+    model = nature.model(configuration.profiles, Asker(_NATURE))
+    profiles, failures = await write_profiles(
+        [residents[number] for number in chosen], model, knowledge, temperature=configuration.setup.temperature
+    )
+    return residents.with_profiles(profiles), dict(failures)
+
+
+def forecasting(configuration: Configuration, nature: Session) -> Forecasting | None:
+    """Returns who says how illnesses go on; None where the knowledge does."""
+    if not configuration.course:
+        return None
+    return partial(
+        course_by_model,
+        model=nature.model(configuration.course, Asker(_NATURE)),
+        follow_up_days=configuration.hospital.illness.follow_up_days,
+        temperature=configuration.setup.temperature,
+    )
+
+
+_AT_ONCE = 1
+
+
+def seen_at_the_door(knowledge: Knowledge) -> Callable[[Case], Acuity | None]:
+    """Returns what says how urgent anybody sees that the patient of a case is; None where nothing is to be seen."""
+    flags = read_red_flags()
+    emergency, urgent = frozenset(flags.emergency), frozenset(flags.urgent)
+    lexicons = {language: Lexicon(knowledge.symptoms.values(), language) for language in LANGUAGES}
+
+    def look(case: Case) -> Acuity | None:
+        if case.truth.acuity == _AT_ONCE:
+            return Acuity.EMERGENCY
+        words = case.presentation
+        read = lexicons[words.language].read_all((words.complaint, words.about))
+        told = {symptom for symptom, present in read.items() if present}
+        if told & emergency:
+            return Acuity.EMERGENCY
+        return Acuity.URGENT if told & urgent else None
+
+    return look
+
 
 _JOURNAL = "the run itself"  # names the run in its own journal, which holds no other
 

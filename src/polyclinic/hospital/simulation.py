@@ -20,9 +20,8 @@ from dataclasses import dataclass, field
 from polyclinic.cases.case import Case
 from polyclinic.hospital.care.registry import Registry
 from polyclinic.hospital.floor.clock import Clock, Steps
-from polyclinic.hospital.floor.encounter import OF_SEVERITY, Encounter
-from polyclinic.hospital.floor.journey import House
-from polyclinic.hospital.floor.visit_end import VisitEnd
+from polyclinic.hospital.floor.journey import House, VisitEnd
+from polyclinic.hospital.floor.lines import OF_SEVERITY, Encounter
 from polyclinic.hospital.learning import HospitalLearning
 from polyclinic.hospital.plan.events import Incident
 from polyclinic.hospital.plan.plan import Hospital
@@ -39,6 +38,7 @@ from polyclinic.hospital.planned import (
     opportunity,
     treatment_of,
 )
+from polyclinic.hospital.record.account import Log, Sink
 from polyclinic.hospital.record.episodes import Compute, Episode
 from polyclinic.hospital.record.happenings import (
     DAY,
@@ -49,9 +49,7 @@ from polyclinic.hospital.record.happenings import (
     HarmCause,
     What,
 )
-from polyclinic.hospital.record.log import Log, Sink
-from polyclinic.hospital.town.illness import IllnessCourse, Onset, Treatment
-from polyclinic.hospital.town.nature import Nature
+from polyclinic.hospital.town.illness import IllnessCourse, Nature, Onset, Treatment
 from polyclinic.hospital.town.town import Town
 from polyclinic.hospital.waiting import LookingAgain, Waiting
 from polyclinic.seeds import derive

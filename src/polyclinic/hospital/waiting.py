@@ -1,6 +1,6 @@
 """Those who wait for a doctor and get worse: their stage, when that is noticed, and who looks after them then.
 
-1. Some time after coming in, by the disease's course (`town/worsening.py`), the illness goes a stage up, unless a
+1. Some time after coming in, by the disease's course (`town/illness.py`), the illness goes a stage up, unless a
    doctor has seen the patient before.
 2. What the doctors will do is launched anew with the worse case, beside the rest. Where it was likely to be wanted, it
    was computed along with the visit, and is there.
@@ -21,14 +21,13 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.hospital.floor.clock import Clock, Signal, Steps
-from polyclinic.hospital.floor.encounter import Encounter
 from polyclinic.hospital.floor.journey import House
-from polyclinic.hospital.floor.lines import ORDER
+from polyclinic.hospital.floor.lines import ORDER, Encounter
+from polyclinic.hospital.record.account import Log
 from polyclinic.hospital.record.episodes import AtDoor, Compute, EpisodeRequest
 from polyclinic.hospital.record.happenings import Acuity, GotWorse, TriagedAgain
-from polyclinic.hospital.record.log import Log
+from polyclinic.hospital.town.illness import Worsening
 from polyclinic.hospital.town.town import Town
-from polyclinic.hospital.town.worsening import Worsening
 from polyclinic.knowledge.acuity import TARGETS
 from polyclinic.players.player import URGENCY
 

@@ -21,14 +21,13 @@ import numpy.typing as npt
 from polyclinic.cases.presentation import Presentation, Sex
 from polyclinic.cases.record import Finding, Record
 from polyclinic.knowledge.ages import MONTHS
-from polyclinic.knowledge.cells_read import Observed
 from polyclinic.knowledge.data import SEVERITIES, Severity
 from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import Disease, Examination, Item
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.likelihoods import LEAST, NumberLikelihoods, Vector, WordingLikelihoods
-from polyclinic.knowledge.reading import BodyTables, PatientReading
+from polyclinic.knowledge.reading import BodyTables, Observed, PatientReading
 from polyclinic.knowledge.results import ItemReading, ResultReader
 from polyclinic.language.language import LANGUAGES
 

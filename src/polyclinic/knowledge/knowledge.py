@@ -25,8 +25,7 @@ from polyclinic.knowledge.criteria import Indicated
 from polyclinic.knowledge.data import DATA, SEVERITIES
 from polyclinic.knowledge.disease_body import DiseaseBody, link_body, share_of_reading, with_marginals
 from polyclinic.knowledge.entries import Department, Disease, Drug, Examination, Identified, Item, Plan, Symptom
-from polyclinic.knowledge.plan_links import unlinked_plans
-from polyclinic.knowledge.plan_words import PlanVocabulary, in_words
+from polyclinic.knowledge.plan_words import PlanVocabulary, in_words, unlinked_plans
 from polyclinic.knowledge.variants import Variant
 from polyclinic.yaml_files import line_of, read_yaml
 

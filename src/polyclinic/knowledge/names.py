@@ -12,8 +12,7 @@ from collections.abc import Iterable
 
 from polyclinic.cases.record import Finding
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.known_names import KnownNames
-from polyclinic.knowledge.name_table import NameTable, key_of
+from polyclinic.knowledge.name_table import KnownNames, NameTable, key_of
 from polyclinic.knowledge.orders.meaning import title_of
 from polyclinic.knowledge.recorded_names import WHOLE_BODY, Layout, RecordNames
 

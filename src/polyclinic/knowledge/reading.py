@@ -10,36 +10,102 @@ from __future__ import annotations
 import copy
 import itertools
 import math
+from collections.abc import Mapping
 from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from polyclinic.cases.presentation import Sex
-from polyclinic.knowledge.beside import or_beside
 from polyclinic.knowledge.body import (
     PRESENT,
     PanelReading,
     ShownTogether,
     SymptomReading,
     back_along,
+    cell_of,
     cuts_of,
+    of_state,
 )
-from polyclinic.knowledge.cells_read import Observed, Told, chance_of, share_in, texts_in
 from polyclinic.knowledge.data import SEVERITIES
-from polyclinic.knowledge.disease_body import cell_shares
+from polyclinic.knowledge.disease_body import DiseaseBody, cell_shares
 from polyclinic.knowledge.entries import Item
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.physiology import Physiology, physiology_of
 from polyclinic.knowledge.results import ItemReading
 from polyclinic.knowledge.variants import Interval, Variant
 
+_FARTHEST = 18.0  # squared spreads beyond which it says nothing more how far a number is off
+
+
+def or_beside(
+    log: npt.NDArray[np.float64],
+    value: float,
+    item: Item,
+    *,
+    who: tuple[float | None, Sex | None],
+    physiology: Physiology,
+    bodies: Mapping[str, DiseaseBody],
+) -> npt.NDArray[np.float64]:
+    """Returns the log-densities of a number where something beside the illness may have moved it.
+
+    Args:
+        log: those of the illnesses alone, "something else" last.
+        value: an adult's number.
+        item: whose number it is.
+        who: age in years and sex.
+        physiology: what can be so beside an illness, and the hypotheses in their order.
+        bodies: what the diseases make of the body.
+    """
+    for beside in physiology.body.beside.values():
+        share = beside.share(*who) if item.id in beside.numbers else 0.0
+        if share:
+            centre, spread = beside.numbers[item.id]
+            x = value
+            if item.lognormal:
+                centre, spread, x = math.log(centre), math.log(spread), math.log(max(value, 1e-9))
+            density = -0.5 * min(((x - centre) / spread) ** 2, _FARTHEST) - math.log(spread)
+            alone = [bodies[h.disease.id].distribution(item, h.severity) == item.usual for h in physiology.hypotheses]
+            moved = np.where([*alone, True], share, 1e-12)
+            log = np.logaddexp(np.log1p(-moved) + log, np.log(moved) + density)
+    return log
+
+
+Observed = float | str | ItemReading
+"""What an item shows: a number in its unit, the id of its text, or what others' words say of it."""
+
+Told = float | dict[str, float]
+"""Share of a symptom, or of each text of an item, in a cell of what it reads."""
+
+
+def share_in(reading: SymptomReading, cell: str | float) -> float:
+    """Returns the share of a symptom in a state, or from a value on."""
+    if isinstance(cell, str):
+        return of_state(reading.states, cell)
+    return reading.below[cell_of(cuts_of(reading.below), cell)][1]
+
+
+def texts_in(reading: PanelReading, cell: str | float) -> dict[str, float]:
+    """Returns the shares of an item's texts in a state, or from a value on, of the quantity that it reads."""
+    if isinstance(cell, str):
+        return of_state(reading.states, cell)
+    return reading.below[cell_of(cuts_of(reading.below), cell)][1]
+
+
+def chance_of(share: Told, observed: Observed | bool) -> float:
+    """Returns the share of an observation in a cell of what it reads."""
+    if isinstance(share, dict):
+        if isinstance(observed, ItemReading):
+            return sum(share.get(value, 0.0) for value in observed.values) if observed.values else 1.0
+        return share.get(str(observed), 0.0)
+    return share if observed else 1 - share
+
+
 Vector = npt.NDArray[np.float64]
 
 LEAST = 0.002
 """No single observation rules a disease out: texts and tests err in ways that no table holds."""
 
-_FARTHEST = 18.0  # squared spreads beyond which it says nothing more how far a number is off
 _OUTSIDE = math.log(LEAST)  # for a number that the criteria exclude
 
 

@@ -14,8 +14,15 @@ from rapidfuzz import fuzz
 
 from polyclinic.cases.record import Finding
 from polyclinic.knowledge.examination_words import FISHING, TECHNIQUE
-from polyclinic.knowledge.known_names import LIKENESS, SHORTEST_LIKENESS, KnownNames
-from polyclinic.knowledge.name_table import Named, NameTable, is_generic, key_of
+from polyclinic.knowledge.name_table import (
+    LIKENESS,
+    SHORTEST_LIKENESS,
+    KnownNames,
+    Named,
+    NameTable,
+    is_generic,
+    key_of,
+)
 from polyclinic.knowledge.orders.meaning import (
     NOT,
     SAME,

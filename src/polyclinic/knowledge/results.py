@@ -20,8 +20,16 @@ from polyclinic.knowledge.entries import Item
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.name_table import words
 from polyclinic.knowledge.quantities import in_unit_of, quantities, word_for
-from polyclinic.knowledge.result_names import SAMPLED, ItemMention, ItemNames, KnownItem, samples_of
-from polyclinic.knowledge.result_words import GeneralResultWords, general_words, item_words
+from polyclinic.knowledge.result_names import (
+    SAMPLED,
+    GeneralResultWords,
+    ItemMention,
+    ItemNames,
+    KnownItem,
+    general_words,
+    item_words,
+    samples_of,
+)
 from polyclinic.language.language import Language, is_chinese
 
 _PRESSURE = re.compile(r"(?<!\d)(\d{2,3})\s*/\s*(\d{2,3})(?!\d)")

@@ -5,7 +5,7 @@ symptom that several diseases name is brought by any of them (noisy or). Of a nu
 that takes it farthest from the usual. Of a text each brings its own, and all that is not normal is reported. What none
 of them names is as it is in other illness.
 
-`polyclinic.generation.several_bodies` draws by this, and `SeveralReader` reads by it. A quantity speaks once: where
+`polyclinic.generation.inpatients` draws by this, and `SeveralReader` reads by it. A quantity speaks once: where
 it was measured, what reads it says nothing new.
 """
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 
-from polyclinic.language.language import CHINESE, Language
+from polyclinic.language.language import CHINESE, Language, is_chinese
 from polyclinic.language.word_lists import WORDS, Pattern, Rule, rewritten
 
 _ENGLISH = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+")
@@ -79,3 +81,35 @@ def _bigrams(text: str) -> list[str]:
             found += [part[i : i + 2] for i in range(len(part) - 1)]
             found += [c for c in part if c in words.alone]
     return found
+
+
+_RUN = re.compile(rf"[{CHINESE}]+|\d+(?:\.\d+)?|[^\W\d_{CHINESE}]+")
+
+
+_words = WORDS.section("overlap", dict[str, frozenset[str]])
+_PLURAL = 4  # letters from which on a final s is taken for one
+
+
+@lru_cache(maxsize=8192)
+def pieces(text: str) -> frozenset[str]:
+    """Returns the pairs of neighbouring Chinese characters, and the words and numbers, of a text; case aside."""
+    found = set()
+    fillers = _words("en")["fillers"]
+    for run in _RUN.findall(unicodedata.normalize("NFKC", text).casefold()):
+        if is_chinese(run):
+            found |= {run[i : i + 2] for i in range(len(run) - 1)} or {run}
+        elif run not in fillers:
+            found.add(run.removesuffix("s") if len(run) >= _PLURAL and not run.endswith("ss") else run)
+    return frozenset(found)
+
+
+def coverage(reference: str, given: str) -> float:
+    """Returns how much of a reference stands in what was given, 0 to 1; 0 where the reference says nothing."""
+    wanted = pieces(reference)
+    return len(wanted & pieces(given)) / len(wanted) if wanted else 0.0
+
+
+def resemblance(first: str, second: str) -> float:
+    """Returns Dice's coefficient of two texts, 0 to 1."""
+    a, b = pieces(first), pieces(second)
+    return 2 * len(a & b) / (len(a) + len(b)) if a or b else 0.0

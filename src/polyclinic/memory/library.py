@@ -1,22 +1,373 @@
-"""Entries and their vectors, found again by the cosine to a query; exact, and growing in place."""
+"""Entries found again by the cosine of their vectors: embedders by name, whole-number vectors, exact search.
+
+`case-words` hashes what is said of a patient line by line; it works offline and is the same on every machine. Its
+vectors are whole numbers divided by their length; they are compared exactly and stored in a byte each. A query consists
+of parts that recur, such as lines: the product of a part with every vector is kept, so a look-up reads one row per
+line, not per word.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Generic, NamedTuple, TypeVar
+import functools
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyclinic.memory.counts import CountedVectors, WholeVector, counts_of
+from polyclinic.errors import UserError
+from polyclinic.language.content_words import terms
+from polyclinic.language.language import is_chinese
+from polyclinic.models.session import Session
+from polyclinic.retrieval.embedders import BUILT_IN, ENDPOINT, Embedder, Text, built_in, unit
+from polyclinic.retrieval.library import endpoint_embedder
 from polyclinic.retrieval.store import Vectors
+
+Bytes = NDArray[np.int8]
+Places = NDArray[np.intp]
+
+_AT_ONCE = 1 << 19
+"""So many numbers are added up at once, so that what is read stays near."""
+
+_NEW = 64
+"""So many new vectors are written side by side before each is put at the end of every row."""
+
+_KEPT = 1024
+"""Of so many parts, at most, products are kept; of the others they are made each time."""
+
+_MET = 1 << 16
+"""So many parts that came once are remembered."""
+
+
+class QueryPart(NamedTuple):
+    """A part of a query: what it is known by, and the rows that it adds and takes away, as often as it has them."""
+
+    name: str
+    more: Places
+    less: Places
+
+
+def part_of(name: str, places: Places, numbers: NDArray[Any]) -> QueryPart:
+    """Returns a part of whole numbers at some places."""
+    counts = numbers.astype(np.intp)
+    return QueryPart(name, np.repeat(places, np.maximum(counts, 0)), np.repeat(places, np.maximum(-counts, 0)))
+
+
+def add_rows(rows: Bytes, more: Places, less: Places, out: NDArray[Any]) -> None:
+    """Writes the sum of some rows, less that of others, as far as `out` goes."""
+    width = max(_AT_ONCE // (1 + len(more) + len(less)), 1)
+    for first in range(0, len(out), width):
+        these, some = rows[:, first : min(first + width, len(out))], out[first : first + width]
+        np.add.reduce(these[more], axis=0, dtype=out.dtype, out=some)
+        if len(less):
+            some -= np.add.reduce(these[less], axis=0, dtype=out.dtype)
+
+
+class PartProducts:
+    """The products of parts that came more than once with the vectors of one library, a row a part.
+
+    They are bytes, and may go beyond them: what is added up of them is right wherever the whole fits into a byte.
+    """
+
+    def __init__(self, dimensions: int) -> None:
+        self._rows: dict[str, int] = {}
+        self._met: set[str] = set()
+        room = 64
+        # The numbers of the parts, a part a column; their products, a part a row; what is new of them, a part a column.
+        self._parts: Bytes = np.zeros((dimensions, room), dtype=np.int8)
+        self._products: Bytes = np.zeros((room, 0), dtype=np.int8)
+        self._new: Bytes = np.zeros((_NEW, room), dtype=np.int8)
+        self._written = self._waiting = 0
+
+    def add(self, places: Places, numbers: Bytes) -> None:
+        """Takes a vector in."""
+        if not self._rows:
+            self._written += 1
+            return
+        if self._waiting == _NEW:
+            self._write()
+        _, more, less = part_of("", places, numbers)
+        add_rows(self._parts, more, less, self._new[self._waiting, : len(self._rows)])
+        self._waiting += 1
+
+    def add_up(self, parts: Sequence[QueryPart], vectors: Bytes, out: Bytes) -> None:
+        """Writes the products of all parts together.
+
+        Args:
+            parts: of a query.
+            vectors: a number of all vectors a row.
+            out: a place for each vector.
+        """
+        if not self._rows:
+            self._written = vectors.shape[1]
+        known, others = [], []
+        for part in parts:
+            row = self._rows.get(part.name)
+            row = self._meet(part, vectors) if row is None else row
+            if row is None:
+                others.append(part)
+            else:
+                known.append(row)
+        if known:
+            rows, written = np.array(known, dtype=np.intp), self._written
+            add_rows(self._products, rows, rows[:0], out[:written])
+            np.add.reduce(self._new[: self._waiting].take(rows, axis=1), axis=1, dtype=np.int8, out=out[written:])
+        else:
+            out[:] = 0
+        if others:
+            product = np.empty_like(out)
+            for part in others:
+                add_rows(vectors, part.more, part.less, product)
+                out += product
+
+    def _meet(self, part: QueryPart, vectors: Bytes) -> int | None:
+        """Keeps the products of a part that came before, and returns its row; None where it stays without."""
+        row = len(self._rows)
+        if row == _KEPT:
+            return None
+        if part.name not in self._met:
+            if len(self._met) == _MET:
+                self._met.clear()
+            self._met.add(part.name)
+            return None
+        self._write()
+        if row == self._parts.shape[1]:
+            self._parts, self._new = (np.hstack([one, np.zeros_like(one)]) for one in (self._parts, self._new))
+            self._products = np.vstack([self._products, np.zeros_like(self._products)])
+        self._widen(self._written)
+        np.add.at(self._parts[:, row], part.more, 1)
+        np.subtract.at(self._parts[:, row], part.less, 1)
+        add_rows(vectors, part.more, part.less, self._products[row, : self._written])
+        self._rows[part.name] = row
+        return row
+
+    def _write(self) -> None:
+        """Puts what was new at the end of every row."""
+        n, self._waiting = self._waiting, 0
+        self._widen(self._written + n)
+        rows = len(self._rows)
+        self._products[:rows, self._written : self._written + n] = self._new[:n, :rows].T
+        self._written += n
+
+    def _widen(self, n: int) -> None:
+        rows, room = self._products.shape
+        if n > room:
+            wider = np.zeros((rows, max(n, 2 * room)), dtype=np.int8)
+            wider[:, :room] = self._products
+            self._products = wider
+
+
+_MOST = 127
+"""The largest whole number that a byte holds, either way."""
+
+_UNITS = (1, 2, 3, 4)
+"""The smallest number of a vector is one of these."""
+
+_CLOSE = 1e-5
+"""So near a whole number is what was one before it was divided."""
+
+_FIRST_ROOM = 256
+
+
+class WholeVector(NamedTuple):
+    """A vector in whole numbers: where they are not 0, what they are, and the length of all of them.
+
+    `parts` are what it is the sum of, where that is known.
+    """
+
+    places: NDArray[np.intp]
+    numbers: NDArray[np.int8]
+    length: float
+    parts: Sequence[QueryPart] = ()
+
+
+def counts_of(vector: NDArray[np.float32]) -> WholeVector | None:
+    """Returns a vector in whole numbers; None where it has none that are small enough."""
+    places = np.flatnonzero(vector)
+    said = vector[places].astype(float)
+    if not len(places):
+        return WholeVector(places, np.zeros(0, dtype=np.int8), 1.0)
+    least = np.abs(said).min()
+    for least_number in _UNITS:
+        numbers = said * (least_number / least)
+        whole = np.rint(numbers)
+        if np.abs(whole).max() <= _MOST and np.abs(numbers - whole).max() <= _CLOSE * least_number * _MOST:
+            return WholeVector(places, whole.astype(np.int8), float(np.sqrt(whole @ whole)))
+    return None
+
+
+def sum_of(parts: Sequence[QueryPart]) -> WholeVector | None:
+    """Returns the sum of parts; None where it has numbers that are not small enough."""
+    more, less = (np.bincount(np.concatenate(rows)) for rows in zip(*(part[1:] for part in parts), strict=True))
+    whole = np.zeros(max(len(more), len(less)), dtype=np.intp)
+    whole[: len(more)] += more
+    whole[: len(less)] -= less
+    places = np.flatnonzero(whole)
+    numbers = whole[places]
+    if len(places) and np.abs(numbers).max() > _MOST:
+        return None
+    return WholeVector(places, numbers.astype(np.int8), float(np.sqrt(numbers @ numbers)) or 1.0, parts)
+
+
+class CountedVectors:
+    """Vectors in whole numbers; a number of all of them is a row, so that of a query that is mostly 0 few are read."""
+
+    def __init__(self, dimensions: int) -> None:
+        self._n, self._longest = 0, 0.0
+        self._numbers: NDArray[np.int8] = np.zeros((dimensions, _FIRST_ROOM), dtype=np.int8)
+        self._shrink: NDArray[np.float32] = np.zeros(_FIRST_ROOM, dtype=np.float32)
+        self._products = PartProducts(dimensions)
+
+    def __len__(self) -> int:
+        return self._n
+
+    def add(self, counts: WholeVector) -> None:
+        """Takes a vector in."""
+        dimensions, room = self._numbers.shape
+        if self._n == room:
+            wider, longer = np.zeros((dimensions, 2 * room), dtype=np.int8), np.zeros(2 * room, dtype=np.float32)
+            wider[:, :room], longer[:room] = self._numbers, self._shrink
+            self._numbers, self._shrink = wider, longer
+        self._numbers[counts.places, self._n] = counts.numbers
+        self._shrink[self._n] = 1 / counts.length
+        self._longest = max(self._longest, counts.length)
+        self._n += 1
+        self._products.add(counts.places, counts.numbers)
+
+    def cosines(self, query: WholeVector) -> NDArray[np.float32]:
+        """Returns the cosine of each vector to a query."""
+        # By the inequality of Cauchy and Schwarz; what goes beyond a byte on the way comes back within it.
+        fits = query.length * self._longest <= _MOST
+        sums: NDArray[Any] = np.empty(self._n, dtype=np.int8 if fits else np.int32)
+        numbers = self._numbers[:, : self._n]
+        if fits and query.parts:
+            self._products.add_up(query.parts, numbers, sums)
+        else:
+            # A row as often as the query has it.
+            _, more, less = part_of("", query.places, query.numbers)
+            add_rows(numbers, more, less, sums)
+        cosines = sums.astype(np.float32)
+        cosines *= self._shrink[: self._n]
+        cosines *= np.float32(1 / query.length)
+        return cosines
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[CountedVectors, int]], dimensions: int) -> CountedVectors:
+        """Returns of each of several so many of the first, one behind the other; it must not grow."""
+        made = cls(dimensions)
+        made._n, made._longest = sum(n for _, n in parts), max((part._longest for part, _ in parts), default=0.0)
+        numbers, shrink = [part._numbers[:, :n] for part, n in parts], [part._shrink[:n] for part, n in parts]
+        # What is alone is read where it is.
+        made._numbers = numbers[0] if len(parts) == 1 else np.concatenate(numbers, axis=1)
+        made._shrink = shrink[0] if len(parts) == 1 else np.concatenate(shrink)
+        return made
+
+
+DIMENSIONS = 512
+
+_NUMBER = re.compile(r"\(.*?\)|（.*?）|[<>]?\s*\d[\d.,]*\s*\S*")
+_RESULT = re.compile(r"[:：]")
+_OF_LINE, _OF_WORD, _OF_RESULT = 1.0, 1.0, 2.0
+
+
+class CaseWordsEmbedder:
+    """Makes vectors of what is said of patients; see `polyclinic.retrieval.embedders.Embedder`."""
+
+    name = "case-words"
+
+    async def passages(self, texts: Sequence[Text]) -> Vectors:
+        """Returns a vector of length 1 for each text; its title counts as a line."""
+        return self.vectors([f"{title}\n{text}".strip() for title, text in texts])
+
+    async def query(self, text: str) -> NDArray[np.float32]:
+        """Returns the vector of a text."""
+        vector: NDArray[np.float32] = self.vectors([text])[0]
+        return vector
+
+    def vectors(self, texts: Sequence[str]) -> Vectors:
+        """Returns a vector of length 1 for each text; 0 of one without words."""
+        made: Vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
+        for row, text in enumerate(texts):
+            of_lines = [_of_line(line.strip()) for line in text.splitlines()]
+            if of_lines:
+                places, weights = (np.concatenate(parts) for parts in zip(*of_lines, strict=True))
+                made[row] = np.bincount(places, weights, DIMENSIONS)
+        return unit(made)
+
+
+def counted_lines(text: str) -> WholeVector | None:
+    """Returns in whole numbers what the vector of a text has as shares, line by line; None of one that is too long."""
+    parts = [_part(line) for line in map(str.strip, text.splitlines()) if line]
+    return sum_of(parts) if parts else None
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _part(line: str) -> QueryPart:
+    return part_of(line, *_of_line(line))
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _of_line(line: str) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    features = list(_features(line)) if line else []
+    places, weights = [place for place, _ in features], [weight for _, weight in features]
+    return np.array(places, dtype=np.intp), np.array(weights, dtype=float)
+
+
+def _features(line: str) -> Iterator[tuple[int, float]]:
+    """Yields the places of a line's features, each with its weight and sign."""
+    is_result = _RESULT.search(line) is not None
+    text = _NUMBER.sub(" ", line) if is_result else line
+    yield _hashed(f"line {' '.join(text.split()).casefold()}", _OF_RESULT if is_result else _OF_LINE)
+    if not is_result:
+        for term in dict.fromkeys(terms(text, "zh" if is_chinese(text) else "en")):
+            yield _hashed(term, _OF_WORD)
+
+
+def _hashed(feature: str, weight: float) -> tuple[int, float]:
+    number = zlib.crc32(feature.encode())
+    return number % DIMENSIONS, weight if number >> 31 else -weight
+
+
+CASE_WORDS = CaseWordsEmbedder.name
+
+_PROBE = "a cough"
+
+
+def check_memory_embedder(name: str) -> None:
+    """Raises a UserError where no embedder of memories has that name."""
+    if name not in (CASE_WORDS, *BUILT_IN) and not (name.startswith(ENDPOINT) and name != ENDPOINT):
+        raise UserError(f"no embedder {name!r}; there are: {CASE_WORDS}, {', '.join(BUILT_IN)}, direct/NAME")
+
+
+def asked_for(name: str) -> list[str]:
+    """Returns what must be opened with a session for that embedder: the model of an endpoint's, else nothing."""
+    return [name] if name.startswith(ENDPOINT) else []
+
+
+def memory_embedder(name: str, session: Session) -> Embedder:
+    """Returns an embedder by its name; an endpoint's is asked, journalled and counted in the session.
+
+    Raises:
+        MissingExtra: it is not installed.
+        UserError: there is none of that name.
+    """
+    check_memory_embedder(name)
+    if name == CASE_WORDS:
+        return CaseWordsEmbedder()
+    return endpoint_embedder(session.models[name], session) if name in asked_for(name) else built_in(name)
+
+
+async def dimensions_of(embedder: Embedder) -> int:
+    """Returns how many numbers a vector has."""
+    return len(await embedder.query(_PROBE))
+
 
 E = TypeVar("E")
 
 _DECIMALS = 6
 """Of a cosine; a machine's last bits are not the next one's."""
-
-_FIRST_ROOM = 256
 
 _MANY = 8
 """So many queries are multiplied at once."""

@@ -8,21 +8,175 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import msgspec
 import numpy as np
 
 from polyclinic.errors import BadInput
-from polyclinic.memory.case_words import CaseWordsEmbedder, counted_lines
 from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord
-from polyclinic.memory.kept_file import FileKind, open_kept
-from polyclinic.memory.library import MemoryLibrary, Near
+from polyclinic.memory.library import CaseWordsEmbedder, MemoryLibrary, Near, counted_lines
 from polyclinic.retrieval.store import Vectors
-from polyclinic.sqlite_file import transaction
+from polyclinic.seals import row_seal, seal
+from polyclinic.sqlite_file import application, claim, connect, transaction
+from polyclinic.storage.memory import open_store_memory, point
+
+A = TypeVar("A", bound=msgspec.Struct)
+T = TypeVar("T")
+
+_FACTS = "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
+_SEALED = "PRAGMA user_version = 1"
+"""Says that a file has its seals; those of earlier versions get them when they are opened."""
+_ALL = 1 << 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileKind(Generic[A]):
+    """A kind of file.
+
+    Attributes:
+        name: of the file in its folder.
+        mark: the application id of SQLite's that says whose it is.
+        what: it is, in messages.
+        made_by: the command that makes one.
+        about: what it says of itself.
+        tables: statements that make them, beside that of `about`.
+        differs: returns how a file (the first) is other than what is asked for, and what to do; "" where it is not.
+    """
+
+    name: str
+    mark: int
+    what: str
+    made_by: str
+    about: type[A]
+    tables: tuple[str, ...]
+    differs: Callable[[A, A], str]
+
+
+@contextmanager
+def open_kept(
+    folder: Path,
+    kind: FileKind[A],
+    about: A | None,
+    read: Callable[[sqlite3.Connection, A], T],
+    *,
+    must_exist: bool,
+    rows: bool = True,
+) -> Iterator[T]:
+    """Opens a file of a kind, and yields what is read of it.
+
+    Args:
+        folder: holds it.
+        kind: see `FileKind`.
+        about: what it must be made with, and is where it is empty; None takes it as it is.
+        read: given the file and what it was made with.
+        must_exist: makes none.
+        rows: are read, and must be what was stored; without, only what the file says of itself.
+
+    Raises:
+        BadInput: there is none, it is another kind's, it cannot be read, is damaged, or was made with something else.
+    """
+    path = folder / kind.name
+    if must_exist and not path.is_file():
+        raise BadInput(f"holds no {kind.name}; '{kind.made_by}' makes one", path=folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = connect(path)
+    except (OSError, sqlite3.Error) as error:
+        raise BadInput(f"cannot be opened as {kind.what}: {error}", path=path) from None
+    try:
+        try:
+            came = read(file, _made_with(file, kind, about, path, rows=rows))
+        except (sqlite3.Error, msgspec.MsgspecError, ValueError) as error:
+            raise BadInput(f"cannot be read as {kind.what}: {error}", path=path) from None
+        yield came
+    finally:
+        file.close()
+
+
+def _is_sealed(file: sqlite3.Connection) -> bool:
+    return bool(file.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _seal_all(file: sqlite3.Connection) -> None:
+    """Seals what stands in a file, and has the seal of its rows follow what is added."""
+    for name, value in (("about seal", _about_seal(file)), ("rows seal", str(_sum_of_rows(file)))):
+        file.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+    for table in _tables(file):
+        names = file.execute("SELECT name FROM pragma_table_info(?)", (table,))
+        row = ", ".join(f"new.{name}" for (name,) in names)
+        adding = f"UPDATE facts SET value = add_seal(value, '{table}', {row}) WHERE name = 'rows seal'"  # noqa: S608
+        file.execute(f"CREATE TRIGGER IF NOT EXISTS {table}_seal AFTER INSERT ON {table} BEGIN {adding}; END")
+    file.execute(_SEALED)
+
+
+def _check_seals(file: sqlite3.Connection, *, rows: bool) -> None:
+    """Checks that a file says of itself what was stored, and that its `rows` are those that were.
+
+    Raises:
+        ValueError: it is not so.
+    """
+    file.execute("BEGIN")  # at one look: another process may write
+    try:
+        if _fact(file, "about seal") != _about_seal(file):
+            raise ValueError("what it was made with is damaged")
+        if rows and _fact(file, "rows seal") != str(_sum_of_rows(file)):
+            raise ValueError("what is in it is damaged: it is not what was stored")
+    finally:
+        file.execute("ROLLBACK")
+
+
+def _fact(file: sqlite3.Connection, name: str) -> str:
+    found = file.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+    if found is None:
+        raise ValueError(f"it has no {name}")
+    return str(found[0])
+
+
+def _about_seal(file: sqlite3.Connection) -> str:
+    return seal(_fact(file, "about").encode()).hex()
+
+
+def _sum_of_rows(file: sqlite3.Connection) -> int:
+    total = 0
+    for table in _tables(file):
+        for row in file.execute(f'SELECT * FROM "{table}"'):  # noqa: S608
+            total += row_seal(table, *row)
+    return total % _ALL
+
+
+def _tables(file: sqlite3.Connection) -> list[str]:
+    found = file.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    return sorted(name for (name,) in found if name != "facts")
+
+
+def _add_seal(value: str, *row: object) -> str:
+    return str((int(value) + row_seal(*row)) % _ALL)
+
+
+def _made_with(file: sqlite3.Connection, kind: FileKind[A], about: A | None, path: Path, *, rows: bool) -> A:
+    file.create_function("add_seal", -1, _add_seal, deterministic=True)
+    made: list[tuple[str, *tuple[Any, ...]]] = []
+    if about is not None:
+        made += [(table,) for table in (_FACTS, *kind.tables)]
+        made.append(("INSERT INTO facts VALUES ('about', ?)", msgspec.json.encode(about).decode()))
+    if application(file) != kind.mark and (about is None or not claim(file, kind.mark, made)):
+        raise BadInput(f"is not {kind.what}", path=path)
+    if not _is_sealed(file):
+        with transaction(file):
+            if not _is_sealed(file):
+                _seal_all(file)
+    _check_seals(file, rows=rows)
+    found = msgspec.json.decode(_fact(file, "about"), type=kind.about)
+    if about is not None and (problem := kind.differs(found, about)):
+        raise BadInput(problem, path=path)
+    return found
+
 
 APPLICATION = 0x706F6C6D
 """Marks a SQLite file as a memory of ours."""
@@ -35,7 +189,7 @@ POINTER = "memory.store"
 ENOUGH = 3
 """So much experience there must be before any is used; the paper's k."""
 
-_VECTORS = "make its vectors anew: polyclinic memory rebuild DIR --embedder NAME --out NEW"
+_VECTORS = "make its vectors anew: polyclinic memory build DIR --embedder NAME --out NEW"
 _PRACTISE = "practise anew into another folder: polyclinic evolve --out NEW"
 _ANEW = {"format": _PRACTISE, "knowledge": _PRACTISE, "embedder": _VECTORS, "dimensions": _VECTORS}
 """What to do about a memory that was made with something else."""
@@ -289,7 +443,7 @@ def is_stored(folder: Path) -> bool:
 @contextmanager
 def _stored(folder: Path, made: About | None, wanted: About | None) -> Iterator[tuple[KeptMemory, About]]:
     """Opens the memory of a store to which a folder points, and makes it where it is said what with."""
-    from polyclinic.stores.memory import open_store_memory  # noqa: PLC0415 - for those who share a store
+    from polyclinic.storage.memory import open_store_memory  # noqa: PLC0415 - for those who share a store
 
     with open_store_memory(folder, None if made is None else msgspec.json.encode(made)) as (kept, about):
         try:
@@ -328,3 +482,80 @@ def entries_of(memory: DoctorMemory) -> Iterable[tuple[ClinicalTask, Entry]]:
             yield task, record
         for lesson in memory.experience[task].entries:
             yield task, lesson
+
+
+_TELLING = 6
+"""Lines that a picture must have so that nobody else's is the same; "a woman, a cough" is many people's."""
+
+
+def merged(memories: Sequence[Sequence[New]]) -> tuple[list[New], int]:
+    """Returns what several memories hold together, and how many patients more than one of them has.
+
+    Of each task, what the first has of a patient stays, and what those after it have of the same patient is left out. A
+    patient is known by its history, as it was when an examination was chosen: in two hospitals one id is two people,
+    and one patient may have two ids.
+    """
+    pictures = {
+        one.entry.asked.query
+        for some in memories
+        for one in some
+        if one.task is ClinicalTask.EXAMINATION and len(one.entry.asked.query.splitlines()) >= _TELLING
+    }
+    taken: set[tuple[ClinicalTask, str]] = set()
+    exactly: set[bytes] = set()
+    kept: list[New] = []
+    common: set[str] = set()
+    for some in memories:
+        met: set[tuple[ClinicalTask, str]] = set()
+        for one in some:
+            who = _who(one.entry.asked.query, pictures)
+            if who and (one.task, who) in taken:
+                common.add(who)
+                continue
+            same = msgspec.msgpack.encode((one.task, one.entry))
+            if same in exactly:
+                continue
+            exactly.add(same)
+            kept.append(one)
+            if who:
+                met.add((one.task, who))
+        taken |= met
+    return kept, len(common)
+
+
+def _who(query: str, pictures: set[str]) -> str:
+    """Returns the history with which a query begins; "" where nobody is known by it."""
+    lines = query.splitlines()
+    for end in range(len(lines), _TELLING - 1, -1):
+        if (begins := "\n".join(lines[:end])) in pictures:
+            return begins
+    return ""
+
+
+_AT_ONCE = 2_000  # entries in one commit
+
+
+def move_to_store(folder: Path, store: str, name: str) -> None:
+    """Puts the memory of a folder into a store, and says in the folder where it is.
+
+    Cut off at any moment it is begun again, and nothing is there twice.
+
+    Args:
+        folder: of a memory in a file.
+        store: the store's address.
+        name: of the memory there.
+
+    Raises:
+        BadInput: the memory or the store cannot be used, or another memory has the name.
+    """
+    with open_memory_file(folder) as (about, kept):
+        rows, notes = list(kept.entries()), list(kept.notes())
+    with tempfile.TemporaryDirectory(prefix="polyclinic-") as place:
+        point(Path(place), store, name)
+        with open_store_memory(Path(place), msgspec.json.encode(about)) as (stored, _):
+            for begin in range(0, len(rows), _AT_ONCE):
+                stored.commit(rows[begin : begin + _AT_ONCE], ())
+            stored.commit((), notes)
+    point(folder, store, name)
+    for ending in ("", "-wal", "-shm"):
+        (folder / f"{FILE}{ending}").unlink(missing_ok=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from polyclinic.errors import UserError
+from polyclinic.settings import setting
 
 NEAREST = 3
 """So many records, and so many principles, come to mind in the paper's hospital (§5.1.3)."""
@@ -22,19 +24,21 @@ class MemoryOptions:
 
     memory: Path | None = None
     """What doctors remember: the folder of 'polyclinic evolve --out', or DIR@2000, as it was after 2,000 patients."""
-    k_records: int | None = None
+    k_records: Annotated[int | None, setting("memory")] = None
     """So many records come to mind, 0 to 10."""
-    k_experience: int | None = None
+    k_experience: Annotated[int | None, setting("memory")] = None
     """So much experience comes to mind, 0 to 10."""
 
     def __post_init__(self) -> None:
-        for option, value in (("--k-records", self.k_records), ("--k-experience", self.k_experience)):
+        for option, value in (("memory.k-records", self.k_records), ("memory.k-experience", self.k_experience)):
             if value is not None and self.memory is None:
                 raise UserError(f"{option} has no effect without a memory; it needs --memory DIR, or leave it out")
             if value is not None and not 0 <= value <= _MOST:
                 raise UserError(f"{option} {value}; allowed: 0 to {_MOST}")
         if self.wanted() == (0, 0):
-            raise UserError("--k-records 0 and --k-experience 0 leave nothing of the memory; at most one of them")
+            raise UserError(
+                "memory.k-records 0 and memory.k-experience 0 leave nothing of the memory; at most one of them"
+            )
 
     def wanted(self, usual: int = NEAREST) -> tuple[int, int]:
         """Returns how many records and principles come to mind; so many of each as is `usual` where nobody says."""

@@ -1,27 +1,260 @@
-"""The second library: what a doctor learnt from documents (§4.3.1), durable in a file beside the first.
+"""What a doctor learnt from documents (§4.2.2, §4.3.1): how it studies them, and the library that keeps the answers.
 
-What came of a passage is committed with it, so that reading which was cut off goes on behind the last passage.
+    studied = await study(passage, writer=model, doctor=model, language="en", questions=2)
+    studied.records, studied.refused
+
+A right answer becomes a record of the second library, durable in a file beside the first. A question that cannot be
+read, or that contradicts itself, is refused and counted by reason. The outcome of a passage is committed with it, so
+that interrupted reading continues after the last passage.
+
+Cost of a passage: 1 call that writes the questions; then for each question 1 that checks it against the passage and 1
+of the doctor, who does not see the passage.
 """
 
 from __future__ import annotations
 
+import asyncio
+import functools
+import itertools
+import re
 import sqlite3
+import string
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from polyclinic.errors import BadInput
-from polyclinic.memory.kept_file import FileKind, open_kept
+from polyclinic.cases.presentation import Question
+from polyclinic.errors import BadInput, ModelError
+from polyclinic.language.language import Language
+from polyclinic.memory.entries import unmarked
 from polyclinic.memory.library import MemoryLibrary
-from polyclinic.memory.memory import KeptMemory, MemoryRow
-from polyclinic.memory.studying import Studied, StudyRecord
+from polyclinic.memory.memory import FileKind, KeptMemory, MemoryRow, open_kept
+from polyclinic.models.model import Model
+from polyclinic.prompts import read_prompts
+from polyclinic.questions.shown import show
+from polyclinic.retrieval.retriever import Passage
 from polyclinic.retrieval.store import Vectors
+from polyclinic.seeds import derive
 from polyclinic.sqlite_file import transaction
+
+PROMPTS = Path(__file__).with_name("studying.md")
+OPTIONS = 4
+MOST = 6_000
+"""Characters of a passage that are read."""
+
+Refusal = Literal["options", "answer", "evidence", "speaks of the passage", "gives itself away"]
+
+_KEYS = string.ascii_uppercase[:OPTIONS]
+_NONE = "none"
+_PASSAGE = re.compile(
+    r"\b(?:th(?:e|is)|given|above)\s+(?:passage|text|article|document|excerpt|paragraph)\b|本段|文中|上文|该段|本文|段落|这段|短文",
+    re.IGNORECASE,
+)
+
+
+class WrittenQuestion(msgspec.Struct, frozen=True):
+    """A question as its writer gives it; see the prompt."""
+
+    stem: str
+    options: tuple[str, ...]
+    answer: str
+    evidence: str
+
+
+_ANY = WrittenQuestion("...", (), "", "")
+
+
+class _Written(msgspec.Struct, frozen=True):
+    questions: tuple[WrittenQuestion, ...]
+
+
+class _Checked(msgspec.Struct, frozen=True):
+    answer: Literal["A", "B", "C", "D", "none"]
+
+
+class _StudyAnswer(msgspec.Struct, frozen=True):
+    reasoning: str
+    answer: Literal["A", "B", "C", "D"]
+
+
+class StudyRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A question on a document that the doctor answered rightly.
+
+    Attributes:
+        passage: of which it was made, as `CORPUS#ID`.
+        evidence: the words of the passage that make the answer right.
+        key: of the right option.
+        written_by, answered_by: the models.
+        day: of the hospital, where it was read there, as 2026-01-05.
+    """
+
+    passage: str
+    question: Question
+    key: str
+    reasoning: str
+    evidence: str
+    written_by: str
+    answered_by: str
+    day: str = ""
+
+    @property
+    def query(self) -> str:
+        """What is compared with another question (§4.3.1)."""
+        return self.question.stem
+
+
+class Studied(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a passage.
+
+    Attributes:
+        passage: as `CORPUS#ID`.
+        records: of the questions that were answered rightly.
+        wrong: how many were answered wrongly, or unusably.
+        refused: how many of the questions were refused, by why.
+    """
+
+    passage: str
+    records: tuple[StudyRecord, ...] = ()
+    wrong: int = 0
+    refused: dict[str, int] = {}
+
+    @property
+    def questions(self) -> int:
+        """How many were made, those refused among them."""
+        return len(self.records) + self.wrong + sum(self.refused.values())
+
+
+async def study(
+    passage: Passage,
+    *,
+    writer: Model,
+    doctor: Model,
+    language: Language,
+    questions: int = 2,
+    seed: int = 0,
+    day: str = "",
+    temperature: float | None = None,
+    rehearsal: bool = False,
+) -> Studied:
+    """Has questions made of a passage, and answered.
+
+    Args:
+        passage: what is read.
+        writer: makes the questions, and checks them beside the passage.
+        doctor: answers them without it; may be the same model.
+        language: of the passage, the questions and the answers.
+        questions: so many are asked for.
+        seed: of the order of the options.
+        day: what the records say of when they were made.
+        temperature: of both models; None leaves it to the server.
+        rehearsal: every question is taken, checked and answered, whatever it is: what that costs is foreseen so, for
+            what is made up would be refused.
+
+    Raises:
+        EndpointError: no answer came.
+        BudgetSpent: the run has cost what it may cost.
+    """
+    prompts, refused = read_prompts(PROMPTS)[language], Counter[str]()
+    text = " ".join(passage.text.split())[:MOST]
+    shown = prompts("passage", title=unmarked(passage.title or passage.id), text=unmarked(text))
+    messages = [("system", prompts("write", number=questions)), ("user", shown)]
+    try:
+        came = await writer.ask(messages, answer=_Written, purpose="write questions", temperature=temperature)
+    except ModelError:
+        return Studied(passage=passage.source, refused={"unreadable": questions})
+    made: list[tuple[Question, str, str]] = []
+    asked_for = [*came.value.questions, *([_ANY] * questions if rehearsal else [])][:questions]
+    for number, written in enumerate(asked_for, start=1):
+        if not rehearsal and (problem := problem_of(written, f"{passage.title} {text}")):
+            refused[problem] += 1
+            continue
+        id = f"{passage.source}/{number}"
+        question, key = _any(written, id, language) if rehearsal else _shuffled(written, id, language, seed)
+        made.append((question, key, written.evidence))
+
+    async def answered(question: Question, key: str, evidence: str, number: int) -> StudyRecord | str | None:
+        beside = [("system", prompts("check")), ("user", f"{shown}\n\n{show(question)}")]
+        alone = [("system", prompts("answer")), ("user", show(question))]
+        try:
+            how: dict[str, Any] = {"temperature": temperature}
+            checked = await writer.ask(beside, answer=_Checked, purpose=f"check question {number}", **how)
+        except ModelError:
+            return "unreadable"
+        if checked.value.answer != key and not rehearsal:
+            return "contradicts itself"
+        try:
+            said = (await doctor.ask(alone, answer=_StudyAnswer, purpose=f"answer question {number}", **how)).value
+        except ModelError:
+            return None
+        if said.answer != key:
+            return None
+        return StudyRecord(
+            passage=passage.source,
+            question=question,
+            key=key,
+            reasoning=said.reasoning.strip(),
+            evidence=evidence,
+            written_by=writer.name,
+            answered_by=doctor.name,
+            day=day,
+        )
+
+    ended = await asyncio.gather(*(answered(*one, number) for number, one in enumerate(made, start=1)))
+    refused.update(one for one in ended if isinstance(one, str))
+    return Studied(
+        passage=passage.source,
+        records=tuple(one for one in ended if isinstance(one, StudyRecord)),
+        wrong=sum(one is None for one in ended),
+        refused=dict(sorted(refused.items())),
+    )
+
+
+def problem_of(written: WrittenQuestion, passage: str) -> Refusal | None:
+    """Returns why a question that was made of a passage is refused, as far as reading tells; None where it is not."""
+    stem, options = _folded(written.stem), [_folded(option) for option in written.options]
+    if not stem or len(options) != OPTIONS or not all(options) or len(set(options)) < OPTIONS:
+        return "options"
+    if _folded(written.answer) not in options:
+        return "answer"
+    if _PASSAGE.search(written.stem):
+        return "speaks of the passage"
+    if _stands_in(_folded(written.answer), stem):
+        return "gives itself away"
+    if not _folded(written.evidence) or not _stands_in(_folded(written.evidence), _folded(passage)):
+        return "evidence"
+    return None
+
+
+def _shuffled(written: WrittenQuestion, id: str, language: Language, seed: int) -> tuple[Question, str]:
+    """Returns a question with its options in a drawn order, as writers begin with the right one, and its key."""
+    texts = [option.strip() for option in written.options]
+    derive(seed, id, "options").shuffle(texts)
+    options = dict(zip(_KEYS, texts, strict=True))
+    right = _folded(written.answer)
+    key = next(key for key, text in options.items() if _folded(text) == right)
+    return Question(id=id, stem=written.stem.strip(), options=options, language=language), key
+
+
+def _any(written: WrittenQuestion, id: str, language: Language) -> tuple[Question, str]:
+    texts = itertools.islice(itertools.chain(written.options, itertools.repeat("...")), OPTIONS)
+    return Question(id=id, stem=written.stem, options=dict(zip(_KEYS, texts, strict=True)), language=language), "A"
+
+
+@functools.lru_cache(maxsize=256)
+def _folded(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def _stands_in(words: str, text: str) -> bool:
+    """Tells whether words stand in a text as whole words; in Chinese, which has no blanks between them, anywhere."""
+    return f" {words} " in f" {text} " or (not words.isascii() and words in text)
+
 
 APPLICATION = 0x706F6C64
 """Marks a SQLite file as what a doctor has read."""
@@ -35,7 +268,7 @@ _TABLES = (
     "CREATE TABLE passages (n INTEGER PRIMARY KEY AUTOINCREMENT, passage TEXT NOT NULL UNIQUE, came BLOB NOT NULL)",
     "CREATE TABLE records (n INTEGER PRIMARY KEY AUTOINCREMENT, record BLOB NOT NULL, vector BLOB NOT NULL)",
 )
-_PASSAGE, _RECORD = "passage", "record"
+_PASSAGE_READING, _RECORD = "passage", "record"
 """Kinds of rows."""
 
 _encode = msgspec.msgpack.encode
@@ -65,7 +298,7 @@ class _ReadingFile:
     def entries(self) -> Iterator[MemoryRow]:
         """Yields what came of each passage, then the records."""
         for passage, came in self._file.execute("SELECT passage, came FROM passages ORDER BY n"):
-            yield _PASSAGE, passage, came, b""
+            yield _PASSAGE_READING, passage, came, b""
         for record, vector in self._file.execute("SELECT record, vector FROM records ORDER BY n"):
             yield _RECORD, "", record, vector
 
@@ -79,7 +312,7 @@ class _ReadingFile:
         try:
             with transaction(self._file):
                 for kind, passage, row, vector in rows:
-                    if kind == _PASSAGE:
+                    if kind == _PASSAGE_READING:
                         self._file.execute("INSERT INTO passages (passage, came) VALUES (?, ?)", (passage, row))
                     else:
                         self._file.execute("INSERT INTO records (record, vector) VALUES (?, ?)", (row, vector))
@@ -141,7 +374,7 @@ class ReadingLibrary:
 
     def _read(self, kept: KeptMemory) -> ReadingLibrary:
         for kind, _, row, vector in kept.entries():
-            if kind == _PASSAGE:
+            if kind == _PASSAGE_READING:
                 counted = msgspec.msgpack.decode(row, type=Studied)
                 self.passages[counted.passage] = counted
             else:
@@ -151,7 +384,7 @@ class ReadingLibrary:
 
 def _rows(one: PassageRead) -> Iterator[MemoryRow]:
     """Yields what came of a passage as it is kept, then its records."""
-    yield _PASSAGE, one.studied.passage, _encode(msgspec.structs.replace(one.studied, records=())), b""
+    yield _PASSAGE_READING, one.studied.passage, _encode(msgspec.structs.replace(one.studied, records=())), b""
     for record, vector in zip(one.studied.records, one.vectors, strict=True):
         yield _RECORD, "", _encode(record), vector.astype("<f4").tobytes()
 
@@ -194,7 +427,7 @@ def open_reading(folder: Path, about: ReadingAbout | None = None) -> Iterator[Re
 @contextmanager
 def _stored(folder: Path, about: ReadingAbout | None) -> Iterator[tuple[KeptMemory, ReadingAbout]]:
     """Opens what was read in the store to which a folder points, and makes it where it is said what with."""
-    from polyclinic.stores.memory import open_store_memory  # noqa: PLC0415 - for those who share a store
+    from polyclinic.storage.memory import open_store_memory  # noqa: PLC0415 - for those who share a store
 
     made = None if about is None else msgspec.json.encode(about)
     with open_store_memory(folder, made, POINTER) as (kept, told):

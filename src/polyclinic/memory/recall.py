@@ -1,23 +1,442 @@
-"""`recall`: a doctor by cases alone. It knows no disease; it weighs what came to mind, and guesses where nothing did.
+"""`recall`: a doctor by cases alone. It knows no disease; it weighs what came to mind, and guesses if nothing did.
 
-The nearest cases speak for what was right for them, the more the liker they are: a weighted vote of neighbours (Dudani,
-IEEE Trans. SMC 6:325, 1976). How like two are is learnt from its own memory, see `polyclinic.memory.likeness`.
+The nearest cases vote for what was right for them, weighted by likeness: a weighted vote of neighbours (Dudani, IEEE
+Trans. SMC 6:325, 1976). The likeness of two cases is learnt from its own memory: a statement is worth what the patients
+it was said of turned out to need; "feverish" and "a temperature" are alike if the same was right after both. This is
+memory-based reasoning's measure of values (Stanfill and Waltz, CACM 29:1213, 1986). Statements that no remembered
+patient made count for nothing.
+
+Two cases are of one kind if they turned out to be the same disease or, if that is not known, if the same answers were
+right. After a wrong answer all right answers are known; after a right answer alone, the case may be of any kind for
+which that answer is right, in proportion to what its statements say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyclinic.cases.presentation import Question
 from polyclinic.language.language import Language
-from polyclinic.memory.case_table import NOT_THERE, CaseTable
-from polyclinic.memory.entries import ClinicalTask, Experience, MedicalRecord
-from polyclinic.memory.learner import CameToMind, Lesson, Put, TaskAnswer
-from polyclinic.memory.library import MemoryLibrary
-from polyclinic.memory.likeness import LearntLikeness, TurnedOut
+from polyclinic.memory.entries import AskedTask, ClinicalTask, Entry, Experience, MedicalRecord
+from polyclinic.memory.library import MemoryLibrary, Near
 from polyclinic.seeds import derive
+
+Numbers = NDArray[np.signedinteger[Any]]
+
+NOT_THERE = -1
+
+
+class Rows:
+    """Rows of numbers, one behind the other; small ones in two bytes, so that a row is read at one go."""
+
+    def __init__(self, width: int, *, blank: int) -> None:
+        self._blank, self._n = blank, 0
+        self._all: Numbers = np.full((256, width), blank, dtype=np.int16)
+
+    def __len__(self) -> int:
+        return self._n
+
+    @property
+    def rows(self) -> Numbers:
+        """All of them; a view that the next one may leave behind."""
+        return self._all[: self._n]
+
+    def append(self, row: Sequence[int] | Numbers) -> None:
+        """Takes a row in; of one that is shorter than the widest so far, the rest is blank."""
+        self.extend(1, len(row))
+        self._widen(max(row))
+        self._all[self._n - 1, : len(row)] = row
+
+    def put(self, place: int, number: int) -> None:
+        """Writes a number over a whole row."""
+        self._widen(number)
+        self._all[place] = number
+
+    def _widen(self, most: int) -> None:
+        if most > np.iinfo(self._all.dtype).max:
+            self._all = self._all.astype(np.int32)
+
+    def extend(self, n: int, width: int = 0) -> None:
+        """Takes blank rows in."""
+        room, before = self._all.shape
+        if self._n + n > room or width > before:
+            doubled = room if self._n + n <= room else max(2 * room, self._n + n)
+            wider = np.full((doubled, max(width, before)), self._blank, dtype=self._all.dtype)
+            wider[: self._n, :before] = self.rows
+            self._all = wider
+        self._n += n
+
+
+class CaseTable:
+    """Cases of the records (0) and of the experience (1), found by their places there."""
+
+    def __init__(self) -> None:
+        self._row_of = Rows(1, blank=NOT_THERE), Rows(1, blank=NOT_THERE)
+        # The numbers of a case's statements, from 1; 0 is no statement.
+        self._statements = Rows(8, blank=0)
+        # Kind, right label, answered label, how many tasks after it came out right.
+        self._facts = Rows(4, blank=NOT_THERE)
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    def of_library(self, which: int) -> int:
+        """Returns how many entries of a library there are, whether they count or not."""
+        return len(self._row_of[which])
+
+    def extend(self, which: int, n: int) -> None:
+        """Makes room for so many further entries of a library; none of them counts before it is added."""
+        self._row_of[which].extend(n)
+
+    def add(self, which: int, place: int, statements: Sequence[int], facts: Sequence[int]) -> None:
+        """Takes an entry of a library in."""
+        self._row_of[which].put(place, len(self))
+        self._statements.append(statements)
+        self._facts.append(facts)
+
+    def rows_of(self, which: int, places: Sequence[int] | NDArray[np.int64]) -> Numbers:
+        """Returns the rows of entries; `NOT_THERE` of one that does not count."""
+        return self._row_of[which].rows[places, 0]
+
+    @property
+    def statements(self) -> Numbers:
+        """The numbers of each case's statements, a case a row, filled up with 0."""
+        return self._statements.rows
+
+    @property
+    def kinds(self) -> Numbers:
+        """Of each case its kind; `NOT_THERE` where it is not known."""
+        return self._facts.rows[:, 0]
+
+    @property
+    def labels(self) -> Numbers:
+        """Of each case the label of which alone it is known that it was right; else `NOT_THERE`."""
+        return self._facts.rows[:, 1]
+
+    @property
+    def answered(self) -> Numbers:
+        """Of each record the label that was answered; of the rest `NOT_THERE`."""
+        return self._facts.rows[:, 2]
+
+    @property
+    def led_to(self) -> Numbers:
+        """Of each record how many of the tasks after it came out right; of the rest 0."""
+        return self._facts.rows[:, 3]
+
+
+Shares = NDArray[np.float64]
+
+_SMOOTH = 3.0
+"""So many cases of the usual kinds stand behind each statement."""
+
+
+_LEAST = 1e-12
+"""A kind that nothing speaks for is still possible."""
+
+
+_SURELY = 0.98
+"""So often at most is a statement made of those of one kind; what is not said never rules a kind out."""
+
+_GUIDED = 32
+"""Cases for which what statements are worth is not worked out anew while they are taken in."""
+
+_AT_ONCE = 1024
+"""Cases that are worked out at once."""
+
+_KEPT = 1 << 20
+"""So many shares are kept at most, as long as nothing new is learnt."""
+
+_Places = Sequence[int] | NDArray[np.int64]
+
+
+class TurnedOut:
+    """What each remembered patient turned out to have, by the records and the experience of diagnoses."""
+
+    def __init__(self) -> None:
+        self.of_case: dict[str, str] = {}
+        self._records = self._experience = 0
+
+    def learn(self, records: MemoryLibrary[MedicalRecord] | None, experience: MemoryLibrary[Experience] | None) -> None:
+        """Takes in what the libraries have got since; None of one that is not used."""
+        if records is not None:
+            self.of_case |= {one.asked.case: one.answer for one in records.entries[self._records :]}
+            self._records = len(records)
+        if experience is not None:
+            right = {one.asked.case: " / ".join(sorted(one.right)) for one in experience.entries[self._experience :]}
+            self.of_case |= right
+            self._experience = len(experience)
+
+
+class LearntLikeness:
+    """What statements are worth for one task, learnt as its libraries grow.
+
+    Args:
+        labels: what could be answered.
+        group: the last statement of the cases that count; "" for all.
+        trust: what is said of one patient goes together; each statement counts for so much of what it would alone.
+        silence: what is not said speaks, too; for so much of what it would, were each statement made by chance alone.
+    """
+
+    def __init__(self, labels: Sequence[str], group: str = "", *, trust: float = 1.0, silence: float = 0.0) -> None:
+        self._trust, self._silence = trust, silence
+        self._labels = {label: place for place, label in enumerate(labels)}
+        self._group = group
+        self._numbers: dict[str, int] = {}
+        self._kinds: dict[str | frozenset[str], int] = {}
+        # A row each statement, from 1; row 0 is no statement, which says nothing.
+        self._counts = np.zeros((256, 0))
+        self._cases = CaseTable()
+        self._worth: tuple[Shares, Shares] | None = None
+        self._every: tuple[Shares, Shares] | None = None
+        self._added = self._looked_at = 0
+        self._guide: tuple[Shares, Shares] | None = None
+        self._right = np.zeros((2, len(labels), 0))
+        """How often each label, a row, was right for each kind, of how often that is known."""
+        self.usual: Shares = np.zeros(0)
+        """How many cases are of each kind."""
+
+    @property
+    def fits(self) -> Shares:
+        """For what part of the cases of each kind each label, a row, is right."""
+        right, known = self._right
+        shares: Shares = right / np.maximum(known, 1.0)
+        return shares
+
+    def learn(
+        self,
+        records: MemoryLibrary[MedicalRecord] | None,
+        experience: MemoryLibrary[Experience] | None,
+        turned_out: Mapping[str, str],
+    ) -> None:
+        """Takes in what the libraries have got since; None of one that is not used.
+
+        `turned_out` says of cases, by id, what kind they turned out to be.
+        """
+        new: list[tuple[int, int, int, Entry]] = []
+        for which, library in enumerate((records, experience)):
+            first = self._cases.of_library(which)
+            entries: Sequence[Entry] = [] if library is None else library.entries[first:]
+            new += [(entry.asked.number, which, place, entry) for place, entry in enumerate(entries, first)]
+            self._cases.extend(which, len(entries))
+        # In the order in which patients came, so that the same is learnt however often it is looked at.
+        for _, which, place, entry in sorted(new, key=lambda one: one[:3]):
+            if entry.asked.query.endswith(self._group):
+                self._take_in(which, place, entry, turned_out.get(entry.asked.case))
+            self._added += 1
+
+    def kinds(self, query: str) -> Shares:
+        """Returns how likely a patient of whom that is said is of each kind."""
+        numbers = [self._numbers[one] for one in query.splitlines() if one in self._numbers]
+        worth, silent = self._scores()
+        return self._shares(worth[numbers].sum(axis=0) + silent)
+
+    def kinds_of(self, records: _Places, experience: _Places) -> tuple[Shares, Shares]:
+        """Returns it of entries, of records and then of experience, a row each: by what is said, and as known.
+
+        Both are 0 of a case of another group.
+        """
+        rows = self.rows_of(records, experience)
+        there = np.flatnonzero(rows != NOT_THERE)
+        shares = self._of(rows if len(there) == len(rows) else rows[there])
+        if len(there) == len(rows):
+            return shares
+        whole = np.zeros((2, len(rows), len(self._kinds)))
+        whole[:, there] = shares
+        return whole[0], whole[1]
+
+    def rows_of(self, records: _Places, experience: _Places) -> Numbers:
+        """Returns the rows of entries among the cases, `NOT_THERE` of a case of another group."""
+        return np.concatenate([self._cases.rows_of(0, records), self._cases.rows_of(1, experience)])
+
+    @property
+    def cases(self) -> CaseTable:
+        """The cases that it was learnt from."""
+        return self._cases
+
+    def _of(self, rows: Numbers) -> tuple[Shares, Shares]:
+        """Returns of cases by their rows how likely they are of each kind, by what is said and as known."""
+        if self._every is None:
+            # Of whom many ask while nothing new is learnt, all cases are worked out at once, and not one by one again.
+            n = len(self._cases)
+            self._looked_at += len(rows)
+            if self._looked_at <= n or n * len(self._kinds) > _KEPT:
+                return self._worked_out(rows)
+            parts = [
+                self._worked_out(np.arange(first, min(first + _AT_ONCE, n), dtype=np.int32))
+                for first in range(0, n, _AT_ONCE)
+            ]
+            self._every = np.concatenate([said for said, _ in parts]), np.concatenate([known for _, known in parts])
+        said, known = self._every
+        return said.take(rows, axis=0), known.take(rows, axis=0)
+
+    def _worked_out(self, rows: Numbers) -> tuple[Shares, Shares]:
+        # A statement of each case after the other, so that whole rows of cases are added up.
+        numbers = self._cases.statements.take(rows, axis=0).T
+        worth, silent = self._scores()
+        said = self._shares(worth.take(numbers, axis=0).sum(axis=0) + silent)
+        return said, self._known(said, self._cases.kinds[rows], self._cases.labels[rows])
+
+    def _take_in(self, which: int, place: int, entry: Entry, turned_out: str | None) -> None:
+        """Takes a case in; one of another group does not count, nor one for which no label was right."""
+        right = {entry.answer} if isinstance(entry, MedicalRecord) else set(entry.right)
+        statements = list(dict.fromkeys(entry.asked.query.splitlines() or [""]))
+        if not right & self._labels.keys() or (self._group and statements[-1] != self._group):
+            return
+        numbers = np.array([self._numbers.setdefault(one, len(self._numbers) + 1) for one in statements], dtype=np.intp)
+        while len(self._numbers) >= len(self._counts):
+            self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
+        kind, label, answered, led_to = NOT_THERE, NOT_THERE, NOT_THERE, 0
+        if isinstance(entry, MedicalRecord):
+            label = answered = self._labels[entry.answer]
+            led_to = len(entry.led_to)
+        if entry.judged_by == "outcome":
+            # That somebody got well does not say that it was right: it speaks for the answer, and for nothing else.
+            turned_out, label = None, NOT_THERE
+        if turned_out is not None or label < 0 or not self._right[0, label].any():
+            kind = self._kind(turned_out or frozenset(right))
+            for one in self._labels.values() if label < 0 else (label,):
+                self._right[1, one, kind] += 1
+            for name in right & self._labels.keys():
+                self._right[0, self._labels[name], kind] += 1
+        share = self._share(numbers, kind, label)
+        self._counts[numbers] += share
+        self.usual += share
+        self._worth, self._every, self._looked_at = None, None, 0
+        self._cases.add(which, place, numbers.tolist(), (kind, label, answered, led_to))
+
+    def _share(self, numbers: NDArray[np.intp], kind: int, label: int) -> Shares:
+        """Returns for how much a new case counts in each kind; 1 together."""
+        fitting = [kind] if kind >= 0 else np.flatnonzero(self._right[0, label])
+        share = np.zeros(len(self._kinds))
+        if len(fitting) == 1:
+            share[fitting] = 1.0
+            return share
+        # What statements are worth is not worked out anew for each case, and the same whoever looks on in between.
+        if self._guide is None or self._guide[0].shape[1] != len(self._kinds) or self._added % _GUIDED == 0:
+            self._guide = self._scores()
+        worth, silent = self._guide
+        said = self._shares(worth[numbers[numbers < len(worth)]].sum(axis=0) + silent)[fitting] + _LEAST
+        share[fitting] = said / said.sum()
+        return share
+
+    def _kind(self, name: str | frozenset[str]) -> int:
+        place = self._kinds.setdefault(name, len(self._kinds))
+        if place == self._right.shape[2]:
+            self._right = np.concatenate([self._right, np.zeros((2, len(self._labels), 1))], axis=2)
+            self._counts = np.concatenate([self._counts, np.zeros((len(self._counts), 1))], axis=1)
+            self.usual = np.append(self.usual, 0.0)
+            self._worth = None
+        return place
+
+    def _known(self, said: Shares, kinds: Numbers, labels: Numbers) -> Shares:
+        """Returns how likely each case is of each kind, with what was right for it."""
+        every = np.concatenate([np.eye(len(self._kinds)), self._right[0] > 0])
+        possible = (said + _LEAST) * every.take(np.where(kinds >= 0, kinds, len(self._kinds) + labels), axis=0)
+        shares: Shares = possible / possible.sum(axis=1, keepdims=True)
+        return shares
+
+    def _scores(self) -> tuple[Shares, Shares]:
+        """Returns of each statement and kind how much likelier it is said of that kind than usual, and of silence.
+
+        As logarithms; the second is of each kind that nothing at all is said.
+        """
+        if self._worth is None:
+            usual = (self.usual + 1) / (self.usual + 1).sum()
+            counts = self._counts[: len(self._numbers) + 1]
+            shares = (counts + _SMOOTH * usual) / (counts.sum(axis=1, keepdims=True) + _SMOOTH)
+            worth = np.log(shares / usual)
+            worth[0], silent = 0.0, np.zeros(len(usual))
+            if self._silence:
+                unsaid = self._silence * np.log1p(-np.minimum(counts / (self.usual + 2), _SURELY))
+                worth -= unsaid
+                silent = unsaid.sum(axis=0)
+            self._worth = worth, silent
+        return self._worth
+
+    def _shares(self, scores: Shares) -> Shares:
+        whole = self._trust * scores + np.log(self.usual + 1)
+        # Of few kinds and many cases, whole rows of cases are compared, kind by kind.
+        most = np.ascontiguousarray(whole.T).max(axis=0, initial=-np.inf)
+        shares: Shares = np.exp(whole - most[..., None])
+        shares /= shares.sum(axis=-1, keepdims=True)
+        return shares
+
+
+class Put(NamedTuple):
+    """A task as it is put to somebody.
+
+    Attributes:
+        labels: what the options are called in a memory, in their order; of a plan its grade, of the rest its text.
+        when: at which moment of the practice it is put; the same question may be put at many.
+    """
+
+    task: ClinicalTask
+    question: Question
+    labels: tuple[str, ...]
+    asked: AskedTask
+    when: str = ""
+
+
+class CameToMind(NamedTuple):
+    """What came to mind for it, the nearest first.
+
+    Attributes:
+        diagnosed: the records and the experience of diagnoses: what each remembered patient turned out to have. None
+            where that is not remembered.
+    """
+
+    records: MemoryLibrary[MedicalRecord]
+    near_records: Near
+    experience: MemoryLibrary[Experience]
+    near_experience: Near
+    diagnosed: tuple[MemoryLibrary[MedicalRecord], MemoryLibrary[Experience]] | None = None
+
+
+NOTHING = CameToMind(
+    MemoryLibrary(0),
+    Near(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)),
+    MemoryLibrary(0),
+    Near(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)),
+)
+"""What comes to mind of somebody who remembers nothing."""
+
+
+class TaskAnswer(NamedTuple):
+    """What somebody answered: a label, and why; no label where it gave none."""
+
+    label: str
+    reasoning: str = ""
+    problem: str = ""
+
+
+class Lesson(NamedTuple):
+    """A principle that turned a wrong answer into a right one."""
+
+    principle: str
+    after: str
+
+
+class Learner(Protocol):
+    """Somebody who answers with what it remembers, and draws lessons from what was wrong."""
+
+    @property
+    def name(self) -> str:
+        """Names it in results."""
+
+    @property
+    def wanted(self) -> tuple[int, int]:
+        """How many records, and how many principles, it wants brought to mind."""
+
+    async def answer(self, put: Put, brought: CameToMind) -> TaskAnswer:
+        """Answers, or says the problem; an EndpointError where no answer came, which ends the practice for now."""
+
+    async def learn(self, put: Put, brought: CameToMind, answered: TaskAnswer, right: Sequence[str]) -> Lesson | None:
+        """Draws a lesson from a wrong answer, with what would have been right; None where the retest fails."""
+
 
 PRACTICE = "practice"
 """When a patient is put to a learner that it learns from (`Put.when`)."""

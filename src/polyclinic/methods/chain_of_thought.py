@@ -15,12 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from polyclinic.answering.asking import ask_once, conversation
+from polyclinic.answering.calls import ask_once, conversation
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.models.model import Model
-from polyclinic.questions.demonstrations import examples_for
-from polyclinic.questions.examples import Example
+from polyclinic.questions.examples import Example, examples_for
 
 PROMPTS = Path(__file__).with_suffix(".md")
 

@@ -24,20 +24,42 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from polyclinic.answering.asking import Asker
-from polyclinic.answering.calls import Calls
-from polyclinic.answering.decision import decision_on, keys_of
-from polyclinic.answering.hierarchy import Recruit, hears_of, links
+from polyclinic.answering.calls import Asker, Calls, decision_on, keys_of, together, usable
 from polyclinic.answering.outcome import Outcome
-from polyclinic.answering.together import together, usable
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, PlayFailure, UserError
 from polyclinic.models.model import Model
-from polyclinic.questions.demonstrations import examples_for
-from polyclinic.questions.examples import Example
+from polyclinic.questions.examples import Example, examples_for
 from polyclinic.questions.formats import write_answer
 from polyclinic.questions.shown import show
 from polyclinic.seeds import derive
+
+
+class Recruit(msgspec.Struct, frozen=True):
+    """An expert of a team, and the number, from 1, of the one whom it reports to; 0 for nobody."""
+
+    field: str
+    reports_to: Annotated[int, msgspec.Meta(ge=0)] = 0
+
+
+def links(team: Sequence[Recruit]) -> list[tuple[int, int]]:
+    """Returns who reports to whom, by number; nobody reports to itself, or to one who is not there."""
+    there = range(1, len(team) + 1)
+    return [(n, one.reports_to) for n, one in enumerate(team, 1) if one.reports_to in there and one.reports_to != n]
+
+
+def hears_of(team: Sequence[Recruit]) -> list[set[int]]:
+    """Returns whose opinions each expert is shown, by place from 0.
+
+    Of a hierarchy, those directly above and below it. Those who stand in none hear everybody, and are heard by all.
+    """
+    beside: list[set[int]] = [set() for _ in team]
+    for number, above in links(team):
+        beside[number - 1].add(above - 1)
+        beside[above - 1].add(number - 1)
+    alone = {n for n, linked in enumerate(beside) if not linked}
+    return [(set(range(len(team))) if n in alone else linked | alone) - {n} for n, linked in enumerate(beside)]
+
 
 PROMPTS = Path(__file__).with_suffix(".md")
 

@@ -14,14 +14,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from polyclinic.answering.asking import conversation
-from polyclinic.answering.calls import Calls
+from polyclinic.answering.calls import Calls, conversation
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import PlayFailure, UserError
-from polyclinic.memory.for_questions import ExamMemory
-from polyclinic.memory.quoting import quoted
-from polyclinic.memory.remembering import helpful
+from polyclinic.memory.entries import quoted
+from polyclinic.memory.remembering import ExamMemory, helpful
 from polyclinic.models.model import Model
 from polyclinic.prompts import read_prompts
 from polyclinic.questions.examples import Example

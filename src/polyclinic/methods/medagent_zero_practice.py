@@ -23,8 +23,8 @@ import msgspec
 from polyclinic.answering.calls import Calls
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, Rejected
-from polyclinic.memory.learner import CameToMind, Lesson, Put, TaskAnswer
 from polyclinic.memory.options import NEAREST
+from polyclinic.memory.recall import CameToMind, Lesson, Put, TaskAnswer
 from polyclinic.memory.remembering import Remembered, helpful, remembered_text
 from polyclinic.models.model import Model
 from polyclinic.prompts import Prompts, read_prompts
@@ -34,7 +34,7 @@ PROMPTS = Path(__file__).with_suffix(".md")
 
 
 class MedAgentZero:
-    """A language model that learns; see `polyclinic.memory.learner.Learner`.
+    """A language model that learns; see `polyclinic.memory.recall.Learner`.
 
     Args:
         name: of the model.

@@ -22,16 +22,13 @@ from pathlib import Path
 
 import msgspec
 
-from polyclinic.answering.asking import conversation
-from polyclinic.answering.calls import Calls, TextAnswer
+from polyclinic.answering.calls import Calls, TextAnswer, conversation, together, usable
 from polyclinic.answering.neighbours import NearBy, Nearest
 from polyclinic.answering.outcome import Call, Outcome
-from polyclinic.answering.together import together, usable
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.models.model import Model
-from polyclinic.questions.demonstrations import examples_for
-from polyclinic.questions.examples import Example
+from polyclinic.questions.examples import Example, examples_for
 from polyclinic.questions.shuffle import shuffle_options
 from polyclinic.seeds import derive
 

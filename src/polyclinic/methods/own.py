@@ -25,9 +25,9 @@ import msgspec
 from polyclinic.answering.calls import Calls
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
-from polyclinic.doors import parameters, raised_at, stopped_from_outside
 from polyclinic.errors import PlayFailure, UnreadableReply, UserError, in_one_line
 from polyclinic.models.model import Model, Reply
+from polyclinic.plugins import parameters, raised_at, stopped_from_outside
 from polyclinic.questions.answers import read_answer
 
 

@@ -16,15 +16,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from polyclinic.answering.asking import conversation
-from polyclinic.answering.calls import Calls, TextAnswer
+from polyclinic.answering.calls import Calls, TextAnswer, conversation, together, usable
 from polyclinic.answering.outcome import Outcome
-from polyclinic.answering.together import together, usable
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, PlayFailure, UserError
 from polyclinic.models.model import Model
-from polyclinic.questions.demonstrations import examples_for
-from polyclinic.questions.examples import Example
+from polyclinic.questions.examples import Example, examples_for
 from polyclinic.seeds import derive
 
 # What is sampled is chain of thought: with prompts of its own, a difference between the two could be the prompts'.

@@ -18,11 +18,10 @@ import msgspec
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import Record
-from polyclinic.doors import find, offered, parameters
 from polyclinic.errors import PlayFailure, UserError, meant
 from polyclinic.evidence_tree.meeting import Doctors
 from polyclinic.language.language import Language
-from polyclinic.memory.for_questions import ExamMemory
+from polyclinic.memory.remembering import ExamMemory
 from polyclinic.methods.chain_of_thought import chain_of_thought
 from polyclinic.methods.few_shot import SHOTS, few_shot
 from polyclinic.methods.mdagents import mdagents
@@ -35,11 +34,59 @@ from polyclinic.methods.own import bare, check_parameters, of_user
 from polyclinic.methods.self_consistency import self_consistency
 from polyclinic.methods.tree_of_reasoning import tree_of_reasoning
 from polyclinic.methods.tree_of_thought import tree_of_thought
-from polyclinic.methods.without_effect import check_effect
 from polyclinic.methods.zero_shot import zero_shot
 from polyclinic.models.model import Model
+from polyclinic.plugins import find, offered, parameters
 from polyclinic.questions.examples import Example, ExampleKind, kind_of, shipped_examples
 from polyclinic.retrieval.retriever import Retriever
+
+
+class _Only(NamedTuple):
+    """When a setting does something, by all settings of the method, and how that is said."""
+
+    matters: Callable[[Mapping[str, Any]], bool]
+    needed: str
+
+
+_VERIFIED = _Only(lambda s: s["cross_verification"] is True, "cross_verification=true")
+_IN_ROUNDS = _Only(lambda s: s["cross_verification"] is True and s["rounds"] > 0, "cross_verification=true and rounds")
+_TREES = _Only(lambda s: s["tree"] is True, "tree=true")
+_CONSULTED = _Only(lambda s: s["stages"] == "consultation", "stages=consultation")
+_PANEL = _Only(lambda s: s["level"] in (None, "moderate"), "level=moderate, or no level")
+_TEAMS = _Only(lambda s: s["level"] in (None, "high"), "level=high, or no level")
+
+_ONLY: dict[str, dict[str, _Only]] = {
+    "tree_of_reasoning": {
+        "rounds": _VERIFIED,
+        "turns": _IN_ROUNDS,
+        "targets": _IN_ROUNDS,
+        "update_from": _IN_ROUNDS,
+        "removed": _Only(lambda s: bool(s["without"]), "without=KIND"),
+        "passages": _Only(lambda s: s["retrieval"] is True, "retrieval=true"),
+        "form": _TREES,
+        "evidence": _TREES,
+    },
+    "medagents": {"max_rounds": _CONSULTED, "votes": _CONSULTED},
+    "tree_of_thought": {"voters": _Only(lambda s: s["evaluation"] == "vote", "evaluation=vote")},
+    "mdagents": {
+        **dict.fromkeys(("experts", "max_rounds", "turns", "ends", "moderator"), _PANEL),
+        **dict.fromkeys(("diagnostic_teams", "members"), _TEAMS),
+    },
+}
+
+
+def check_effect(method: str, given: Iterable[str], settings: Mapping[str, Any]) -> None:
+    """Refuses a setting that was given and changes nothing beside the others; `settings` are all, defaults among them.
+
+    Raises:
+        UserError: names the setting, and beside what it would do something.
+    """
+    only = _ONLY.get(method, {})
+    for name in given:
+        if name in only and not only[name].matters(settings):
+            needed = f"it needs {only[name].needed} beside it"
+            raise UserError(f"setting {method}.{name} has no effect as the others are; {needed}, or leave it out")
+
 
 _GIVEN_TO_ALL = ("examples", "pool", "training", "seed", "record", "retriever", "doctors", "memory")
 _SWITCHES = {"on": True, "yes": True, "off": False, "no": False}

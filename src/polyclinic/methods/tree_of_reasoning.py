@@ -24,18 +24,15 @@ from typing import Any, Literal
 
 import msgspec
 
-from polyclinic.answering.calls import Calls
-from polyclinic.answering.decision import decision_on, keys_of
+from polyclinic.answering.calls import Calls, decision_on, keys_of, together, usable
 from polyclinic.answering.outcome import Outcome
-from polyclinic.answering.together import together, usable
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Record
 from polyclinic.errors import ModelError, PlayFailure, UserError
 from polyclinic.evidence_tree.meeting import Concluded, Doctors, Happening, Meeting, Opinion, Remark
-from polyclinic.evidence_tree.parts import Kind, RecordPart, Removed, divide
-from polyclinic.evidence_tree.printed import parse_tree, print_tree
+from polyclinic.evidence_tree.sources import Kind, RecordPart, Removed, divide
 from polyclinic.evidence_tree.support import Supporter
-from polyclinic.evidence_tree.tree import EvidenceTree
+from polyclinic.evidence_tree.tree import EvidenceTree, parse_tree, print_tree
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.models.model import Answer, Message, Model

@@ -19,11 +19,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from polyclinic.answering.asking import Asker
-from polyclinic.answering.calls import Calls
-from polyclinic.answering.decision import decision_on, keys_of
+from polyclinic.answering.calls import Asker, Calls, decision_on, keys_of, together, usable
 from polyclinic.answering.outcome import Outcome
-from polyclinic.answering.together import together, usable
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.models.model import Model

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from polyclinic.answering.asking import ask_once, conversation
+from polyclinic.answering.calls import ask_once, conversation
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.models.model import Model

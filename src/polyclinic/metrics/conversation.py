@@ -1,4 +1,4 @@
-"""How well a doctor led a consultation: the ten automatic metrics of AIE (aie-saps §4.4.2).
+"""How well a doctor led a consultation: AIE's ten automatic metrics (aie-saps §4.4.2), users' own, and paired doctors.
 
 The definitions are those that give the published tables; where the paper's formulas say something else, they are the
 second column. docs/metrics.md writes them out.
@@ -6,15 +6,32 @@ second column. docs/metrics.md writes them out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from itertools import combinations
+from numbers import Real
+from typing import Any, NamedTuple
 
 import msgspec
 
+from polyclinic import plugins
+from polyclinic.errors import PolyclinicError, UserError, meant
 from polyclinic.events import State
 from polyclinic.language.language import length
 from polyclinic.language.words import distinct_2, likeness, rouge_1
 from polyclinic.metrics.dialogue import Dialogue, LeftOut
-from polyclinic.statistics.uncertainty import Estimate, estimate, ratio, share_estimate, standard_error
+from polyclinic.statistics.uncertainty import (
+    Difference,
+    Estimate,
+    estimate,
+    holm,
+    mcnemar,
+    paired_difference,
+    ratio,
+    share_estimate,
+    standard_error,
+)
 
 METRICS = tuple(
     "DIAGNOSIS COVERAGE INQUIRY_ACC INQUIRY_SPECIFIC INQUIRY_LOGIC "
@@ -198,3 +215,145 @@ def summarise(
         unreadable=sum(score.unreadable for score in scores),
         failed=sum(problem.failed for problem in left_out),
     )
+
+
+class MetricDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of two doctors on the cases that both have seen.
+
+    Attributes:
+        metric: its name; of AVG_LEN, the means of the cases are compared.
+        difference: first less second; its p for DIAGNOSIS is McNemar's exact one, else `sign_flip`'s.
+        p_holm: p, corrected for everything that was compared at once; None where there is no p.
+    """
+
+    first: str
+    second: str
+    metric: str
+    difference: Difference
+    p_holm: float | None = None
+
+
+def compare(summaries: dict[str, ConversationSummary], *, seed: int = 0) -> list[MetricDifference]:
+    """Compares every two doctors, by name, on every metric, with Holm's correction over all of it.
+
+    Repetitions of a case are averaged before they are compared. Nothing comes of two who share no case.
+    """
+    found = []
+    for first, second in combinations(summaries, 2):
+        for metric in summaries[first].metrics:
+            one, other = by_case(summaries[first], metric), by_case(summaries[second], metric)
+            shared = [id for id in one if id in other]
+            if shared:
+                difference = _difference([one[id] for id in shared], [other[id] for id in shared], metric, seed)
+                found.append(MetricDifference(first=first, second=second, metric=metric, difference=difference))
+    corrected = holm([one.difference.p for one in found])
+    return [msgspec.structs.replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True)]
+
+
+def by_case(summary: ConversationSummary, metric: str) -> dict[str | int, float]:
+    """Returns a metric by case, the mean where there are several visits to one."""
+    values: dict[str | int, list[float]] = {}
+    for score in summary.scores:
+        if metric in score.values:
+            values.setdefault(score.id, []).append(score.values[metric])
+    return {id: sum(several) / len(several) for id, several in values.items()}
+
+
+def _difference(first: list[float], second: list[float], metric: str, seed: int) -> Difference:
+    difference = paired_difference(first, second, seed=seed)
+    if metric == "DIAGNOSIS" and {*first, *second} <= {0.0, 100.0}:
+        p = mcnemar([value > 0 for value in first], [value > 0 for value in second])
+        return msgspec.structs.replace(difference, p=p)
+    return difference
+
+
+_FITS = "a metric is a function of one polyclinic.metrics.dialogue.Dialogue"
+
+
+class BrokenMetric(PolyclinicError):
+    """A metric of the user's measured nothing, for it made a mistake wherever it was to."""
+
+
+class Wanted(NamedTuple):
+    """The names of all metrics that are wanted, in the order of the tables, and the user's own by name."""
+
+    names: tuple[str, ...] = METRICS
+    own: Mapping[str, Callable[[Dialogue], Any]] = {}
+
+
+TEN = Wanted()
+
+
+def choose_metrics(names: Iterable[str]) -> Wanted:
+    """Returns the metrics of these names, built-in ones or doors of the group `metrics`; by default all ten.
+
+    Raises:
+        UserError: there is no metric of a name, or what stands there cannot be one.
+    """
+    names = list(dict.fromkeys(names))
+    own = {name: _found(name) for name in names if name not in METRICS}
+    builtin = tuple(name for name in METRICS if name in names) or METRICS
+    return Wanted((*builtin, *own), own)
+
+
+def _found(name: str) -> Callable[[Dialogue], Any]:
+    metric = plugins.find(name, "metrics")
+    if metric is None:
+        offered = "".join(f", {one}" for one in plugins.offered("metrics"))
+        near = meant(name, (*METRICS, *plugins.offered("metrics")))
+        raise UserError(
+            f"no metric {name!r}{near}; there are {', '.join(METRICS)}{offered}, or path/to/file.py:function"
+        )
+    if not callable(metric) or isinstance(metric, type):
+        raise UserError(f"the metric {name!r} is no function but {type(metric).__name__}; {_FITS}")
+    try:
+        inspect.signature(metric).bind(None)
+    except (TypeError, ValueError):
+        takes = ", ".join(plugins.parameters(metric)) or "nothing"
+        raise UserError(
+            f"the metric {name!r} takes {takes}; {_FITS}, and whatever else it takes has a default"
+        ) from None
+    return metric
+
+
+async def measure(dialogue: Dialogue, wanted: Wanted = TEN) -> Score:
+    """Scores one dialogue by the ten metrics, and by the user's own.
+
+    Raises:
+        MissingExtra: as `score`.
+    """
+    scored = score(dialogue)
+    values, left_out = dict(scored.values), list(scored.left_out)
+    for name, metric in wanted.own.items():
+        try:
+            value = metric(dialogue)
+            value = await value if inspect.isawaitable(value) else value
+            finite = isinstance(value, Real) and math.isfinite(value)
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}".removesuffix(": ")
+            left_out.append(LeftOut(dialogue.id, " ".join(problem.split()), (name,)))
+            continue
+        if value is None:
+            continue
+        if not isinstance(value, Real):
+            told = f"the metric returned {value!r:.60}; it returns a number, or None where there is nothing to measure"
+            left_out.append(LeftOut(dialogue.id, told, (name,)))
+        elif finite:
+            values[name] = float(value)
+        else:
+            left_out.append(LeftOut(dialogue.id, f"the metric returned {value}", (name,)))
+    return msgspec.structs.replace(scored, values=values, left_out=tuple(left_out))
+
+
+def check_measured(wanted: Wanted, scored: Iterable[Sequence[Score]]) -> None:
+    """Tells of a metric of the user's that made a mistake on every dialogue of everybody.
+
+    Raises:
+        BrokenMetric: there is one.
+    """
+    scores = [score for scores in scored for score in scores]
+    for name in wanted.own:
+        mistakes = [one for score in scores for one in score.left_out if one.metrics == (name,)]
+        if mistakes and len(mistakes) == len(scores):
+            first = f"the first, {mistakes[0].id}: {mistakes[0].problem}"
+            raise BrokenMetric(f"the metric {name} measured none of {len(scores)} dialogues; {first}")

@@ -1,10 +1,11 @@
-"""What a medical director gives a report: five aspects, each graded from D to A (ai-hospital §2.5, §3.2).
+"""Grades of a report: the five aspects of AI Hospital's director (ai-hospital §3.2), and scales from points to grades.
 
 A file of judgements is one `Judgement` a line, as JSON.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum, StrEnum
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import msgspec
 
 from polyclinic.errors import BadInput
 from polyclinic.files import read_records
+from polyclinic.language.language import Language
 
 
 class Aspect(StrEnum):
@@ -108,3 +110,69 @@ def read_judgements(path: str | Path) -> list[Judgement]:
             raise BadInput(problem, path=path, line=number, field="$.grades")
         judgements.append(judgement)
     return judgements
+
+
+Link = Callable[[str], frozenset[str]]
+"""From the name of a disease to its ICD-10 codes; empty where it has none."""
+
+Shares = dict[str, float]
+
+
+QUARTERS = (0.25, 0.5, 0.75)
+
+
+class Scale(msgspec.Struct, frozen=True, kw_only=True):
+    """How shares become a grade.
+
+    Attributes:
+        weights: by the name of the share; they sum to 1. Where the first share is 0 the grade is D, as nothing was
+            found in common, however the others do.
+        cuts: the least scores of C, B and A.
+    """
+
+    weights: dict[str, float]
+    cuts: tuple[float, float, float]
+
+    def score(self, shares: Shares) -> float:
+        """Returns the weighted mean of the shares, 0 to 1."""
+        return sum(weight * shares[name] for name, weight in self.weights.items())
+
+    def grade(self, shares: Shares) -> Grade:
+        """Returns the grade of the shares."""
+        if shares[next(iter(self.weights))] == 0:
+            return Grade.D
+        return Grade(1 + sum(self.score(shares) >= cut for cut in self.cuts))
+
+
+class AspectMatch(msgspec.Struct, frozen=True):
+    """One aspect of a report beside the reference.
+
+    Attributes:
+        shares: by name, each from 0 to 1; empty where the reference says nothing of it.
+        matched: points of the reference that the report has; `missed` are those that it does not have.
+        extra: points of the report that the reference does not have.
+    """
+
+    shares: Shares
+    matched: tuple[str, ...] = ()
+    missed: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+
+
+_ENDS = " .;。；"
+_SAYS: dict[Language, tuple[str, str, str, str, str, str]] = {
+    "en": ("Agrees: ", "Missing: ", "Beyond the reference: ", "; ", ". ", "There is nothing to compare."),
+    "zh": ("相符：", "遗漏：", "参考之外：", "；", "。", "没有可比较的内容。"),
+}
+
+
+def analysis(compared: AspectMatch, language: Language) -> str:
+    """Returns in words what was matched and what was missed."""
+    *labels, between, end, nothing = _SAYS[language]
+    parts = zip(labels, (compared.matched, compared.missed, compared.extra), strict=True)
+    said = [
+        label + between.join(dict.fromkeys(point.rstrip(_ENDS) for point in points))
+        for label, points in parts
+        if points
+    ]
+    return (end.join(said) + end).strip() if said else nothing

@@ -1,4 +1,4 @@
-"""Who answers: the doors to language models."""
+"""Who answers: the providers to language models."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ if TYPE_CHECKING:
     from polyclinic.models.model import Model as Model, Price as Price, Reply as Reply, Usage as Usage
     from polyclinic.models.open import open_model as open_model
     from polyclinic.models.scripted import Scripted as Scripted
-    from polyclinic.models.session import ModelOptions as ModelOptions, open_session as open_session
+    from polyclinic.models.session import ModelSettings as ModelSettings, open_models as open_models
 
 __getattr__ = lazily(__name__, __file__)

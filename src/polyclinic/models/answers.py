@@ -44,7 +44,7 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 class Completion(msgspec.Struct, frozen=True):
-    """What a door brings back from one request that was answered.
+    """What a provider brings back from one request that was answered.
 
     Attributes:
         finish: why it stopped: "stop", "length", "content_filter", or the server's own word.

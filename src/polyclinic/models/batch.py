@@ -1,4 +1,4 @@
-"""The batch door: questions that nobody waits for, sent as files, at half the price where that is offered.
+"""The batch provider: questions that nobody waits for, sent as files, at half the price where that is offered.
 
 What is asked until nobody asks anything more becomes one batch; its answers come when it is over, and what they lead
 to is the next. A batch is known by its id in a file beside the journal or in the store, and a request by what it says:
@@ -10,27 +10,327 @@ a run that was ended looks there first, and asks nothing again that a batch has,
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
+import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import msgspec
 
 from polyclinic.errors import BadInput, Broken, Rejected, UserError
 from polyclinic.models import wire
 from polyclinic.models.answers import Completion
-from polyclinic.models.batch_ids import batch_ids
-from polyclinic.models.batch_server import BatchServer, is_missing
-from polyclinic.models.batch_wire import BatchLine, BatchResponse, decoded
 from polyclinic.models.direct import Direct
-from polyclinic.models.door import Door, Said, sent
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import AskOptions, Price
-from polyclinic.models.retry import Fault
+from polyclinic.models.provider import Provider, Said, sent
+from polyclinic.models.retry import Fault, Patience
 from polyclinic.models.schema import Form
+from polyclinic.models.server import ModelServer
+from polyclinic.models.wire import whole_characters
+from polyclinic.opened_files import read_at_once
+from polyclinic.seeds import derive
+from polyclinic.storage.server import is_store, read_address
+
+Body = TypeVar("Body")
+
+
+class BatchProblem(msgspec.Struct):
+    """What is wrong with a batch."""
+
+    message: str | None = None
+
+
+class BatchProblems(msgspec.Struct):
+    """All that is wrong with a batch."""
+
+    data: list[BatchProblem] | None = None
+
+
+class BatchCounts(msgspec.Struct):
+    """How many requests of a batch are done."""
+
+    completed: int = 0
+    failed: int = 0
+
+
+class BatchState(msgspec.Struct):
+    """What the endpoint says of a batch, as far as we read it."""
+
+    id: str
+    status: str = ""
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    errors: BatchProblems | None = None
+    metadata: dict[str, str] | None = None
+    request_counts: BatchCounts | None = None
+
+    @property
+    def answers(self) -> int:
+        """How many lines its files are to have, as far as it says."""
+        return 0 if self.request_counts is None else self.request_counts.completed + self.request_counts.failed
+
+    @property
+    def refused(self) -> str:
+        """Why it was not begun."""
+        problems = (self.errors.data if self.errors is not None else None) or []
+        return next((one.message for one in problems if one.message), "it says no reason")
+
+
+class BatchList(msgspec.Struct):
+    """The batches that the endpoint has."""
+
+    data: list[BatchState]
+
+
+class MadeFile(msgspec.Struct):
+    """A file that was sent."""
+
+    id: str
+
+
+class BatchResponse(msgspec.Struct):
+    """What the model's server said to one request of a batch."""
+
+    status_code: int
+    body: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class BatchLine(msgspec.Struct):
+    """A line of a batch's output, or of its errors: what came of one request."""
+
+    custom_id: str
+    response: BatchResponse | None = None
+
+
+def decoded(raw: bytes, type_: type[Body]) -> Body | None:
+    """Returns what a body says, None where it is something else."""
+    for text in (raw, whole_characters(raw)):
+        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return msgspec.json.decode(text, type=type_)
+    return None
+
+
+def multipart(data: bytes) -> tuple[bytes, str]:
+    """Returns a file for batches as a form, and the form's kind."""
+    boundary = f"polyclinic-{hashlib.blake2b(data, digest_size=12).hexdigest()}"
+    parts = (
+        f'--{boundary}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
+        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="questions.jsonl"\r\n'
+        "Content-Type: application/jsonl\r\n\r\n"
+    )
+    return parts.encode() + data + f"\r\n--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}"
+
+
+T = TypeVar("T")
+
+LARGEST_OUTPUT = 2**30
+
+AWAY = 1800.0
+"""Seconds in which nobody answers, before a batch that is made is given up for now."""
+
+_ATTEMPTS = 6  # at sending a file, and at making a batch of it
+_ANY = 2**31
+
+
+class BatchServer:
+    """The batches of a model at one server.
+
+    Args:
+        server: where they are.
+        name: of the model, for what is told.
+        look: seconds before the second request at most; doubled for each further one, up to a minute.
+        away: seconds in which nobody answers, before a batch is given up for now.
+        report: told what is waited for, and how long at most, a line each; again where it is for another reason.
+    """
+
+    def __init__(
+        self,
+        server: ModelServer,
+        name: str,
+        *,
+        look: float,
+        away: float | None = None,
+        report: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._server, self._name, self._look, self._report = server, name, look, report
+        self._away = AWAY if away is None else away
+        self._rng = derive(0, "pauses of batches", name)
+
+    async def send(self, lines: bytes) -> str | Fault:
+        """Sends a file of requests, and returns its id.
+
+        Raises:
+            UserError: the endpoint has no batches.
+        """
+        body, kind = multipart(lines)
+        file = await self._until_there("the file is sent", "POST", "files", MadeFile, body, kind=kind)
+        if isinstance(file, Fault) and is_missing(file):
+            where = f"{self._name} at {self._server.address}"
+            raise UserError(f"{where} has no batches (/files, /batches); leave models.batch-api out")
+        return file if isinstance(file, Fault) else file.id
+
+    async def state(self, id: str) -> BatchState | Fault:
+        """Returns how a batch stands."""
+        return await self._until_there(f"batch {id} is looked at", "GET", f"batches/{id}", BatchState)
+
+    async def make(self, digest: str, wanted: bytes) -> str | Fault:
+        """Makes a batch, and returns its id; one that was made all the same where the answer broke is looked for.
+
+        Raises:
+            BadInput: it is refused.
+        """
+        pauses = self._pauses("the batch is asked for", attempts=_ATTEMPTS)
+        while True:
+            pauses.begin()
+            raw = await self._server.request("POST", "batches", wanted)
+            batch = None if isinstance(raw, Fault) else decoded(raw, BatchState)
+            if batch is not None:
+                return batch.id
+            fault = raw if isinstance(raw, Fault) else Fault(Broken, "no batch was made")
+            if fault.error is Rejected:
+                refused = self._server.hidden(fault.problem)
+                raise BadInput(f"{self._name} at {self._server.address}: the batch is refused: {refused}")
+            goes_on = await pauses.goes_on(fault)
+            there = await self.find(digest)
+            if there:
+                return there
+            if not goes_on:
+                return fault
+
+    async def find(self, digest: str) -> str | Fault:
+        """Returns the id of the batch that was made of a file just before the run was ended; "" where none was."""
+        listed = await self._until_there("the batch is looked for", "GET", "batches", BatchList)
+        if isinstance(listed, Fault):
+            return "" if is_missing(listed) else listed
+        return next((one.id for one in listed.data if (one.metadata or {}).get("polyclinic") == digest), "")
+
+    async def read(self, batch: BatchState, give: Callable[[Sequence[bytes]], int]) -> Fault | None:
+        """Gives away the lines of a batch's files, and hears how many hold an answer; returns why there are none."""
+        pauses = self._pauses(f"the answers of batch {batch.id} are fetched", attempts=_ANY)
+        twice = False
+        while True:
+            pauses.begin()
+            lines, fault = 0, None
+            for file in filter(None, (batch.output_file_id, batch.error_file_id)):
+                raw = await self._server.request("GET", f"files/{file}/content", largest=LARGEST_OUTPUT)
+                if isinstance(raw, Fault):
+                    fault = raw
+                else:
+                    lines += give(raw.splitlines())
+            if fault is None:
+                # Some that come to an end too early say so by nothing but their length.
+                if lines >= batch.answers or twice:
+                    return None
+                fault, twice = Fault(Broken, f"{lines} of {batch.answers} answers came"), True
+            if not await pauses.goes_on(fault, told=not twice):  # once more is no wait
+                return fault
+
+    async def _until_there(
+        self, doing: str, method: str, path: str, type_: type[T], data: bytes = b"", *, kind: str = "application/json"
+    ) -> T | Fault:
+        """Asks until what is wanted is there; what was made already is asked for longer than what is to be made."""
+        pauses = self._pauses(doing, attempts=_ATTEMPTS if data else _ANY)
+        while True:
+            pauses.begin()
+            raw = await self._server.request(method, path, data, kind=kind, largest=LARGEST_OUTPUT)
+            there = None if isinstance(raw, Fault) else decoded(raw, type_)
+            if there is not None:
+                return there
+            fault = raw if isinstance(raw, Fault) else Fault(Broken, f"the answer of /{path} cannot be read")
+            if not await pauses.goes_on(fault):
+                return fault
+
+    def _pauses(self, doing: str, *, attempts: int) -> _Pauses:
+        now = asyncio.get_running_loop().time
+        patience = Patience(attempts=attempts, seconds=self._away, pause=self._look, rng=self._rng, clock=now)
+        return _Pauses(patience, lambda fault, most: self._say(doing, fault, most))
+
+    def _say(self, doing: str, fault: Fault, most: float) -> None:
+        told = f"{self._name} at {self._server.told(fault)}"
+        self._report(f"{told}; {doing} again until that is over, for up to {math.ceil(most):,} s")
+
+
+class _Pauses:
+    """The pauses between requests that meet faults; each reason is said once, as long as it is the same."""
+
+    def __init__(self, patience: Patience, say: Callable[[Fault, float], None]) -> None:
+        self._patience, self._say, self._why = patience, say, ""
+
+    def begin(self) -> None:
+        """Takes note of a request that is sent."""
+        self._patience.begin()
+
+    async def goes_on(self, fault: Fault, *, told: bool = True) -> bool:
+        """Waits before the next request, which is `told`; False where there is to be none."""
+        wait = self._patience.wait(fault)
+        if wait is None:
+            return False
+        if told and fault.problem != self._why:
+            self._why = fault.problem
+            self._say(fault, self._patience.longest(fault))
+        await asyncio.sleep(wait)
+        return True
+
+
+def is_missing(fault: Fault) -> bool:
+    """Whether what was asked for is not there."""
+    return "status 404" in fault.problem
+
+
+class BatchIds(Protocol):
+    """Lines that say which batches there are."""
+
+    async def read(self) -> list[bytes]:
+        """Returns all lines, in the order in which they were added; raises BadInput where they cannot be read."""
+
+    async def add(self, line: bytes) -> None:
+        """Returns when a line is kept for good; raises BadInput or OSError where it cannot be."""
+
+    async def close(self) -> None:
+        """Frees what was used."""
+
+
+class BatchIdsFile:
+    """Lines of a file, made where there is none."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def read(self) -> list[bytes]:
+        """Returns its lines; one that was half written when a run was killed is among them."""
+        return read_at_once(self._path).splitlines() if self._path.exists() else []
+
+    async def add(self, line: bytes) -> None:
+        """Returns when the line is on the disk."""
+        await asyncio.to_thread(self._append, line)
+
+    async def close(self) -> None:
+        """Does nothing: the file is open only while a line is added."""
+
+    def _append(self, line: bytes) -> None:
+        with self._path.open("ab") as file:
+            file.write(b"\n" * (file.tell() > 0) + line)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def batch_ids(where: Path | str, run: str) -> BatchIds:
+    """Returns where the ids of a run's batches are kept: a file, or a store by its address.
+
+    Raises:
+        MissingExtra: what reaches a store is not installed.
+    """
+    if is_store(where):
+        from polyclinic.storage.journal import StoreBatchIds  # noqa: PLC0415 - for those who share a store
+
+        return StoreBatchIds(read_address(str(where)), run)
+    return BatchIdsFile(Path(where))
+
 
 MOST_REQUESTS, MOST_BYTES = 50_000, 100 * 2**20
 """Of one file; OpenAI takes 50,000 requests and 200 MB."""
@@ -64,7 +364,7 @@ class _OpenRequest:
         self.answer: asyncio.Future[Completion | Fault] = asyncio.get_running_loop().create_future()
 
 
-class Batched(Door):
+class Batched(Provider):
     """A model that is asked by batches.
 
     Args:
@@ -124,7 +424,7 @@ class Batched(Door):
         await self._direct.__aexit__()
 
     async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
-        """Asks in the next batch; see `Door.complete`."""
+        """Asks in the next batch; see `Provider.complete`."""
         messages = [{"role": role, "content": wire.content(part)} for role, part in said]
         given = sent(options)
         asked = wire.encode(

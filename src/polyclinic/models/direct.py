@@ -1,4 +1,4 @@
-"""The fast door: any OpenAI-compatible `/chat/completions`, with connections that are kept and little done twice."""
+"""The fast provider: any OpenAI-compatible `/chat/completions`, with connections that are kept open."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ from polyclinic.errors import BadInput, EndpointError, NoAddress, UserError
 from polyclinic.models import wire
 from polyclinic.models.answers import Completion
 from polyclinic.models.balance import Balance
-from polyclinic.models.door import Door, Said, sent
-from polyclinic.models.limits import Limit
+from polyclinic.models.limits import Limit, Pace
 from polyclinic.models.model import AskOptions, Price
-from polyclinic.models.pace import Pace
-from polyclinic.models.parameters import Parameters
+from polyclinic.models.provider import Provider, Said, sent
 from polyclinic.models.retry import Fault, Patience
 from polyclinic.models.schema import Form
-from polyclinic.models.server import ApiKey, ModelServer
+from polyclinic.models.server import ApiKey, ModelServer, Parameters
 from polyclinic.seeds import derive
 
 T = TypeVar("T")
@@ -30,7 +28,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-class Direct(Door):
+class Direct(Provider):
     """A model behind an OpenAI-compatible endpoint, by its name there; the rest is as in `open_model`.
 
     Of several addresses, each is a server that has the same model. Use it with `async with`.
@@ -134,7 +132,7 @@ class Direct(Door):
         return await self.servers[0].models() or []
 
     async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
-        """Asks the endpoint; see `Door.complete`."""
+        """Asks the endpoint; see `Provider.complete`."""
         messages = [{"role": role, "content": wire.content(part)} for role, part in said]
         conversation = "" if len(self.servers) == 1 else options.get("conversation") or _beginning(said)
         return await self.request(messages, form, sent(options), conversation=conversation)
@@ -247,6 +245,6 @@ def _beginning(said: Said) -> str:
 
 def _nowhere(name: str) -> NoReturn:
     raise NoAddress(
-        f"nobody said where {name} is asked: give --base-url URL, its base_url in --model-file, or OPENAI_BASE_URL; "
+        f"nobody said where {name} is asked: give --base-url URL, base_url in models.model-file, or OPENAI_BASE_URL; "
         "OpenAI's own is https://api.openai.com/v1"
     )

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from polyclinic.errors import Broken, EndpointError
 from polyclinic.models import wire
 from polyclinic.models.direct import Direct
-from polyclinic.models.journal import AskedQuestion, Journal, StoredReply
-from polyclinic.models.journal_file import Key
+from polyclinic.models.journal import AskedQuestion, Journal, Key, StoredReply
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Usage
 from polyclinic.models.retry import Fault
@@ -48,10 +47,10 @@ class EmbeddingModel(Protocol):
 
 
 class Embeddings:
-    """A model behind an endpoint that makes vectors. The door is open, and stays its owner's.
+    """A model behind an endpoint that makes vectors. The provider is open, and stays its owner's.
 
     Args:
-        door: how the endpoint is reached; its limit holds for vectors as for answers.
+        provider: how the endpoint is reached; its limit holds for vectors as for answers.
         ledger: where the cost is written down, under `role`.
         journal: where the vectors are kept; an equal batch of the same `episode` is not asked for twice.
         batch: texts in one request.
@@ -59,7 +58,7 @@ class Embeddings:
 
     def __init__(
         self,
-        door: Direct,
+        provider: Direct,
         *,
         ledger: Ledger | None = None,
         journal: Journal | None = None,
@@ -67,13 +66,13 @@ class Embeddings:
         episode: str = "retrieval",
         batch: int = BATCH,
     ) -> None:
-        self._door, self._ledger, self._journal = door, ledger, journal
+        self._provider, self._ledger, self._journal = provider, ledger, journal
         self._role, self._episode, self._batch = role, episode, batch
 
     @property
     def name(self) -> str:
         """Names the model behind."""
-        return self._door.name
+        return self._provider.name
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Returns a row for each text; batches are asked for at once, as far as the limit allows."""
@@ -97,7 +96,7 @@ class Embeddings:
             vectors, usage, attempts = await self._ask(texts)
             if self._journal is not None and key is not None:
                 kept = StoredReply(_pack(vectors), usage=usage, attempts=attempts)
-                with self._door.limit.storing():
+                with self._provider.limit.storing():
                     first = await self._journal.store(AskedQuestion(key, PURPOSE), kept)
                 vectors = vectors if first is None else _unpack(first.text)
         if self._ledger is not None and stored is not None:
@@ -108,20 +107,25 @@ class Embeddings:
         """Asks as far as the ledger lets in, and writes there what that cost."""
         if self._ledger is None:
             return await self._post(texts)
-        async with self._ledger.admitted(self._door.limit):
+        line = await self._ledger.enter(self._provider.limit)
+        try:
             vectors, usage, attempts = await self._post(texts)
+            self._ledger.spend(usage, attempts=attempts)
             self._ledger.add(self._role, PURPOSE, usage, attempts=attempts)
+        finally:
+            self._ledger.leave(line, self._provider.limit)
         return vectors, usage, attempts
 
     async def _post(self, texts: tuple[str, ...]) -> tuple[NDArray[np.float32], Usage, int]:
-        body = {"model": self._door.model, "input": texts, "encoding_format": "float"}
+        body = {"model": self._provider.model, "input": texts, "encoding_format": "float"}
         try:
-            answer, attempts = await self._door.post("embeddings", body, lambda raw: _read(raw, len(texts)))
+            answer, attempts = await self._provider.post("embeddings", body, lambda raw: _read(raw, len(texts)))
         except EndpointError as failure:
             if self._ledger is not None:
+                self._ledger.spend(None, attempts=failure.attempts, failed=True)
                 self._ledger.add(self._role, PURPOSE, None, attempts=failure.attempts, failed=True)
             raise
-        usage = answer.usage if self._door.price is None else self._door.price.of(answer.usage)
+        usage = answer.usage if self._provider.price is None else self._provider.price.of(answer.usage)
         return answer.vectors, usage, attempts
 
 

@@ -1,4 +1,4 @@
-"""The Inspect door: every provider that Inspect has, as a model of ours. Needs the extra `evals`."""
+"""The Inspect provider: every provider that Inspect has, as a model of ours. Needs the extra `evals`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from polyclinic.errors import Broken, MissingExtra, RateLimited, Rejected, TimedOut, Unreachable, UserError, WrongKey
 from polyclinic.models.answers import Completion
-from polyclinic.models.door import Door, Said, sent
-from polyclinic.models.limits import Limit
+from polyclinic.models.limits import Limit, Pace
 from polyclinic.models.model import AskOptions, Image, Price, Usage
-from polyclinic.models.pace import Pace
+from polyclinic.models.provider import Provider, Said, sent
+from polyclinic.models.repair_prompts import spoken_language, wish_for
 from polyclinic.models.schema import Form
-from polyclinic.models.wishes import spoken_language, wish_for
 
 if TYPE_CHECKING:
     from inspect_ai.model import ModelOutput
@@ -24,7 +23,7 @@ _HOST = re.compile(r"host='([\w.-]+)'")
 _FINISH = {"max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
 
 
-class Inspect(Door):
+class Inspect(Provider):
     """A model that Inspect opens, by its name there, such as "openai/gpt-4o". Use it with `async with`.
 
     Args:
@@ -76,7 +75,7 @@ class Inspect(Door):
         await self._model.api.aclose()
 
     async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
-        """Asks through Inspect; see `Door.complete`."""
+        """Asks through Inspect; see `Provider.complete`."""
         from inspect_ai.model import GenerateConfig, ResponseSchema  # noqa: PLC0415
         from inspect_ai.util import JSONSchema  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""The fast door as a provider of Inspect: `inspect eval … --model direct/NAME --model-base-url URL`.
+"""The fast provider as a provider of Inspect: `inspect eval … --model direct/NAME --model-base-url URL`.
 
 Inspect finds this file by the entry point group `inspect_ai`. Arguments (`-M`): `api_key_env`, `timeout`, `attempts`.
 """
@@ -77,26 +77,26 @@ class DirectAPI(ModelAPI):
             **options,
         )
         # One for each event loop: Inspect may run several evaluations, each in a loop of its own.
-        self._doors: dict[asyncio.AbstractEventLoop, Direct] = {}
-        self._door()
+        self._providers: dict[asyncio.AbstractEventLoop, Direct] = {}
+        self._provider()
 
-    def _door(self) -> Direct:
+    def _provider(self) -> Direct:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             # Nobody asks yet; this only finds out whether the address and the key can be used.
             return self._open()
-        for other in [other for other in self._doors if other.is_closed()]:
-            del self._doors[other]
-        if loop not in self._doors:
-            self._doors[loop] = self._open()
-        return self._doors[loop]
+        for other in [other for other in self._providers if other.is_closed()]:
+            del self._providers[other]
+        if loop not in self._providers:
+            self._providers[loop] = self._open()
+        return self._providers[loop]
 
     async def aclose(self) -> None:
         """Closes the connections of this loop."""
-        door = self._doors.pop(asyncio.get_running_loop(), None)
-        if door is not None:
-            await door.close()
+        provider = self._providers.pop(asyncio.get_running_loop(), None)
+        if provider is not None:
+            await provider.close()
 
     def max_connections(self) -> int:
         """Returns how many calls run at a time, unless the user says otherwise."""
@@ -120,7 +120,7 @@ class DirectAPI(ModelAPI):
         form: Form | None = None
         if (wanted := config.response_schema) is not None:
             form = form_of_schema(wanted.json_schema.model_dump(exclude_none=True))
-        said = await self._door().request([_message(message) for message in input], form, options)
+        said = await self._provider().request([_message(message) for message in input], form, options)
         return self._output(said)
 
     def _output(self, said: Completion) -> ModelOutput:

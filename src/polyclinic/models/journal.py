@@ -12,25 +12,157 @@ What was asked stands beside it, where it is kept (`polyclinic.models.prompts`);
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
+import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self, Unpack
+from typing import Any, NamedTuple, Protocol, Self
 
 import msgspec
 
 from polyclinic.errors import BadInput, CutOff, ModelError, Refused, UnreadableReply
 from polyclinic.models.answers import Completion, read
-from polyclinic.models.door import SENT
-from polyclinic.models.journal_file import JournalFile, Key
-from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Usage, Wrapper
-from polyclinic.models.prompts import KeptPrompts, PromptRow
+from polyclinic.models.model import Answer, Messages, Model, Reply, Usage
+from polyclinic.models.pipeline import Call, Hook, Pipeline, Place, with_hooks
+from polyclinic.models.prompts import INSERTS, TABLES, KeptPrompts, PromptRow
+from polyclinic.models.provider import SENT
 from polyclinic.models.schema import form_of
 from polyclinic.seals import seal
-from polyclinic.stores.address import is_store, read_address
+from polyclinic.sqlite_file import GroupWriter, claim, connect, read_errors
+from polyclinic.storage.server import is_store, read_address
+
+APPLICATION = 0x706F6C79
+"""Marks a SQLite file as a journal of ours."""
+
+FORMAT = 2
+"""Number of the format; another is refused by name."""
+
+_TABLE = """\
+CREATE TABLE calls (
+  run TEXT NOT NULL, episode TEXT NOT NULL, request BLOB NOT NULL, k INTEGER NOT NULL,
+  purpose TEXT NOT NULL, reply BLOB NOT NULL, PRIMARY KEY (run, episode, request, k)
+) WITHOUT ROWID"""
+_FIND = "SELECT reply FROM calls WHERE run = ? AND episode = ? AND request = ? AND k = ?"
+_INSERT = {**INSERTS, "calls": "INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?)"}
+
+
+class Key(NamedTuple):
+    """What a call is known by, in a run."""
+
+    episode: str
+    request: bytes
+    k: int
+
+
+class JournalFile:
+    """See `polyclinic.models.journal.Keeper`.
+
+    Raises:
+        BadInput: a file is something else, or cannot be used.
+    """
+
+    def __init__(self, path: Path, run: str, beside: Iterable[Path], *, prompts: bool) -> None:
+        self.path, self._run = path, run
+        self._coming: list[tuple[Sequence[PromptRow], asyncio.Future[None]]] = []
+        self._readers: list[tuple[Path, sqlite3.Connection]] = []
+        for one in (path, *beside):
+            connection = open_journal(one)
+            self._readers.append((one, connection))
+            with read_errors(one):
+                if connection.execute("SELECT 1 FROM calls WHERE run = ? LIMIT 1", (run,)).fetchone() is None:
+                    self._readers.remove((one, connection))
+                    connection.close()
+        connection = open_journal(path)
+        with read_errors(path):
+            for table in TABLES if prompts else ():
+                connection.execute(table)
+        self._writer = GroupWriter(connection, named=self._named, name="polyclinic-journal")
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there were answers of this run when it was opened."""
+        return bool(self._readers)
+
+    async def find(self, keys: Sequence[Key]) -> tuple[Key, bytes] | None:
+        """Returns the first of the keys that was answered, with what is stored."""
+        for key in keys:
+            for path, reader in self._readers:
+                with read_errors(path):
+                    row = reader.execute(_FIND, (self._run, *key)).fetchone()
+                if row is not None:
+                    return key, row[0]
+        return None
+
+    async def put(self, rows: Sequence[PromptRow]) -> None:
+        """Stores an answer, the last of the rows, with what was asked; returns when it is in the file."""
+        loop = asyncio.get_running_loop()
+        stored = loop.create_future()
+        if not self._coming:
+            # All that come in one turn of the loop go to the thread, and are told of, together.
+            loop.call_soon(self._send, loop)
+        self._coming.append((rows, stored))
+        await stored
+
+    def _send(self, loop: asyncio.AbstractEventLoop) -> None:
+        coming, self._coming = self._coming, []
+        waiting = [stored for _, stored in coming]
+        statements = [(_INSERT[table], values) for rows, _ in coming for table, values in rows]
+        try:
+            self._writer.put_together(statements, lambda error: loop.call_soon_threadsafe(_settle, waiting, error))
+        except BadInput as error:
+            _settle(waiting, error)
+
+    async def close(self) -> None:
+        """Writes what is left, and closes the files."""
+        if self._coming:  # of those who were cancelled in this turn
+            self._send(asyncio.get_running_loop())
+        try:
+            await asyncio.to_thread(self._writer.close)
+        finally:
+            for _path, reader in self._readers:
+                reader.close()
+
+    def _named(self, error: sqlite3.Error) -> BadInput:
+        if isinstance(error, sqlite3.IntegrityError):
+            return BadInput("another process writes to this journal; let each run have one of its own", path=self.path)
+        return BadInput(f"cannot be written ({error})", path=self.path)
+
+
+def _settle(waiting: Sequence[asyncio.Future[None]], error: Exception | None) -> None:
+    for stored in waiting:
+        # One who was cancelled waits no more; the row is stored all the same.
+        if not stored.done():
+            if error is None:
+                stored.set_result(None)
+            else:
+                stored.set_exception(error)
+
+
+def open_journal(path: Path) -> sqlite3.Connection:
+    """Opens the file of a journal, and makes it where there is none."""
+    if path.is_dir():
+        raise BadInput("this is a directory; a journal is a file", path=path)
+    try:
+        with ExitStack() as stack:
+            connection = connect(path)
+            stack.callback(connection.close)
+            if not claim(connection, APPLICATION, [(_TABLE,), (f"PRAGMA user_version = {FORMAT}",)]):
+                raise BadInput("a SQLite file, but no journal of answers; name another", path=path)
+            number = connection.execute("PRAGMA user_version").fetchone()[0]
+            if number != FORMAT:
+                raise BadInput(
+                    f"a journal in format {number}; this polyclinic keeps format {FORMAT}; name another", path=path
+                )
+            stack.pop_all()
+            return connection
+    except sqlite3.Error as error:
+        raise BadInput(f"cannot be used as a journal ({error})", path=path) from None
+
 
 _SEAL = 8  # bytes
 
@@ -123,13 +255,13 @@ class Journal:
     async def __aenter__(self) -> Self:
         where = str(self._where)
         if is_store(where):
-            from polyclinic.stores.journal import open_store_journal  # noqa: PLC0415 - for those who share one
+            from polyclinic.storage.journal import open_store_journal  # noqa: PLC0415 - for those who share one
 
             self._keeper = await open_store_journal(read_address(where), self.run)
         else:
             self._keeper = JournalFile(Path(where), self.run, self._beside, prompts=self._prompts is not None)
         if self._shared_as is not None:
-            from polyclinic.stores.journal import open_store_journal  # noqa: PLC0415 - for those who share one
+            from polyclinic.storage.journal import open_store_journal  # noqa: PLC0415 - for those who share one
 
             try:
                 self._shared = await open_store_journal(read_address(self._shared_as.store), self._shared_as.run)
@@ -150,9 +282,9 @@ class Journal:
         """Whether it may have answers of this run."""
         return self._shared is not None or (self._keeper is not None and self._keeper.goes_on)
 
-    def wrap(self, model: Model, *, episode: str = "", role: str = "") -> Journalled:
+    def wrap(self, model: Model, *, episode: str = "", role: str = "") -> Pipeline:
         """Returns the model, with its answers for that episode, and what the role asked, in the journal."""
-        return Journalled(model, self, episode, role)
+        return with_hooks(model, Journalling(self), episode=episode, role=role)
 
     def forget(self, episode: str) -> None:
         """Frees what is held of an episode that has ended. It must not ask again."""
@@ -261,56 +393,35 @@ def _seal(key: Key, reply: bytes) -> bytes:
     return seal(repr(tuple(key)).encode() + reply)
 
 
-class Journalled(Wrapper):
-    """A model whose answers are in a journal. Made by `Journal.wrap`.
+class Journalling(Hook):
+    """Answers from a journal what stands there, and stores what was asked now before it is used."""
 
-    Parts of an episode that run at the same time and may ask equal questions take a `branch` each: the order of equal
-    questions is then each branch's own.
-    """
+    place = Place.JOURNAL
 
-    def __init__(self, model: Model, journal: Journal, episode: str, role: str = "") -> None:
-        super().__init__(model)
-        self._journal, self._episode, self._role, self._places = journal, episode, role, self.limit
-        # A request that says more than the question is another one; most say no more.
-        variant, address = str(getattr(model, "variant", "")), str(getattr(model, "address", ""))
-        self._known_as = tuple(part for part in (self.name, address and f"at {address}", variant) if part)
-        # Servers stand in for one another: what one of them answered, alone or among others, holds for all.
-        others = ("",) if address else self.addresses
-        self._also_known_as = [
-            tuple(part for part in (self.name, other and f"at {other}", variant) if part) for other in others
-        ]
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
 
-    def branch(self, name: str) -> Journalled:
-        """Returns the same model for a part of the episode that runs beside others."""
-        return Journalled(self._model, self._journal, f"{self._episode}/{name}", self._role)
-
-    def ask(
-        self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]
-    ) -> Coroutine[Any, Any, Reply]:
-        """Answers from the journal, or asks the model behind and stores what it says; see `Model.ask`."""
+    def before(self, call: Call) -> None:
+        """Counts the question among equal ones of its episode."""
+        answer, options = call.answer, call.options
         wanted = answer if answer is None or isinstance(answer, tuple) else form_of(answer).text
-        what = (messages, wanted, [options.get(name) for name in SENT], options.get("purpose", ""))
-        # Counted here and not in the coroutine: a coroutine may start late, and then the order would be the loop's.
-        key = self._journal.key(self._episode, _digest((*self._known_as, *what)))
-        return self._answer(messages, answer, options, key, what)
+        what = (call.messages, wanted, [options.get(name) for name in SENT], options.get("purpose", ""))
+        key = self._journal.key(call.asker.episode, _digest((*call.pipeline.known_as, *what)))
+        question = AskedQuestion(key, call.purpose, call.messages, call.pipeline.name, call.asker.role, wanted)
+        call.notes[self] = question, what
 
-    async def _answer(
-        self, messages: Messages, answer: Answer, options: AskOptions, key: Key, what: tuple[Any, ...]
-    ) -> Reply:
-        question = AskedQuestion(key, options.get("purpose", ""), messages, self.name, self._role, what[1])
+    async def admitted(self, call: Call) -> None:
+        """Answers from the journal."""
         if self._journal.goes_on:
-            others = (key._replace(request=_digest((*known_as, *what))) for known_as in self._also_known_as)
+            question, what = call.notes[self]
+            others = (question.key._replace(request=_digest((*one, *what))) for one in call.pipeline.also_known_as)
             if (stored := await self._journal.find(question, *others)) is not None:
-                return _replayed(stored, answer)
-        try:
-            reply = await self._model.ask(messages, answer=answer, **options)
-        except ModelError as failure:
-            usage = failure.usage if isinstance(failure.usage, Usage) else Usage()
-            kind = type(failure).__name__ if type(failure).__name__ in FAILURES else "ModelError"
-            kept = StoredReply(failure.text, kind, failure.problem, usage, attempts=failure.attempts)
-            if (first := await self._store(question, kept)) is not None:
-                return _replayed(first, answer)
-            raise
+                call.reply = _replayed(stored, call.answer)
+
+    async def answered(self, call: Call) -> None:
+        """Stores an answer; where another command was first, its answer holds."""
+        reply = call.reply
+        assert reply is not None  # noqa: S101
         kept = StoredReply(
             reply.text,
             usage=reply.usage,
@@ -319,14 +430,27 @@ class Journalled(Wrapper):
             thought=reply.thought,
             server=reply.server,
         )
-        if (first := await self._store(question, kept)) is None:
-            return reply
-        # What this command paid for is counted; what holds is what was stored first.
-        same = _replayed(first, answer)
-        return msgspec.structs.replace(reply, text=same.text, value=same.value, thought=same.thought)
+        if (first := await self._store(call, kept)) is not None:
+            # What this command paid for is counted; what holds is what was stored first.
+            same = _replayed(first, call.answer)
+            call.reply = msgspec.structs.replace(reply, text=same.text, value=same.value, thought=same.thought)
 
-    async def _store(self, question: AskedQuestion, reply: StoredReply) -> StoredReply | None:
-        with contextlib.nullcontext() if self._places is None else self._places.storing():
+    async def failed(self, call: Call) -> None:
+        """Stores a failure that is an answer of the model."""
+        failure = call.failure
+        if not isinstance(failure, ModelError):
+            return
+        usage = failure.usage if isinstance(failure.usage, Usage) else Usage()
+        kind = type(failure).__name__ if type(failure).__name__ in FAILURES else "ModelError"
+        kept = StoredReply(failure.text, kind, failure.problem, usage, attempts=failure.attempts)
+        if (first := await self._store(call, kept)) is not None:
+            call.reply, call.failure = _replayed(first, call.answer), None
+
+    async def _store(self, call: Call, reply: StoredReply) -> StoredReply | None:
+        question, _ = call.notes[self]
+        if (places := call.limit) is None:
+            return await self._journal.store(question, reply)
+        with places.storing():
             return await self._journal.store(question, reply)
 
 

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from polyclinic.errors import BadInput
-from polyclinic.models.journal import read_stored
-from polyclinic.models.journal_file import Key, open_journal
-from polyclinic.models.kept_calls import KeptCall
-from polyclinic.models.ledger import Line
+from polyclinic.models.journal import Key, open_journal, read_stored
+from polyclinic.models.ledger import KeptCall, Line
 from polyclinic.models.prompts import TABLES
 from polyclinic.sqlite_file import read_errors, transaction
 

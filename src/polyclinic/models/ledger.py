@@ -4,18 +4,95 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import inspect
+import shutil
+import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import Any, Unpack
+from pathlib import Path
 
 import msgspec
 
 from polyclinic.errors import BudgetSpent, EndpointError, ModelError, RunStopped, UserError
-from polyclinic.models.kept_calls import KeptCall, KeptCalls
+from polyclinic.files import whole
 from polyclinic.models.limits import Limit
-from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Usage, Wrapper
+from polyclinic.models.model import Model, Reply, Usage
+from polyclinic.models.pipeline import Call, Hook, Pipeline, Place, with_hooks
+
+_IN_MEMORY = 1 << 20
+
+
+class KeptCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One question to a model, repairs and retries included.
+
+    Attributes:
+        role: who asked; purpose: what for.
+        item: the question or case that it was asked for, as in the items of the run; else what tells its answers apart.
+        player: to whom the item was put: the method, or the doctor or the team who saw the case.
+        cost: in the currency of the prices; None where there are none.
+        seconds: until it was answered, waiting included.
+        requests: that were made for it.
+        error: the name of the failure; "" where it was answered.
+        replayed: the answer comes from a journal, and cost nothing now; tokens, cost and seconds are those of then.
+    """
+
+    role: str
+    model: str
+    purpose: str = ""
+    item: str = ""
+    player: str = ""
+    tokens_in: int = 0
+    cached: int = 0
+    tokens_out: int = 0
+    cost: float | None = None
+    seconds: float = 0.0
+    requests: int = 1
+    error: str = ""
+    replayed: bool = False
+
+
+AskedFor = Callable[[KeptCall], tuple[str, str, str]]
+"""For which row of the results a call was made, by its model, set ("" of whatever set) and item."""
+
+
+def asked_by_player(call: KeptCall) -> tuple[str, str, str]:
+    """Returns the row of the player, of whatever set."""
+    return call.player, "", call.item
+
+
+class KeptCalls:
+    """The calls of a run in the order in which they ended, in a file that goes away where nobody writes them."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - it is closed with this
+        self._encode = msgspec.json.Encoder().encode
+        weakref.finalize(self, self._file.close)
+        self.n = 0
+
+    def add(self, call: KeptCall) -> None:
+        """Keeps a call."""
+        self._file.write(self._encode(call) + b"\n")
+        self.n += 1
+
+    def __iter__(self) -> Iterator[KeptCall]:
+        self._file.seek(0)
+        try:
+            for line in self._file:
+                yield msgspec.json.decode(line, type=KeptCall)
+        finally:
+            self._file.seek(0, 2)
+
+    def write(self, path: Path) -> None:
+        """Writes them as lines of JSON.
+
+        Raises:
+            BadInput: the file cannot be written.
+        """
+        with whole(path) as temporary, temporary.open("wb") as out:
+            self._file.seek(0)
+            shutil.copyfileobj(self._file, out)
+            self._file.seek(0, 2)
 
 
 class Line(msgspec.Struct):
@@ -64,7 +141,7 @@ _SPENDING: ContextVar[Spending | None] = ContextVar("spending", default=None)
 
 @contextlib.contextmanager
 def spending() -> Iterator[Spending]:
-    """While it lasts, the limits of all ledgers that are made are held against what they ask together; yields that.
+    """Shim for `Ledger(spending=...)`: all ledgers that are made within it have the same spending; yields that.
 
     Within another it is the same.
     """
@@ -92,14 +169,21 @@ class Ledger:
         asked_of: the roles, each with the name of a model that it asks.
         servers: sums by model and server, of models that several servers have.
         calls: every one of them, where they are kept.
+
+    Ledgers with the same `spending` hold their limits against what they ask together.
     """
 
     def __init__(
-        self, *, max_cost: float | None = None, max_tokens: int | None = None, calls: KeptCalls | None = None
+        self,
+        *,
+        cost_budget: float | None = None,
+        token_budget: int | None = None,
+        calls: KeptCalls | None = None,
+        spending: Spending | None = None,
     ) -> None:
-        self.max_cost, self.max_tokens, self.calls = max_cost, max_tokens, calls
+        self.cost_budget, self.token_budget, self.calls = cost_budget, token_budget, calls
         self.lines: dict[tuple[str, str], Line] = {}
-        self._spending = _SPENDING.get() or Spending()
+        self._spending = spending or _SPENDING.get() or Spending()
         self.total, self.asked = Line(), self._spending.asked
         self.asked_of: set[tuple[str, str]] = set()
         self.servers: dict[tuple[str, str], Line] = {}
@@ -109,17 +193,18 @@ class Ledger:
         self._dearest_tokens, self._dearest_cost = 0, 0.0
         self._ended = asyncio.Event()
 
-    def gate(self, model: Model) -> Gated:
+    def gate(self, model: Model) -> Pipeline:
         """Returns the model, asked only as far as the limits let it; a journal around it answers also beyond them."""
-        return Gated(model, self)
+        return with_hooks(model, Budget(self))
 
-    def meter(self, model: Model, role: str = "", *, item: str = "", player: str = "", gated: bool = False) -> Metered:
+    def meter(self, model: Model, role: str = "", *, item: str = "", player: str = "", gated: bool = False) -> Pipeline:
         """Returns the model, with what it costs written down under the role; `item` and `player` as in `KeptCall`.
 
         It is asked only as far as the limits let it, unless it is `gated` already.
         """
         self.asked_of.add((role, model.name))
-        return Metered(model, self, role, item, player, gated=gated)
+        hooks: list[Hook] = [Counting(self)] if gated else [Counting(self), Budget(self)]
+        return with_hooks(model, *hooks, role=role, item=item, player=player)
 
     def check(self) -> None:
         """Raises `BudgetSpent`, or what stopped all of it, where no further question may be asked."""
@@ -127,16 +212,16 @@ class Ledger:
             raise self._spending.stopped
         if self._closed:
             raise BudgetSpent("the run has cost what it may cost")
-        if self.max_tokens is not None and self.asked.usage.tokens >= self.max_tokens:
-            raise BudgetSpent(f"the models have used the tokens that --max-tokens allows: {self.max_tokens:,}")
-        if self.max_cost is not None and (self.asked.usage.cost or 0.0) >= self.max_cost:
-            raise BudgetSpent(f"the models have cost what --max-cost allows: {self.max_cost:g}")
+        if self.token_budget is not None and self.asked.usage.tokens >= self.token_budget:
+            raise BudgetSpent(f"the models have used the tokens that --token-budget allows: {self.token_budget:,}")
+        if self.cost_budget is not None and (self.asked.usage.cost or 0.0) >= self.cost_budget:
+            raise BudgetSpent(f"the models have cost what --cost-budget allows: {self.cost_budget:g}")
 
     def _reaches(self) -> bool:
         """Whether what is under way may use up what is left."""
         usage, asking = self.asked.usage, self._asking
-        tokens = self.max_tokens is not None and usage.tokens + asking * self._dearest_tokens >= self.max_tokens
-        cost = self.max_cost is not None and (usage.cost or 0.0) + asking * self._dearest_cost >= self.max_cost
+        tokens = self.token_budget is not None and usage.tokens + asking * self._dearest_tokens >= self.token_budget
+        cost = self.cost_budget is not None and (usage.cost or 0.0) + asking * self._dearest_cost >= self.cost_budget
         return asking > 0 and (tokens or cost)
 
     def include(self, other: Ledger) -> None:
@@ -155,32 +240,42 @@ class Ledger:
         """Lets no further question be asked, as where a budget that others share is spent."""
         self._closed = True
 
-    @contextlib.asynccontextmanager
-    async def admitted(self, limit: Limit | None) -> AsyncIterator[None]:
+    async def enter(self, limit: Limit | None) -> Limit | None:
         """Waits until a question may be asked: with a limit on the run, no more are under way than the endpoint takes.
+
+        Returns:
+            The queue in which it has a place until `leave`, None where there is none.
 
         Raises:
             BudgetSpent: no further question may be asked.
         """
-        if limit is None or (self.max_cost is None and self.max_tokens is None):
+        if limit is None or (self.cost_budget is None and self.token_budget is None):
             self.check()
-            yield
-            return
+            return None
         line = self._waiting.setdefault(limit, Limit(limit.at_most))
         line.now = limit.places
-        async with line:
+        await line.enter()
+        try:
             self.check()
             while self._reaches():
                 self._ended.clear()
                 await self._ended.wait()
                 self.check()
-            self._asking += 1
-            try:
-                yield
-            finally:
-                self._asking -= 1
-                self._ended.set()
-                line.now = limit.places
+        except BaseException:
+            line.leave()
+            raise
+        self._asking += 1
+        return line
+
+    def leave(self, line: Limit | None, limit: Limit | None) -> None:
+        """Gives a place back that `enter` returned."""
+        if line is None:
+            return
+        self._asking -= 1
+        self._ended.set()
+        if limit is not None:
+            line.now = limit.places
+        line.leave()
 
     def add(
         self,
@@ -191,21 +286,18 @@ class Ledger:
         attempts: int = 1,
         failed: bool = False,
         replayed: bool = False,
-        gated: bool = False,
         of: str = "",
     ) -> None:
         """Writes down one question; `UserError` where the cost has a limit, and the answer of that model no price.
 
-        What was `gated` the limits have been held against already; see `spend`.
+        Limits are held against what was asked by `spend` alone.
         """
         question = _asked_once(usage or Usage(), attempts, failed=failed, replayed=replayed)
         for line in (self.lines.setdefault((role, purpose), Line()), self.total):
             line.add(question)
-        if not (replayed or gated):
-            self.spend(usage, attempts=attempts, failed=failed)
-        if self.max_cost is not None and usage is not None and usage.tokens_out and usage.cost is None:
+        if self.cost_budget is not None and usage is not None and usage.tokens_out and usage.cost is None:
             tokens = f"tokens of {of}" if of else "tokens"
-            raise UserError(f"--max-cost needs to know what {tokens} cost: give a price, or use --max-tokens")
+            raise UserError(f"--cost-budget needs to know what {tokens} cost: give a price, or use --token-budget")
 
     def spend(self, usage: Usage | None, *, attempts: int = 1, failed: bool = False) -> None:
         """Holds the limits against one question that was asked now."""
@@ -224,89 +316,83 @@ def _asked_once(usage: Usage, attempts: int, *, failed: bool = False, replayed: 
     return Line(1, int(failed), attempts, usage, int(replayed), int(unpriced))
 
 
-class Gated(Wrapper):
-    """A model that is asked only as far as the limits of a ledger let it. Made by `Ledger.gate`."""
+class Budget(Hook):
+    """Lets a call through only as far as the limits of a ledger allow, and holds it against them."""
 
-    def __init__(self, model: Model, ledger: Ledger) -> None:
-        super().__init__(model)
+    place = Place.BUDGET
+
+    def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
-    async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
-        """Asks the model behind; nothing is asked where a limit is reached."""
-        async with self._ledger.admitted(self.limit):
-            try:
-                reply = await self._model.ask(messages, answer=answer, **options)
-            except (ModelError, EndpointError) as failure:
-                self._ledger.spend(_usage_of(failure), attempts=failure.attempts, failed=True)
-                raise
-            self._ledger.spend(reply.usage, attempts=reply.attempts)
-            return reply
+    async def admitted(self, call: Call) -> None:
+        """Waits until there is room below the limits; nothing is asked where one is reached."""
+        call.notes[self] = await self._ledger.enter(call.limit)
+
+    async def answered(self, call: Call) -> None:
+        """Spends what the answer cost."""
+        if call.reply is not None:
+            self._ledger.spend(call.reply.usage, attempts=call.reply.attempts)
+        self._ledger.leave(call.notes[self], call.limit)
+
+    async def failed(self, call: Call) -> None:
+        """Spends what the failure cost."""
+        if isinstance(failure := call.failure, ModelError | EndpointError):
+            self._ledger.spend(_usage_of(failure), attempts=failure.attempts, failed=True)
+        self._ledger.leave(call.notes[self], call.limit)
 
 
-def _usage_of(failure: ModelError | EndpointError) -> Usage | None:
-    return failure.usage if isinstance(failure.usage, Usage) else None
+class Counting(Hook):
+    """Writes down in a ledger what calls cost, under the role of the asker; a replayed answer costs nothing now."""
 
+    place = Place.COUNT
 
-class Metered(Wrapper):
-    """A model whose usage goes to a ledger. Made by `Ledger.meter`."""
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
 
-    def __init__(
-        self, model: Model, ledger: Ledger, role: str, item: str = "", player: str = "", *, gated: bool = False
-    ) -> None:
-        super().__init__(model)
-        self._ledger, self._role, self._item, self._player, self._gated = ledger, role, item, player, gated
+    async def answered(self, call: Call) -> None:
+        """Writes an answer down."""
+        reply, ledger, name = call.reply, self._ledger, call.pipeline.name
+        assert reply is not None  # noqa: S101
+        usage, attempts = reply.usage, reply.attempts
+        ledger.add(call.asker.role, call.purpose, usage, attempts=attempts, replayed=reply.replayed, of=name)
+        if reply.server:
+            ledger.add_at(name, reply.server, reply)
+        self._keep(call, usage, reply.seconds, attempts, replayed=reply.replayed)
+        self._check_told(call, usage)
 
-    async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
-        """Asks the model behind, and writes down what that cost; an answer that is kept costs nothing now."""
-        purpose = options.get("purpose", "")
-        # The coroutine is made at once: a journal counts equal questions in the order in which they are asked.
-        asking = self._model.ask(messages, answer=answer, **options)
-        began = time.monotonic()
-        try:
-            async with contextlib.nullcontext() if self._gated else self._ledger.admitted(self.limit):
-                reply = await asking
-                replayed = reply.replayed
-                self._add(purpose, reply.usage, attempts=reply.attempts, replayed=replayed, of=self.name)
-                if reply.server:
-                    self._ledger.add_at(self.name, reply.server, reply)
-                self._keep(purpose, reply.usage, reply.seconds, reply.attempts, replayed=replayed)
-        except (ModelError, EndpointError) as failure:
-            usage = _usage_of(failure)
-            replayed = isinstance(failure, ModelError) and failure.replayed
-            self._add(purpose, usage, attempts=failure.attempts, failed=True, replayed=replayed)
-            seconds, error = time.monotonic() - began, type(failure).__name__
-            self._keep(purpose, usage or Usage(), seconds, failure.attempts, error=error, replayed=replayed)
-            if isinstance(failure, ModelError) and not replayed:
-                self._check_told(usage or Usage())
-            raise
-        finally:
-            if inspect.iscoroutine(asking):
-                asking.close()
-        self._check_told(reply.usage)
-        return reply
-
-    def _add(self, purpose: str, usage: Usage | None, **how: Any) -> None:
-        self._ledger.add(self._role, purpose, usage, gated=self._gated, **how)
-
-    def _check_told(self, usage: Usage) -> None:
-        """Refuses an answer of an endpoint that does not say what a limit is held against."""
-        if self.limit is None or usage.tokens:
+    async def failed(self, call: Call) -> None:
+        """Writes a failure down."""
+        failure = call.failure
+        if not isinstance(failure, ModelError | EndpointError):
             return
-        limits = (("tokens", self._ledger.max_tokens), ("cost", None if usage.cost else self._ledger.max_cost))
+        usage, attempts = _usage_of(failure), failure.attempts
+        replayed = isinstance(failure, ModelError) and failure.replayed
+        self._ledger.add(call.asker.role, call.purpose, usage, attempts=attempts, failed=True, replayed=replayed)
+        seconds, error = time.monotonic() - call.began, type(failure).__name__
+        self._keep(call, usage or Usage(), seconds, attempts, error=error, replayed=replayed)
+        if isinstance(failure, ModelError) and not replayed:
+            self._check_told(call, usage or Usage())
+
+    def _check_told(self, call: Call, usage: Usage) -> None:
+        """Refuses an answer of an endpoint that does not say what a limit is held against."""
+        if usage.tokens or call.limit is None:
+            return
+        limits = (("tokens", self._ledger.token_budget), ("cost", None if usage.cost else self._ledger.cost_budget))
         if name := next((name for name, most in limits if most is not None), ""):
-            raise UserError(f"--max-{name} cannot be kept: {self.name} does not say how many tokens it used")
+            told = f"{call.pipeline.name} does not say how many tokens it used"
+            raise UserError(f"--max-{name} cannot be kept: {told}")
 
     def _keep(
-        self, purpose: str, usage: Usage, seconds: float, attempts: int, *, error: str = "", replayed: bool
+        self, call: Call, usage: Usage, seconds: float, attempts: int, *, error: str = "", replayed: bool
     ) -> None:
         if self._ledger.calls is not None:
             self._ledger.calls.add(
                 KeptCall(
-                    role=self._role,
-                    model=self.name,
-                    purpose=purpose,
-                    item=self._item,
-                    player=self._player,
+                    role=call.asker.role,
+                    model=call.pipeline.name,
+                    purpose=call.purpose,
+                    item=call.asker.item,
+                    player=call.asker.player,
                     tokens_in=usage.tokens_in,
                     cached=usage.cached,
                     tokens_out=usage.tokens_out,
@@ -317,3 +403,7 @@ class Metered(Wrapper):
                     replayed=replayed,
                 )
             )
+
+
+def _usage_of(failure: ModelError | EndpointError) -> Usage | None:
+    return failure.usage if isinstance(failure.usage, Usage) else None

@@ -159,7 +159,7 @@ class AskOptions(TypedDict, total=False):
 
 
 class Model(Protocol):
-    """Answers questions. Every door is one, and so is anything else with a name and this verb."""
+    """Answers questions. Every provider is one, and so is anything else with a name and this verb."""
 
     @property
     def name(self) -> str:
@@ -215,20 +215,3 @@ class Wrapper:
         """Returns the limit of the model behind, None where it has none."""
         limit = getattr(self._model, "limit", None)
         return limit if isinstance(limit, Limit) else None
-
-
-class Bounded(Wrapper):
-    """A model that is asked for answers of so many tokens at most, where the question names no number of its own.
-
-    A longer answer is `CutOff`.
-    """
-
-    def __init__(self, model: Model, tokens: int) -> None:
-        super().__init__(model)
-        self._tokens = tokens
-
-    async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
-        """Asks the model behind; see `Model.ask`."""
-        if options.get("max_tokens") is None:
-            options["max_tokens"] = self._tokens
-        return await self._model.ask(messages, answer=answer, **options)

@@ -1,4 +1,4 @@
-"""The file of `--model-file`: where each model is asked, with which key, how, and what it costs; and so for each role.
+"""The file of `models.model-file`: address, key, settings and price of each model, and of each role.
 
     [models."direct/qwen3-8b"]
     base_url = "http://127.0.0.1:8000/v1"
@@ -89,8 +89,8 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
         return [self.base_url] if isinstance(self.base_url, str) else self.base_url or []
 
     @property
-    def of_door(self) -> Asking:
-        """What a door is opened with; the rest is said with each question."""
+    def of_provider(self) -> Asking:
+        """What a provider is opened with; the rest is said with each question."""
         return msgspec.structs.replace(self, temperature=None, effort=None, sees=None)
 
 

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
-from polyclinic.doors import names_file
-from polyclinic.errors import UnknownModel, meant
-from polyclinic.models.door import Door
-from polyclinic.models.limits import Limit
-from polyclinic.models.model import Price
-from polyclinic.models.pace import Pace
+import msgspec
 
-DOORS = {
+from polyclinic.errors import EndpointError, ModelError, NoAddress, RateLimited, Rejected, UnknownModel, meant
+from polyclinic.models.balance import Balance
+from polyclinic.models.limits import Limit, Pace
+from polyclinic.models.model import Answer, AskOptions, Messages, Model, Price, Reply
+from polyclinic.models.model_file import NOTHING_SAID, ROLES, SILENT, Asking, ModelFile, PlayedBy
+from polyclinic.models.pipeline import Hook, Tuning, with_hooks
+from polyclinic.models.provider import Provider
+from polyclinic.models.retry import Fault, Patience
+from polyclinic.plugins import names_file
+from polyclinic.seeds import derive
+
+PROVIDERS = {
     "direct/NAME": "any OpenAI-compatible endpoint, see --base-url",
     "local": "the small model on this machine",
     "local/FILE.gguf": "another one",
     "openai/NAME, anthropic/NAME, ...": "any provider of Inspect; also inspect/PROVIDER/NAME",
     "scripted/FILE.json": "answers from a file",
     "made-up": "answers without any sense, in the form that is wanted, to try things out",
-    "FILE.py:NAME": "a door of your own, see docs/extend.md",
+    "FILE.py:NAME": "a provider of your own, see docs/extend.md",
 }
 """The names that `open_model` takes, and what is behind each."""
 
@@ -29,11 +38,11 @@ _PROVIDERS = frozenset(
     "llama-cpp-python meta mistral mockllm moonshot ollama openai openai-api openrouter perplexity sagemaker sambanova "
     "sglang together transformer_lens vllm".split()
 )
-"""Providers of Inspect that go without its door's name; others are behind `inspect/`."""
+"""Providers of Inspect that go without its provider's name; others are behind `inspect/`."""
 
 
-class DoorOptions(TypedDict, total=False):
-    """How a door is opened; each takes what concerns it, and leaves the rest.
+class ProviderOptions(TypedDict, total=False):
+    """How a provider is opened; each takes what concerns it, and leaves the rest.
 
     Attributes:
         base_url: the endpoint's address, up to `/v1`; `OPENAI_BASE_URL` where left out, for direct (direct, inspect).
@@ -72,82 +81,288 @@ class DoorOptions(TypedDict, total=False):
     report: Callable[[str], None] | None
 
 
-def door_named(name: str) -> str:
-    """Returns which door a name means: direct, local, inspect, scripted, made-up or own; "" where there is none."""
+def provider_named(name: str) -> str:
+    """Returns which provider a name means: direct, local, inspect, scripted, made-up or own; "" where there is none."""
     if names_file(name):
         return "own"
-    door, _, rest = name.partition("/")
-    if door in _PROVIDERS and rest:
+    provider, _, rest = name.partition("/")
+    if provider in _PROVIDERS and rest:
         return "inspect"
-    return door if door in ("local", "made-up") or (rest and door in ("direct", "inspect", "scripted")) else ""
+    return (
+        provider if provider in ("local", "made-up") or (rest and provider in ("direct", "inspect", "scripted")) else ""
+    )
 
 
 def open_model(
-    name: str, *, concurrency: int | Limit | Literal["adaptive"] | None = None, **options: Unpack[DoorOptions]
-) -> Door:
+    name: str, *, concurrency: int | Limit | Literal["adaptive"] | None = None, **options: Unpack[ProviderOptions]
+) -> Provider:
     """Returns the model of that name; `async with` opens it.
 
         async with open_model("direct/qwen3-8b", base_url="http://127.0.0.1:8000/v1") as model:
             reply = await model.ask("Is a cough of three weeks chronic?", answer=("yes", "no"))
 
     Args:
-        name: a door, a stroke, and what is behind it, as in `DOORS`; a name as Inspect has it, like `openai/gpt-4o`; or
+        name: a provider, a slash and its model, as in `PROVIDERS`; a name as Inspect has it, like `openai/gpt-4o`; or
             `FILE.py:NAME`.
         concurrency: questions at a time to a server, "adaptive" for as many as it bears, or a `Limit` that several
             models of one server share. 256 for direct; 64 for inspect; one for each core, at most 4, for local.
-        options: see `DoorOptions`.
+        options: see `ProviderOptions`.
 
     Raises:
-        UnknownModel: there is no such door.
-        MissingExtra: the door needs a part that is not installed.
+        UnknownModel: there is no such provider.
+        MissingExtra: the provider needs a part that is not installed.
         BadInput: the address or the file cannot be used.
         NoAddress: nobody said where a `direct/` model is asked.
-        UserError: Inspect cannot open the model, and says why; or what a file of your own holds is no door.
+        UserError: Inspect cannot open the model, and says why; or what a file of your own holds is no provider.
     """
     if names_file(name):
-        from polyclinic.models.own_door import OwnDoor  # noqa: PLC0415
+        from polyclinic.models.provider import OwnProvider  # noqa: PLC0415
 
         given = None if concurrency == "adaptive" else concurrency
-        return OwnDoor(name, concurrency=given, **_among(options, "seed", "timeout", "repairs", "price"))
-    door, _, rest = name.partition("/")
+        return OwnProvider(name, concurrency=given, **_among(options, "seed", "timeout", "repairs", "price"))
+    provider, _, rest = name.partition("/")
     limit = Limit(1024, adaptive=True) if concurrency == "adaptive" else concurrency
-    # A door is imported when it is opened: what one needs, the others do without.
-    if door == "direct" and rest:
+    # A provider is imported when it is opened: what one needs, the others do without.
+    if provider == "direct" and rest:
         from polyclinic.models.direct import Direct  # noqa: PLC0415
 
-        others = _among(options, *(DoorOptions.__annotations__.keys() - {"threads"}))
+        others = _among(options, *(ProviderOptions.__annotations__.keys() - {"threads"}))
         return Direct(rest, concurrency=256 if limit is None else limit, **others)
-    if door == "local":
+    if provider == "local":
         from polyclinic.models.local import Local  # noqa: PLC0415
 
         return Local(rest or "smollm2", concurrency=limit, **_among(options, "repairs", "seed", "threads"))
-    if door in _PROVIDERS and rest:
-        door, rest = "inspect", name
-    if door == "inspect" and rest:
+    if provider in _PROVIDERS and rest:
+        provider, rest = "inspect", name
+    if provider == "inspect" and rest:
         from polyclinic.models.inspect import Inspect  # noqa: PLC0415
 
         taken = _among(
             options, "base_url", "api_key_env", "timeout", "attempts", "repairs", "price", "extra_body", "pace"
         )
         return Inspect(rest, concurrency=64 if limit is None else limit, **taken)
-    if door == "scripted" and rest:
+    if provider == "scripted" and rest:
         from polyclinic.models.scripted import Scripted  # noqa: PLC0415
 
         return Scripted.read(Path(rest))
     if name == "made-up":
-        from polyclinic.models.rehearsal import MadeUp  # noqa: PLC0415
+        from polyclinic.models.dry_run import MadeUp  # noqa: PLC0415
 
         return MadeUp(**_among(options, "seed"))
-    doors = ", ".join(f"{pattern} ({what})" for pattern, what in DOORS.items())
-    raise UnknownModel(f"no model {name!r}{meant_model(name)}; there are: {doors}")
+    providers = ", ".join(f"{pattern} ({what})" for pattern, what in PROVIDERS.items())
+    raise UnknownModel(f"no model {name!r}{meant_model(name)}; there are: {providers}")
 
 
 def meant_model(name: str) -> str:
-    """Returns which name may be meant: a door's is misspelt, or another sign than "/" stands behind it."""
+    """Returns which name may be meant: a provider's is misspelt, or another sign than "/" stands behind it."""
     rest = next((name.partition(sign)[2] for sign in ("/", ":") if sign in name), "")
-    named = [pattern.partition("/")[0] for pattern in (*DOORS, *sorted(_PROVIDERS))]
-    return meant(name, [f"{door}/{rest}" if rest else door for door in dict.fromkeys(named)])
+    named = [pattern.partition("/")[0] for pattern in (*PROVIDERS, *sorted(_PROVIDERS))]
+    return meant(name, [f"{provider}/{rest}" if rest else provider for provider in dict.fromkeys(named)])
 
 
-def _among(options: DoorOptions, *names: str) -> dict[str, Any]:
+def _among(options: ProviderOptions, *names: str) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name in names}
+
+
+_JUDGE: PlayedBy = "judge"
+_ATTEMPTS, _SECONDS = 6, 600.0  # as of direct/ models
+
+_log = logging.getLogger(__name__)
+
+
+class OpenModels(dict[str, Model]):
+    """Models by name, as whoever has no role of its own asks them; `of` is for those who have.
+
+    Args:
+        said: what the file of models says.
+        open_one: opens a model for a role, with what the file says of both.
+        temperature: at which judges are asked, where the file says nothing of them and a question names none.
+        hooks: see every call of every model.
+    """
+
+    def __init__(
+        self,
+        said: ModelFile = NOTHING_SAID,
+        open_one: Callable[[str, str], Model] | None = None,
+        temperature: float | None = None,
+        hooks: tuple[Hook, ...] = (),
+    ) -> None:
+        super().__init__()
+        self._said, self._open, self._temperature, self._hooks = said, open_one, temperature, hooks
+        self._of_roles: dict[tuple[str, str], Model] = {}
+
+    @classmethod
+    def just(cls, models: Mapping[str, Model]) -> OpenModels:
+        """Returns models that are asked in one way by everybody."""
+        made = cls()
+        made.update(models)
+        return made
+
+    def of(self, name: str, role: str) -> Model:
+        """Returns the model as it is opened for a role; the same for all roles of which the file says nothing.
+
+        Raises:
+            NoAddress: nobody said where it is asked in that role.
+            UserError: it cannot be opened as the file says.
+        """
+        if self._open is None or self._said.roles.get(role, SILENT).of_provider == SILENT:
+            if isinstance(model := self[name], Nowhere):
+                raise model.problem
+            return model
+        if (name, role) not in self._of_roles:
+            self._of_roles[name, role] = self._open(name, role)
+        return self._of_roles[name, role]
+
+    def sees(self, name: str, role: str) -> bool:
+        """Whether somebody says that a model takes pictures, in a role."""
+        return bool(self._said.asking(name, role).sees)
+
+    def asked(self, model: Model, name: str, role: str) -> Model:
+        """Returns the model of a name with the temperature and effort at which a role asks it.
+
+        What the file says of a temperature goes before the question's own, for the roles that it may speak of. Methods
+        are none of them: they have temperatures of their own, and are asked at the file's where they have none.
+        """
+        said = self._said.asking(name, role)
+        firm = said.temperature if role in ROLES else None
+        otherwise = self._temperature if role == _JUDGE and firm is None else said.temperature
+        hooks = self._hooks
+        if firm is not None or otherwise is not None or said.effort is not None:
+            hooks = (*hooks, Tuning(temperature=firm, otherwise=otherwise, effort=said.effort))
+        return with_hooks(model, *hooks) if hooks else model
+
+
+class Nowhere:
+    """A model that has an address in some roles alone."""
+
+    def __init__(self, name: str, problem: NoAddress) -> None:
+        self.name, self.problem = name, problem
+
+    async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
+        """Says that it cannot be asked."""
+        del messages, answer, options
+        raise self.problem
+
+
+class _Replica:
+    """One address of a provider's model."""
+
+    def __init__(self, provider: Model, address: str, limit: Limit) -> None:
+        self.provider, self.address, self.limit = provider, address, limit
+        self.stopped: Fault | None = None
+
+    async def models(self, *, timeout: float | None = None) -> list[str]:  # noqa: ASYNC109
+        """Returns none: a provider does not say, and only a question tells whether it is there."""
+        del timeout
+        return []
+
+    def told(self, fault: Fault) -> str:
+        """Returns a fault with where it was met."""
+        return f"{self.address}: {fault.problem}"
+
+
+class Replicas:
+    """A provider's model at several addresses, asked as several servers of `direct/` are: see `Balance`.
+
+    The providers are opened already, and ask once: whoever fails is left to the others.
+
+    Args:
+        providers: the model at each address.
+        addresses: where.
+        limit: how many questions at a time the first takes; the others take as many.
+        rng: draws the pauses.
+        report: told what happens to servers, a line each.
+        pause: seconds before a question is asked again at most; doubled for each further time.
+    """
+
+    def __init__(
+        self,
+        providers: Sequence[Model],
+        addresses: Sequence[str],
+        *,
+        limit: Limit,
+        rng: random.Random,
+        report: Callable[[str], None] = _log.warning,
+        pause: float = 0.5,
+    ) -> None:
+        self.providers, self.addresses, self._rng, self._pause = tuple(providers), tuple(addresses), rng, pause
+        limits = [limit, *(limit.like() for _ in providers[1:])]
+        servers = [_Replica(*one) for one in zip(providers, addresses, limits, strict=True)]
+        self.limit = limit
+        self._balance: Balance[_Replica] = Balance(servers, model="", name=self.name, rng=rng, report=report)
+
+    @property
+    def name(self) -> str:
+        """Names the model."""
+        return self.providers[0].name
+
+    @property
+    def variant(self) -> str:
+        """What each request says beside the question."""
+        return str(getattr(self.providers[0], "variant", ""))
+
+    async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
+        """Asks where the conversation belongs, or where there is room, and elsewhere where that fails.
+
+        Raises:
+            EndpointError: no answer came from any of them, after several attempts.
+        """
+        now = asyncio.get_running_loop().time
+        patience = Patience(attempts=_ATTEMPTS, seconds=_SECONDS, pause=self._pause, rng=self._rng, clock=now)
+        conversation = options.get("conversation") or repr(messages)
+        tried: list[_Replica] = []
+        while True:
+            server = await self._balance.enter(conversation, tried)
+            result: Reply | Fault | None = None
+            failure: EndpointError | None = None
+            began = now()
+            try:
+                patience.begin()
+                result = await server.provider.ask(messages, answer=answer, **options)
+                server.limit.went_well()
+            except ModelError:
+                server.limit.went_well()
+                raise
+            except EndpointError as error:
+                failure = error
+                result = Fault(type(error), error.problem, again=not isinstance(error, Rejected))
+                if isinstance(error, RateLimited):
+                    server.limit.too_many()
+            finally:
+                self._balance.leave(server, result, now() - began)
+            if isinstance(result, Reply):
+                return msgspec.structs.replace(result, attempts=patience.made, server=server.address)
+            tried.append(server)
+            wait = patience.wait(result) if isinstance(result, Fault) else None
+            if wait is None and failure is not None:
+                raise type(failure)(f"{failure.problem}, {patience.made} attempts", attempts=patience.made) from None
+            if not self._balance.goes_elsewhere(tried):
+                tried.clear()
+                await asyncio.sleep(wait or 0.0)
+
+
+class ModelProviders(NamedTuple):
+    """The providers to a model, its addresses, and how many questions at a time each takes."""
+
+    providers: list[Provider]
+    addresses: list[str]
+    limit: Limit | int
+
+    def as_one(self, opened: Sequence[Model], seed: int) -> Model:
+        """Returns the providers, which are open, as one model; the seed is that of pauses."""
+        if len(opened) == 1:
+            return opened[0]
+        limit = self.limit if isinstance(self.limit, Limit) else Limit(self.limit)
+        return Replicas(opened, self.addresses, limit=limit, rng=derive(seed, "pauses", opened[0].name))
+
+
+def addresses_of(said: Asking, name: str, otherwise: Sequence[str]) -> list[str]:
+    """Returns where a model is asked: as the file says, `otherwise` for direct ones; nothing if its provider knows."""
+    return said.base_urls or (list(otherwise) if provider_named(name) == "direct" else [])
+
+
+def provider_options(said: Asking, **otherwise: Any) -> dict[str, Any]:
+    """Returns how a provider is opened: as the file says, and `otherwise`."""
+    named = {"api_key_env": said.api_key_env, "timeout": said.timeout, "extra_body": said.extra_body}
+    named["threads"] = said.threads
+    return otherwise | {name: value for name, value in named.items() if value is not None}

@@ -1,4 +1,4 @@
-"""The scripted door: answers that were written down before. It raises on what was not."""
+"""The scripted provider: answers that were written down before. It raises on what was not."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import msgspec
 from polyclinic.errors import BadInput, ScriptError
 from polyclinic.files import check_file, decode
 from polyclinic.models.answers import Completion
-from polyclinic.models.door import Door, Said
 from polyclinic.models.model import Answer, AskOptions, Messages, Reply
+from polyclinic.models.provider import Provider, Said
 from polyclinic.models.schema import Form
 from polyclinic.opened_files import read_at_once
 
@@ -21,14 +21,14 @@ Script = Sequence[Any] | Mapping[str, Any] | Callable[[Said], Any]
 _NOTHING = object()
 
 
-class Scripted(Door):
+class Scripted(Provider):
     """A model that says what its script says; `ScriptError` where that holds nothing.
 
     Args:
         script: a list (said in order), a mapping from the text of the last message, or a function of the messages as
             (role, what was said). Text is said as it is, an exception is raised, anything else is said as JSON.
         name: its name in results.
-        repairs: as in `DoorOptions`; each takes another entry of a list.
+        repairs: as in `ProviderOptions`; each takes another entry of a list.
     """
 
     def __init__(self, script: Script, *, name: str = "scripted", repairs: int = 0) -> None:
@@ -52,7 +52,7 @@ class Scripted(Door):
         return await super().ask(messages, answer=answer, **options)
 
     async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
-        """Answers from the script; see `Door.complete`."""
+        """Answers from the script; see `Provider.complete`."""
         purpose = f" ({options['purpose']})" if options.get("purpose") else ""
         where = f"{self.name}, question {self.asked}{purpose}"
         last = said[-1][1] if said else ""

@@ -39,7 +39,7 @@ def check_address(url: str) -> None:
             shown = name if not _looks_like_a_key(name) else "..."
             raise BadInput(
                 f"the address of an endpoint holds what may be a key ({shown}=...); keys come from the environment "
-                "only: put it into a variable, and name that with --api-key-env"
+                "only: put it into a variable, and name that with models.api-key-env"
             )
 
 
@@ -54,7 +54,7 @@ def check_no_key(said: object, where: str) -> None:
     if isinstance(said, str):
         if _KEYS.search(said):
             problem = f"{where} holds what looks like a key; keys come from the environment only"
-            raise BadInput(f"{problem}: put it into a variable, and name that with --api-key-env")
+            raise BadInput(f"{problem}: put it into a variable, and name that with models.api-key-env")
     elif isinstance(said, Sequence):
         for one in said:
             check_no_key(one, where)
@@ -70,8 +70,8 @@ def check_variable(name: str) -> None:
         return
     if not _VARIABLE.fullmatch(name) or _looks_like_a_key(name):
         raise BadInput(
-            "--api-key-env (in a file api_key_env) takes the name of an environment variable, and this looks like the "
-            "key itself; put the key into a variable: export MY_KEY=..., --api-key-env MY_KEY"
+            "models.api-key-env (in a file api_key_env) takes the name of an environment variable, and this looks "
+            "like the key itself; put the key into a variable: export MY_KEY=..., models.api-key-env MY_KEY"
         )
 
 

@@ -5,29 +5,34 @@ from __future__ import annotations
 import functools
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Annotated, NamedTuple, Self
 
 import msgspec
 
 from polyclinic.errors import NoAddress, PlayFailure, UserError
-from polyclinic.models.door import Door
-from polyclinic.models.journal import Journal, SharedRun
-from polyclinic.models.kept_calls import KeptCalls
-from polyclinic.models.ledger import Ledger
-from polyclinic.models.limits import Limit
+from polyclinic.models.dry_run import DryRunOver, StandIn
+from polyclinic.models.journal import Journal, Journalling, SharedRun
+from polyclinic.models.ledger import Budget, Counting, KeptCalls, Ledger, Spending
+from polyclinic.models.limits import Limit, Paces
 from polyclinic.models.model import LONGEST, Model, Price
 from polyclinic.models.model_file import NOTHING_SAID, SILENT, Asking, ModelFile, check_key, read_model_file
-from polyclinic.models.open import door_named, open_model
-from polyclinic.models.opened import Belonging, ModelDoors, Nowhere, OpenModels, addresses_of, door_of
-from polyclinic.models.pace import Paces
-from polyclinic.models.persistent import Persistent
-from polyclinic.models.rehearsal import DryRunOver, Rehearsed, Rehearsing
+from polyclinic.models.open import (
+    ModelProviders,
+    Nowhere,
+    OpenModels,
+    addresses_of,
+    open_model,
+    provider_named,
+    provider_options,
+)
+from polyclinic.models.pipeline import Asker, Hook, OneConversation, Pipeline, Repeating, Tuning, find_hook, with_hooks
+from polyclinic.models.provider import Provider
 from polyclinic.models.secrets import check_address, check_no_key, check_variable
 from polyclinic.models.share import WHOLE, Share, part_of, parts_of
-from polyclinic.stores.address import is_store
+from polyclinic.settings import name_of, setting
+from polyclinic.storage.server import is_store
 from polyclinic.tasks import unbounded
 
 MOST_AT_ONCE = 1024
@@ -39,11 +44,11 @@ _LEAST = {
     "requests_per_minute": 0.1,
     "tokens_per_minute": 1,
     "max_tokens": 1,
-    "max_cost": 0,
+    "token_budget": 1,
+    "cost_budget": 0,
     "temperature": 0,
     "timeout": 0.001,
     "wait_for_server": 0,
-    "pilot": 0,
 }
 
 
@@ -52,10 +57,10 @@ class Address:
     """Where language models are asked."""
 
     base_url: str | list[str] | None = None
-    """The endpoint's address, up to /v1, of all direct/ models that --model-file gives none; again for each server."""
-    api_key_env: str = "OPENAI_API_KEY"
+    """The endpoint of direct/ models without one in models.model-file, up to /v1; again for each server."""
+    api_key_env: Annotated[str, setting("models")] = "OPENAI_API_KEY"
     """The environment variable that holds the key."""
-    model_file: Path | None = None
+    model_file: Annotated[Path | None, setting("models")] = None
     """Where each model, and each role, is asked, with which key, how, and what it costs; TOML."""
 
     def __post_init__(self) -> None:
@@ -81,33 +86,35 @@ class Address:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelOptions(Address):
-    """How language models are asked, and what they may cost; a value that cannot be used is a `UserError`."""
+class ModelSettings(Address):
+    """How the language models of a run are asked, and their budget; a value that cannot be used is a `UserError`."""
 
-    # The command line makes its options from these, and says what stands below each.
+    # The command line makes its options from these, with the text below each as its help.
 
     concurrency: int | None = None
-    """Questions at a time to an endpoint; adapts where left out."""
-    requests_per_minute: float | None = None
-    """Requests to a model in any minute at most, over all processes."""
-    tokens_per_minute: float | None = None
-    """Tokens of its prompts and answers in any minute at most, over all processes."""
+    """Questions at a time to an endpoint; adapts if left out."""
+    requests_per_minute: Annotated[float | None, setting("models")] = None
+    """Most requests to a model in any minute, over all processes."""
+    tokens_per_minute: Annotated[float | None, setting("models")] = None
+    """Most tokens of its prompts and answers in any minute, over all processes."""
     temperature: float | None = None
-    """From 0, always the likeliest word, to 2; the server's where left out."""
+    """From 0, always the most likely word, to 2; the server's default if left out."""
     max_tokens: int | None = None
-    """Stop when the models have used so many tokens."""
-    max_cost: float | None = None
-    """Stop when the models have cost so much."""
-    timeout: float | None = None
-    """Seconds that one call may take; 300 where left out."""
-    wait_for_server: float | None = None
-    """Seconds that the server of a direct/ model is waited for while it is away; 0 where left out."""
-    price: str | None = None
-    """What a million tokens cost, in and out, such as 0.15,0.60; a third price is that of tokens from the cache."""
+    """The longest answer to a question that sets no length of its own; the server's default if left out."""
+    token_budget: int | None = None
+    """Stop when the models have used this many tokens."""
+    cost_budget: float | None = None
+    """Stop when the models have cost this much."""
+    timeout: Annotated[float | None, setting("models")] = None
+    """Seconds that one call may take; 300 if left out."""
+    wait_for_server: Annotated[float | None, setting("models")] = None
+    """Seconds to wait for the server of a direct/ model while it is down; 0 if left out."""
+    price: Annotated[str | None, setting("models")] = None
+    """The price of a million tokens, in and out, such as 0.15,0.60; a third price is for cached tokens."""
+    hooks: Annotated[list[str] | None, setting("models")] = None
+    """A hook around every call of a model: FILE.py:NAME, or the name of an installed hook."""
     dry_run: bool = False
-    """Ask nobody, write nothing: say how many calls, tokens and money the run is expected to take."""
-    pilot: int = 0
-    """With --dry-run: put the first so many questions of each purpose to the model, to measure tokens and seconds."""
+    """Ask no model and write nothing: print an estimate of calls, tokens and cost."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -115,11 +122,18 @@ class ModelOptions(Address):
             value = getattr(self, name)
             if value is not None and not least <= value <= _MOST.get(name, value):
                 allowed = f"{least} to {_MOST[name]:g}" if name in _MOST else f"{least} or more"
-                raise UserError(f"--{name.replace('_', '-')} {value:g}; allowed: {allowed}")
-        if self.pilot and not self.dry_run:
-            raise UserError(f"--pilot {self.pilot} is of a dry run; add --dry-run, or leave it out")
+                raise UserError(f"{name_of(ModelSettings, name)} {value:g}; allowed: {allowed}")
         read_price(self.price)
-        _ = self.said  # what cannot be used is told before anything begins
+        _ = self.said
+
+    def budget(self, share: Share = WHOLE, *, spending: Spending | None = None) -> Ledger:
+        """Returns a ledger that holds the share of the budget that one of several processes has."""
+        return Ledger(
+            cost_budget=None if self.cost_budget is None else self.cost_budget / share.of,
+            token_budget=None if self.token_budget is None else max(1, self.token_budget // share.of),
+            calls=KeptCalls() if share is WHOLE else None,
+            spending=spending,
+        )
 
 
 class Session(NamedTuple):
@@ -129,139 +143,150 @@ class Session(NamedTuple):
     journal: Journal | None
     ledger: Ledger
 
-    def metered(
-        self, name: str, *, role: str, episode: str, persistent: bool = False, item: str = "", player: str = ""
-    ) -> Model:
-        """Returns a model as a role asks it, its answers kept for the episode, and its cost under the role.
+    def model(self, name: str, asker: Asker, *, repeating: bool = False) -> Pipeline:
+        """Returns a model for an asker, with the hooks of the run; `repeating`, an answer that broke is asked for anew.
 
-        Where it is `persistent`, an answer that broke is asked for anew. `item` and `player` are as in `KeptCall`.
+        An asker without an item is counted under its episode.
         """
-        model = self.models.of(name, role)
-        if persistent:
-            model = Persistent(model)
-        if len(getattr(model, "addresses", ())) > 1 and episode and role != "judge":
-            # All judging of a run is one episode, and no conversation.
-            model = Belonging(model, f"{role} {episode}")
-        model = self.ledger.gate(model)
+        model = self.models.asked(self.models.of(name, asker.role), name, asker.role)
+        self.ledger.asked_of.add((asker.role, model.name))
+        hooks: list[Hook] = [
+            Counting(self.ledger),
+            Budget(self.ledger),
+            OneConversation(),
+        ]
         if self.journal is not None:
-            model = self.journal.wrap(model, episode=episode, role=role)
-        asked = self.models.asked(model, name, role)
-        return self.ledger.meter(asked, role, item=item or episode, player=player, gated=True)
+            hooks.append(Journalling(self.journal))
+        if repeating:
+            hooks.append(Repeating())
+        said = asker if asker.item else msgspec.structs.replace(asker, item=asker.episode)
+        return with_hooks(model, *hooks, **msgspec.structs.asdict(said))
 
 
 @asynccontextmanager
-async def open_session(
+async def open_models(
     names: Iterable[str],
-    options: ModelOptions,
+    settings: ModelSettings,
     *,
-    journal: str | Path | None = None,
-    run: str = "",
-    shared: SharedRun | None = None,
+    ledger: Ledger | None = None,
+    journal: Journal | None = None,
+    hooks: Annotated[Iterable[Hook], setting("models")] = (),
     seed: int = 0,
     share: Share = WHOLE,
-    prompts: bool = True,
     batches: Path | str | None = None,
     report: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[Session]:
-    """Opens language models, each once, and what is kept of their answers, as long as they are needed.
+    """Opens language models, each once, as long as they are needed.
 
-    The journal is the file that keeps every answer, for runs of the same name, and what was asked, unless `prompts` is
-    False; each of several processes has a file of its own beside it, and the `share` of the limits that is its own. It
-    may be a database's address (`postgresql://...`), which all of them share; or the run may be `shared` in one beside
-    its files.
-    With `batches`, the file of their ids or a store's address, direct/ models are asked so; what comes is `report`ed.
-    The seed is that of the pauses between requests, and of what a local model draws. A name or a file that cannot be
-    used is a `UserError`.
+    In a dry run no model is asked and no journal is opened. It ends where the models would be closed, with
+    `DryRunOver`; where a `ledger` is given, its owner ends it.
 
-    A dry run asks nobody, and ends with what it expects where the models would be closed: `DryRunOver`.
+    Args:
+        names: of the models.
+        settings: how they are asked.
+        ledger: where costs are written down; one with the settings' budget if None.
+        journal: keeps every answer; it is opened and closed with the models. See `journal_of`.
+        hooks: see every call of every model, as do those that the settings name.
+        seed: of the pauses between requests, and of what a local model draws.
+        share: the part of the limits that this process has.
+        batches: where the ids of the journal's batches are kept, a file or a database; direct/ models are then asked in
+            batches.
+        report: told what becomes of batches.
+
+    Raises:
+        UserError: a name or a file cannot be used.
+        DryRunOver: it was a dry run.
     """
-    if options.dry_run:
-        async with _rehearsed(list(dict.fromkeys(names)), options, seed=seed) as session:
-            yield session
-        return
-    ledger = Ledger(
-        max_cost=None if options.max_cost is None else options.max_cost / share.of,
-        max_tokens=None if options.max_tokens is None else max(1, options.max_tokens // share.of),
-        calls=KeptCalls() if share is WHOLE else None,
-    )
     names, paces = list(dict.fromkeys(names)), Paces()
-    check_addresses(names, options)
-    async with AsyncExitStack() as stack:
+    check_addresses(names, settings)
+    if settings.dry_run:
+        async with estimating(names, settings, ledger=ledger, seed=seed) as estimated:
+            yield estimated
+        return
+    hooks = [*hooks, *map(find_hook, settings.hooks or ())]
+    if settings.max_tokens is not None:
+        hooks.append(Tuning(max_tokens=settings.max_tokens))
+    async with AsyncExitStack() as journals, AsyncExitStack() as stack:  # the models close first
         if batches is not None:
             stack.enter_context(unbounded())
 
         def open_for(name: str, role: str) -> Model:
-            # Doors to endpoints connect when they are first asked: there is nothing to wait for.
-            found = _doors(name, role, options, paces, share=share, seed=seed)
-            for door in found.doors:
-                stack.push_async_exit(door)
-            return found.as_one(found.doors, seed)
+            # Providers connect when they are first asked: there is nothing to wait for.
+            found = _providers(name, role, settings, paces, share=share, seed=seed)
+            for provider in found.providers:
+                stack.push_async_exit(provider)
+            return found.as_one(found.providers, seed)
 
-        def to_open(name: str) -> ModelDoors:
-            found = _doors(name, "", options, paces, share=share, seed=seed)
-            if batches is not None:
-                found = found._replace(doors=_batched(name, found.doors, (batches, run), options, report))
-            return found
-
-        models = OpenModels(options.said, open_for, options.temperature)
+        models = OpenModels(settings.said, open_for, settings.temperature, hooks=tuple(hooks))
         for name in names:
             try:
-                found = to_open(name)
+                found = _providers(name, "", settings, paces, share=share, seed=seed)
             except NoAddress as nowhere:
-                if not any(said.base_url for said in options.said.roles.values()):
+                if not any(said.base_url for said in settings.said.roles.values()):
                     raise
                 models[name] = Nowhere(name, nowhere)
                 continue
-            models[name] = found.as_one([await stack.enter_async_context(door) for door in found.doors], seed)
-        kept = None
-        if journal is not None and is_store(journal):
-            kept = await stack.enter_async_context(Journal(journal, run=run, prompts=prompts))
-        elif journal is not None:
-            whole, journal = Path(journal), Path(journal)
-            if share.of > 1:
-                journal = part_of(whole, share)
-            kept = await stack.enter_async_context(
-                Journal(journal, run=run, beside=parts_of(whole, journal), prompts=prompts, shared=shared)
+            if batches is not None:
+                run = "" if journal is None else journal.run
+                found = found._replace(providers=_batched(name, found.providers, (batches, run), settings, report))
+            models[name] = found.as_one(
+                [await stack.enter_async_context(provider) for provider in found.providers], seed
             )
-        yield Session(models, kept, ledger)
-
-
-_REHEARSING: ContextVar[Rehearsing | None] = ContextVar("rehearsing", default=None)
+        if journal is not None:
+            await journals.enter_async_context(journal)
+        yield Session(models, journal, settings.budget(share) if ledger is None else ledger)
 
 
 @asynccontextmanager
-async def _rehearsed(names: Sequence[str], options: ModelOptions, *, seed: int) -> AsyncIterator[Session]:
-    """Opens stand-ins for models; those that were opened first, of several sessions, say what is expected."""
-    outer = _REHEARSING.get()
-    rehearsing = outer or Rehearsing(pilot=options.pilot, at_once=options.concurrency, seed=seed)
-    paces = Paces()
-    async with AsyncExitStack() as stack:
+async def estimating(
+    names: Sequence[str], settings: ModelSettings, *, ledger: Ledger | None, seed: int
+) -> AsyncIterator[Session]:
+    """Opens stand-ins for models; see `open_models`."""
 
-        def stand_in(name: str, role: str) -> Model:
-            if door_named(name) in ("", "own"):
-                open_model(name)  # says which names there are, or what is wrong with a file
-            said = options.said.asking(name, role)
-            price = Price(*said.price) if said.price is not None else read_price(options.price)
-            if not options.pilot:
-                return Rehearsed(name, rehearsing, price=price)
-            found = _doors(name, role, options, paces, share=WHOLE, seed=seed)
-            for door in found.doors:
-                stack.push_async_exit(door)
-            return Rehearsed(name, rehearsing, price=price, model=found.as_one(found.doors, seed))
+    def stand_in(name: str, role: str) -> Model:
+        if provider_named(name) in ("", "own"):
+            open_model(name)  # raises an error if there is no such model, or its file is wrong
+        said = settings.said.asking(name, role)
+        price = Price(*said.price) if said.price is not None else read_price(settings.price)
+        return StandIn(name, price=price, longest=settings.max_tokens, seed=seed)
 
-        models = OpenModels(options.said, stand_in, options.temperature)
-        models.update({name: stand_in(name, "") for name in names})
-        before = _REHEARSING.set(rehearsing)
-        try:
-            yield Session(models, None, rehearsing.ledger)
-        except PlayFailure:
-            if outer is not None:
-                raise  # of answers that were made up
-        finally:
-            _REHEARSING.reset(before)
-    if outer is None:
-        limits = ("max_tokens", "max_cost", "requests_per_minute", "tokens_per_minute")
-        raise DryRunOver(rehearsing.forecast(**{name: getattr(options, name) for name in limits}))
+    models = OpenModels(settings.said, stand_in, settings.temperature)
+    models.update({name: stand_in(name, "") for name in names})
+    counted = Ledger() if ledger is None else ledger
+    over = DryRunOver(counted, token_budget=settings.token_budget, cost_budget=settings.cost_budget)
+    try:
+        yield Session(models, None, counted)
+    except PlayFailure:
+        if ledger is not None:
+            raise  # of answers that were made up
+    except DryRunOver as inner:
+        if ledger is None:
+            inner.ledger.include(counted)
+        raise
+    if ledger is None:
+        raise over
+
+
+def journal_of(
+    where: str | Path | None,
+    share: Share = WHOLE,
+    *,
+    run: str = "",
+    prompts: bool = True,
+    shared: SharedRun | None = None,
+) -> Journal | None:
+    """Returns the journal of one of several processes, which answers from the files of the others too; None for none.
+
+    A database's address (`postgresql://...`) is one journal for all; a file has one for each beside it. `shared` keeps
+    a file's answers in a database as well.
+    """
+    if where is None:
+        return None
+    if is_store(where):
+        return Journal(where, run=run, prompts=prompts)
+    whole = Path(where)
+    mine = part_of(whole, share) if share.of > 1 else whole
+    return Journal(mine, run=run, beside=parts_of(whole, mine), prompts=prompts, shared=shared)
 
 
 def check_addresses(names: Sequence[str], options: Address) -> None:
@@ -271,48 +296,52 @@ def check_addresses(names: Sequence[str], options: Address) -> None:
         UserError: --base-url is given, and all models are Inspect's, or all one's own; or a key stands in a name.
     """
     check_no_key(names, "the name of a model")
-    inspects = [name for name in names if door_named(name) == "inspect"]
-    if options.base_url is not None and names and all(door_named(name) == "own" for name in names):
+    inspects = [name for name in names if provider_named(name) == "inspect"]
+    if options.base_url is not None and names and all(provider_named(name) == "own" for name in names):
         raise UserError(
-            f"--base-url is the address of direct/ models, and {names[0]} is none; your own door knows where it asks"
+            f"--base-url is the address of direct/ models, and {names[0]} is none; your own provider has one"
         )
     if options.base_url is not None and inspects and len(inspects) == len(names):
         raise UserError(
             f"--base-url is the address of direct/ models, and {inspects[0]} is none; where Inspect's models are asked "
-            "their provider's variable says, or base_url in --model-file"
+            "their provider's variable says, or base_url in models.model-file"
         )
 
 
 def _batched(
     name: str,
-    doors: Sequence[Door],
+    providers: Sequence[Provider],
     kept: tuple[Path | str, str],
-    options: ModelOptions,
+    options: ModelSettings,
     report: Callable[[str], None],
-) -> list[Door]:
-    """Returns the doors to a model as they are asked by batches; `kept` says where their ids are, and of which run."""
+) -> list[Provider]:
+    """Returns the providers of a model as asked in batches; `kept` says where their ids are, and of which run."""
     # With these comes what reaches an endpoint.
     from polyclinic.models.batch import Batched  # noqa: PLC0415
     from polyclinic.models.direct import Direct  # noqa: PLC0415
 
     said = options.said.asking(name)
     price = None if said.batch_price is None else Price(*said.batch_price)
-    return [Batched(one, *kept, price=price, report=report) if isinstance(one, Direct) else one for one in doors]
+    return [Batched(one, *kept, price=price, report=report) if isinstance(one, Direct) else one for one in providers]
 
 
-def _doors(name: str, role: str, options: ModelOptions, paces: Paces, *, share: Share, seed: int) -> ModelDoors:
-    """Returns the doors to a model in a role, not open yet: Inspect's has a door for each of its addresses.
+def _providers(
+    name: str, role: str, options: ModelSettings, paces: Paces, *, share: Share, seed: int
+) -> ModelProviders:
+    """Returns the providers to a model in a role, not open yet: Inspect's has a provider for each of its addresses.
 
     Raises:
         UserError: the model cannot be opened so; among them a key's variable that is not set.
     """
-    said, door = options.said.asking(name, role), door_named(name)
+    said, provider = options.said.asking(name, role), provider_named(name)
     of_local = msgspec.structs.replace(SILENT, threads=said.threads)
-    if said.of_door not in (SILENT, of_local) and door not in ("direct", "inspect"):
-        raise UserError(f"--model-file says where or how {name} is reached, and it is no endpoint's: {_on_line(said)}")
-    if said.threads is not None and door != "local":
+    if said.of_provider not in (SILENT, of_local) and provider not in ("direct", "inspect"):
         raise UserError(
-            f"--model-file says threads of {name}; it is for models on this machine: local, local/FILE.gguf"
+            f"models.model-file says where or how {name} is reached, and it is no endpoint's: {_on_line(said)}"
+        )
+    if said.threads is not None and provider != "local":
+        raise UserError(
+            f"models.model-file says threads of {name}; it is for models on this machine: local, local/FILE.gguf"
         )
     check_key(options.said, options.model_file, name, role)
     price = Price(*said.price) if said.price is not None else read_price(options.price)
@@ -321,7 +350,9 @@ def _doors(name: str, role: str, options: ModelOptions, paces: Paces, *, share: 
     key = Address().api_key_env if said.base_urls else options.api_key_env
     seconds = {"timeout": options.timeout, "wait_for_server": options.wait_for_server}
     otherwise = {name: value for name, value in seconds.items() if value is not None}
-    given = door_of(said, api_key_env=None if door == "inspect" else key, price=price, seed=seed, **otherwise)
+    given = provider_options(
+        said, api_key_env=None if provider == "inspect" else key, price=price, seed=seed, **otherwise
+    )
     addresses = addresses_of(said, name, options.base_urls)
     given["pace"] = paces.of(
         name,
@@ -329,17 +360,17 @@ def _doors(name: str, role: str, options: ModelOptions, paces: Paces, *, share: 
         requests=said.requests_per_minute or options.requests_per_minute,
         tokens=said.tokens_per_minute or options.tokens_per_minute,
     )
-    if door == "inspect" and len(addresses) > 1:
+    if provider == "inspect" and len(addresses) > 1:
         # Who is asked is decided among them, and their own limits let in whoever comes.
         most = limit.most if isinstance(limit, Limit) else limit
-        doors = [open_model(name, base_url=one, concurrency=most, attempts=1, **given) for one in addresses]
+        providers = [open_model(name, base_url=one, concurrency=most, attempts=1, **given) for one in addresses]
     else:
-        doors = [open_model(name, base_url=addresses or None, concurrency=limit, **given)]
-    return ModelDoors(doors, addresses, limit)
+        providers = [open_model(name, base_url=addresses or None, concurrency=limit, **given)]
+    return ModelProviders(providers, addresses, limit)
 
 
 def _on_line(said: Asking) -> str:
-    return ", ".join(msgspec.to_builtins(said.of_door))
+    return ", ".join(msgspec.to_builtins(said.of_provider))
 
 
 def _limit(concurrency: int | None, share: Share) -> Limit | int:
@@ -357,4 +388,4 @@ def read_price(text: str | None) -> Price | None:
         tokens_in, tokens_out, *cached = map(float, text.split(","))
         return Price(tokens_in, tokens_out, *cached)
     except (ValueError, TypeError):
-        raise UserError(f"--price {text!r}; needs what a million tokens cost, in and out: 0.15,0.60") from None
+        raise UserError(f"models.price {text!r}; needs what a million tokens cost, in and out: 0.15,0.60") from None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
+import asyncio
+import hashlib
 import time
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Unpack
 
 import msgspec
 
 from polyclinic.errors import EndpointError, ModelError
-from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Usage, Wrapper
+from polyclinic.models.model import Model, Reply, Usage
+from polyclinic.models.pipeline import Asker, Call, Hook, Pipeline, Place, with_hooks
+from polyclinic.models.schema import form_of
 
 
 class TakenCall(msgspec.Struct, eq=False):
@@ -42,9 +45,9 @@ class CallTally:
     def __iter__(self) -> Iterator[TakenCall]:
         return iter(self._calls.values())
 
-    def of(self, model: Model) -> Tallied:
+    def of(self, model: Model) -> Pipeline:
         """Returns the model, whose calls are taken from now on."""
-        return Tallied(model, self)
+        return with_hooks(model, Tallying(self))
 
     def take(self, calls: Iterable[TakenCall]) -> None:
         """Takes calls, each once."""
@@ -76,31 +79,81 @@ class CallTally:
         )
 
 
-class Tallied(Wrapper):
-    """A model whose calls go to a tally."""
+class Tallying(Hook):
+    """Puts every call into a tally."""
 
-    def __init__(self, model: Model, tally: CallTally) -> None:
-        super().__init__(model)
+    place = Place.TALLY
+
+    def __init__(self, tally: CallTally) -> None:
         self._tally = tally
 
-    async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
-        """Asks the model behind, and fails as it does."""
-        reply, _ = await self.ask_for_others(messages, answer=answer, **options)
-        return reply
+    async def answered(self, call: Call) -> None:
+        """Takes a call that was answered."""
+        assert call.reply is not None  # noqa: S101
+        self._tally.answered(call.reply.usage, call.reply.seconds)
 
-    async def ask_for_others(
-        self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]
-    ) -> tuple[Reply, TakenCall]:
-        """Asks the model behind, and returns the call too, for others who need it."""
-        # The coroutine is made at once: a journal counts equal questions in the order in which they are asked.
-        asking = self._model.ask(messages, answer=answer, **options)
-        began = time.monotonic()
-        try:
-            reply = await asking
-        except (ModelError, EndpointError) as failure:
-            self._tally.failed(failure, time.monotonic() - began)
-            raise
-        finally:
-            if inspect.iscoroutine(asking):
-                asking.close()
-        return reply, self._tally.answered(reply.usage, reply.seconds)
+    async def failed(self, call: Call) -> None:
+        """Takes a call that came to nothing."""
+        if isinstance(failure := call.failure, ModelError | EndpointError):
+            self._tally.failed(failure, time.monotonic() - call.began)
+
+
+_Key = tuple[str, bytes, int]
+
+
+class SharedAnswers:
+    """Answers that several share: who asks what another has asked gets the same answer, and no call is made.
+
+    Teams with the same doctors, of which one is an ablation of the other, are asked the same until they part. What one
+    of them asks twice is asked twice: the second time it gets the second answer. What failed is asked anew.
+    """
+
+    def __init__(self) -> None:
+        self.replies: dict[_Key, tuple[Reply, TakenCall]] = {}
+        self.asking: defaultdict[_Key, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    def of(self, model: Model, tally: CallTally | None = None) -> Pipeline:
+        """Returns a model for one of those who share, in whose tally each answer stands that it gets."""
+        # A pipeline of its own: a question that another has asked does not reach the hooks of the model at all.
+        return Pipeline(model, (Sharing(self, tally or CallTally()),), Asker())
+
+
+class Sharing(Hook):
+    """Answers one of several with what others were answered."""
+
+    place = Place.TALLY
+
+    def __init__(self, shared: SharedAnswers, tally: CallTally) -> None:
+        self._shared, self._tally, self._tallying = shared, tally, Tallying(tally)
+        self._asked: Counter[bytes] = Counter()
+
+    def before(self, call: Call) -> None:
+        """Counts the question among equal ones of this asker."""
+        form = "" if call.answer is None else form_of(call.answer).text
+        told = msgspec.json.encode([call.messages, form, str(call.purpose), call.options.get("temperature")])
+        digest = hashlib.blake2b(told, digest_size=16).digest()
+        call.notes[self] = (call.pipeline.name, digest, self._asked[digest])
+        self._asked[digest] += 1
+
+    async def admitted(self, call: Call) -> None:
+        """Waits for another who asks the same, and takes its answer."""
+        key = call.notes[self]
+        lock = self._shared.asking[key]
+        await lock.acquire()
+        call.began = time.monotonic()
+        if key in self._shared.replies:
+            lock.release()
+            call.reply, taken = self._shared.replies[key]
+            self._tally.take([taken])
+
+    async def answered(self, call: Call) -> None:
+        """Keeps an answer for the others."""
+        key, reply = call.notes[self], call.reply
+        assert reply is not None  # noqa: S101
+        self._shared.replies[key] = reply, self._tally.answered(reply.usage, reply.seconds)
+        self._shared.asking[key].release()
+
+    async def failed(self, call: Call) -> None:
+        """Lets the next one ask."""
+        self._shared.asking[call.notes[self]].release()
+        await self._tallying.failed(call)

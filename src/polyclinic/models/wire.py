@@ -13,9 +13,9 @@ import msgspec
 from polyclinic.errors import Broken, EndpointError, RateLimited, Rejected, TimedOut, UnknownModel, WrongKey
 from polyclinic.models.answers import Completion, ToolCall
 from polyclinic.models.model import Image, Usage
+from polyclinic.models.repair_prompts import spoken_language, wish_for
 from polyclinic.models.retry import Fault
 from polyclinic.models.schema import Form
-from polyclinic.models.wishes import spoken_language, wish_for
 
 Structured = Literal["strict", "loose", "prompt"]
 """How a schema is sent: as one the server must follow to the letter, as one it should follow, or as words."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from polyclinic.cases.report import Diagnosis as Diagnosis, Report as Report
     from polyclinic.players.language_model.saps import Saps as Saps
     from polyclinic.players.minds import Minds as Minds
-    from polyclinic.players.opening import Cast as Cast, open_minds as open_minds
+    from polyclinic.players.minds import Cast as Cast, open_minds as open_minds
     from polyclinic.players.player import (
         REPLY as REPLY,
         Ask as Ask,
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
         Triage as Triage,
         Withheld as Withheld,
     )
-    from polyclinic.players.roles.director import Director as Director
+    from polyclinic.players.roles.staff import Director as Director
     from polyclinic.players.roles.doctor import Doctor as Doctor
     from polyclinic.players.roles.examiner import Examiner as Examiner
-    from polyclinic.players.roles.nurse import Nurse as Nurse
+    from polyclinic.players.roles.staff import Nurse as Nurse
     from polyclinic.players.roles.patient import Patient as Patient
-    from polyclinic.players.roles.pharmacist import Pharmacist as Pharmacist
+    from polyclinic.players.roles.staff import Pharmacist as Pharmacist
 
 __getattr__ = lazily(__name__, __file__)

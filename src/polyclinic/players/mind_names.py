@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from polyclinic import doors
-from polyclinic.models.own_door import names_door
+from polyclinic import plugins
+from polyclinic.models.provider import names_provider
+from polyclinic.players.own_mind import Script
 from polyclinic.players.player import Mind
-from polyclinic.players.scripted import Script
 
 if TYPE_CHECKING:
     from polyclinic.players.language_model.saps import Tracker
@@ -45,8 +45,8 @@ def model_of(name: Playing) -> str | None:
         return None
     kind, _, model = name.partition(":")
     named = model if kind in SAPS else name
-    if doors.names_file(named):
-        return named if names_door(named) else None
+    if plugins.names_file(named):
+        return named if names_provider(named) else None
     is_local = named.partition("/")[0] in ("local", "made-up")
     return named if is_local or "/" in named.partition(":")[0] else None
 

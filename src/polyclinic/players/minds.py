@@ -1,4 +1,4 @@
-"""Makes a mind for each role of each visit, by the names that `mind_names` reads.
+"""Makes a mind for each role of each visit, by the names that `mind_names` reads, and opens the models behind them.
 
 From Python, a script or a mind of one's own is given itself: see `Playing`.
 """
@@ -7,54 +7,80 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
-from polyclinic import doors
-from polyclinic.cases.pictures import CasePictures
-from polyclinic.errors import UnknownMind
+import msgspec
+
+from polyclinic import plugins
+from polyclinic.cases.pictures import CasePictures, SeenPicture, is_address, words_of_place
+from polyclinic.cases.withhold import withhold
+from polyclinic.errors import UnknownMind, UserError, meant
 from polyclinic.events import Role
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.names import Names
+from polyclinic.language.language import Language
+from polyclinic.memory.opening import open_what_is_remembered
+from polyclinic.memory.options import FORGETFUL, MemoryOptions
 from polyclinic.memory.remembering import Remembering
-from polyclinic.models.journal import Journal
+from polyclinic.models.journal import Journal, SharedRun
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
-from polyclinic.models.opened import OpenModels
-from polyclinic.models.shared import SharedAnswers
-from polyclinic.models.tally import CallTally
+from polyclinic.models.open import OpenModels, meant_model
+from polyclinic.models.pipeline import Asker
+from polyclinic.models.session import ModelSettings, Session, journal_of, open_models
+from polyclinic.models.share import WHOLE, Share
+from polyclinic.models.tally import CallTally, SharedAnswers
 from polyclinic.players.human.advice import Adviser
 from polyclinic.players.human.desk import Desk
-from polyclinic.players.human.doctor import HumanDoctor
+from polyclinic.players.human.doctor import HumanDoctor, OrderNames
 from polyclinic.players.human.nurse import HumanNurse
-from polyclinic.players.human.orders import OrderNames
 from polyclinic.players.human.patient import HumanPatient
 from polyclinic.players.human.seated import Chair, SeatedDoctor
 from polyclinic.players.language_model.mind import ModelMind
 from polyclinic.players.language_model.saps import Saps
 from polyclinic.players.mind_names import HUMAN, SAPS, Playing, is_script, model_of, name_of
-from polyclinic.players.own_mind import Answer, OwnMind, copied, maker_of
-from polyclinic.players.player import Mind
+from polyclinic.players.own_mind import Answer, OwnMind, ScriptedMind, copied, maker_of, read_script
+from polyclinic.players.patient_trust import PatientTrust, trust_in
+from polyclinic.players.player import ALONE, Mind, Seat
 from polyclinic.players.recalling import RecallMind
-from polyclinic.players.roles.director import Director
 from polyclinic.players.roles.doctor import Doctor, Judge
 from polyclinic.players.roles.examiner import Examiner
-from polyclinic.players.roles.nurse import Nurse
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.roles.pharmacist import Pharmacist
+from polyclinic.players.roles.staff import Director, Nurse, Pharmacist
 from polyclinic.players.rules.director import RulesDirector
 from polyclinic.players.rules.doctor import RulesDoctor
-from polyclinic.players.rules.examiner import RulesExaminer
-from polyclinic.players.rules.nurse import RulesNurse
 from polyclinic.players.rules.patient import RulesPatient
-from polyclinic.players.rules.pharmacist import RulesPharmacist
-from polyclinic.players.scripted import ScriptedMind, read_script
-from polyclinic.players.seats import ALONE, Seat
-from polyclinic.players.unknown_mind import unknown_mind
-from polyclinic.retrieval.looking_up import LookingUp
+from polyclinic.players.rules.staff import RulesExaminer, RulesNurse, RulesPharmacist
+from polyclinic.retrieval.library import open_library
+from polyclinic.retrieval.retriever import LibraryOptions, LookingUp
 from polyclinic.seeds import derive
+
+_MODELS = "local, local/FILE.gguf, direct/NAME (with --base-url), or a name that Inspect knows, such as openai/NAME"
+_AT_THE_TERMINAL = (Role.DOCTOR, Role.PATIENT, Role.NURSE)
+
+
+def unknown_mind(role: Role, player: str) -> UnknownMind:
+    """Returns what is told of whoever names a mind that cannot play the role."""
+    rest = player.partition(":")[2]
+    names = {
+        "rules": True,
+        "scripted:FILE": role is not Role.EXAMINER,
+        "recall": role is Role.DOCTOR,
+        "human": role in _AT_THE_TERMINAL,
+    }
+    names |= dict.fromkeys(("saps:MODEL", "saps-parallel:MODEL"), role is Role.PATIENT)
+    fit, offered = [name for name, plays in names.items() if plays], plugins.offered("minds")
+    named = [one.partition(":")[0] + (f":{rest}" if ":" in one else "") for one in fit] if rest else fit
+    near = meant(player, [*named, *offered]) or meant_model(player)
+    allowed = f"{', '.join(fit)}, or a model: {_MODELS}; or one of your own: {', '.join(('FILE.py:NAME', *offered))}"
+    return UnknownMind(f"no mind {player!r} can play the {role}{near}; allowed: {allowed}")
+
 
 SOMETHING_ELSE = 2
 """To the rules doctor, none of the diseases it knows is as likely beforehand as so many of them together: 20 % where it
@@ -332,7 +358,7 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
             raise UnknownMind(f"the {role}'s mind 'scripted' needs its file: scripted:FILE")
         script = read_script(Path(rest))
         return lambda *_: ScriptedMind(script, name=player)
-    if (thing := doors.find(player, "minds")) is not None:
+    if (thing := plugins.find(player, "minds")) is not None:
         return _own(maker_of(thing, player), player)
     if (model := model_of(player)) is not None and (saps is not None or kind not in SAPS):
         raise UnknownMind(f"{model!r} is not open; open it: models={{{model!r}: open_model({model!r})}}")
@@ -357,3 +383,153 @@ order_names_of = functools.lru_cache(maxsize=4)(OrderNames)
 def _reader_of(knowledge: Knowledge, wanted: str = "all") -> Reader:
     known = knowledge.select(wanted)
     return Reader(known, something_else=SOMETHING_ELSE / (SOMETHING_ELSE + len(known.diseases)))
+
+
+def shown_to(
+    doctor: Mind[Doctor], pictures: CasePictures | None, urls: Sequence[str], *, secret: Sequence[str] = ()
+) -> tuple[SeenPicture, ...]:
+    """Returns those of a case's pictures that a doctor's mind is shown, by where they lie.
+
+    One whose file is named by a `secret`, a name of what the visit is to find out, is told of by its number alone. One
+    whose address on the network is, is not shown: the endpoint would be sent the name.
+
+    Raises:
+        BadInput: one of them cannot be shown.
+    """
+    sees = doctor.sees if isinstance(doctor, ModelMind) else isinstance(doctor, HumanDoctor | OwnMind)
+    seen = pictures.of(urls) if pictures is not None and sees else ()
+    return tuple(
+        _without(picture, number, secret)
+        for number, picture in enumerate(seen, start=1)
+        if not tells_in_address(picture.url, secret)
+    )
+
+
+def tells_in_address(url: str, secret: Sequence[str]) -> bool:
+    """Whether a picture lies somewhere on the network at an address in which a `secret` stands."""
+    place = words_of_place(unquote(url))
+    return is_address(url) and withhold(place, secret) != place
+
+
+def _without(picture: SeenPicture, number: int, secret: Sequence[str]) -> SeenPicture:
+    place = words_of_place(picture.shown.name)
+    if withhold(place, secret) == place:
+        return picture
+    return msgspec.structs.replace(picture, shown=msgspec.structs.replace(picture.shown, name=f"picture {number}"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cast:
+    """Who plays beside the doctor, each by the name of a mind or as a mind of one's own."""
+
+    patient: Playing = "rules"
+    examiner: Playing = "rules"
+    director: Playing = "rules"
+    nurse: Playing = "rules"
+    pharmacist: Playing = "rules"
+
+    @property
+    def minds(self) -> tuple[Playing, ...]:
+        """The minds."""
+        return tuple(vars(self).values())
+
+
+class OpenMinds(NamedTuple):
+    """For each doctor, by name, who plays its visits, the models behind all of them, and how far the patient holds.
+
+    `patient_trust` is None where there is nothing to say (see `trust_in`).
+    """
+
+    minds: dict[str, Minds]
+    session: Session
+    patient_trust: PatientTrust | None = None
+
+    def judge(self, name: str) -> Model:
+        """Returns a further model that was opened, as one that judges."""
+        return self.session.model(name, Asker("judge", "judge"))
+
+
+@asynccontextmanager
+async def open_minds(
+    doctors: Sequence[Playing],
+    cast: Cast,
+    options: ModelSettings,
+    *,
+    knowledge: Knowledge,
+    seed: int,
+    journal: str | Path | None = None,
+    others: Sequence[str] = (),
+    run: str | None = None,
+    shared: SharedRun | None = None,
+    share: Share = WHOLE,
+    library: LibraryOptions | None = None,
+    memory: MemoryOptions = FORGETFUL,
+    desk: Desk | None = None,
+    languages: Iterable[Language] = (),
+    prompts: bool = True,
+    pictures: CasePictures | None = None,
+    batches: Path | str | None = None,
+    report: Callable[[str], None] = lambda _: None,
+) -> AsyncIterator[OpenMinds]:
+    """Opens the models among the minds with `open_models`, and gives each doctor minds of its own.
+
+    Further models are opened too, such as a judge; names of no model among these `others` are passed over. The run's
+    name in the journal, unless given, is made of seed, patient and examiner; `prompts` says whether what was asked is
+    kept there. With a library, doctors look things up; with a memory, they remember; it must be in the `languages` of
+    the visits, as far as they are given. People play at the desk, the terminal by default. Doctors who see are shown
+    the pictures. `shared`, `batches` and `report` are as in `open_models`.
+
+    Raises:
+        BadInput: the memory is in another language.
+        UserError: a model, the journal, the library or the memory cannot be used, or no doctor reads what they hold.
+    """
+    library = library or LibraryOptions()
+    if library.corpus is not None and all(_reads_nothing(doctor) for doctor in doctors):
+        raise UserError("--corpus is for a doctor who reads: a language model, or a mind of your own")
+    if memory.memory is not None and all(_reads_nothing(doctor) for doctor in doctors):
+        raise UserError("--memory is for a doctor who reads: a language model, or a mind of your own")
+    named = [model_of(mind) for mind in (*doctors, *cast.minds, *others)]
+    run = f"seed={seed} patient={name_of(cast.patient)} examiner={name_of(cast.examiner)}" if run is None else run
+    async with (
+        open_what_is_remembered(memory) as opened,
+        open_models(
+            filter(None, [*named, *(opened.asked if opened else ())]),
+            options,
+            journal=journal_of(journal, share, run=run, prompts=prompts, shared=shared),
+            seed=seed,
+            share=share,
+            batches=batches,
+            report=report,
+        ) as session,
+        open_library(library, session, options, share=share) as looking_up,
+    ):
+        if opened is not None:
+            opened.check_language(languages)
+        records, experience = memory.wanted()
+        remembering = opened.recollection(session, records=records, experience=experience) if opened else None
+        for role, mind in (*(("doctor", doctor) for doctor in doctors), *vars(cast).items()):
+            if (name := model_of(mind)) is not None:
+                session.models.of(name, role)  # where it cannot be opened, that is said before anybody plays
+        minds = {
+            name_of(doctor): Minds(
+                doctor=doctor,
+                **vars(cast),
+                knowledge=knowledge,
+                seed=seed,
+                models=session.models,
+                journal=session.journal,
+                ledger=session.ledger,
+                temperature=options.temperature,
+                looking_up=looking_up,
+                remembering=remembering,
+                desk=desk,
+                pictures=pictures,
+            )
+            for doctor in doctors
+        }
+        yield OpenMinds(minds, session, trust_in(cast.patient, doctors))
+
+
+def _reads_nothing(doctor: Playing) -> bool:
+    name = name_of(doctor)
+    return name in ("rules", HUMAN) or name.partition(":")[0] == "scripted"

@@ -1,4 +1,4 @@
-"""Minds that users bring, from a file (`my.py:doctor`), a package or as an object, and answers put shortly.
+"""Minds that users bring, from a file (`my.py:doctor`), a package or as an object; and scripted minds.
 
     def doctor(ask, role):
         if ask.purpose == "report":
@@ -6,7 +6,7 @@
         return DoctorTurn("Goodbye.", conclude=True) if role.turns_left() == 1 else "What else hurts?"
 
 A function keeps nothing between its answers. A class, or a function that makes a mind, is called for each role of each
-visit, with `seed` where it takes one. An instance is shared by all visits.
+visit, with `seed` if it takes one. An instance is shared by all visits.
 """
 
 from __future__ import annotations
@@ -14,20 +14,27 @@ from __future__ import annotations
 import asyncio
 import copy
 import inspect
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
-from polyclinic import doors
+import msgspec
+
+from polyclinic import plugins
 from polyclinic.cases.report import Diagnosis, Report
-from polyclinic.errors import BadInput, PolyclinicError, UnknownMind, in_short
-from polyclinic.players.onward import NextStep
+from polyclinic.errors import BadInput, PolyclinicError, ScriptError, UnknownMind, in_short
+from polyclinic.files import check_file, decode
+from polyclinic.opened_files import read_at_once
 from polyclinic.players.player import (
     Ask,
     BrokenMind,
     Choice,
     Disputes,
     DoctorTurn,
+    NextStep,
     PatientTurn,
+    Purpose,
     Request,
     WrongAnswer,
 )
@@ -69,7 +76,7 @@ class OwnMind:
             # What a model that it asks fails with, or what ends a run.
             raise
         except asyncio.CancelledError as error:
-            if doors.stopped_from_outside():
+            if plugins.stopped_from_outside():
                 raise
             raise self._broken(error) from error
         except (Exception, SystemExit) as error:
@@ -79,7 +86,7 @@ class OwnMind:
         return answer
 
     def _broken(self, error: BaseException) -> BrokenMind:
-        return BrokenMind(f"{doors.raised_at(error, __file__) or self.name}: {in_short(error)}")
+        return BrokenMind(f"{plugins.raised_at(error, __file__) or self.name}: {in_short(error)}")
 
 
 def _told(answer: object) -> tuple[str, ...]:
@@ -111,10 +118,10 @@ def maker_of(thing: object, name: str) -> Callable[[int], Answer]:
         raise UnknownMind(f"{name} has no method 'answer'; {_WANTED}")
     elif not callable(thing):
         raise UnknownMind(f"{name} is {_a(thing)}; {_WANTED}")
-    elif "seed" not in doors.parameters(thing) and (_takes(thing, "ask", "role") or not _takes(thing)):
+    elif "seed" not in plugins.parameters(thing) and (_takes(thing, "ask", "role") or not _takes(thing)):
         _check(thing, name)
         return lambda _: thing
-    options = {"seed"} & doors.parameters(thing).keys()
+    options = {"seed"} & plugins.parameters(thing).keys()
     if not _takes(thing, **dict.fromkeys(options)):
         raise UnknownMind(f"{name} needs more to be made than polyclinic gives: it may take 'seed', or nothing")
 
@@ -151,7 +158,7 @@ def _check(answer: object, name: str, bound: tuple[str, ...] = ()) -> None:
     if not callable(answer):
         raise UnknownMind(f"{name} is no function; {_WANTED}")
     if not _takes(answer, *bound, "ask", "role"):
-        taken = list(doors.parameters(answer))[len(bound) :]
+        taken = list(plugins.parameters(answer))[len(bound) :]
         arguments = f"{len(taken)} argument{'' if len(taken) == 1 else 's'}"
         raise UnknownMind(f"{name} takes {arguments} ({', '.join(taken)}); a mind takes (ask, role)")
 
@@ -207,3 +214,58 @@ def turn_of(ask: Ask[Any], answer: object) -> object:
 
 def _several(answer: object) -> object:
     return [answer] if isinstance(answer, str | Diagnosis) else answer
+
+
+Script = Iterable[object] | Mapping[str, Iterable[object]] | Callable[[Ask[Any], Any], object]
+
+
+class ScriptedMind:
+    """Answers what its script says.
+
+    Args:
+        script: answers in the order in which they are asked for; or, by purpose (`speak`, `report`, ...), a list each;
+            or a function of (ask, role). A text stands for a turn that says it; a dict or an object for the answer. By
+            purpose, a script without the next step of a hospital's patient concludes.
+    """
+
+    def __init__(self, script: Script, *, name: str = "scripted") -> None:
+        self.name = name
+        self._function = script if callable(script) else None
+        listed = script if isinstance(script, Mapping) else {} if callable(script) else {"": script}
+        self._answers = {str(purpose): list(answers) for purpose, answers in listed.items()}
+        self._asked: Counter[str] = Counter()
+
+    async def answer(self, ask: Ask[Any], role: object) -> object:
+        """Answers the next thing of the script; `ScriptError` where it is spent, or holds nothing for this purpose."""
+        if self._function is not None:
+            return turn_of(ask, self._function(ask, role))
+        key = "" if "" in self._answers else str(ask.purpose)
+        asked = self._asked[key]
+        answers = self._answers.get(key)
+        if answers is None and ask.purpose is Purpose.NEXT_STEP:
+            # Who wrote down a consultation alone has the patient treated where it is.
+            return NextStep(reason="")
+        if answers is None:
+            held = ", ".join(sorted(self._answers)) or "nothing"
+            raise ScriptError(f"asked to {ask.purpose}, and the script holds answers for {held} only")
+        if asked >= len(answers):
+            raise ScriptError(f"asked to {ask.purpose}, and the script of {len(answers)} answers is spent")
+        self._asked[key] += 1
+        said = turn_of(ask, answers[asked])
+        return ask.read(said) if isinstance(said, msgspec.Struct) else said
+
+
+def read_script(path: Path) -> Script:
+    """Reads a script's file.
+
+    Raises:
+        BadInput: it is none.
+    """
+    check_file(path)
+    problem = "a script is a JSON list of answers, or an object with such a list for each purpose (open, speak, ...)"
+    try:
+        return msgspec.json.decode(decode(read_at_once(path), path=path), type=list[Any] | dict[str, list[Any]])
+    except msgspec.ValidationError:
+        raise BadInput(problem, path=path) from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise BadInput(f"{problem}; this is not JSON: {error}", path=path) from None

@@ -6,13 +6,14 @@ calls `observe` with what the player may see and `act` with an `Ask` that says w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, Generic, Literal, Protocol, Self, TypeVar, get_args
+from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, Self, TypeVar, get_args
 
 import msgspec
 
+from polyclinic.cases.patient_record import Step
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Report
@@ -23,7 +24,32 @@ from polyclinic.knowledge.acuity import Level
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.entries import Disease
 from polyclinic.language.language import Language
-from polyclinic.players.onward import NextStep
+
+
+class NextStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a doctor does with a patient after the report, and why, in one sentence.
+
+    Attributes:
+        step: `conclude` treats the patient here, `refer` sends it on to another department, `admit` to a bed.
+        department: where it is sent on to; beside another step it says nothing, as forms make models fill it in.
+    """
+
+    reason: str
+    step: Step = "conclude"
+    department: str = ""
+
+    @property
+    def plain(self) -> NextStep:
+        """The step without what says nothing."""
+        return self if self.step == "refer" else NextStep(self.reason, self.step)
+
+    def problem(self, allowed: Sequence[str]) -> str:
+        """Returns what is wrong with it where a referral is possible to some departments; "" where nothing is."""
+        if self.step != "refer" or self.department in allowed:
+            return ""
+        options = f"the options are {', '.join(allowed) or 'none'}"
+        return f"{self.department!r}; {options}" if self.department else f"'refer' without a department; {options}"
+
 
 T = TypeVar("T")
 
@@ -398,3 +424,18 @@ class PlayedRole:
     async def act(self, ask: Ask[T]) -> T:
         """Answers; see `Player.act`."""
         return ask.check(await self.mind.answer(ask, self))
+
+
+class Seat(NamedTuple):
+    """A doctor's place in a team, from 1; 0 is none. Each seat of each team has answers in a journal of its own.
+
+    The team is named differently from every other that sees the same case in a run. Calls are put down to the team, or
+    to whom they are `put_down_to`, as where one doctor sees a patient again.
+    """
+
+    number: int = 0
+    team: str = ""
+    put_down_to: str = ""
+
+
+ALONE = Seat()

@@ -17,13 +17,10 @@ from polyclinic.knowledge.data import Severity
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import asked_of_parent
 from polyclinic.language.language import MARKS
-from polyclinic.memory.cases_in_mind import CaseMemory
-from polyclinic.memory.choices import GRADES, examinations_named
-from polyclinic.memory.entries import AskedTask, ClinicalTask
-from polyclinic.memory.learner import NOTHING, Put, TaskAnswer
-from polyclinic.memory.recall import RecallDoctor
-from polyclinic.players.onward import NextStep
-from polyclinic.players.player import Ask, Choice, DoctorTurn, Purpose
+from polyclinic.memory.entries import GRADES, AskedTask, ClinicalTask, examinations_named
+from polyclinic.memory.opening import CaseMemory
+from polyclinic.memory.recall import NOTHING, Put, RecallDoctor, TaskAnswer
+from polyclinic.players.player import Ask, Choice, DoctorTurn, NextStep, Purpose
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.rules.sayings import doctor_sayings
 

@@ -10,9 +10,8 @@ import msgspec
 
 from polyclinic.errors import UserError, meant
 from polyclinic.frames import Tabular
-from polyclinic.results.joining import Items, JoinedEntrant, chosen_measures, gathered, is_share
+from polyclinic.results.joining import Items, JoinedEntrant, chosen_measures, gathered, is_share, told_apart
 from polyclinic.results.reading import RunResults
-from polyclinic.results.telling_apart import told_apart
 from polyclinic.statistics.uncertainty import Difference, holm, paired_difference, share_difference
 
 _RESAMPLES = 2_000

@@ -14,13 +14,13 @@ from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
-from polyclinic import __version__, doors
+from polyclinic import __version__, plugins
 from polyclinic.fingerprints import of_package
 from polyclinic.models.ledger import Ledger, Line
 from polyclinic.models.model_file import NOTHING_SAID, ModelFile
 from polyclinic.results.folder import AskedModel, CallSum, DataFile, OwnCode, ServerSum
-from polyclinic.stores.address import is_store
-from polyclinic.stores.address import shown as store_shown
+from polyclinic.storage.server import is_store
+from polyclinic.storage.server import shown as store_shown
 
 _PACKAGES = ("inspect-ai", "numpy", "nltk", "rjieba", "tantivy", "wordllama")
 """What results may depend on, where it is installed."""
@@ -111,7 +111,7 @@ def data_files(paths: Mapping[str, Path]) -> list[DataFile]:
     return found
 
 
-_GROUPS: Mapping[str, doors.Group] = {"method": "methods", "metric": "metrics", "layout": "layouts"}
+_GROUPS: Mapping[str, plugins.Group] = {"method": "methods", "metric": "metrics", "layout": "layouts"}
 _MINDS = frozenset({"model", "doctor", "doctors", "patient", "examiner", "nurse", "pharmacist", "judge", "director"})
 
 
@@ -123,7 +123,7 @@ def own_code(options: Mapping[str, Any]) -> list[OwnCode]:
             found += own_code(value)
         elif option in _GROUPS or option in _MINDS:
             for name in value if isinstance(value, list | tuple) else [value]:
-                if isinstance(name, str) and (of := doors.code_of(name, _GROUPS.get(option, "minds"))) is not None:
+                if isinstance(name, str) and (of := plugins.code_of(name, _GROUPS.get(option, "minds"))) is not None:
                     found.append(OwnCode(option=option, name=name, sha256=of[0], package=of[1]))
     return found
 

@@ -26,7 +26,7 @@ from polyclinic.results.folder import (
     read_record,
 )
 from polyclinic.seals import SUMS
-from polyclinic.stores.address import is_store
+from polyclinic.storage.server import is_store
 
 STUDY = "study run"
 """The kind of a folder that gathers what several runs of a plan came to."""
@@ -90,7 +90,7 @@ def runs_of_study(results: RunResults) -> list[RunResults]:
 
 
 def _stored(text: str) -> Iterator[RunResults]:
-    from polyclinic.stores.results import StoredFolders, fetch_folders  # noqa: PLC0415 - for those who share a store
+    from polyclinic.storage.results import StoredFolders, fetch_folders  # noqa: PLC0415 - for those who share a store
 
     wanted = StoredFolders.read(text)
     for number, folder in fetch_folders(wanted, _scratch_of(text), (RECORD, ITEMS, CALLS, SUMS)):
@@ -106,7 +106,7 @@ def fetch(text: str) -> list[Path]:
     Raises:
         BadInput: the store cannot be reached, or has no such results.
     """
-    from polyclinic.stores.results import StoredFolders, fetch_folders  # noqa: PLC0415 - for those who share a store
+    from polyclinic.storage.results import StoredFolders, fetch_folders  # noqa: PLC0415 - for those who share a store
 
     return [folder for _, folder in fetch_folders(StoredFolders.read(text), _scratch_of(f"{text} whole"))]
 

@@ -1,4 +1,4 @@
-"""Finding passages by their words: BM25 over title and text, by tantivy.
+"""Finds passages by their words: BM25 over title and text, by tantivy.
 
 The score of a passage is the sum, over its two fields and the different words of the query, of
 
@@ -7,22 +7,143 @@ The score of a passage is the sum, over its two fields and the different words o
 N passages, n of them hold the word in that field; f times it stands in this one, which is L words long, M on average.
 tantivy keeps a length above 40 in steps of an eighth at most, rounded down, and counts a passage that was taken out
 until it next merges the segment that held it.
+
+A commit of the index costs as much as dozens of searches. So the few passages that were added or taken out of late are
+kept beside it (`Fresh`) and scored by the same formula, with the numbers and lengths of the index.
+
+Words are stems of English, and Chinese cut as jieba does. There are no stop words: "all" is a leukaemia, and a word
+that every passage holds weighs next to nothing.
 """
 
 from __future__ import annotations
 
+import math
+import re
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
+from itertools import accumulate, repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.retrieval.fresh import FIELDS, TEXT, TITLE, Fresh, Statistics
-from polyclinic.retrieval.segment_seals import check_segments
-from polyclinic.retrieval.words import analyzer, cut, tantivy, terms
+from polyclinic.language.language import CHINESE
+from polyclinic.retrieval.retriever import library
+
+LONGEST = 60
+"""Bytes of a word; what is longer is no word."""
+
+_CHINESE_RUN = re.compile(rf"[{CHINESE}]+")
+
+
+def tantivy() -> Any:
+    """Returns the library that finds words; MissingExtra where it is not installed."""
+    return library("tantivy", "finds passages by their words")
+
+
+@lru_cache(maxsize=1)
+def analyzer() -> Any:
+    """Returns what makes words of a text that went through `cut`: letters and digits, folded and stemmed."""
+    t = tantivy()
+    builder = t.TextAnalyzerBuilder(t.Tokenizer.simple()).filter(t.Filter.remove_long(LONGEST))
+    return (
+        builder.filter(t.Filter.lowercase()).filter(t.Filter.ascii_fold()).filter(t.Filter.stemmer("english")).build()
+    )
+
+
+def cut(text: str) -> str:
+    """Returns a text with blanks around each Chinese word.
+
+    A long word is followed by the shorter ones in it, so that it is found by these too.
+    """
+    if text.isascii() or _CHINESE_RUN.search(text) is None:
+        return text
+    jieba = library("rjieba", "cuts Chinese into words")
+    return _CHINESE_RUN.sub(lambda run: f" {' '.join(jieba.cut_for_search(run[0]))} ", text)
+
+
+def terms(text: str) -> list[str]:
+    """Returns the words of a text, in order, each as often as it stands there."""
+    found: list[str] = analyzer().analyze(cut(text))
+    return found
+
+
+TITLE, TEXT = "title", "text"
+FIELDS = (TITLE, TEXT)
+
+K1, B = 1.2, 0.75
+
+_STEPS = (step for doubled in range(1, 28) for step in repeat(2**doubled, 8))
+_LENGTHS = [*range(40), *accumulate(_STEPS, initial=40)]
+"""The lengths that tantivy knows: each up to 40, then in steps that double every eight of them."""
+
+
+class Statistics(NamedTuple):
+    """What a score depends on beside the passage: how many there are, and how long each field is on average."""
+
+    passages: float
+    mean: Mapping[str, float]
+
+
+class Posting(NamedTuple):
+    """How often a word stands in a field of a passage, and how long that field is."""
+
+    number: int
+    often: int
+    length: int
+
+
+class Fresh:
+    """Passages beside the index, by their words.
+
+    Attributes:
+        numbers: what the index holds of these is not as it is now: they were added, changed or taken out.
+    """
+
+    def __init__(self) -> None:
+        self.numbers: set[int] = set()
+        self._postings: defaultdict[tuple[str, str], dict[int, Posting]] = defaultdict(dict)
+        self._held: dict[int, list[tuple[str, str]]] = {}
+
+    def put(self, number: int, title: str, text: str) -> None:
+        """Takes a passage in, in place of what has its number."""
+        self.forget(number)
+        keys = self._held[number] = []
+        for field, said in zip(FIELDS, (title, text), strict=True):
+            counts = Counter(terms(said))
+            length = _LENGTHS[bisect_right(_LENGTHS, counts.total()) - 1]
+            for word, often in counts.items():
+                self._postings[field, word][number] = Posting(number, often, length)
+                keys.append((field, word))
+
+    def forget(self, number: int) -> None:
+        """Takes a passage out, here and in what the index holds."""
+        self.numbers.add(number)
+        for key in self._held.pop(number, ()):
+            del self._postings[key][number]
+
+    def scores(
+        self, words: Sequence[str], statistics: Statistics, holding: Callable[[str, str], int]
+    ) -> Iterable[tuple[int, float]]:
+        """Returns the passages that hold one of these different words, with their scores; `holding` counts a word's."""
+        found: defaultdict[int, float] = defaultdict(float)
+        for word in words:
+            for field in FIELDS:
+                postings = self._postings.get((field, word))
+                if not postings:
+                    continue
+                n = holding(field, word)
+                rarity = math.log(1 + (statistics.passages - n + 0.5) / (n + 0.5))
+                for number, often, length in postings.values():
+                    fit = often + K1 * (1 - B + B * length / statistics.mean[field])
+                    found[number] += rarity * often * (1 + K1) / fit
+        return found.items()
+
 
 NUMBER = "n"
 
@@ -76,8 +197,6 @@ class WordIndex:
             folder.mkdir(exist_ok=True)
         self._statistics: Statistics | None = None
         with _damage(folder):
-            if folder is not None:
-                check_segments(folder)
             self._index: Any = t.Index(self._schema, path=None if folder is None else str(folder))
             self._index.register_tokenizer(_ANALYZER, analyzer())
             self._index.config_reader("manual")

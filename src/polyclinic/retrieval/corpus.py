@@ -12,19 +12,39 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Self, get_args
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.language.language import language_of
-from polyclinic.retrieval.bm25 import Ranked, WordIndex
+from polyclinic.retrieval.bm25 import Fresh, Ranked, WordIndex
+from polyclinic.retrieval.dense import CorpusVectors
 from polyclinic.retrieval.embedders import Embedder, built_in
-from polyclinic.retrieval.fresh import Fresh
-from polyclinic.retrieval.fusion import DEPTH, fuse
-from polyclinic.retrieval.meaning import CorpusVectors
 from polyclinic.retrieval.retriever import By, Passage
 from polyclinic.retrieval.store import Added, NewPassage, PassageFile, PassageStore, StoredPassage
+
+CONSTANT = 10
+DEPTH = 100
+"""Places of each ranking that count."""
+
+_DECIMALS = 6
+
+
+def fuse(rankings: Iterable[Ranked], *, constant: int = CONSTANT) -> Ranked:
+    """Merges rankings by reciprocal rank fusion: a number's score is the sum of 1 ÷ (constant + place), from 1.
+
+    Cormack, Clarke and Büttcher, SIGIR 2009. They take 60 for the constant, for rankings of thousands of documents that
+    differ little; with 10 the first places count for more (docs/retrieval.md has both on LiveQA).
+    """
+    scores: defaultdict[int, float] = defaultdict(float)
+    for ranking in rankings:
+        for place, (number, _) in enumerate(ranking, start=1):
+            scores[number] += 1 / (constant + place)
+    rounded = ((number, round(score, _DECIMALS)) for number, score in scores.items())
+    return sorted(rounded, key=lambda hit: (-hit[1], hit[0]))
+
 
 FILE, WORDS = "corpus.sqlite", "words"
 

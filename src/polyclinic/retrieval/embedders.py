@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from polyclinic.errors import UserError
 from polyclinic.fingerprints import check_installed
-from polyclinic.retrieval.extra import library
+from polyclinic.retrieval.retriever import library
 from polyclinic.retrieval.store import Vectors
 
 if TYPE_CHECKING:

@@ -8,18 +8,151 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Sequence
+from functools import cache
 from statistics import NormalDist
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from polyclinic.statistics.permutation import FEW, LEAST, exact_interval, sign_flip
-from polyclinic.statistics.student import student
+FEW = 20
+"""Cases below which all is exact."""
+
+LEAST = 6
+"""Cases below which no two-sided p is as low as 0.05, and there is no interval of 95 %."""
+
+EXACT = FEW - 1
+"""Cases that differ up to which all ways to give signs are gone through, whatever the values."""
+
+FLIPS = 10_000
+"""How many ways are drawn."""
+
+_BLOCK = 2**20  # numbers held at a time
+_STEPS = 2**26  # additions, up to which the ways to come to each sum are counted: a quarter of a second
+_CLOSE = 1e-9  # of the largest value: what rounding adds to a whole number of steps
+
+
+def sign_flip(differences: Sequence[float], *, flips: int = FLIPS, seed: int = 0) -> float | None:
+    """Returns the two-sided p of no difference: the share of ways to give signs whose sum is as far from zero.
+
+    It is exact for up to `EXACT` cases that differ, and of more where the values are whole numbers of one step, as
+    shares, scores and their sums are: the ways to come to each sum are counted. Else it is (1 + as far) ÷ (1 + flips)
+    of ways drawn by the seed. A case without a difference says nothing, whatever its sign. None below two cases.
+    """
+    if len(differences) < 2:
+        return None
+    values = np.array([one for one in differences if one], dtype=np.float64)
+    if not len(values):
+        return 1.0
+    measured = abs(float(values.sum()))
+    bar = measured - 1e-12 * float(np.abs(values).sum())  # a tie that rounding breaks is still a tie
+    if len(values) <= EXACT:
+        return float(np.mean(np.abs(_every_sum(values)) >= bar))
+    if (steps := _in_steps(values)) is not None:
+        return _counted(steps)
+    beyond = 0
+    generator = np.random.default_rng(seed)
+    rows = max(1, _BLOCK // len(values))
+    for begin in range(0, flips, rows):
+        turned = generator.integers(0, 2, size=(min(rows, flips - begin), len(values)), dtype=np.int8)
+        beyond += int(np.count_nonzero(np.abs((1.0 - 2.0 * turned) @ values) >= bar))
+    return (1 + beyond) / (1 + flips)
+
+
+def _in_steps(values: NDArray[np.float64]) -> NDArray[np.int64] | None:
+    """Returns values as whole numbers of their largest common step; None where they have none that is worth counting.
+
+    The step is found as Euclid finds it, with what rounding adds taken for nothing.
+    """
+    sizes = np.abs(values)
+    close = _CLOSE * float(sizes.max())
+    step = 0.0
+    for size in np.unique(sizes):
+        smaller = float(size)
+        while smaller > close:
+            step, smaller = smaller, abs(math.remainder(step, smaller))
+        # More additions than this are not made, and a step that is as small is a hair that rounding left.
+        if len(values) * float(sizes.sum()) > _STEPS * step:
+            return None
+    whole = np.rint(values / step)
+    return whole.astype(np.int64) if np.abs(values - whole * step).max() <= len(values) * close else None
+
+
+def _counted(steps: NDArray[np.int64]) -> float:
+    """Returns the share of all ways to give signs whose sum is as far from zero, as the sums are built up."""
+    most = int(np.abs(steps).sum())
+    chance = np.zeros(2 * most + 1)  # of each sum from -most to most
+    chance[most] = 1.0
+    for step in np.abs(steps):
+        turned = np.zeros_like(chance)
+        turned[step:] += chance[:-step]
+        turned[:-step] += chance[step:]
+        chance = turned / 2
+    far = abs(int(steps.sum()))
+    beyond = float(chance[: most - far + 1].sum() + chance[most + far :].sum())
+    return min(1.0, beyond if far else 1.0)
+
+
+def _every_sum(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns the sums under all signs but the first value's: turning all of them round is as far from zero."""
+    sums = values[:1]
+    for value in values[1:]:
+        sums = np.concatenate([sums + value, sums - value])
+    return sums
+
+
+def exact_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """Returns the ends of the exact interval of a mean, of at least 95 %; None below 6 values, where there is none.
+
+    Of n values, the 2ⁿ - 1 means of some of them cut the line into 2ⁿ parts that are equally likely to hold the centre
+    of a symmetric distribution (Hartigan, Journal of the American Statistical Association 64, 1969): the interval that
+    the test by `sign_flip` inverts to. Up to `EXACT` values.
+    """
+    if len(values) > EXACT:
+        raise ValueError(f"{len(values)} values; the exact interval is for up to {EXACT}")
+    outside = 2 ** len(values) // 40  # parts beyond each end: at most a fortieth of all
+    if not outside:
+        return None
+    sums, sizes = np.zeros(1), np.zeros(1)
+    for value in values:
+        sums, sizes = np.concatenate([sums, sums + value]), np.concatenate([sizes, sizes + 1])
+    means = np.partition(sums[1:] / sizes[1:], [outside - 1, len(sums) - 1 - outside])
+    return float(means[outside - 1]), float(means[len(sums) - 1 - outside])
+
+
+_WIDEST = 1e4  # of a quantile; that of one degree of freedom is 12.7
+
+
+@cache
+def student(df: int, *, share: float = 0.95) -> float:
+    """Returns the value that Student's t stays within on both sides, with so many degrees of freedom, in that share."""
+    if df < 1:
+        raise ValueError(f"{df} degrees of freedom")
+    low, high = 0.0, _WIDEST
+    while high - low > 1e-10 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _within(middle, df) < share else (low, middle)
+    return high
+
+
+def _within(t: float, df: int) -> float:
+    """Returns the share of Student's t between -t and t, by the finite series for whole degrees of freedom.
+
+    Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.3 and 26.7.4.
+    """
+    angle = math.atan(t / math.sqrt(df))
+    cosine = math.cos(angle)
+    odd = df % 2
+    term = total = (cosine if odd else 1.0) if df > 1 else 0.0
+    for k in range(3 if odd else 2, df - 1, 2):
+        term *= (k - 1) / k * cosine * cosine
+        total += term
+    total *= math.sin(angle)
+    return 2 / math.pi * (angle + total) if odd else total
+
 
 RESAMPLES = 10_000
 
-_BLOCK = 2**20  # numbers held at a time
 _MANY = 1_000  # of which Student's t is the normal distribution
 
 Numbers = NDArray[np.float64]
@@ -94,7 +227,7 @@ def ratio(
     residuals = above - mean * below
     # Rounding leaves a hair where all values are equal.
     if count > 1 and np.abs(residuals).max() > 1e-12 * max(1.0, float(np.abs(above).max())):
-        stderr = math.sqrt(count / (count - 1) * float(residuals @ residuals)) / whole
+        stderr = math.sqrt(count / (count - 1) * float(math.fsum(residuals * residuals))) / whole
     if stderr is None or count < LEAST:
         return Estimate(mean=mean, stderr=stderr, low=None, high=None, n=n)
     low, high = _interval(above, below, resamples, seed, ends(len(above)))
@@ -119,7 +252,7 @@ def share_estimate(percents: Sequence[float], *, clusters: Sequence[Hashable] | 
     # Where all values are equal, those of one case say no more than one of them.
     stderr, effective = None, float(n if 0 < mean < 100 else count)
     if count > 1 and (residuals := sums - mean * sizes).any():
-        stderr = math.sqrt(count / (count - 1) * float(residuals @ residuals)) / n
+        stderr = math.sqrt(count / (count - 1) * float(math.fsum(residuals * residuals))) / n
         if count < n and 0 < mean < 100:
             effective = _effective(mean, stderr, sums, sizes)
     low, high = wilson(mean / 100 * effective, effective)
@@ -303,3 +436,89 @@ def wilson(successes: float, n: float, *, z: float = 1.959964) -> tuple[float, f
     centre = p + z * z / (2 * n)
     half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     return 100 * (centre - half) / (1 + z * z / n), 100 * (centre + half) / (1 + z * z / n)
+
+
+LOOK_AHEAD = 5
+"""Replications, up to the hundredth; of n beyond it, as many per cent of n."""
+
+FEWEST = 3
+"""Fewer say nothing of how they spread."""
+
+_ANY = 100.0  # percent, where nobody asks how narrow an interval is
+
+
+class Precision(msgspec.Struct, frozen=True, kw_only=True):
+    """A mean over n replications with Student's 95 % interval, and whether that is narrow enough."""
+
+    mean: float | None  # None where nothing was measured
+    low: float | None  # None below two replications
+    high: float | None
+    half_width: float | None
+    percent: float | None  # half-width of the absolute mean; None where the mean is 0 and the half-width is not
+    n: int
+    needed: int | None  # replications after which it was narrow enough and stayed so; None where it has not been yet
+
+
+def precision(values: Sequence[float], *, within: float, look_ahead: int = LOOK_AHEAD) -> Precision:
+    """Returns how well a mean is known.
+
+    Args:
+        values: one of each replication, in their order.
+        within: half-width that is allowed, in percent of the mean.
+        look_ahead: see `LOOK_AHEAD`.
+    """
+    n = len(values)
+    if not n:
+        return Precision(mean=None, low=None, high=None, half_width=None, percent=None, n=0, needed=None)
+    mean, half = _mean_and_half_width(values)
+    return Precision(
+        mean=mean,
+        low=None if half is None else mean - half,
+        high=None if half is None else mean + half,
+        half_width=half,
+        percent=_relative(mean, half),
+        n=n,
+        needed=needed(values, within=within, look_ahead=look_ahead),
+    )
+
+
+def mean_of_runs(values: Sequence[float]) -> Estimate:
+    """Returns the mean of replications with Student's interval, which few values do not make too narrow."""
+    known = precision(values, within=_ANY)
+    return Estimate(mean=known.mean, stderr=standard_error(values), low=known.low, high=known.high, n=known.n)
+
+
+def needed(values: Sequence[float], *, within: float, look_ahead: int = LOOK_AHEAD) -> int | None:
+    """Returns after how many replications the interval was narrow enough and stayed so; None where it has not yet."""
+    narrow = []
+    mean = squares = 0.0
+    for n, value in enumerate(values, 1):
+        off = value - mean
+        mean += off / n
+        squares += off * (value - mean)  # Welford, Technometrics 4 (1962)
+        if n >= FEWEST:
+            percent = _relative(mean, student(n - 1) * math.sqrt(squares / (n - 1) / n))
+            narrow.append(percent is not None and percent <= within)
+    for place, n in enumerate(range(FEWEST, len(values) + 1)):
+        further = look_ahead if n <= 100 else look_ahead * n // 100
+        if n + further > len(values):
+            return None
+        if all(narrow[place : place + further + 1]):
+            return n
+    return None
+
+
+def _mean_and_half_width(values: Sequence[float]) -> tuple[float, float | None]:
+    """Returns the mean and the half-width of its interval; None below two values."""
+    n = len(values)
+    mean = math.fsum(values) / n
+    if n < 2:
+        return mean, None
+    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
+    return mean, student(n - 1) * math.sqrt(variance / n)
+
+
+def _relative(mean: float, half: float | None) -> float | None:
+    if half is None or (half and not mean):
+        return None
+    return 100 * half / abs(mean) if half else 0.0

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from rich.console import Console
 from rich.table import Table
 
+from polyclinic.frames import cell
+from polyclinic.terminal.figures import NOTHING, ShownFigure, Value
+
 if TYPE_CHECKING:
     from rich.progress import Progress
-
-    from polyclinic.terminal.table_csv import PlainTable
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _UNKNOWN_WIDTH = 80  # letters, where nobody says how wide it is
@@ -39,8 +42,6 @@ class Screen(Console):
     def print(self, *objects: Any, soft_wrap: bool | None = None, **options: Any) -> None:
         """Prints as rich does; a line of text that goes into a file or a pipe is not broken."""
         if (tables := _AS_CSV.get()) is not None and self.file is sys.stdout:
-            from polyclinic.terminal.table_csv import plain_table
-
             for one in objects:
                 if isinstance(one, Table) and one.show_header:  # without one it is text that is laid out
                     tables.append(plain_table(one))
@@ -76,8 +77,6 @@ def note(text: str) -> None:
 @contextmanager
 def tables_as_csv() -> Iterator[None]:
     """While it lasts, tables are kept; in the end, however it comes, they are printed as one CSV."""
-    from polyclinic.terminal.table_csv import one_csv
-
     tables: list[PlainTable] = []
     before = _AS_CSV.set(tables)
     try:
@@ -180,3 +179,83 @@ def _bar(what: str) -> Progress:
 
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     return Progress(*columns, console=console(sys.stderr), transient=True)
+
+
+TABLE = "table"
+"""The first column, which says of which table a row is."""
+
+_ABOUT_INTERVALS = re.compile(r"\s*(?:\[(?:95 %)[^\]]*\]|\(?95 % interval\)?|± se)")
+_EMPTY = {NOTHING, "·", ""}
+
+
+class PlainTable(NamedTuple):
+    """A table of plain values."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[Value, ...]]
+
+
+def plain_table(shown: Table) -> PlainTable:
+    """Returns a table for people as one of plain values.
+
+    Each number is as it was before it was rounded; of an interval `low` and `high` have columns of their own, named by
+    the number to the left that it is of, and what is missing is empty.
+    """
+    names: list[str] = []
+    values: list[list[Value]] = []
+    left = ""
+    for column in shown.columns:
+        cells = list(column.cells)
+        parts = list(dict.fromkeys(part for one in cells if isinstance(one, ShownFigure) for part in one.parts))
+        said = _text(column.header)
+        head = _ABOUT_INTERVALS.sub("", said).strip()
+        if "" not in parts and any(not isinstance(one, ShownFigure) and _text(one) not in _EMPTY for one in cells):
+            parts.insert(0, "")
+        for part in parts or [""]:
+            of = head or (left if parts and (part or "95" in said) else "label")
+            names.append(_unused(f"{of} {part}".strip(), names))
+            values.append([_part(one, part) for one in cells])
+        left = head or left
+    title = getattr(shown, "called", "") or ("" if shown.title is None else _text(shown.title))
+    return PlainTable(title, tuple(names), list(zip(*values, strict=True)))
+
+
+def one_csv(tables: Sequence[PlainTable]) -> str:
+    """Returns tables as one CSV: a header first, then every row, the title of its table before it.
+
+    A column that a table has not is empty in its rows.
+    """
+    columns = tuple(dict.fromkeys(name for one in tables for name in one.columns))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(map(cell, (_unused(TABLE, columns), *columns)))
+    for one in tables:
+        for row in one.rows:
+            there = dict(zip(one.columns, row, strict=True))
+            writer.writerow(map(cell, (one.title, *(there.get(name) for name in columns))))
+    return out.getvalue()
+
+
+def _part(one: object, part: str) -> Value:
+    if isinstance(one, ShownFigure):
+        return one.parts.get(part)
+    told = _text(one)
+    return None if part or told in _EMPTY else told
+
+
+def _text(one: object) -> str:
+    return " ".join(str(getattr(one, "plain", one)).split())
+
+
+def _unused(name: str, used: Sequence[str]) -> str:
+    """Returns the name, with a number behind it where it stands there already."""
+    return next(one for one in _numbered(name) if one not in used)
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    number = 2
+    while True:
+        yield f"{name} {number}"
+        number += 1

@@ -8,6 +8,6 @@ from polyclinic.lazy import lazily
 
 if TYPE_CHECKING:
     from polyclinic.testing.endpoint import Endpoint as Endpoint
-    from polyclinic.testing.process import EndpointProcess as EndpointProcess
+    from polyclinic.testing.endpoint import EndpointProcess as EndpointProcess
 
 __getattr__ = lazily(__name__, __file__)

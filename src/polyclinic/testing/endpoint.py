@@ -1,4 +1,4 @@
-"""A model endpoint on loopback that answers as told and misbehaves on purpose. For tests only: it knows no medicine.
+"""A model endpoint on loopback that answers as scripted and fails on purpose, in this process or its own. For tests.
 
 In a test:
 
@@ -13,22 +13,334 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import email.utils
 import hashlib
+import json
 import random
+import re
 import signal
+import subprocess
+import sys
+import time
+import urllib.request
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import msgspec
 from aiohttp import web
 
 from polyclinic.seeds import derive
-from polyclinic.testing.batches import Batches
-from polyclinic.testing.faults import ENDPOINT_FAULTS, MIXED, MODEL_FAULTS, completion, failure, misbehave, reply
-from polyclinic.testing.instances import instance
-from polyclinic.testing.prefixes import PromptPrefixes
-from polyclinic.testing.vectors import embedded
+from polyclinic.testing.instances import damage, instance
+
+ENDPOINT_FAULTS = (
+    "429", "429-after", "429-date", "500", "502", "503", "reset", "close", "hang",
+    "empty", "html", "cut", "huge", "not-utf8",
+)  # fmt: skip
+"""Faults of the endpoint: no answer comes, or one that is no answer."""
+
+MODEL_FAULTS = (
+    "length", "refusal", "silent", "wrong-type", "missing-field", "no-option", "prose", "fenced",
+)  # fmt: skip
+"""Faults of the model: the endpoint works, and the answer is not what was asked for."""
+
+MIXED = tuple(kind for kind in ENDPOINT_FAULTS + MODEL_FAULTS if kind not in {"hang", "429-after", "429-date"})
+"""What `faults=0.1` draws from: all but those that only take time."""
+
+HUGE = 10_000_000
+"""Bytes in the answer of the fault "huge"."""
+
+
+async def misbehave(kind: str, request: web.Request, body: dict[str, Any], value: Any) -> web.StreamResponse:
+    """Answers a request with a fault of `ENDPOINT_FAULTS` or `MODEL_FAULTS`, in place of a value."""
+    if kind in MODEL_FAULTS:
+        return reply(_wrong(kind, body, value))
+    right = completion(body, value)
+    match kind:
+        case "429" | "500" | "502" | "503":
+            return failure(int(kind), f"{kind} on purpose")
+        case "429-after" | "429-date":
+            # A date has whole seconds; two from now are at least one.
+            date = email.utils.formatdate(time.time() + 2, usegmt=True)
+            return failure(429, "slow down", headers={"Retry-After": "1" if kind == "429-after" else date})
+        case "reset" | "close":
+            if kind == "reset":
+                await half(request, right)
+            return gone(request)
+        case "hang":
+            await asyncio.sleep(3600)
+            return gone(request)
+        case "empty":
+            return reply(b"")
+        case "html":
+            return web.Response(text="<html><body><h1>Welcome to nginx!</h1></body></html>", content_type="text/html")
+        case "cut":
+            return reply(right[: len(right) // 2])
+        case "huge":
+            return reply(completion(body, "a" * HUGE))
+        case "not-utf8":
+            return reply(right.replace(b'"content":"', b'"content":"\xff\xfe\xe9', 1))
+        case _:
+            raise ValueError(f"no such fault: {kind}")
+
+
+def _wrong(kind: str, body: dict[str, Any], value: Any) -> bytes:
+    text = plain(value)
+    match kind:
+        case "length":
+            return completion(body, text[: len(text) // 2], finish="length")
+        case "refusal":
+            return completion(body, None, refusal="I'm sorry, I can't help with that.")
+        case "silent":
+            return completion(body, "")
+        case "prose":
+            return completion(body, f"Certainly! Here is my answer:\n\n{text}\n\nLet me know if {{it}} helps.")
+        case "fenced":
+            return completion(body, f"```json\n{text}\n```")
+        case _:
+            return completion(body, damage(value, kind))
+
+
+def gone(request: web.Request) -> web.Response:
+    """Breaks the connection off."""
+    if request.transport is not None:
+        request.transport.abort()
+    return web.Response()
+
+
+def completion(
+    body: dict[str, Any], value: Any, *, finish: str = "stop", refusal: str | None = None, cached: float = 0.5
+) -> bytes:
+    """Returns the body of a chat completion that says the value (text as it is, anything else as JSON).
+
+    The share of the prompt that is `cached` is said as tokens.
+    """
+    text = None if value is None else plain(value)
+    words_in = sum(len(str(message.get("content", "")).split()) for message in body.get("messages", []))
+    words_out = len(text.split()) if text else 0
+    message = {"role": "assistant", "content": text, "refusal": refusal}
+    return msgspec.json.encode(
+        {
+            "id": "chatcmpl-test",
+            "object": "chat.completion",
+            "created": 0,
+            "model": body.get("model", ""),
+            "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+            "usage": {
+                "prompt_tokens": words_in,
+                "completion_tokens": words_out,
+                "total_tokens": words_in + words_out,
+                "prompt_tokens_details": {"cached_tokens": int(words_in * cached)},
+                "completion_tokens_details": {"reasoning_tokens": 0},
+            },
+        }
+    )
+
+
+def plain(value: Any) -> str:
+    """Returns text as it is, and anything else as JSON."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def reply(body: bytes) -> web.Response:
+    """Returns an answer that went well."""
+    return web.Response(body=body, content_type="application/json")
+
+
+def failure(
+    status: int, message: str, *, headers: dict[str, str] | None = None, param: str | None = None, code: str = ""
+) -> web.Response:
+    """Returns an error in the shape that OpenAI-compatible servers use."""
+    error = {"message": message, "type": "error", "param": param, "code": code or str(status)}
+    body = msgspec.json.encode({"error": error})
+    return web.Response(status=status, body=body, content_type="application/json", headers=headers)
+
+
+async def half(request: web.Request, body: bytes) -> None:
+    """Sends the head and the first half of the body, and stops."""
+    response = web.StreamResponse(headers={"Content-Length": str(len(body)), "Content-Type": "application/json"})
+    await response.prepare(request)
+    await response.write(body[: len(body) // 2])
+
+
+Complete = Callable[[dict[str, Any], bytes], Awaitable[tuple[int, bytes]]]
+"""Returns the status and the body that a request is answered with."""
+
+
+class Batches:
+    """Takes files and batches, and answers them when they are looked at.
+
+    Args:
+        complete: answers one request.
+        looks: how often a batch is looked at before it is over.
+        expire: how many batches, the first ones, expire with every other request unanswered.
+        refuse: how many batches, the first ones, are refused.
+        hidden: how many batches, the first ones, are made without an answer that says so.
+        limited: how many requests for a batch, the first ones, are too many (429).
+        declined: how many requests for a batch, the first ones, are not taken (400).
+        silent: how many looks, the first ones, meet an error (500).
+        unread: how many times the answers, the first ones, cannot be fetched (500).
+        short: how many times after those they come to an end too early, and nothing says so.
+    """
+
+    def __init__(
+        self,
+        complete: Complete,
+        *,
+        looks: int = 1,
+        expire: int = 0,
+        refuse: int = 0,
+        hidden: int = 0,
+        limited: int = 0,
+        declined: int = 0,
+        silent: int = 0,
+        unread: int = 0,
+        short: int = 0,
+    ) -> None:
+        self._complete, self._looks, self._expire, self._refuse, self._hidden = complete, looks, expire, refuse, hidden
+        self.files: dict[str, bytes] = {}
+        self.made: dict[str, dict[str, Any]] = {}
+        self._left: dict[str, int] = {}
+        self._met = {"limited": limited, "declined": declined, "silent": silent, "unread": unread, "short": short}
+
+    def _meets(self, kind: str) -> bool:
+        self._met[kind] -= 1
+        return self._met[kind] >= 0
+
+    def add_to(self, app: web.Application) -> None:
+        """Adds its addresses to a server."""
+        app.router.add_post("/v1/files", self._take)
+        app.router.add_get("/v1/files/{id}/content", self._give)
+        app.router.add_post("/v1/batches", self._make)
+        app.router.add_get("/v1/batches", self._list)
+        app.router.add_get("/v1/batches/{id}", self._look)
+
+    async def _take(self, request: web.Request) -> web.Response:
+        form = await request.post()
+        file = form["file"]
+        assert isinstance(file, web.FileField) and form["purpose"] == "batch"  # noqa: S101
+        return reply(msgspec.json.encode({"id": self._kept(file.file.read()), "object": "file"}))
+
+    async def _give(self, request: web.Request) -> web.Response:
+        if self._meets("unread"):
+            return failure(500, "not now")
+        body = self.files[request.match_info["id"]]
+        return web.Response(body=body[: len(body) * 2 // 3] if self._meets("short") else body)
+
+    async def _make(self, request: web.Request) -> web.Response:
+        body = msgspec.json.decode(await request.read())
+        if self._meets("limited"):
+            return failure(429, "too many batches")
+        if self._meets("declined"):
+            return failure(400, "Enqueued token limit reached")
+        id = f"batch_{len(self.made) + 1}"
+        self.made[id] = {"id": id, "status": "in_progress", "metadata": body.get("metadata")}
+        self.made[id]["input_file_id"] = body["input_file_id"]
+        self._left[id] = self._looks
+        if len(self.made) <= self._hidden:
+            return failure(500, "made, and not said")
+        return reply(msgspec.json.encode(self.made[id]))
+
+    async def _list(self, request: web.Request) -> web.Response:
+        del request
+        return reply(msgspec.json.encode({"data": list(self.made.values())}))
+
+    async def _look(self, request: web.Request) -> web.Response:
+        batch = self.made.get(request.match_info["id"])
+        if batch is None:
+            return failure(404, "no such batch")
+        if self._meets("silent"):
+            return failure(500, "not now")
+        self._left[batch["id"]] -= 1
+        if self._left[batch["id"]] <= 0 and batch["status"] == "in_progress":
+            await self._end(batch)
+        return reply(msgspec.json.encode(batch))
+
+    async def _end(self, batch: dict[str, Any]) -> None:
+        number = int(batch["id"].removeprefix("batch_"))
+        if number <= self._refuse:
+            batch |= {"status": "failed", "errors": {"data": [{"message": "the file is refused on purpose"}]}}
+            return
+        expires = number <= self._expire
+        lines: dict[int, list[dict[str, Any]]] = {200: [], 500: []}
+        for place, line in enumerate(self.files[batch["input_file_id"]].splitlines()):
+            asked = msgspec.json.decode(line)
+            if expires and place % 2:
+                error = {"code": "batch_expired", "message": "this batch expired"}
+                lines[500].append({"custom_id": asked["custom_id"], "response": None, "error": error})
+                continue
+            status, body = await self._complete(asked["body"], line)
+            response = {"status_code": status, "request_id": f"r{place}", "body": msgspec.Raw(body)}
+            came = {"id": f"l{place}", "custom_id": asked["custom_id"], "response": response, "error": None}
+            lines[200 if status == 200 else 500].append(came)
+        batch["status"] = "expired" if expires else "completed"
+        batch["request_counts"] = {"completed": len(lines[200]), "failed": len(lines[500])}
+        for name, status in (("output_file_id", 200), ("error_file_id", 500)):
+            text = b"\n".join(map(msgspec.json.encode, lines[status]))
+            batch[name] = self._kept(text) if text else None
+
+    def _kept(self, text: bytes) -> str:
+        id = f"file-{len(self.files) + 1}"
+        self.files[id] = text
+        return id
+
+
+BLOCK = 4
+"""Characters; a prefix is repeated in whole blocks, as engines cache blocks of tokens."""
+
+
+class PromptPrefixes:
+    """Prompts that were sent so far, by their beginnings.
+
+    Attributes:
+        characters: of all prompts.
+        repeated: those of them in a prefix that an earlier prompt had too.
+    """
+
+    def __init__(self) -> None:
+        self.characters = self.repeated = 0
+        self._seen: set[int] = set()
+
+    def add(self, messages: Iterable[Mapping[str, Any]]) -> float:
+        """Takes note of a prompt, as the wire has it; returns which share of it repeats a prefix."""
+        text = "\n".join(f"{message['role']}\n{message.get('content')}" for message in messages)
+        before, repeated, place = len(self._seen), 0, 0
+        for start in range(0, len(text), BLOCK):
+            # A block counts with all that stands before it.
+            place = hash((place, text[start : start + BLOCK]))
+            if place in self._seen and len(self._seen) == before:
+                repeated = min(start + BLOCK, len(text))
+            self._seen.add(place)
+        self.characters += len(text)
+        self.repeated += repeated
+        return repeated / len(text) if text else 0.0
+
+    @property
+    def share(self) -> float:
+        """The share of all characters that repeat a prefix; 0 before there are any."""
+        return self.repeated / self.characters if self.characters else 0.0
+
+
+DIMENSIONS = 64
+
+
+def embedded(body: dict[str, Any], seed: int) -> bytes:
+    """Returns the body of an answer to `POST /v1/embeddings`; another seed gives other vectors, as another model."""
+    texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+    data = [{"object": "embedding", "index": n, "embedding": _vector(text, seed)} for n, text in enumerate(texts)]
+    tokens = sum(len(text.split()) for text in texts)
+    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+    # The last first: what counts is the index.
+    return msgspec.json.encode({"object": "list", "data": data[::-1], "model": body["model"], "usage": usage})
+
+
+def _vector(text: str, seed: int) -> Sequence[float]:
+    vector = [0.0] * DIMENSIONS
+    for word in re.findall(r"[^\W\u3400-\u9fff]+|[\u3400-\u9fff]", text.casefold()):
+        digest = hashlib.blake2b(f"{seed} {word}".encode(), digest_size=DIMENSIONS).digest()
+        vector = [sum(pair) for pair in zip(vector, (byte - 127.5 for byte in digest), strict=True)]
+    return vector
+
 
 Answers = Sequence[Any] | Mapping[str, Any] | Callable[[dict[str, Any]], Any] | None
 
@@ -52,7 +364,7 @@ class Endpoint:
         capacity: requests at once; 429 for those beyond. None for any number.
         slots: requests that it works at at once; those beyond wait for one. None for any number.
         prefixes: say of each prompt how much of it has been sent before (`cached_tokens`); half of it else.
-        batches: takes batches too; how they go, by the options of `polyclinic.testing.batches`.
+        batches: takes batches too; how they go, by the options of `polyclinic.testing.endpoint`.
         port: 0 for a free one.
     """
 
@@ -268,3 +580,36 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+class EndpointProcess:
+    """Runs `python -m polyclinic.testing.endpoint` on a free port, with its options: `latency=0.05, faults=0.1`."""
+
+    def __init__(self, **options: object) -> None:
+        self._options = options
+        self._process: subprocess.Popen[str] | None = None
+        self.url = ""
+
+    def __enter__(self) -> Self:
+        command = [sys.executable, "-m", "polyclinic.testing.endpoint", "--port", "0"]
+        for name, value in self._options.items():
+            values = [] if value is True else value if isinstance(value, (list, tuple)) else [value]
+            command += [f"--{name}", *map(str, values)]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
+        assert self._process.stdout is not None  # noqa: S101
+        self.url = self._process.stdout.readline().strip()
+        if not self.url:
+            raise RuntimeError("the endpoint did not start")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+    def counters(self) -> dict[str, Any]:
+        """Returns the endpoint's counters."""
+        with urllib.request.urlopen(self.url.removesuffix("/v1") + "/counters", timeout=10) as answer:  # noqa: S310
+            counters: dict[str, Any] = json.load(answer)
+        return counters

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from polyclinic.lazy import lazily
 
 if TYPE_CHECKING:
-    from polyclinic.visits.one_call import consult as consult
+    from polyclinic.visits.visit import consult as consult
     from polyclinic.visits.revisit import revisit_all as revisit_all
     from polyclinic.visits.team import TeamVisit as TeamVisit, confer as confer
     from polyclinic.visits.visit import Visit as Visit, see as see

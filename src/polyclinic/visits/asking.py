@@ -10,9 +10,8 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.record import Finding
 from polyclinic.events import Examined, Role, Said, State
 from polyclinic.players.minds import Minds
-from polyclinic.players.player import EXAMINE, OPEN, REPLY, PatientTurn
+from polyclinic.players.player import ALONE, EXAMINE, OPEN, REPLY, PatientTurn
 from polyclinic.players.roles.examiner import Missing
-from polyclinic.players.seats import ALONE
 from polyclinic.visits.visit import examiner_of, patient_of
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from polyclinic.answering.together import needed, together
+from polyclinic.answering.calls import needed, together
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Report
 from polyclinic.errors import ModelError, PlayFailure

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import msgspec
 
-from polyclinic.answering.together import needed, together
+from polyclinic.answering.calls import needed, together
 from polyclinic.cases.case import Case
 from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Truth
@@ -30,14 +30,13 @@ from polyclinic.events import (
 )
 from polyclinic.frames import Tabular
 from polyclinic.players.minds import Minds
-from polyclinic.players.roles.director import Director
+from polyclinic.players.player import Seat
 from polyclinic.players.roles.examiner import Missing
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.seats import Seat
+from polyclinic.players.roles.staff import Director
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.dispute_resolution import MAX_ROUNDS, Attending, dispute_resolution
-from polyclinic.visits.staging import OURS, Staging
-from polyclinic.visits.visit import Attended, Visit, attend, document_of, examiner_of, patient_of, reveal
+from polyclinic.visits.visit import OURS, Attended, Staging, Visit, attend, document_of, examiner_of, patient_of, reveal
 
 
 class TeamVisit(Tabular, msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""A visit: one case, its players, and what came of it beside what is so.
+"""A visit: one case, its players, the outcome beside the truth; the stagings of papers; and `polyclinic.consult`.
 
 Here alone a case is taken apart: the doctor gets the presentation, the patient its part of the record, the examiner the
 findings and the results that are not the patient's to tell; the truth is revealed as the last event, when everything
@@ -7,7 +7,11 @@ has been said.
 
 from __future__ import annotations
 
+import asyncio
+import functools
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from textwrap import shorten
 from typing import Any, NamedTuple, Self
 
@@ -15,7 +19,8 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.patient_record import PatientRecord
-from polyclinic.cases.presentation import Question, ShownPassage
+from polyclinic.cases.pictures import CasePictures
+from polyclinic.cases.presentation import Presentation, Question, ShownPassage
 from polyclinic.cases.record import Record
 from polyclinic.cases.report import Report
 from polyclinic.cases.terms import diagnosis_terms
@@ -37,17 +42,75 @@ from polyclinic.events import (
     Trace,
 )
 from polyclinic.frames import Tabular
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.language.language import Language
 from polyclinic.memory.remembering import Remembering
-from polyclinic.players.minds import Minds
-from polyclinic.players.roles.doctor import Doctor
+from polyclinic.models.session import ModelSettings
+from polyclinic.players.mind_names import Playing, name_of
+from polyclinic.players.minds import Cast, Minds, open_minds, shown_to
+from polyclinic.players.player import ALONE, Seat
+from polyclinic.players.roles.doctor import Doctor, Post
 from polyclinic.players.roles.examiner import Examiner, Missing
-from polyclinic.players.roles.parting import reported_results
-from polyclinic.players.roles.patient import Patient
-from polyclinic.players.roles.post import Post
-from polyclinic.players.seats import ALONE, Seat
-from polyclinic.players.seeing import shown_to
+from polyclinic.players.roles.patient import Patient, reported_results
 from polyclinic.visits.consultation import MAX_TURNS, consultation
-from polyclinic.visits.staging import OURS, Staging
+from polyclinic.yaml_files import read_yaml
+
+
+class Staging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is the protocol's to say of a visit; as it stands here, ours.
+
+    Attributes:
+        online: no case has an examiner, whatever its setting: the patient holds the findings (aie-saps §4.2.1).
+        dialogue_alone: the doctor knows nothing beforehand, not even age and sex, and has what is said (formula 6).
+        greets: the doctor's greeting opens the dialogue also where the source has none (initialization, Table 1).
+        concludes: the doctor may end the dialogue by saying that it does; else it ends where the patient takes what is
+            said for a conclusion (Table 1), or at the limit.
+        thinks: the doctor writes down a thought of its own before each turn.
+        whole: the patient has its history whole, and nothing of it is withheld (§4.2.3; ai-hospital, Table 9).
+        answers_last: the patient answers the doctor's last turn, too; in AI Hospital's published dialogues the report
+            follows it.
+        retold: results reach the patient alone, who tells the doctor of them (ai-hospital, Table 9).
+        ai_hospital: intern, patient and director are told what AI Hospital's are (ai-hospital, Tables 9, 12, 15, 16).
+    """
+
+    online: bool = False
+    dialogue_alone: bool = False
+    greets: bool = False
+    concludes: bool = True
+    thinks: bool = False
+    whole: bool = False
+    answers_last: bool = True
+    retold: bool = False
+    ai_hospital: bool = False
+
+    def case(self, case: Case) -> Case:
+        """Returns the case as it is held."""
+        return msgspec.structs.replace(case, setting="online") if self.online else case
+
+    def known_to_doctor(self, presentation: Presentation, *, record: bool) -> Presentation:
+        """Returns what the doctor knows beforehand; with a `record` it knows that anyway."""
+        if record or not self.dialogue_alone:
+            return presentation
+        return Presentation(complaint="", language=presentation.language)
+
+    def greeting(self, record: Record) -> str:
+        """Returns what the doctor greets with before the patient opens; "" where the patient begins."""
+        theirs = record.opening.greeting if record.opening is not None else ""
+        return theirs or (_greetings()[record.presentation.language] if self.greets else "")
+
+
+OURS = Staging()
+"""A visit as we hold it."""
+
+AI_HOSPITAL = Staging(
+    dialogue_alone=True, greets=True, concludes=False, whole=True, answers_last=False, retold=True, ai_hospital=True
+)
+"""A visit as AI Hospital holds it: the doctor greets, knows nothing beforehand, and the patient ends the visit."""
+
+
+@functools.cache
+def _greetings() -> dict[Language, str]:
+    return read_yaml(Path(__file__).with_name("greeting.yaml"), dict[Language, str])
 
 
 class Visit(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -312,3 +375,48 @@ def _withheld(case: Case) -> tuple[str, ...]:
 def reveal(case: Case, trace: Trace) -> None:
     """Ends a trace with the truth."""
     trace.add(Revealed(seq=trace.next, question=case.question, **msgspec.structs.asdict(case.truth)))
+
+
+def consult(
+    case: Case,
+    *,
+    doctor: Playing = "rules",
+    patient: Playing = "rules",
+    examiner: Playing = "rules",
+    seed: int = 0,
+    max_turns: int = MAX_TURNS,
+    in_one_step: bool = False,
+    models: ModelSettings | None = None,
+    journal: str | Path | None = None,
+    pictures: CasePictures | None = None,
+) -> Visit:
+    """Lets a doctor see the patient of a case as `see` does, and waits for the end.
+
+    Minds are named as on the command line, or are your own functions, classes or objects, as `Minds` takes them. The
+    journal is a file that keeps every answer of a model. Doctors who see are shown the case's pictures, as
+    `pictures` reads them.
+
+    Raises:
+        UserError: a name or a file cannot be used.
+    """
+
+    async def visit() -> Visit:
+        playing = open_minds(
+            [doctor],
+            Cast(patient=patient, examiner=examiner),
+            models or ModelSettings(),
+            knowledge=read_knowledge(),
+            seed=seed,
+            journal=journal,
+            pictures=pictures,
+        )
+        async with playing as opened:
+            return await see(case, opened.minds[name_of(doctor)], max_turns=max_turns, in_one_step=in_one_step)
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(visit())
+    # In a notebook a loop runs already: the visit has one of its own, in a thread that is waited for.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, visit()).result()

@@ -1,18 +1,178 @@
-"""What every part of the server is given: what it may show, who may look, and what is closed at the end."""
+"""What every part of the server is given: the folders it may show, who may look, and what is closed at the end.
+
+A request names a run by an id that is looked up among those found: no text of a request becomes a path. One server at
+a time writes to a folder of practice. Its lock is SQLite's, on a file in the folder, so the system releases it however
+the server ends; servers within one process share it.
+"""
 
 from __future__ import annotations
 
 import functools
+import sqlite3
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
+from threading import Lock
 
+import msgspec
 from starlette.routing import BaseRoute
 
+from polyclinic.errors import UserError
+from polyclinic.files import make_folder
+from polyclinic.hospital.record.recorded import RUN, RecordedRun, is_locked
+from polyclinic.sqlite_file import locked
 from polyclinic.web.chair.staff import OfferedPlayers
-from polyclinic.web.folders import Shelf
-from polyclinic.web.practice import hold, let_go
+
+LOCK = "server.lock"
+
+_guard = Lock()
+_held: dict[Path, tuple[sqlite3.Connection, int]] = {}  # and by how many servers of this process
+
+
+class PracticeTaken(UserError):
+    """Another server writes to the folder."""
+
+    status = 409
+
+
+def hold(folder: Path) -> Path:
+    """Takes a folder of practice for this process, and makes it where it is not there; returns what `let_go` takes.
+
+    Raises:
+        PracticeTaken: another process has it.
+        BadInput: it cannot be made.
+    """
+    make_folder(folder)
+    place = folder.resolve()
+    with _guard:
+        connection, count = _held.get(place) or (_locked(place), 0)
+        _held[place] = (connection, count + 1)
+    return place
+
+
+def let_go(place: Path) -> None:
+    """Gives a folder back that `hold` has taken."""
+    with _guard:
+        connection, count = _held.pop(place)
+        if count > 1:
+            _held[place] = (connection, count - 1)
+        else:
+            connection.close()
+
+
+def _locked(place: Path) -> sqlite3.Connection:
+    try:
+        connection = locked(place / LOCK)
+    except sqlite3.Error as error:
+        raise UserError(f"what is played cannot be kept: {error}") from None
+    if connection is None:
+        raise PracticeTaken(
+            "another server keeps what is played, taught and judged in this folder; end it, or begin this one with "
+            "--practice and another folder"
+        )
+    return connection
+
+
+_DEPTH = 3  # folders below one that was given
+_MOST = 500  # runs that are looked for
+_READ = 5_000  # folders that are looked into
+
+
+class NoSuchRun(UserError):
+    """There is no run of that id."""
+
+    status = 404
+
+
+class ShelvedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run, or what kept it from being read."""
+
+    id: str  # unique among those that are shown
+    name: str  # of its folder, below the one that was given
+    problem: str = ""  # why it cannot be shown; "" where it can
+    summary: dict[str, object] = {}  # a few figures
+    over: bool = False  # whether it has come to its end
+    stopped: bool = False  # whether it has not, and nobody is at it
+
+
+class Shelf:
+    """The runs in some folders. They are looked for anew whenever they are listed."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._folders = tuple(folders)
+        self._found: dict[str, Path] = {}
+
+    def look(self) -> dict[str, Path]:
+        """Returns the folders of all runs that are there, by id."""
+        found: dict[str, Path] = {}
+        for folder in self._folders:
+            for path in _runs(folder.resolve()):
+                name = path.name if path == folder.resolve() else path.relative_to(folder.resolve()).as_posix()
+                id, number = name, 2
+                while id in found and found[id] != path:
+                    id, number = f"{name}~{number}", number + 1
+                found[id] = path
+        self._found = found
+        return found
+
+    def folder(self, id: str) -> Path:
+        """Returns the folder of a run.
+
+        Raises:
+            NoSuchRun: there is none of that id.
+        """
+        if id not in self._found:
+            self.look()
+        if id not in self._found:
+            raise NoSuchRun("there is no run of that name here")
+        return self._found[id]
+
+    def listed(self) -> list[ShelvedRun]:
+        """Returns all runs, those that cannot be read with the reason."""
+        return [_listed(id, path) for id, path in self.look().items()]
+
+
+def _listed(id: str, path: Path) -> ShelvedRun:
+    try:
+        with RecordedRun(path) as run:
+            about, summary = run.configuration, run.summary
+            figures: dict[str, object] = {
+                "events": len(run),
+                "t": run.rows(len(run) - 1, 1)[0][1] if len(run) else 0,
+                "residents": about.get("residents"),
+                "days": about.get("days"),
+                "seed": about.get("seed"),
+                "hospital": (about.get("hospital") or {}).get("name"),
+                "minds": {role: (about.get("setup") or {}).get(role) for role in ("doctor", "nurse", "patient")},
+            }
+            for name in ("visits", "accuracy", "died"):
+                if summary is not None and name in summary:
+                    figures[name] = summary[name]
+            over = summary is not None
+            return ShelvedRun(id=id, name=id, summary=figures, over=over, stopped=not over and not is_locked(path))
+    except UserError as error:
+        return ShelvedRun(id=id, name=id, problem=str(error).replace(str(path), id))
+
+
+def _runs(folder: Path) -> Iterator[Path]:
+    looked, found = 0, 0
+    line = [(folder, 0)]
+    while line and looked < _READ and found < _MOST:
+        path, depth = line.pop(0)
+        looked += 1
+        if (path / RUN).is_file():
+            found += 1
+            yield path
+            continue
+        if depth < _DEPTH:
+            try:
+                below = sorted(one for one in path.iterdir() if one.is_dir() and not one.name.startswith("."))
+            except OSError:
+                continue
+            # A link may lead anywhere, also out of the folder that was given.
+            line += [(one, depth + 1) for one in below if not one.is_symlink()]
+
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Names under which this machine alone is reached."""

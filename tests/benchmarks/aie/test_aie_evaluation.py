@@ -2,13 +2,13 @@
 
 import pytest
 
-from polyclinic.benchmarks.aie.distractors import with_questions
-from polyclinic.benchmarks.aie.evaluation import TURNS, aie
 from polyclinic.cases.loaders import read_cases
 from polyclinic.errors import BadInput, Refused, TimedOut
+from polyclinic.evaluations.aie.distractors import with_questions
+from polyclinic.evaluations.aie.evaluation import TURNS, aie
 from polyclinic.events import End
 from polyclinic.generation.draw import generate
-from polyclinic.judges.pairs import CRITERIA
+from polyclinic.judging.pairs import CRITERIA
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.conversation import METRICS
 from polyclinic.models.scripted import Scripted

@@ -5,13 +5,13 @@ from itertools import combinations
 import msgspec
 import pytest
 
-from polyclinic.benchmarks.aie.correlation import FEWEST, MCQE, correlate
-from polyclinic.benchmarks.aie.results import DoctorResult
 from polyclinic.errors import BadInput
-from polyclinic.judges.pairs import CRITERIA, Preference, judgements_of
+from polyclinic.evaluations.aie.correlation import FEWEST, MCQE, correlate
+from polyclinic.evaluations.aie.results import DoctorResult
+from polyclinic.judging.pairs import CRITERIA, Preference, judgements_of
+from polyclinic.judging.verdicts import PersonsVerdict
 from polyclinic.metrics.conversation import METRICS, Score, summarise
 from polyclinic.statistics.uncertainty import estimate
-from polyclinic.verdicts.verdict import PersonsVerdict
 
 CASES = ("c0", "c1", "c2")
 

@@ -6,13 +6,13 @@ from bench import options
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyclinic.benchmarks.aie.distractors import WRONG_OPTIONS, with_questions
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
+from polyclinic.evaluations.aie.distractors import WRONG_OPTIONS, with_questions
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.accuracy import identity

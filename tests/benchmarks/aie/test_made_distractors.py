@@ -2,14 +2,13 @@
 
 import pytest
 
-from polyclinic.benchmarks.aie.distractors import with_questions
-from polyclinic.benchmarks.aie.made_distractors import with_made_questions
 from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import TimedOut
+from polyclinic.evaluations.aie.distractors import with_made_questions, with_questions
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
 

@@ -4,10 +4,10 @@ import io
 
 from rich.console import Console
 
-from polyclinic.benchmarks.aie.judging_tables import show_judgements
-from polyclinic.benchmarks.aie.people import views_by_people
-from polyclinic.judges.pairs import CRITERIA, Preference, judgements_of
-from polyclinic.verdicts.verdict import PersonsVerdict
+from polyclinic.evaluations.aie.people import views_by_people
+from polyclinic.evaluations.aie.tables import show_judgements
+from polyclinic.judging.pairs import CRITERIA, Preference, judgements_of
+from polyclinic.judging.verdicts import PersonsVerdict
 
 
 def judged(winners):

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from polyclinic.benchmarks.aie.evaluation import LIMITS, aie
 from polyclinic.cases.loaders import read_cases
+from polyclinic.evaluations.aie.evaluation import LIMITS, aie
 from polyclinic.events import Role, Said
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.conversation import summarise
@@ -15,7 +15,7 @@ from polyclinic.players.language_model.saps import PROMPTS, QUESTIONS
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Choice, DoctorTurn, Purpose
 from polyclinic.prompts import read_prompts
-from polyclinic.visits.staging import Staging
+from polyclinic.visits.visit import Staging
 
 PAPER = Staging(online=True, greets=True, dialogue_alone=True, concludes=False, whole=True)
 KINDS = {"A": "inquiry", "B": "advice", "C": "demand", "D": "other topic", "E": "conclusion"}

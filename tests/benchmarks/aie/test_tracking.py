@@ -2,14 +2,14 @@
 
 import pytest
 
-from polyclinic.benchmarks.aie.evaluation import aie, see_patient
-from polyclinic.benchmarks.aie.tracking import with_states
-from polyclinic.benchmarks.aie.truncation import CutVisit, truncated
 from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import History, Opening, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
+from polyclinic.evaluations.aie.evaluation import aie, see_patient
+from polyclinic.evaluations.aie.results import CutVisit, truncated
+from polyclinic.evaluations.aie.tracking import with_states
 from polyclinic.events import Role, Said, State
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted

@@ -4,14 +4,14 @@ from collections import Counter
 
 import pytest
 
-from polyclinic.benchmarks.evolution.ablations import ablate
-from polyclinic.benchmarks.evolution.feedback import Came, came_of
-from polyclinic.benchmarks.evolution.patients import practice_patients
-from polyclinic.benchmarks.evolution.practice import Practice
+from polyclinic.evaluations.evolution.ablations import ablate
+from polyclinic.evaluations.evolution.feedback import Came, came_of
+from polyclinic.evaluations.evolution.patients import practice_patients
+from polyclinic.evaluations.evolution.practice import Practice
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.entries import ClinicalTask, MedicalRecord
+from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.memory import About, DoctorMemory, entries_of
 from polyclinic.memory.recall import RecallDoctor
 

@@ -6,12 +6,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from polyclinic.benchmarks.evolution.ablations import Ablations, AnswerShown, CaseStudy, Gain, NearCase
-from polyclinic.benchmarks.evolution.curves import CurveLine, curves
-from polyclinic.benchmarks.evolution.page import page
-from polyclinic.benchmarks.evolution.practice import Point
-from polyclinic.benchmarks.evolution.results import Evolution
-from polyclinic.cli.evolve_view import curve_text
+from polyclinic.cli.evolve import curve_text
+from polyclinic.evaluations.evolution.ablations import Ablations, AnswerShown, CaseStudy, Gain, NearCase
+from polyclinic.evaluations.evolution.curves import CurveLine, curves
+from polyclinic.evaluations.evolution.page import page
+from polyclinic.evaluations.evolution.practice import Point
+from polyclinic.evaluations.evolution.results import Evolution
 from polyclinic.memory.entries import ClinicalTask
 
 EVIL = "<script>alert(1)</script>\x07"

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from polyclinic.benchmarks.evolution.patients import practice_patients
 from polyclinic.errors import BadInput
+from polyclinic.evaluations.evolution.patients import practice_patients
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.entries import ClinicalTask

@@ -6,16 +6,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from polyclinic.benchmarks.evolution.cap import cap_of, constant_of
-from polyclinic.benchmarks.evolution.patients import practice_patients
-from polyclinic.benchmarks.evolution.practice import Practice, Remembers
+from polyclinic.evaluations.evolution.cap import cap_of, constant_of
+from polyclinic.evaluations.evolution.patients import practice_patients
+from polyclinic.evaluations.evolution.practice import Practice, Remembers
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.entries import ClinicalTask, Experience
-from polyclinic.memory.learner import Lesson, TaskAnswer
+from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.memory import About, DoctorMemory, entries_of, open_memory
-from polyclinic.memory.recall import RecallDoctor
+from polyclinic.memory.recall import Lesson, RecallDoctor, TaskAnswer
 from polyclinic.seeds import derive
 
 ABOUT = About(embedder="case-words", dimensions=DIMENSIONS, knowledge="8 diseases")

@@ -7,14 +7,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from polyclinic.benchmarks.examiner.dialogues import (
-    RecordedRequest,
-    RecordedRequests,
-    RequestLabel,
-    read_labels,
-    read_requests_of,
-)
-from polyclinic.benchmarks.examiner.evaluation import recorded_requests
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Presentation
@@ -22,6 +14,14 @@ from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput, UnreadableReply
+from polyclinic.evaluations.examiner.dialogues import (
+    RecordedRequest,
+    RecordedRequests,
+    RequestLabel,
+    read_labels,
+    read_requests_of,
+)
+from polyclinic.evaluations.examiner.evaluation import recorded_requests
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Request

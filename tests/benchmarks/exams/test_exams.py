@@ -6,10 +6,11 @@ import msgspec
 import pytest
 
 from polyclinic.answering.outcome import Call, Outcome, OutcomeEnd
-from polyclinic.benchmarks.benchmark import StoppedEarly
-from polyclinic.benchmarks.exams.evaluation import Answered, compare, exam, result, stability
-from polyclinic.benchmarks.exams.runs import Learning, asked, run_methods
-from polyclinic.benchmarks.exams.studies import (
+from polyclinic.cases.presentation import Question
+from polyclinic.errors import BadInput, BudgetSpent, StoppedEarly, Unreachable, UserError
+from polyclinic.evaluations.exams.evaluation import Answered, compare, exam, result, stability
+from polyclinic.evaluations.exams.runs import Learning, asked, run_methods
+from polyclinic.evaluations.exams.studies import (
     ablation,
     outcome_files,
     panels,
@@ -18,8 +19,6 @@ from polyclinic.benchmarks.exams.studies import (
     sweep,
     wrong_answers,
 )
-from polyclinic.cases.presentation import Question
-from polyclinic.errors import BadInput, BudgetSpent, Unreachable, UserError
 from polyclinic.methods.table import METHODS, answering, choose, settable
 from polyclinic.models.schema import form_of
 from polyclinic.models.scripted import Scripted

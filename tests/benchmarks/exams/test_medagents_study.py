@@ -5,14 +5,14 @@ import json
 import msgspec
 import pytest
 
-from polyclinic.benchmarks.exams.medagents_study import average, document_of, errors_of, plan, run_study
-from polyclinic.benchmarks.exams.medagents_tables import medagents_output
-from polyclinic.benchmarks.exams.runs import Learning
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import UserError
+from polyclinic.evaluations.exams.medagents_study import average, document_of, errors_of, plan, run_study
+from polyclinic.evaluations.exams.runs import Learning
+from polyclinic.evaluations.exams.study_tables import medagents_output
 from polyclinic.models.answers import Completion
-from polyclinic.models.door import Door
 from polyclinic.models.model import Usage
+from polyclinic.models.provider import Provider
 from polyclinic.protocols.following import follow
 from polyclinic.protocols.papers import MedAgentsSettings
 from polyclinic.questions.exam import ExamQuestion
@@ -40,7 +40,7 @@ QUESTIONS = {
 }
 
 
-class Candidate(Door):
+class Candidate(Provider):
     """Says A in text, and what the schema allows else; a vote is a yes."""
 
     name, repairs = "direct/candidate", 0

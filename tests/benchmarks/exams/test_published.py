@@ -2,10 +2,10 @@
 
 import pytest
 
-from polyclinic.benchmarks.exams.published import as_published, check_sample, sample_of
-from polyclinic.benchmarks.exams.runs import Learning, run_methods
-from polyclinic.benchmarks.exams.studies import ablation
 from polyclinic.errors import UserError
+from polyclinic.evaluations.exams.published import as_published, check_sample, sample_of
+from polyclinic.evaluations.exams.runs import Learning, run_methods
+from polyclinic.evaluations.exams.studies import ablation
 from polyclinic.methods.table import METHODS, choose
 from polyclinic.models.scripted import Scripted
 from polyclinic.protocols.following import follow

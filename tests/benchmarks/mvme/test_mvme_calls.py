@@ -5,14 +5,13 @@ from functools import partial
 import msgspec
 import pytest
 
-from polyclinic.benchmarks.mvme.evaluation import mvme
-from polyclinic.benchmarks.mvme.items import mvme_rows
-from polyclinic.benchmarks.mvme.results import Entrant
+from polyclinic.evaluations.mvme.evaluation import mvme
+from polyclinic.evaluations.mvme.results import Entrant
+from polyclinic.evaluations.mvme.tables import mvme_rows
 from polyclinic.generation.draw import generate
-from polyclinic.judges.director_by_rules import RulesJudge
+from polyclinic.judging.director_by_rules import RulesJudge
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.models.kept_calls import KeptCalls
-from polyclinic.models.ledger import Ledger
+from polyclinic.models.ledger import KeptCalls, Ledger
 from polyclinic.models.model import Usage
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds

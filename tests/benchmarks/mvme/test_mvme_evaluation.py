@@ -8,25 +8,24 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from polyclinic.benchmarks.mvme.evaluation import mvme
-from polyclinic.benchmarks.mvme.results import Entrant, TablePart, answers_in
-from polyclinic.benchmarks.mvme.tables import show_mvme
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import Refused, TimedOut
+from polyclinic.evaluations.mvme.evaluation import mvme
+from polyclinic.evaluations.mvme.results import Entrant, TablePart, answers_in
+from polyclinic.evaluations.mvme.tables import show_mvme
 from polyclinic.events import Examined, Role, Said
 from polyclinic.generation.draw import generate
-from polyclinic.judges.director_by_rules import RulesJudge
-from polyclinic.judges.failure_reasons import FailureReason
-from polyclinic.judges.sorting import Word
+from polyclinic.judging.director_by_rules import RulesJudge
+from polyclinic.judging.failure_reasons import FailureReason
+from polyclinic.judging.sorting import Word
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.grades import Aspect, Grade, Judgement, aspects_of
-from polyclinic.metrics.icd.linking import Titles
-from polyclinic.metrics.icd.tables import IcdEntry
+from polyclinic.metrics.icd.linking import IcdEntry, Titles
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Disputes, DoctorTurn, Facts, Purpose
 from polyclinic.terminal.screen import console, tables_as_csv
-from polyclinic.visits.staging import AI_HOSPITAL, OURS
+from polyclinic.visits.visit import AI_HOSPITAL, OURS
 
 N = 6
 

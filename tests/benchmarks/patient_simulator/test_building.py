@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from polyclinic.benchmarks.patient_simulator.building import KINDS, build_by_model, build_by_rules
-from polyclinic.benchmarks.patient_simulator.evaluation import put_questions, read_labelled
+from polyclinic.evaluations.patient_simulator.building import KINDS, build_by_model, build_by_rules
+from polyclinic.evaluations.patient_simulator.evaluation import put_questions, read_labelled
 from polyclinic.events import Role, Said, State
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge

@@ -2,7 +2,7 @@
 
 import pytest
 
-from polyclinic.benchmarks.patient_simulator.evaluation import LabelledQuestion, LabelledReply, like_people
+from polyclinic.evaluations.patient_simulator.evaluation import LabelledQuestion, LabelledReply, like_people
 from polyclinic.events import State
 
 KNOWN = "A woman has coughed for three days and smokes a lot."

@@ -5,15 +5,15 @@ import math
 
 import pytest
 
-from polyclinic.benchmarks.patient_simulator.recorded import (
+from polyclinic.errors import BadInput, Refused, TimedOut
+from polyclinic.evaluations.patient_simulator.recorded import (
     RecordedRow,
     compare_turns,
     put_turns,
     read_recorded,
     recorded_turns,
 )
-from polyclinic.benchmarks.patient_simulator.recorded_tables import short_names
-from polyclinic.errors import BadInput, Refused, TimedOut
+from polyclinic.evaluations.patient_simulator.tables import short_names
 from polyclinic.events import State
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted

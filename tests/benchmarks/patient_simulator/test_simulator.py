@@ -5,8 +5,8 @@ import json
 import pytest
 from tests.tables import each_row
 
-from polyclinic.benchmarks.patient_simulator.evaluation import EFFECT, compare, read_labelled, replies, simulate
 from polyclinic.errors import BadInput, Refused, TimedOut
+from polyclinic.evaluations.patient_simulator.evaluation import EFFECT, compare, read_labelled, replies, simulate
 from polyclinic.events import State
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted

@@ -7,9 +7,6 @@ import msgspec
 import pytest
 from tests.tables import each_row
 
-from polyclinic.benchmarks.benchmark import StoppedEarly
-from polyclinic.benchmarks.reliability.evaluation import reliability, rounds_of
-from polyclinic.benchmarks.reliability.orders import orders
 from polyclinic.cases.case import Case
 from polyclinic.cases.leaks import find_leaks
 from polyclinic.cases.loaders import read_cases
@@ -18,9 +15,11 @@ from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.cases.shipped import SHIPPED
 from polyclinic.cases.truth import Truth
-from polyclinic.errors import BudgetSpent, Refused, TimedOut
+from polyclinic.errors import BudgetSpent, Refused, StoppedEarly, TimedOut
+from polyclinic.evaluations.reliability.attack import orders
+from polyclinic.evaluations.reliability.evaluation import reliability, rounds_of
 from polyclinic.events import Role
-from polyclinic.judges.rounds import JUDGING, RoundAnswer, SaidInRound
+from polyclinic.judging.rounds import JUDGING, RoundAnswer, SaidInRound
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.names import Names
 from polyclinic.models.scripted import Scripted

@@ -7,13 +7,13 @@ from html.parser import HTMLParser
 import msgspec
 import pytest
 
-from polyclinic.benchmarks.tor.growth import grown, stages
-from polyclinic.benchmarks.tor.page import page
-from polyclinic.benchmarks.tor.picture import picture
-from polyclinic.benchmarks.tor.recorded import RecordedMeeting, holds_meetings, read_meetings
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.errors import BadInput
+from polyclinic.evaluations.tor.growth import grown, stages
+from polyclinic.evaluations.tor.page import page
+from polyclinic.evaluations.tor.picture import picture
+from polyclinic.evaluations.tor.recorded import RecordedMeeting, holds_meetings, read_meetings
 from polyclinic.evidence_tree.meeting import Concluded, Remark, Wrote
 from polyclinic.evidence_tree.tree import EvidenceTree, Reasoning, Suspected
 from polyclinic.knowledge.knowledge import read_knowledge

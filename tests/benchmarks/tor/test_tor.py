@@ -5,19 +5,18 @@ import pytest
 from tests.tables import each_row
 
 from polyclinic.answering.outcome import Call, Outcome, OutcomeEnd
-from polyclinic.benchmarks.tor.ablations import ALONE, FULL, ONE, _keys_shown, rows_of, shown_by, tables
-from polyclinic.benchmarks.tor.comparison import compare_on_records
-from polyclinic.benchmarks.tor.evaluation import RecordPlay, choose_marks, scores, shares
-from polyclinic.benchmarks.tor.inpatients import inpatients
-from polyclinic.benchmarks.tor.recorded import RecordedMeeting
-from polyclinic.benchmarks.tor.runs import RecordsAndMinds, run_on_records, with_ratings
-from polyclinic.benchmarks.tor.tables import method_document, records_document, records_output
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput, Unreachable, UserError
+from polyclinic.evaluations.tor.ablations import ALONE, FULL, ONE, _keys_shown, rows_of, shown_by, tables
+from polyclinic.evaluations.tor.evaluation import RecordPlay, choose_marks, scores, shares
+from polyclinic.evaluations.tor.inpatients import inpatients
+from polyclinic.evaluations.tor.recorded import RecordedMeeting
+from polyclinic.evaluations.tor.runs import RecordsAndMinds, run_on_records, with_ratings
+from polyclinic.evaluations.tor.tables import compare_on_records, method_document, records_document, records_output
 from polyclinic.evidence_tree.support import Support
 from polyclinic.generation.inpatients import generate_inpatients
-from polyclinic.judges.explanations import Rating, read_ratings
+from polyclinic.judging.explanations import Rating, read_ratings
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.methods.table import choose
 from polyclinic.models.scripted import Scripted

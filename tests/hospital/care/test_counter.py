@@ -5,12 +5,12 @@ import asyncio
 from tests.tables import each_row
 
 from polyclinic.cases.presentation import Presentation
-from polyclinic.hospital.care.counter import at_counter
+from polyclinic.hospital.care.clinic import at_counter
 from polyclinic.knowledge.dispensing import Known
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.players.own_mind import ScriptedMind
 from polyclinic.players.player import Dispensing, Withheld
-from polyclinic.players.rules.pharmacist import RulesPharmacist
-from polyclinic.players.scripted import ScriptedMind
+from polyclinic.players.rules.staff import RulesPharmacist
 
 DRUGS = read_knowledge().drugs
 

@@ -27,8 +27,8 @@ from polyclinic.models.model import Usage
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import DoctorTurn, PatientTurn
-from polyclinic.players.roles.post import Post
-from polyclinic.players.rules.referral import step_after
+from polyclinic.players.roles.doctor import Post
+from polyclinic.players.rules.doctor import step_after
 
 DEPARTMENTS = ("infections", "respiratory")
 MODEL = "direct/m"
@@ -530,8 +530,8 @@ async def test_rules_play_with_what_they_are_given_and_nothing_of_the_truth(know
 
 async def test_a_spent_budget_ends_the_run(knowledge):
     staff, case = Staff(knowledge, "en"), drawn(knowledge)[0]
-    ledger = Ledger(max_tokens=1)
-    ledger.add("nurse", "", Usage(tokens_in=5))
+    ledger = Ledger(token_budget=1)
+    ledger.spend(Usage(tokens_in=5))
     at = clinic(knowledge, minds={"nurse": MODEL}, models={MODEL: staff.model}, ledger=ledger)
     with pytest.raises(BudgetSpent):
         await at.compute(request(case))

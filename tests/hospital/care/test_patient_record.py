@@ -19,9 +19,8 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import REPLY, REPORT, DoctorTurn
-from polyclinic.players.roles.doctor import Doctor
+from polyclinic.players.roles.doctor import CaseSeen, Doctor
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.roles.post import CaseSeen
 from polyclinic.players.rules.doctor import RulesDoctor
 
 ORDER = {"en": "I would like one examination to be done: chest CT.", "zh": "请做一项检查：胸部CT。"}

@@ -14,9 +14,8 @@ import pytest
 from polyclinic.errors import BadInput, BudgetSpent, UserError
 from polyclinic.generation.draw import generate
 from polyclinic.hospital.care.clinic import open_clinic
-from polyclinic.hospital.care.frames import EpisodeTask, NoMoreQuestions, frame
 from polyclinic.hospital.care.setup import Setup
-from polyclinic.hospital.care.workers import WorkerDied, WorkerPool, _serve
+from polyclinic.hospital.care.workers import EpisodeTask, NoMoreQuestions, WorkerDied, WorkerPool, _serve, frame
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.ledger import Ledger
@@ -187,7 +186,7 @@ async def test_models_are_asked_by_every_worker_and_their_journals_answer_again(
         )
         # Of a spent budget every answer is kept that was on its way, and none is asked for again.
         with pytest.raises(BudgetSpent):
-            await pooled(2, msgspec.structs.replace(setup, max_tokens=2), asked)
+            await pooled(2, msgspec.structs.replace(setup, token_budget=2), asked)
         first = await pooled(2, setup, asked)
         calls = endpoint.requests
         assert sum(episode.calls for episode in first) == calls >= len(asked)

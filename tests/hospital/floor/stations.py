@@ -6,8 +6,8 @@ import statistics
 from polyclinic.hospital.floor.clock import Clock
 from polyclinic.hospital.floor.lines import Server
 from polyclinic.hospital.floor.queues import Floor
+from polyclinic.hospital.record.account import Log
 from polyclinic.hospital.record.happenings import Acuity
-from polyclinic.hospital.record.log import Log
 
 T95 = {5: 2.776, 6: 2.571, 8: 2.365, 10: 2.262, 12: 2.201, 20: 2.093, 200: 1.972}
 """Student's t of 95 % intervals, by the number of replications."""

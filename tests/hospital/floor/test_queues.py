@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from polyclinic.hospital.floor.clock import Clock
 from polyclinic.hospital.floor.lines import Gone, Server
 from polyclinic.hospital.floor.queues import Floor
+from polyclinic.hospital.record.account import Log
 from polyclinic.hospital.record.happenings import DAY, Acuity
-from polyclinic.hospital.record.log import Log
 
 HOUR = 3600
 

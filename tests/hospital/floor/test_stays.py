@@ -4,9 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from polyclinic.hospital.floor.beds import Beds
 from polyclinic.hospital.floor.clock import Clock
-from polyclinic.hospital.floor.stays import Stays
+from polyclinic.hospital.floor.stays import Beds, Stays
 from polyclinic.hospital.plan.plan import Area, AreaKind
 from polyclinic.hospital.record.happenings import (
     Acuity,

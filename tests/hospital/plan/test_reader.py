@@ -16,7 +16,7 @@ from polyclinic.hospital.plan.file import DEFAULT, read_hospital
 from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.plan.plan import WITH_BEDS, AreaKind, Job, Shift
 from polyclinic.hospital.record.happenings import DAY
-from polyclinic.hospital.town.homes import home_of
+from polyclinic.hospital.town.town import home_of
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.yaml_files import parse_yaml
 

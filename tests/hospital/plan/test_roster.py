@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from polyclinic.hospital.plan.file import read_hospital
+from polyclinic.hospital.plan.opening_hours import Roster
 from polyclinic.hospital.plan.plan import Job
-from polyclinic.hospital.plan.roster import Roster
 from polyclinic.knowledge.knowledge import read_knowledge
 
 DAY = 86_400

@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from polyclinic.cli.replay_run import _LINES
+from polyclinic.cli.replay import _LINES
 from polyclinic.cli.run import _worth_reading
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.configuration import Configuration
@@ -54,7 +54,7 @@ def test_what_is_wrong_has_one_line(complaint, town, tmp_path):
     assert "not for a run" in complaint("replay", town, "--record", "x")
     (tmp_path / "trace.jsonl").write_text("")
     assert "folder of 'polyclinic run --out'" in complaint("replay", tmp_path / "trace.jsonl", "--visit", "r1")
-    assert "--out DIR" in complaint("run", "--traces", "--days", "1")
+    assert "--out DIR" in complaint("run", "--set", "run.traces=true", "--days", "1")
 
 
 @pytest.mark.slow
@@ -67,7 +67,8 @@ def test_a_run_without_dialogues_says_so(run, tmp_path):
         "400",
         "--load",
         "0.1",
-        "--no-traces",
+        "--set",
+        "run.traces=false",
         "--out",
         tmp_path / "run",
         "--json",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from polyclinic.hospital.record.door import DoorTally
+from polyclinic.hospital.record.account import DoorTally
 from polyclinic.hospital.record.happenings import Acuity, CalledIn, GotWorse, LeftUnseen, Queued, Triaged, TriagedAgain
 
 MINUTE = 60

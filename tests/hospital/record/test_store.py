@@ -19,8 +19,7 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.hospital.record.account import Account, account_of
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
 from polyclinic.hospital.record.happenings import Happening, ShiftBegan, WentHome
-from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.hospital.record.run_file import LOCK, CannotResume, DiskFull, NotStored, is_locked, lock
+from polyclinic.hospital.record.recorded import LOCK, CannotResume, DiskFull, NotStored, RecordedRun, is_locked, lock
 from polyclinic.hospital.record.store import SNAPSHOT_EVERY, Store
 from polyclinic.models.journal import Journal
 

@@ -20,8 +20,7 @@ from polyclinic.hospital.record.happenings import (
 )
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.store import Store
-from polyclinic.hospital.record.story import begins, listed, story, visits_by
-from polyclinic.hospital.record.visits import fold
+from polyclinic.hospital.record.story import begins, fold, listed, story, visits_by
 from polyclinic.hospital.simulation import simulate
 
 LINES = ("It hurts.", "Since when, and where exactly does it hurt?", "Since Monday.", "It is an illness. Rest.")

@@ -38,9 +38,8 @@ from polyclinic.hospital.record.happenings import (
     WentHome,
     Worsened,
 )
-from polyclinic.hospital.record.people import Counts, Doing, IllResident
 from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.hospital.record.world import World, decode
+from polyclinic.hospital.record.world import Counts, Doing, IllResident, World, decode
 
 
 def play(*events, world=None):

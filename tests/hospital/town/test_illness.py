@@ -23,10 +23,10 @@ from polyclinic.hospital.town.illness import (
     IllnessCourse,
     Onset,
     Treatment,
+    course,
     disease_of,
     next_severity,
 )
-from polyclinic.hospital.town.nature import course
 from polyclinic.hospital.town.residents import BANDS, Residents
 from polyclinic.hospital.town.town import SEASONS, Town
 from polyclinic.knowledge.data import SEVERITIES

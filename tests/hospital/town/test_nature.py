@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.record.episodes import CareGiven
 from polyclinic.hospital.record.happenings import DAY, FollowUpOutcome, HarmCause
-from polyclinic.hospital.town.illness import Onset, Treatment
-from polyclinic.hospital.town.nature import Nature
+from polyclinic.hospital.town.illness import Nature, Onset, Treatment
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.data import SEVERITIES

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.tables import each_row
 
-from polyclinic.knowledge.disease_names import kept_words
+from polyclinic.knowledge.disease_names import running_text as kept_words
 from polyclinic.knowledge.disease_names.giveaways import read_giveaways
 from polyclinic.knowledge.disease_names.known import disease_meant, known_relation
 from polyclinic.knowledge.disease_names.relation import TURNED, Relation, reader, relation
@@ -131,7 +131,7 @@ def test_words_are_read_when_a_name_is_in_other_words_and_not_before(tmp_path):
     """Then they are kept, and the next who reads them has the same."""
     code = """
 import polyclinic.knowledge.disease_names.relation as r
-from polyclinic.knowledge.disease_names import kept_words
+from polyclinic.knowledge.disease_names import running_text as kept_words
 from polyclinic.knowledge.disease_names.vocabulary import flat
 from polyclinic.knowledge.disease_names.known import disease_meant, known_relation
 from polyclinic.knowledge.disease_names.spelling import HERE as DATA

@@ -13,7 +13,7 @@ import pytest
 
 from polyclinic.knowledge.disease_names.relation import Relation, relation
 from polyclinic.language.language import is_chinese
-from polyclinic.metrics.icd.tables import category, english_entries, read_entries
+from polyclinic.metrics.icd.linking import category, english_entries, read_entries
 
 TABLE = "cases/ai_hospital/icd10-zh-beijing-v601.xls"
 _BRACKETS = re.compile(r"[(（\[【][^)）\]】]*[)）\]】]")

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from polyclinic.knowledge.disease_names import kept_words
+from polyclinic.knowledge.disease_names import running_text as kept_words
 from polyclinic.knowledge.disease_names.giveaways import (
     codes_like,
     giveaway_rows,

@@ -5,7 +5,7 @@ from tests.tables import each_row
 
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.cases.truth import Truth
-from polyclinic.judges.director_by_rules import RulesJudge
+from polyclinic.judging.director_by_rules import RulesJudge
 from polyclinic.knowledge.disease_names.relation import TURNED, Relation, names_several, relation
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.accuracy import RIGHT, Verdict, verdict

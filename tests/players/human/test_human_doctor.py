@@ -8,14 +8,14 @@ import re
 import pytest
 from rich.cells import cell_len
 
-from polyclinic.benchmarks.aie.distractors import with_questions
 from polyclinic.cases.loaders import find_case
 from polyclinic.errors import PersonLeft
+from polyclinic.evaluations.aie.distractors import with_questions
 from polyclinic.events import End, Examined, Role, Said
 from polyclinic.files import write_text
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.human.desk import Desk, LineTakenBack
-from polyclinic.players.human.orders import OrderNames
+from polyclinic.players.human.doctor import OrderNames
 from polyclinic.players.minds import Minds
 from polyclinic.visits.visit import see
 
@@ -270,7 +270,7 @@ async def test_a_patient_s_command_without_its_sign_is_no_turn(case, knowledge):
 def played(run, tmp_path, case, *lines):
     kept = [{"seat": f"human {case.partition('#')[2]}", "line": line} for line in lines]
     write_text(tmp_path / "s.jsonl", "".join(json.dumps(line) + "\n" for line in kept))
-    return run("consult", "--case", case, "--doctor", "human", "--session", tmp_path / "s.jsonl").stdout
+    return run("consult", "--case", case, "--doctor", "human", "--set", f"run.session={tmp_path / 's.jsonl'}").stdout
 
 
 def test_the_end_says_what_was_had_what_was_missed_and_the_points(run, tmp_path):
@@ -306,19 +306,27 @@ def test_the_end_of_a_chinese_visit_is_chinese(run, tmp_path):
 
 @pytest.mark.slow
 def test_at_the_terminal(run, tmp_path, monkeypatch):
-    problem = run("consult", "--case", "shipped#p1-00001", "--session", "s", code=2).stderr
-    assert "--session keeps what a person types" in problem
+    problem = run("consult", "--case", "shipped#p1-00001", "--set", "run.session=s", code=2).stderr
+    assert "run.session keeps what a person types" in problem
     assert "one process" in run("run", "--doctor", "human", "--workers", "2", code=2).stderr
     # The stdin of a test is empty: nobody is there.
     done = run("consult", "--case", "shipped#p1-00001", "--doctor", "human", code=1)
     assert "nobody answers at the terminal any more" in done.stderr
     lines = [{"seat": "human p1-00001", "line": line} for line in ["/order chest x-ray", "/done", *REPORT]]
     write_text(tmp_path / "s.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
-    words = ("consult", "--case", "shipped#p1-00001", "--doctor", "human", "--session", tmp_path / "s.jsonl")
+    words = (
+        "consult",
+        "--case",
+        "shipped#p1-00001",
+        "--doctor",
+        "human",
+        "--set",
+        f"run.session={tmp_path / 's.jsonl'}",
+    )
     shown = run(*words).stdout
     assert "Influenza A" in shown and "needed, and not had" in shown
     (tmp_path / "bad.jsonl").write_text("{}\n")
-    assert "line that was typed" in run(*words[:-1], tmp_path / "bad.jsonl", code=2).stderr
+    assert "line that was typed" in run(*words[:-1], f"run.session={tmp_path / 'bad.jsonl'}", code=2).stderr
 
 
 async def test_the_last_line_of_a_visit_is_taken_back_and_no_other_visit_is_touched(case, knowledge, tmp_path):
@@ -340,7 +348,18 @@ async def test_the_last_line_of_a_visit_is_taken_back_and_no_other_visit_is_touc
 @pytest.mark.slow
 def test_an_evaluation_and_a_run_of_the_hospital_are_left_and_taken_up(run, tmp_path):
     session, out = tmp_path / "s", tmp_path / "out"
-    words = ("eval", "aie", "--cases", "shipped", "--limit", "1", "--doctor", "human", "--session", session)
+    words = (
+        "eval",
+        "aie",
+        "--cases",
+        "shipped",
+        "--limit",
+        "1",
+        "--doctor",
+        "human",
+        "--set",
+        f"run.session={session}",
+    )
     assert "nobody answers" in run(*words, code=1).stderr
     typed = [{"seat": "human p1-00001", "line": line} for line in ("Any fever?", "/done", "2")]
     write_text(session, "".join(json.dumps(line) + "\n" for line in typed))
@@ -355,4 +374,4 @@ def test_an_evaluation_and_a_run_of_the_hospital_are_left_and_taken_up(run, tmp_
     write_text(out / "typed.jsonl", json.dumps({"seat": "human nobody", "line": "Any fever?"}) + "\n")
     told = run("run", "--resume", out, code=1).stderr
     assert f"left after 1 line; the run is not over; go on with: polyclinic run --resume {out}" in told
-    assert "--session" not in told
+    assert "run.session" not in told

@@ -13,7 +13,7 @@ from polyclinic.events import Role, Said
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.human.nurse import HumanNurse
 from polyclinic.players.player import send_to
-from polyclinic.players.roles.nurse import Nurse
+from polyclinic.players.roles.staff import Nurse
 
 DEPARTMENTS = {"cardiology": "Cardiology", "neurology": "Neurology"}
 
@@ -138,8 +138,8 @@ def test_at_the_terminal_of_a_run():
         "60",
         "--visits",
         "1",
-        "--nurse",
-        "human",
+        "--set",
+        "run.nurse=human",
         "--json",
     ]
     done = subprocess.run(command, check=False, capture_output=True, text=True, input=answers)
@@ -150,5 +150,5 @@ def test_at_the_terminal_of_a_run():
 
 
 def test_a_person_is_in_one_place(complaint):
-    assert "one process" in complaint("run", "--nurse", "human", "--workers", "2")
-    assert "no mind 'human' can play the pharmacist" in complaint("run", "--pharmacist", "human")
+    assert "one process" in complaint("run", "--set", "run.nurse=human", "--workers", "2")
+    assert "no mind 'human' can play the pharmacist" in complaint("run", "--set", "run.pharmacist=human")

@@ -16,8 +16,8 @@ from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.shipped import SHIPPED
 from polyclinic.cases.truth import Truth
-from polyclinic.cli.personas import LeakingPersona, refuse_leaks
 from polyclinic.errors import BadInput, UnreadableReply
+from polyclinic.evaluations.personas import LeakingPersona, refuse_leaks
 from polyclinic.events import Role, Said, State
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted as ScriptedModel
@@ -31,9 +31,9 @@ from polyclinic.players.language_model.personas import (
     read_templates,
 )
 from polyclinic.players.minds import Minds
+from polyclinic.players.own_mind import ScriptedMind
 from polyclinic.players.player import OPEN, REPLY
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.scripted import ScriptedMind
 from polyclinic.prompts import read_prompts
 from polyclinic.visits.visit import see
 

@@ -4,22 +4,22 @@ import msgspec
 import pytest
 from bench.scale import talks_on
 
-from polyclinic.benchmarks.aie.distractors import with_questions
-from polyclinic.benchmarks.aie.evaluation import see_patient
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import SHIPPED
+from polyclinic.evaluations.aie.distractors import with_questions
+from polyclinic.evaluations.aie.evaluation import see_patient
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.answers import Completion
-from polyclinic.models.door import Door
+from polyclinic.models.provider import Provider
 from polyclinic.players.minds import Minds
-from polyclinic.testing.prefixes import PromptPrefixes
+from polyclinic.testing.endpoint import PromptPrefixes
 from polyclinic.visits.visit import see
 
 CASES = 8
 KNOWLEDGE = read_knowledge()
 
 
-class Counted(Door):
+class Counted(Provider):
     """Says what anybody would, and counts how much of what it is told it was told before."""
 
     name = "direct/test"

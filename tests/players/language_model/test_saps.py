@@ -18,16 +18,16 @@ from polyclinic.events import End, Ended, Failed, Reported, Role, Said, State
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
-from polyclinic.players.language_model.passages import nearest, standing
 from polyclinic.players.language_model.saps import KINDS, PROMPTS, QUESTIONS, Saps, Tracked, information, remember
+from polyclinic.players.language_model.speaking import nearest, standing
 from polyclinic.players.mind_names import model_of
 from polyclinic.players.minds import Minds
+from polyclinic.players.own_mind import ScriptedMind
 from polyclinic.players.player import OPEN, REPLY
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.examiner import Examiner
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.rules.examiner import RulesExaminer
-from polyclinic.players.scripted import ScriptedMind
+from polyclinic.players.rules.staff import RulesExaminer
 from polyclinic.prompts import read_prompts
 from polyclinic.testing.endpoint import Endpoint
 from polyclinic.visits.consultation import consultation

@@ -7,12 +7,12 @@ from collections import Counter
 import pytest
 from tests.tables import each_row
 
-from polyclinic.benchmarks.reliability.attack import WORST, WorstReader, attack, read_requests
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, Record
 from polyclinic.cases.shipped import SHIPPED
 from polyclinic.errors import UnreadableReply
+from polyclinic.evaluations.reliability.attack import WORST, WorstReader, attack, read_requests
 from polyclinic.events import Role, Said
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.name_table import is_generic, key_of
@@ -20,10 +20,10 @@ from polyclinic.knowledge.names import Names
 from polyclinic.knowledge.orders.meaning import is_unspecific
 from polyclinic.models.scripted import Scripted as ScriptedModel
 from polyclinic.players.language_model.mind import ModelMind
+from polyclinic.players.own_mind import ScriptedMind
 from polyclinic.players.player import EXAMINE, Request
 from polyclinic.players.roles.examiner import Examiner
-from polyclinic.players.rules.examiner import RulesExaminer
-from polyclinic.players.scripted import ScriptedMind
+from polyclinic.players.rules.staff import RulesExaminer
 
 WHOLE_BODY = {
     key_of(name) for name in ("physical examination", "physical exam", "体格检查", "查体", "体检", "全身检查")

@@ -3,9 +3,8 @@
 from polyclinic.cases.persona import Persona
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, Record
-from polyclinic.players.roles.parting import part
-from polyclinic.players.roles.patient import Patient
-from polyclinic.players.scripted import ScriptedMind
+from polyclinic.players.own_mind import ScriptedMind
+from polyclinic.players.roles.patient import Patient, part
 
 
 def record_of(complaint: str = "Chest pain", findings: tuple[Finding, ...] = (), **history: str) -> Record:

@@ -20,7 +20,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import REPLY
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.rules.others import asks_of_others
+from polyclinic.players.rules.recall import asks_of_others
 
 HERE = Path(__file__)
 TABLE = [json.loads(line) for line in HERE.with_name("classes.jsonl").read_text("utf-8").splitlines()]

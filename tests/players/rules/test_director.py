@@ -13,13 +13,12 @@ from polyclinic.events import Disputed, Established, Examined, Reported, Revised
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
-from polyclinic.players.language_model.discussion import PROMPTS
+from polyclinic.players.language_model.discussion import PROMPTS, as_written
 from polyclinic.players.language_model.mind import ModelMind, doctor_messages, joined
-from polyclinic.players.language_model.reports import as_written
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import CONCLUDE, DISPUTE, MERGE, REVISE, SPEAK
-from polyclinic.players.roles.director import Director
 from polyclinic.players.roles.doctor import Doctor
+from polyclinic.players.roles.staff import Director
 from polyclinic.players.rules.director import RulesDirector
 from polyclinic.prompts import read_prompts
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.tables import each_row
 
-from polyclinic.players.rules.hearing import hear, speech_acts
+from polyclinic.players.rules.patient import hear, speech_acts
 
 LANGUAGES = ("en", "zh")
 

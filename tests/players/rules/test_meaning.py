@@ -14,10 +14,8 @@ from polyclinic.knowledge.names import Names
 from polyclinic.language.language import LANGUAGES
 from polyclinic.players.player import REPLY
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.rules.matching import NONE, SAME, USUAL, WIDER, best_fit, fit
-from polyclinic.players.rules.meaning import read
+from polyclinic.players.rules.meaning import NONE, SAME, USUAL, WIDER, best_fit, concepts, fit, read, tokens, vocabulary
 from polyclinic.players.rules.patient import RulesPatient
-from polyclinic.players.rules.vocabulary import concepts, tokens, vocabulary
 
 PLAIN = Lexicon([], "en"), Lexicon([], "zh")
 NAMES = Names(Knowledge(symptoms={}, examinations={}, drugs={}, diseases={}))

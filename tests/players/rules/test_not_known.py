@@ -15,7 +15,7 @@ from polyclinic.knowledge.names import Names
 from polyclinic.players.player import REPLY
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.rules.patient import RulesPatient
-from polyclinic.players.rules.unsaid import is_not_known, without_unknown
+from polyclinic.players.rules.story import is_not_known, without_unknown
 
 COMPLAINT = {"en": "Fever for two days", "zh": "发热两天"}
 QUESTION = {

@@ -14,10 +14,10 @@ from polyclinic.knowledge.safety import read_red_flags
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.language_model.staff import PROMPTS, form
 from polyclinic.players.minds import Minds
+from polyclinic.players.own_mind import ScriptedMind
 from polyclinic.players.player import REPORT, Purpose, Triage, WrongAnswer, send_to
-from polyclinic.players.roles.nurse import Nurse
-from polyclinic.players.rules.nurse import RulesNurse
-from polyclinic.players.scripted import ScriptedMind
+from polyclinic.players.roles.staff import Nurse
+from polyclinic.players.rules.staff import RulesNurse
 from polyclinic.prompts import read_prompts
 
 

@@ -2,8 +2,7 @@
 
 from tests.tables import each_row
 
-from polyclinic.players.rules.hearing import hear
-from polyclinic.players.rules.orders import ordered, request
+from polyclinic.players.rules.patient import hear, ordered, request
 
 
 @each_row(

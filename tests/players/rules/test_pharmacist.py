@@ -15,10 +15,10 @@ from polyclinic.knowledge.safety import read_cautions
 from polyclinic.language.clauses import told
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
+from polyclinic.players.own_mind import ScriptedMind
 from polyclinic.players.player import REPORT, WrongAnswer, dispense
-from polyclinic.players.roles.pharmacist import Pharmacist
-from polyclinic.players.rules.pharmacist import RulesPharmacist
-from polyclinic.players.scripted import ScriptedMind
+from polyclinic.players.roles.staff import Pharmacist
+from polyclinic.players.rules.staff import RulesPharmacist
 
 ATC = {
     "paracetamol": "N02BE01",

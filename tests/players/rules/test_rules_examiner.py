@@ -11,10 +11,10 @@ from polyclinic.knowledge.data import Name, Texts
 from polyclinic.knowledge.entries import Examination, Item
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.names import Names
+from polyclinic.players.own_mind import ScriptedMind
 from polyclinic.players.player import EXAMINE, READ_REQUEST, Request
 from polyclinic.players.roles.examiner import Examiner
-from polyclinic.players.rules.examiner import RulesExaminer
-from polyclinic.players.scripted import ScriptedMind
+from polyclinic.players.rules.staff import RulesExaminer
 
 
 def item(key: str, en: str, zh: str, *, synonyms=((), ()), loinc=None) -> Item:

@@ -13,7 +13,7 @@ from polyclinic.knowledge.names import Names
 from polyclinic.players.player import REPLY
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.rules.patient import RulesPatient
-from polyclinic.players.rules.speech import who
+from polyclinic.players.rules.wording import who
 
 
 async def said(question: str, age: float) -> str:

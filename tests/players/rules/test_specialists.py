@@ -14,8 +14,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.knowledge.several import Shown, SymptomTold
 from polyclinic.methods.tree_of_reasoning import tree_of_reasoning
-from polyclinic.players.rules.part_reading import PartReader
-from polyclinic.players.rules.specialists import RulesDoctors
+from polyclinic.players.rules.specialists import PartReader, RulesDoctors
 
 KNOWLEDGE = read_knowledge()
 

@@ -12,7 +12,7 @@ from polyclinic.cases import History, Presentation, Record
 from polyclinic.events import State
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.players.rules.attributes import attributes_of
+from polyclinic.players.rules.symptom_attributes import attributes_of
 
 RECORDS = {
     "en": Record(

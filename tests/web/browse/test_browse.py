@@ -13,9 +13,8 @@ from polyclinic.models.journal import Journal
 from polyclinic.models.scripted import Scripted
 from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord, write_record
 from polyclinic.web.application import application
-from polyclinic.web.browse.documents import Documents
+from polyclinic.web.browse.documents import Documents, search
 from polyclinic.web.browse.holdings import Holdings
-from polyclinic.web.browse.searching import search
 from polyclinic.web.browse.site import export_site
 from polyclinic.web.serving import Serving
 

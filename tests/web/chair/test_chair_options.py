@@ -2,16 +2,16 @@
 
 import pytest
 
-from polyclinic.cli.chair_options import ChairOptions
+from polyclinic.cli.serve import ChairOptions
 from polyclinic.errors import PolyclinicError
-from polyclinic.models.session import ModelOptions
+from polyclinic.models.session import ModelSettings
 
 REFUSED = (
     ({"patient": ["nobody"]}, "no mind 'nobody' can play the patient"),
     ({"patient": ["human"]}, "nobody sits here"),
     ({"beside": ["human"]}, "nobody sits here"),
     ({"patient": ["direct/x"]}, "--base-url"),
-    ({"judge": "rules"}, "no model"),
+    ({"judge": "rules"}, "is not a model"),
 )
 
 
@@ -19,14 +19,14 @@ def test_who_cannot_play_is_refused_at_once(tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     for given, why in REFUSED:
         with pytest.raises(PolyclinicError, match=why):
-            ChairOptions(**given).players(ModelOptions())
-    with pytest.raises(PolyclinicError, match="--max-cost"):
-        ChairOptions().players(ModelOptions(dry_run=True))
+            ChairOptions(**given).players(ModelSettings())
+    with pytest.raises(PolyclinicError, match="--cost-budget"):
+        ChairOptions().players(ModelSettings(dry_run=True))
     (tmp_path / "cases").write_text("none", "utf-8")
     with pytest.raises(PolyclinicError, match="case file"):
         ChairOptions(cases=[tmp_path / "cases"]).case_files()
     with pytest.raises(PolyclinicError, match="name a folder"):
         ChairOptions(practice=tmp_path / "cases").practice_folder()
-    reached = ModelOptions(base_url="http://127.0.0.1:1/v1")
+    reached = ModelSettings(base_url="http://127.0.0.1:1/v1")
     offered = ChairOptions(patient=["rules", "saps:direct/x"], judge="direct/j").players(reached)
     assert offered.patients == ("rules", "saps:direct/x") and offered.judge == "direct/j"

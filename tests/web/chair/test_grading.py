@@ -5,16 +5,15 @@ import msgspec
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Diagnosis
-from polyclinic.judges.director_by_rules import RulesJudge
+from polyclinic.evaluations.visit_score import Scorer
+from polyclinic.judging.director_by_rules import RulesJudge
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.names import Names
 from polyclinic.metrics.grades import Aspect
-from polyclinic.web.chair.naming import is_named, link_by_code, verdict_by_code
-from polyclinic.web.chair.prescribing import due_points, graded
-from polyclinic.web.chair.scoring import Scorer
-from polyclinic.web.chair.symptoms import by_symptom
+from polyclinic.metrics.prescribing import due_points, graded
+from polyclinic.metrics.reasoning import by_symptom, is_named, link_by_code, verdict_by_code
 
 SALTS = "oral rehydration salts after every loose stool and food as tolerated"
 DUE = (

@@ -9,9 +9,8 @@ import pytest
 from polyclinic.generation.draw import draw_patients
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.lexicon import Lexicon
-from polyclinic.web.chair.findings_told import FindingsTold
-from polyclinic.web.chair.prescribing import due_points, graded
-from polyclinic.web.chair.reasoning import reasons_graded
+from polyclinic.metrics.prescribing import due_points, graded
+from polyclinic.metrics.reasoning import FindingsTold, reasons_graded
 
 ROWS = list(
     csv.DictReader(Path(__file__).with_name("marks.tsv").read_text(encoding="utf-8").splitlines(), delimiter="\t")

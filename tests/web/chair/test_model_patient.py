@@ -4,7 +4,7 @@ from itertools import count
 
 from tests.web.chair.conftest import Client
 
-from polyclinic.models.session import ModelOptions
+from polyclinic.models.session import ModelSettings
 from polyclinic.web.application import application
 from polyclinic.web.chair.staff import OfferedPlayers
 from polyclinic.web.serving import Serving
@@ -15,7 +15,7 @@ MIND = "direct/patient"
 async def test_what_a_model_said_stands(tmp_path, folder, serving):
     numbers = count(1)
     with serving(lambda _: {"say": f"answer {next(numbers)}", "to": "doctor", "leave": False}) as endpoint:
-        players = OfferedPlayers(patients=(MIND,), models=ModelOptions(base_url=endpoint.url))
+        players = OfferedPlayers(patients=(MIND,), models=ModelSettings(base_url=endpoint.url))
         first = Serving([tmp_path], practice=folder, players=players)
         client = Client(application(first))
         await client.begin(patient=MIND)
@@ -41,7 +41,7 @@ async def test_what_a_model_said_stands(tmp_path, folder, serving):
 
 async def test_where_the_judge_gives_no_answer_rules_grade(tmp_path, folder, serving):
     with serving(lambda _: "no grades at all") as endpoint:
-        players = OfferedPlayers(judge="direct/judge", models=ModelOptions(base_url=endpoint.url))
+        players = OfferedPlayers(judge="direct/judge", models=ModelSettings(base_url=endpoint.url))
         served = Serving([tmp_path], practice=folder, players=players)
         client = Client(application(served))
         await client.begin()

@@ -5,13 +5,12 @@ import pytest
 from tests.tables import each_row
 
 from polyclinic.cases.report import Diagnosis, Report
+from polyclinic.evaluations.visit_score import Scorer
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.names import Names
 from polyclinic.metrics.grades import Aspect
-from polyclinic.web.chair.naming import verdict_by_code
-from polyclinic.web.chair.reasoning import likeliest_first
-from polyclinic.web.chair.scoring import Scorer
+from polyclinic.metrics.reasoning import likeliest_first, verdict_by_code
 
 KNOWLEDGE = read_knowledge()
 EN, ZH = (

@@ -8,12 +8,11 @@ import pytest
 from tests.web.asking import asked
 
 from polyclinic.cases.loaders import read_cases
+from polyclinic.judging.people import accepted, figures
+from polyclinic.judging.verdicts import read_verdicts
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.minds import Minds
 from polyclinic.questions.layouts import read_exam
-from polyclinic.verdicts.people import accepted
-from polyclinic.verdicts.results import figures
-from polyclinic.verdicts.verdict import read_verdicts
 from polyclinic.visits.visit import see
 from polyclinic.web.application import application
 from polyclinic.web.serving import Serving

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 from rapidfuzz import fuzz, process
 
-from polyclinic import doors
+from polyclinic import plugins
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import (
     agentclinic,
@@ -124,9 +124,9 @@ def _find_loader(layout: str | Loader) -> Callable[..., object]:
         return LAYOUTS[layout]
     if isinstance(layout, str) and field_map.names_map(layout):
         return field_map.loader_of(Path(layout).expanduser())
-    found = doors.find(layout, "layouts") if isinstance(layout, str) else layout
+    found = plugins.find(layout, "layouts") if isinstance(layout, str) else layout
     if found is None:
-        there = [*LAYOUTS, *doors.offered("layouts")]
+        there = [*LAYOUTS, *plugins.offered("layouts")]
         raise BadInput(
             f"no layout is called {layout!r}{meant(str(layout), there)}; there are {', '.join(there)}, a field map "
             "FILE.toml, and FILE.py:NAME"
@@ -178,7 +178,7 @@ def recognise(element: Element, record: dict[str, Any]) -> str:
         more = ", ..." if len(record) > _SHOWN else ""
         problem = f"the layout is not recognised by the keys that came: {keys}{more}; name one with --layout: "
         raise element.bad(
-            problem + ", ".join((*LAYOUTS, *doors.offered("layouts"), "a field map FILE.toml", "FILE.py:NAME"))
+            problem + ", ".join((*LAYOUTS, *plugins.offered("layouts"), "a field map FILE.toml", "FILE.py:NAME"))
         )
     return name
 

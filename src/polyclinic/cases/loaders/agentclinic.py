@@ -13,8 +13,16 @@ from typing import Any
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders.demographics import age_in_years, sex_of
-from polyclinic.cases.loaders.wording import WORDS, as_object, as_text, lower_first, readable, split_value
+from polyclinic.cases.loaders.fields import (
+    WORDS,
+    age_in_years,
+    as_object,
+    as_text,
+    lower_first,
+    readable,
+    sex_of,
+    split_value,
+)
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis

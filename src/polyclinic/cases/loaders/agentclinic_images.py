@@ -12,8 +12,8 @@ import msgspec
 
 from polyclinic.cases.case import Attachment, Case
 from polyclinic.cases.loaders.choices import literal, read_keys, read_options
+from polyclinic.cases.loaders.fields import as_text, readable
 from polyclinic.cases.loaders.vignettes import record_of_text
-from polyclinic.cases.loaders.wording import as_text, readable
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Diagnosis

@@ -16,9 +16,15 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders.chinese_findings import auxiliary_findings, physical_findings
-from polyclinic.cases.loaders.demographics import age_in_years, sex_of
-from polyclinic.cases.loaders.diagnoses import split_diagnoses, split_points
-from polyclinic.cases.loaders.wording import WORDS, as_object, as_text
+from polyclinic.cases.loaders.fields import (
+    WORDS,
+    age_in_years,
+    as_object,
+    as_text,
+    sex_of,
+    split_diagnoses,
+    split_points,
+)
 from polyclinic.cases.persona import Persona
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record

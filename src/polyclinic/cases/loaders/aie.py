@@ -11,8 +11,7 @@ from typing import Any
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders.choices import read_keys, read_options
-from polyclinic.cases.loaders.demographics import age_in_years, sex_of
-from polyclinic.cases.loaders.wording import as_object, as_text
+from polyclinic.cases.loaders.fields import age_in_years, as_object, as_text, sex_of
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import History, Opening, Record
 from polyclinic.cases.report import Diagnosis

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from polyclinic.cases.loaders.diagnoses import split_outside
-from polyclinic.cases.loaders.wording import WORDS
+from polyclinic.cases.loaders.fields import WORDS, split_outside
 from polyclinic.cases.record import Finding
 from polyclinic.language.word_lists import Pattern
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from polyclinic.cases.loaders.wording import as_text
+from polyclinic.cases.loaders.fields import as_text
 from polyclinic.errors import BadInput
 
 _LETTER = re.compile(r"(?:^|[,，;；、\n])\s*(?:[(（]([A-Z])[)）]|([A-Z])[.．、:：)])\s*(\w)")

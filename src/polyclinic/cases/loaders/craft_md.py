@@ -6,9 +6,8 @@ from typing import Any
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders.choices import literal, read_keys, read_options
-from polyclinic.cases.loaders.diagnoses import split_outside
+from polyclinic.cases.loaders.fields import as_text, split_outside
 from polyclinic.cases.loaders.vignettes import record_of_text
-from polyclinic.cases.loaders.wording import as_text
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth

@@ -24,9 +24,15 @@ import msgspec
 
 from polyclinic.cases.case import Attachment, Case
 from polyclinic.cases.loaders.choices import literal, read_keys, read_options
-from polyclinic.cases.loaders.demographics import age_in_years, is_unsaid, sex_of
-from polyclinic.cases.loaders.diagnoses import split_diagnoses, split_points
-from polyclinic.cases.loaders.wording import as_text, split_value
+from polyclinic.cases.loaders.fields import (
+    age_in_years,
+    as_text,
+    is_unsaid,
+    sex_of,
+    split_diagnoses,
+    split_points,
+    split_value,
+)
 from polyclinic.cases.presentation import Presentation, Question, Setting
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis

@@ -15,9 +15,7 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders.chinese_findings import physical_findings
 from polyclinic.cases.loaders.choices import read_keys, read_options, same_options
-from polyclinic.cases.loaders.demographics import age_in_years, sex_of
-from polyclinic.cases.loaders.diagnoses import split_diagnoses
-from polyclinic.cases.loaders.wording import WORDS, as_text
+from polyclinic.cases.loaders.fields import WORDS, age_in_years, as_text, sex_of, split_diagnoses
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis

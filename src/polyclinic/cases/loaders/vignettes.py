@@ -6,16 +6,150 @@ A sentence that says only who the patient is (see `introductions`) is no complai
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 
-from polyclinic.cases.loaders.demographics import age_in_years, sex_of
-from polyclinic.cases.loaders.introductions import complaint_in
+from polyclinic.cases.loaders.fields import age_in_years, sex_of
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.language.folding import stands_in
-from polyclinic.language.language import language_of
+from polyclinic.language.language import Language, language_of
+
+_MOST = 4
+"""Sentences in which who it is, is looked for."""
+
+_AGE = r"(?:\d+(?:\.\d+)?|[a-z]+)[- ](?:year|month|week|day|hour)s?[- ]old|middle-aged|elderly|newborn|\d+ ?yo"
+_SEXED = (
+    r"(?:wo)?man|boy|girl|gentleman|lady|male|female|infant|baby|neonate|child|toddler|newborn|patient|person|adult"
+)
+# A trade by its ending, or by a word that is none; "cancer" and "tumor" only end like one.
+_TRADE = (
+    r"(?!\w*(?:cancer|ulcer|fever|disorder|tumou?r|tremor|shoulder|finger|bladder|liver|blister|shiver)\b)"
+    r"(?:\w+(?:er|or|ist|ian|man|woman|keeper|eer|ress)|student|nurse|cook|chef|clerk|wife|husband|guard|maid|pilot|judge|priest"
+    r"|monk|nun|athlete|official|assistant|attendant|accountant|agent|professional|pensioner|retiree|mechanic|immigrant"
+    r"|architect|musician|veteran|executive|child)"
+)
+# Before the head stand what it is like and what kind; a word that begins another part ends it.
+_MODIFIER = r"(?!(?:an?|the|his|her|he|she|is|was|has|had|with|for|of|who|and|to|in|on|at|by|from|after)\b)[\w'-]+,? "
+# "Male farmer" is a person, and "man" takes nothing behind it: "a woman feels anger".
+_NOUN = rf"(?:(?:fe)?male(?: (?:{_MODIFIER})?{_TRADE})?|{_SEXED})(?: patient)?"
+_DETERMINER = r"(?:an?|the|this|our) "
+_PERSON = re.compile(
+    rf"(?:(?:the |this |our )?patient:? (?:is |was )?|(?:s?he) is )?(?:{_DETERMINER})?"
+    rf"(?:(?:{_MODIFIER}){{0,4}}?(?:{_AGE})(?: (?:{_MODIFIER}){{0,3}}?(?:{_NOUN}|{_TRADE}))?"
+    rf"|(?:{_MODIFIER}){{0,3}}?(?:{_NOUN})|(?<=is )(?:an? )(?:{_MODIFIER}){{0,2}}?{_TRADE})(?![\w'-])",
+    re.IGNORECASE,
+)
+# What stands behind a comma and is still who the patient is.
+_MORE = re.compile(
+    rf"(?:(?:an? )?(?:{_AGE})|(?:age|aged) \d+|\d+(?: years?)?"
+    rf"|(?:{_DETERMINER})?(?:{_MODIFIER}){{0,3}}?(?:{_NOUN}|{_TRADE})"
+    r"|(?:previously|otherwise|generally|usually) (?:fit(?: and well)?|well|healthy)|healthy|married|single|divorced"
+    r"|widowed|retired|unemployed|pregnant|right-handed|left-handed)",
+    re.IGNORECASE,
+)
+_NO_HISTORY = re.compile(
+    r"(?:with no|without(?: any)?|with an? un\w+) (?:[\w-]+ ){0,4}?(?:history|illness(?:es)?|problems)$", re.IGNORECASE
+)
+# Where to and by whom: a word that tells how somebody is ("unconscious", "vomiting") is none of it.
+_WORD = (
+    r"(?!(?:to|into|in|at|by|from|on|for|with|because|due|after|of|since|following|and|as|when|who|that)\b"
+    r"|\w+(?:ous|ing|less|ive|ed)\b)[\w'-]+"
+)
+_PLACE = rf"(?: (?:to|into|in|at|by|from|on)(?: {_WORD}){{1,5}})"
+_CAME = (
+    r"(?:(?:is|was|has been|had been) )?(?:brought|referred|seen|admitted|transferred|evaluated|examined|came|comes"
+    r"|presented|presents|attended|attends|visited|visits|arrived|arrives)(?: in| back| again)?"
+)
+_COMES = re.compile(rf"(?:who )?{_CAME}(?: the {_WORD}| our {_WORD})?{_PLACE}{{0,4}}$", re.IGNORECASE)
+_WITH_AND_COMES = re.compile(rf"with [^,;]+? {_CAME}(?: the {_WORD}| our {_WORD})?{_PLACE}{{0,4}}$", re.IGNORECASE)
+_FINITE = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|presents?|presented|complain\w*|reports?|reported|comes|came|notice[sd]?"
+    r"|develop(?:s|ed)|began|started)\b",
+    re.IGNORECASE,
+)
+_WITH = re.compile(r"with (?P<what>.+)$", re.IGNORECASE)
+
+_CHINESE_AGE = r"(?:年龄[:：]?)?(?:\d+(?:\.\d+)?|[一二两三四五六七八九十百零]+)\s*(?:岁|个?月龄?|周龄?|天龄?)(?:半|余)?"
+_CHINESE_TRADE = (
+    r"(?:[\u4e00-\u9fff]{0,4}?(?:员|师|民|工人|工|司机|学生|干部|医生|护士|警察|军人|老板|经理|会计|店主|厨师|裁缝|律师"
+    r"|教授|商户|商人|个体户|主妇|保姆|保安|护工|匠))"
+)
+_CHINESE_PERSON = re.compile(
+    rf"(?:患者|患儿|病人)?\s*[:：]?\s*[是为系]?\s*(?:一[名位个])?\s*(?:{_CHINESE_AGE}的?)?"
+    r"\s*(?:退休|已婚|未婚|离异|在职|中年|老年|青年|年轻)*的?"
+    rf"\s*[男女]?(?:[性童孩婴士生子]|患者|患儿|病人|工人)*\s*(?:{_CHINESE_AGE})?\s*(?:职业[:：]?)?{_CHINESE_TRADE}?"
+    r"|(?:男|女|新生|幼|婴)[婴儿]+|[\u4e00-\u9fff]{1,2}族|(?:已|未|离|丧)[婚偶异]|既往(?:体健|身体健康)|平素体健"
+    r"|(?:怀)?孕\s*\d+\+?\d*\s*周"
+)
+_CHINESE_MARKS = " ，,、；;。"
+_CHINESE_PART = re.compile(r"[，,、；;。]")
+
+
+def complaint_in(sentences: Sequence[str], language: Language) -> tuple[str, str]:
+    """Returns the beginning of a vignette up to what the patient comes with, and that, of the vignette's sentences.
+
+    What it comes with is the first sentence that says more than who it is, with the one before it where that tells of
+    something that the patient has ("a woman with diabetes came to the clinic"). Where none says more it is the first.
+    """
+    for number, sentence in enumerate(sentences[:_MOST]):
+        if language == "zh":
+            reason = _behind_chinese(sentence)
+        else:
+            reason = "" if _says_who(_plain(sentence)) else sentence
+            if reason and number and _tells_of_history(_plain(sentences[number - 1])):
+                reason = f"{sentences[number - 1]} {sentence}"
+        if reason:
+            return " ".join(sentences[: number + 1]), reason
+    return sentences[0], sentences[0]
+
+
+def _plain(sentence: str) -> str:
+    return sentence.strip(" .!?")
+
+
+def _says_who(sentence: str) -> bool:
+    """Whether an English sentence says who the patient is, perhaps that it came, and not with what it came."""
+    found = _PERSON.match(sentence)
+    if found is None:
+        return False
+    rest = sentence[found.end() :].strip()
+    while rest.startswith(","):
+        part, comma, after = rest[1:].strip().partition(",")
+        more = _MORE.match(part.strip())
+        if more is None:
+            rest = rest[1:].strip()
+            break
+        rest = part.strip()[more.end() :].strip() + (f"{comma}{after}" if comma else "")
+    if not rest or _COMES.match(rest) or _NO_HISTORY.match(rest):
+        return True
+    return _tells_of_history(sentence)
+
+
+def _tells_of_history(sentence: str) -> bool:
+    """Whether a sentence names somebody with something that it has, and says of it at most that it came."""
+    found = _PERSON.match(sentence)
+    rest = "" if found is None else sentence[found.end() :].strip(" ,")
+    if not rest or _NO_HISTORY.match(rest):
+        return False
+    if _WITH_AND_COMES.match(rest):
+        return True
+    attribute = _WITH.match(rest)
+    return attribute is not None and not _FINITE.search(attribute["what"])
+
+
+def _behind_chinese(sentence: str) -> str:
+    """Returns what stands in a Chinese sentence behind the parts that say who it is, "" where nothing does."""
+    at = 0
+    for end in [*(found.start() for found in _CHINESE_PART.finditer(sentence)), len(sentence)]:
+        part = sentence[at:end].strip(_CHINESE_MARKS)
+        if not _CHINESE_PERSON.fullmatch(part):
+            return sentence[at:].lstrip(_CHINESE_MARKS)
+        at = end
+    return ""
+
 
 # A full stop behind a title, an initial or "vs" ends no sentence.
 _SENTENCE_END = re.compile(r"(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bvs)(?<!\b[A-Z])[.!?](?=\s)|[。！？]")

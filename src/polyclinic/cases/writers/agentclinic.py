@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders.demographics import age_in_years
+from polyclinic.cases.loaders.fields import age_in_years
 from polyclinic.cases.record import Finding
 
 _SECTIONS = {

@@ -7,7 +7,7 @@
 4. The doctor chooses among the three plans of the disease that it diagnosed (§4.1), or of which it named a kind; of a
    diagnosis that the knowledge does not have there is no plan, and the treatment is what the report says.
    Of the plan is done what is due for this patient, by what the visit found (`polyclinic.knowledge.treatment`).
-5. The pharmacist hands out one drug of each measure, or withholds it and hands out the next (`counter.py`).
+5. The pharmacist hands out one drug of each measure, or withholds it and hands out the next.
 6. What was done is held against what is so; nobody who plays gets that.
 
 An episode is a function of its request, of who plays and of the seed; the order of episodes is nothing to it. A failure
@@ -16,53 +16,309 @@ of a player ends the episode under its name, and nothing stands in for the answe
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
-from polyclinic import doors
+from polyclinic import plugins
 from polyclinic.cases.case import Case
-from polyclinic.cases.patient_record import NotedVisit, PatientRecord
+from polyclinic.cases.patient_record import NotedConsultation, NotedLine, NotedTriage, NotedVisit, PatientRecord
+from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Severity
 from polyclinic.errors import PlayFailure, UnknownMind
-from polyclinic.events import Examined, Failed, Role
-from polyclinic.hospital.care.along import spent, with_worse
-from polyclinic.hospital.care.counter import AtCounter, at_counter, prescribed
+from polyclinic.events import Examined, Failed, Role, Said, Trace
 from polyclinic.hospital.care.effect import VisitDone, care_given
-from polyclinic.hospital.care.noting import noted_consultation, noted_treatment, noted_triage
-from polyclinic.hospital.care.posts import departments_of, post_of
 from polyclinic.hospital.care.remembering import ClinicMemory, open_clinic_memory
 from polyclinic.hospital.care.setup import Setup
-from polyclinic.hospital.care.stopped import EpisodeStopped, stopping
 from polyclinic.hospital.care.triage import StationFailure, TriageStation
-from polyclinic.hospital.record.episodes import ConsultationHeld, Episode, EpisodeRequest, LearnDone, LearnRequest
+from polyclinic.hospital.record.episodes import (
+    AtDoor,
+    Compute,
+    ConsultationHeld,
+    Episode,
+    EpisodeRequest,
+    LearnDone,
+    LearnRequest,
+)
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.data import DATA, SEVERITIES
 from polyclinic.knowledge.disease_names.known import disease_meant
-from polyclinic.knowledge.dispensing import goes_on, told_at_the_counter
+from polyclinic.knowledge.dispensing import Known, goes_on, told_at_the_counter
 from polyclinic.knowledge.entries import Disease, Drug
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.plan_words import plan_words
 from polyclinic.knowledge.safety import read_cautions
 from polyclinic.knowledge.treatment import PlannedTreatment, VisitFacts, visit_facts
-from polyclinic.language.language import Language
-from polyclinic.memory.published import Publication
+from polyclinic.language.clauses import told
+from polyclinic.language.language import MARKS, Language
+from polyclinic.memory.opening import Publication
 from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.share import WHOLE, Share
 from polyclinic.players.human.desk import Desk
-from polyclinic.players.minds import Minds
-from polyclinic.players.onward import NextStep
-from polyclinic.players.opening import open_minds
+from polyclinic.players.minds import Minds, open_minds
 from polyclinic.players.own_mind import is_shared
-from polyclinic.players.player import Ask, Purpose, choose_plan
-from polyclinic.players.roles.doctor import Doctor
+from polyclinic.players.player import Ask, Mind, NextStep, Purpose, choose_plan, dispense
+from polyclinic.players.roles.doctor import Doctor, Post
 from polyclinic.players.roles.patient import Patient
+from polyclinic.players.roles.staff import Pharmacist
 from polyclinic.visits.visit import Attended, attend
+
+
+async def with_worse(
+    request: EpisodeRequest, triaged: Episode, treat: Callable[[], Awaitable[None]], compute: Compute
+) -> Episode | None:
+    """Lets a patient be treated, and computes beside it what would be done if it got worse before.
+
+    Args:
+        request: of the visit.
+        triaged: the visit as it is after triage.
+        treat: treats the patient as it is.
+        compute: computes another episode.
+
+    Returns:
+        What would be done; None where that is not to be expected: nothing gets worse soon, or the nurse has made an
+        emergency of it, whom a doctor sees within minutes.
+    """
+    received = triaged.received
+    if request.worse is None or received is None or received.acuity is Acuity.EMERGENCY:
+        await treat()
+        return None
+    worse = msgspec.structs.replace(request, case=request.worse, worse=None, received=received)
+    # Side by side, so that whichever is wanted is there as soon as the other.
+    along = asyncio.ensure_future(compute(worse))
+    try:
+        await treat()
+    finally:
+        episode = await along
+    return episode
+
+
+def spent(ledger: Ledger, along: Episode | None) -> dict[str, float | None]:
+    """Returns what an episode has cost, with what was computed along: calls, tokens, cost."""
+    usage = ledger.total.usage
+    calls, tokens, cost = ledger.total.calls, usage.tokens_in + usage.tokens_out, usage.cost
+    if along is not None:
+        calls, tokens = calls + along.calls, tokens + along.tokens
+        cost = along.cost if cost is None else cost + (along.cost or 0.0)
+    return {"calls": calls, "tokens": tokens, "cost": cost}
+
+
+def noted_triage(record: PatientRecord, acuity: str, at_door: AtDoor) -> PatientRecord:
+    """Returns the record with what the nurse noted."""
+    said = [line for asked, told in at_door.told for line in (NotedLine("nurse", asked), NotedLine("patient", told))]
+    triage = NotedTriage(
+        acuity=acuity,
+        reason=at_door.reason,
+        said=tuple(said),
+        findings=tuple(one.finding for one in at_door.vital_signs),
+    )
+    return msgspec.structs.replace(record, today=msgspec.structs.replace(record.today, triage=triage))
+
+
+def noted_consultation(
+    trace: Trace, report: Report, step: NextStep, *, department: str, doctor: str, departments: Mapping[str, str]
+) -> NotedConsultation:
+    """Returns what is noted of a consultation.
+
+    Args:
+        trace: what was said and found in it.
+        report: the doctor's.
+        step: what came next.
+        department: its name, as the patient's language has it.
+        doctor: the doctor's name; "" where it has none.
+        departments: the hospital's, id to name.
+    """
+    findings: dict[Finding, None] = {}
+    said: list[NotedLine] = []
+    for event in trace:
+        if isinstance(event, Examined):
+            findings.update(dict.fromkeys(event.findings))
+        elif isinstance(event, Said) and event.to is not Role.EXAMINER:
+            said.append(NotedLine("doctor" if event.who is Role.DOCTOR else "patient", event.text))
+    return NotedConsultation(
+        department=department,
+        doctor=doctor,
+        said=tuple(said),
+        findings=tuple(findings),
+        symptoms=report.symptoms,
+        diagnoses=report.diagnoses,
+        rationale=report.rationale,
+        step=step.step,
+        refer_to=departments.get(step.department, step.department),
+        reason=step.reason,
+    )
+
+
+def noted_treatment(
+    record: PatientRecord,
+    treatment: tuple[str, ...],
+    given: tuple[str, ...],
+    withheld: Mapping[str, str],
+    *,
+    drugs: Mapping[str, Drug],
+    language: Language,
+) -> PatientRecord:
+    """Returns the record with what was done for the patient, and what the pharmacist handed out and withheld.
+
+    `given` are drugs by id, and `withheld` the reasons by a drug's id.
+    """
+
+    def name(drug: str) -> str:
+        return drugs[drug].name.get(language) if drug in drugs else drug
+
+    today: NotedVisit = msgspec.structs.replace(
+        record.today,
+        treatment=treatment,
+        handed_out=tuple(map(name, given)),
+        withheld=tuple(f"{name(drug)}{MARKS[language].colon}{reason}" for drug, reason in withheld.items()),
+    )
+    return msgspec.structs.replace(record, today=today)
+
+
+def departments_of(request: EpisodeRequest, setup: Setup) -> dict[str, str]:
+    """Returns the departments of the hospital, id to name in the language of the visit."""
+    language = request.case.presentation.language
+    return {d: setup.departments.get(d, {}).get(language, d) for d in request.departments}
+
+
+def post_of(request: EpisodeRequest, department: str, doctor: str, *, setup: Setup, knowledge: Knowledge) -> Post:
+    """Returns the post of a doctor, by its id; of nobody in particular where that is ""."""
+    person, member = request.case.presentation, setup.staff.get(doctor)
+    language = person.language
+    possible = [e for e in knowledge.examinations.values() if e.possible(person.sex, person.age)]
+    diseases = knowledge.diseases.values() if setup.candidates else ()
+    return Post(
+        name="" if member is None else member.name[language],
+        hospital=setup.hospital.get(language, ""),
+        department=department,
+        departments=departments_of(request, setup),
+        skill="specialist" if member is None else member.skill,
+        about="" if member is None else member.about.get(language, ""),
+        orders=tuple(examination.name.get(language) for examination in possible),
+        candidates=tuple(disease.name.get(language) for disease in diseases),
+        memory=request.memories.get(doctor, ()),
+    )
+
+
+class EpisodeStopped(Exception):
+    """A player failed; the episode ends with this."""
+
+    def __init__(self, who: Role | str, error: str, problem: str) -> None:
+        self.who, self.error, self.problem = str(who), error, problem
+        super().__init__(problem)
+
+
+@contextmanager
+def stopping(who: Role) -> Iterator[None]:
+    """Ends the episode where the player fails.
+
+    Raises:
+        EpisodeStopped: it did.
+    """
+    try:
+        yield
+    except PlayFailure as failure:
+        raise EpisodeStopped(who, type(failure).__name__, str(failure)) from None
+
+
+_ADVISED_AGAINST = re.compile(r"\b(?:no|not|never|avoid|stop|without|instead of)\b|不|无|避免|停|忌|勿", re.IGNORECASE)
+"""What a treatment says before a drug that it does not prescribe."""
+
+
+class AtCounter(NamedTuple):
+    """What became of a prescription.
+
+    Attributes:
+        given: for each measure the number of the alternative that was handed out; None where none was.
+        withheld: drugs that were withheld, by id, each with the reason.
+        instead: of those, each that another drug stands in for, with that.
+    """
+
+    given: tuple[int | None, ...]
+    withheld: dict[str, str]
+    instead: dict[str, str]
+
+    def lacking(self) -> tuple[str, ...]:
+        """Returns the drugs that were withheld and that nothing stands in for."""
+        return tuple(drug for drug in self.withheld if drug not in self.instead)
+
+
+class _TriedDrugs(msgspec.Struct):
+    """One measure at the counter: its drugs, which of them is tried, and those that were refused."""
+
+    drugs: Sequence[Drug]
+    tried: int = 0
+    refused: list[str] = msgspec.field(default_factory=list)
+
+    def drug(self) -> Drug | None:
+        return self.drugs[self.tried] if self.tried < len(self.drugs) else None
+
+
+async def at_counter(
+    mind: Mind[Pharmacist],
+    presentation: Presentation,
+    known: Known,
+    measures: Sequence[Sequence[Drug]],
+    past: PatientRecord | None = None,
+) -> AtCounter:
+    """Lets a pharmacist, who has the patient's record, hand out one drug of each measure, the first that may be.
+
+    Raises:
+        PlayFailure: no usable answer came.
+    """
+    under_way = [_TriedDrugs(drugs) for drugs in measures]
+    withheld: dict[str, str] = {}
+    while prescription := _prescription(under_way, withheld):
+        pharmacist = Pharmacist(mind, presentation, prescription, known, past)
+        dispensing = await pharmacist.act(dispense(drug.id for drug in prescription))
+        withheld |= {one.drug: one.reason for one in dispensing.withheld}
+        if not _go_on(under_way, withheld):
+            break
+    given = tuple(None if measure.drug() is None else measure.tried for measure in under_way)
+    instead = {drug: m.drugs[m.tried].id for m in under_way if m.drug() is not None for drug in m.refused}
+    return AtCounter(given, withheld, instead)
+
+
+def _prescription(measures: Sequence[_TriedDrugs], withheld: dict[str, str]) -> list[Drug]:
+    """Returns the drugs that are tried, each once; what another measure gives already is not tried again."""
+    drugs: dict[str, Drug] = {}
+    for measure in measures:
+        while (drug := measure.drug()) is not None and (drug.id in drugs or drug.id in withheld):
+            if drug.id in withheld and drug.id not in measure.refused:
+                measure.refused.append(drug.id)
+            measure.tried += 1
+        if drug is not None:
+            drugs[drug.id] = drug
+    return list(drugs.values())
+
+
+def _go_on(measures: Sequence[_TriedDrugs], withheld: dict[str, str]) -> bool:
+    """Passes over what is withheld; returns whether something stands in for it that was not asked about."""
+    before = [measure.drug() for measure in measures]
+    after = {drug.id for drug in _prescription(measures, withheld)}
+    return not after <= {drug.id for drug in before if drug is not None}
+
+
+def prescribed(items: Iterable[str], drugs: Iterable[Drug], language: Language) -> list[Drug]:
+    """Returns the drugs that the items of a treatment name, and do not name to say no to; longer names win."""
+    found: list[Drug] = []
+    text = ". ".join(items)
+    for drug in sorted(drugs, key=lambda d: -len(d.name.get(language))):
+        name = drug.name.get(language)
+        if told(name, text, denied=_ADVISED_AGAINST):
+            found.append(drug)
+            text = re.sub(re.escape(name), "", text, flags=re.IGNORECASE)
+    return found
+
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(EpisodeRequest).decode
@@ -373,7 +629,7 @@ async def open_clinic(setup: Setup, share: Share = WHOLE, desk: Desk | None = No
         UserError: a name, a file or a department cannot be used.
     """
     for name in (setup.doctor, *vars(setup.cast).values()):
-        if is_shared(doors.find(name, "minds")):
+        if is_shared(plugins.find(name, "minds")):
             raise UnknownMind(f"{name} is one object for all visits; a run takes a function, or a class")
     knowledge = read_knowledge(Path(setup.knowledge) if setup.knowledge else DATA).select(setup.diseases)
     async with open_minds(

@@ -14,11 +14,11 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.patient_record import NotedVisit
+from polyclinic.hospital.plan.opening_hours import Roster
 from polyclinic.hospital.plan.plan import Hospital
-from polyclinic.hospital.plan.roster import Roster
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest
 from polyclinic.hospital.record.happenings import DAY, FollowUpOutcome
-from polyclinic.players.roles.post import CaseSeen
+from polyclinic.players.roles.doctor import CaseSeen
 from polyclinic.seeds import derive
 
 VISITS_KEPT = 6

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from polyclinic.cases.presentation import Question
 from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Severity
 from polyclinic.errors import UserError
-from polyclinic.hospital.care.answered import answered_tasks
+from polyclinic.events import Event, Examined
 from polyclinic.hospital.care.setup import LearningSetup, Setup
 from polyclinic.hospital.record.episodes import (
     AnsweredTask,
@@ -24,24 +24,68 @@ from polyclinic.hospital.record.episodes import (
     StudyDone,
     StudyRequest,
 )
+from polyclinic.knowledge.disease_names.known import disease_meant
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
-from polyclinic.memory.cases_in_mind import CaseMemory
-from polyclinic.memory.choices import name_of_choices
-from polyclinic.memory.entries import AskedTask
-from polyclinic.memory.learner import Learner, Put, TaskAnswer
+from polyclinic.language.language import MARKS
+from polyclinic.memory.entries import GRADES, AskedTask, ClinicalTask, examinations_named, name_of_choices
+from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.memory import About, open_memory
+from polyclinic.memory.opening import CaseMemory, Publication, PublishedMemories
 from polyclinic.memory.options import NEAREST
-from polyclinic.memory.published import Publication, PublishedMemories
+from polyclinic.memory.reading import study
+from polyclinic.memory.recall import Learner, Put, TaskAnswer
 from polyclinic.memory.remembering import Situation, situation_text
-from polyclinic.memory.studying import study
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
+from polyclinic.models.pipeline import Asker
 from polyclinic.models.session import Session
 from polyclinic.players.mind_names import model_of
 from polyclinic.players.recalling import RecallMind
 from polyclinic.players.roles.doctor import Doctor
+
+
+def answered_tasks(
+    doctor: Doctor, report: Report, plan: Severity | None, knowledge: Knowledge
+) -> tuple[AnsweredTask, ...]:
+    """Returns the examination that a doctor ordered first, its diagnosis and its plan, with what it knew for each.
+
+    Args:
+        doctor: of the last consultation of the visit.
+        report: its report.
+        plan: the severity whose plan it chose; None for none.
+        knowledge: the hospital's.
+    """
+    language, events = doctor.presentation.language, doctor.seen
+    named = report.diagnoses[0].name if report.diagnoses else ""
+    disease = disease_meant(named, knowledge) if named else None
+    diagnosis = named if disease is None else disease.name.get(language)
+    reasoning = MARKS[language].blank.join(report.rationale)
+
+    def answer(
+        task: ClinicalTask, options: Iterable[str], chosen: str, *, until: int | None = None, after: str = ""
+    ) -> AnsweredTask:
+        picture = doctor.picture(task, diagnosis=after, until=until)
+        return AnsweredTask(task=task, picture=picture, options=tuple(options), answer=chosen, reasoning=reasoning)
+
+    ordered = next((n for n, event in enumerate(events) if _ordered(event, doctor)), None)
+    answered = []
+    if ordered is not None:
+        first = _ordered(events[ordered], doctor)[0]
+        answered.append(answer(ClinicalTask.EXAMINATION, examinations_named(knowledge, language), first, until=ordered))
+    diseases = (one.name.get(language) for one in knowledge.diseases.values())
+    answered.append(answer(ClinicalTask.DIAGNOSIS, diseases, diagnosis))
+    if disease is not None and plan is not None:
+        grades = GRADES[language]
+        answered.append(answer(ClinicalTask.TREATMENT, grades.values(), grades[plan], after=diagnosis))
+    return tuple(answered)
+
+
+def _ordered(event: Event, doctor: Doctor) -> list[str]:
+    """Returns the examinations that were done, those left out that everybody may have."""
+    if not isinstance(event, Examined):
+        return []
+    return [name for name in dict.fromkeys(f.examination for f in event.findings) if name not in doctor.free]
 
 
 def reflects(mind: str) -> bool:
@@ -161,7 +205,7 @@ class ClinicMemory:
         )
 
     def _model(self, name: str, episode: str, ledger: Ledger) -> Model:
-        return ledger.meter(self._session.metered(name, role="doctor", episode=episode, persistent=True), "doctor")
+        return ledger.meter(self._session.model(name, Asker("doctor", episode), repeating=True), "doctor")
 
 
 @contextmanager

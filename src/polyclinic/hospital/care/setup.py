@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -12,10 +13,10 @@ from polyclinic.hospital.plan.plan import Member
 from polyclinic.language.language import Language
 from polyclinic.models.journal import SharedRun
 from polyclinic.models.model import Price
-from polyclinic.models.session import ModelOptions
+from polyclinic.models.session import ModelSettings, read_price
 from polyclinic.players.mind_names import model_of
-from polyclinic.players.opening import Cast
-from polyclinic.players.roles.nurse import MAX_QUESTIONS
+from polyclinic.players.minds import Cast
+from polyclinic.players.roles.staff import MAX_QUESTIONS
 from polyclinic.visits.consultation import MAX_TURNS
 
 MemoryHolder = Literal["doctor", "department"]
@@ -36,6 +37,16 @@ class LearningSetup(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""  # names what is in it
     reads: str = ""  # the corpus that is read off shift, by its name or folder; "" for none
     passages: int = 1  # of it that each reads a day, or each department
+
+
+def plain_settings(models: ModelSettings) -> dict[str, Any]:
+    """Returns how models are asked as the fields of a `Setup`."""
+    known = {field.name for field in fields(ModelSettings)}
+    settings = {name: value for name, value in asdict(models).items() if name in known}
+    settings["longest_answer"] = settings.pop("max_tokens")  # in a run of before 1.9, max_tokens was the budget
+    settings["price"] = read_price(models.price)
+    settings["model_file"] = None if models.model_file is None else str(models.model_file.resolve())
+    return settings
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,12 +82,13 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     journal: str = ""  # the file that keeps every answer, each worker's beside it; "" for none
     run: str = ""  # names the run in the journal
     shared: SharedRun | None = None  # where answers are kept beside that, for other machines
-    max_tokens: int | None = None  # in and out, over all workers; the run ends when one has used its share
-    max_cost: float | None = None  # in the currency of the prices
-    timeout: float | None = None  # seconds that one call may take; None for the door's own
+    longest_answer: int | None = None  # tokens; None leaves it to the server
+    hooks: list[str] | None = None  # around every call of a model
+    token_budget: int | None = None  # in and out, over all workers; the run ends when one has used its share
+    cost_budget: float | None = None  # in the currency of the prices
+    timeout: float | None = None  # seconds that one call may take; None for the provider's own
     wait_for_server: float | None = None  # seconds, while it is away; None for not at all
-    dry_run: bool = False  # nobody is asked, and what a run is expected to cost ends it
-    pilot: int = 0  # of a dry run: so many questions of each purpose are put
+    dry_run: bool = False  # no model is asked, and an estimate of the cost ends the run
     price: Price | None = None  # what tokens cost
 
     def __post_init__(self) -> None:
@@ -95,9 +107,9 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
         return any(model_of(mind) is not None for mind in (self.doctor, *self.cast.minds))
 
     @property
-    def options(self) -> ModelOptions:
+    def options(self) -> ModelSettings:
         """How models are asked."""
-        return ModelOptions(
+        return ModelSettings(
             base_url=self.base_url,
             api_key_env=self.api_key_env,
             model_file=None if self.model_file is None else Path(self.model_file),
@@ -105,11 +117,12 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
             requests_per_minute=self.requests_per_minute,
             tokens_per_minute=self.tokens_per_minute,
             temperature=self.temperature,
-            max_tokens=self.max_tokens,
-            max_cost=self.max_cost,
+            max_tokens=self.longest_answer,
+            token_budget=self.token_budget,
+            cost_budget=self.cost_budget,
             timeout=self.timeout,
             wait_for_server=self.wait_for_server,
+            hooks=self.hooks,
             dry_run=self.dry_run,
-            pilot=self.pilot,
             price=None if self.price is None else str(self.price),
         )

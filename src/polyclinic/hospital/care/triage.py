@@ -23,10 +23,9 @@ from polyclinic.knowledge.physiology import physiology_of
 from polyclinic.knowledge.safety import read_red_flags
 from polyclinic.language.language import LANGUAGES
 from polyclinic.players.minds import Minds
-from polyclinic.players.player import REPLY, Triage, send_to
-from polyclinic.players.roles.nurse import Nurse
+from polyclinic.players.player import ALONE, REPLY, Triage, send_to
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.seats import ALONE
+from polyclinic.players.roles.staff import Nurse
 from polyclinic.visits.visit import patient_of
 
 _SOONER: dict[Level, Level] = {1: 1, 2: 2, 3: 2, 4: 3, 5: 4}

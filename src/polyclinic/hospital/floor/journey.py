@@ -20,23 +20,21 @@ Who is told that it is closed goes home; so does whoever's episode failed, where
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
 
-from polyclinic.hospital.floor.beds import Beds
 from polyclinic.hospital.floor.clock import Clock, Signal, Steps
-from polyclinic.hospital.floor.encounter import Encounter
-from polyclinic.hospital.floor.lines import Gone, Server
-from polyclinic.hospital.floor.notes import diagnosed, prescribed, triaged
-from polyclinic.hospital.floor.orders import CULTURED, SAMPLED, LateResult, Ordered, order
+from polyclinic.hospital.floor.lines import Encounter, Gone, Server
 from polyclinic.hospital.floor.queues import Floor
-from polyclinic.hospital.floor.rooms import desk_of, examined_in, first_of
 from polyclinic.hospital.floor.rota import Rota
-from polyclinic.hospital.floor.stays import InBed, Stays, handed_out
-from polyclinic.hospital.floor.visit_end import VisitEnd, ended_by
+from polyclinic.hospital.floor.stays import Beds, InBed, Stays, handed_out
 from polyclinic.hospital.plan.events import Incident
 from polyclinic.hospital.plan.opening_hours import OpeningHours
-from polyclinic.hospital.plan.plan import AreaKind, Hospital
+from polyclinic.hospital.plan.plan import AreaKind, Durations, Hospital
 from polyclinic.hospital.plan.ways import Ways
+from polyclinic.hospital.record.account import Log
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
 from polyclinic.hospital.record.happenings import (
     Activity,
@@ -45,18 +43,128 @@ from polyclinic.hospital.record.happenings import (
     Acuity,
     CalledIn,
     Consulted,
+    Diagnosed,
     ExaminationDone,
     LeftUnseen,
+    Prescribed,
     Queued,
     Referred,
     Registered,
     Sampled,
+    Triaged,
     VisitFailed,
     Walked,
     WentHome,
     What,
 )
-from polyclinic.hospital.record.log import Log
+
+
+def triaged(visit: Encounter, episode: Episode, nurse: str) -> Triaged:
+    """Returns where a nurse sent a patient, and how soon it must be seen."""
+    return Triaged(
+        nurse=nurse,
+        department=episode.department,
+        acuity=episode.acuity,
+        right_department=visit.department,
+        right_acuity=visit.right_acuity,
+        right_level=visit.right_level,
+        **episode.learnt_at_door,
+    )
+
+
+def diagnosed(episode: Episode, seen: ConsultationHeld, doctor: str) -> Diagnosed:
+    """Returns what the last doctor told the patient."""
+    return Diagnosed(
+        staff=doctor,
+        diagnosis=seen.diagnosis,
+        right=episode.right_diagnosis,
+        right_examination=episode.right_examination,
+    )
+
+
+def prescribed(episode: Episode, doctor: str) -> Prescribed:
+    """Returns what it prescribed."""
+    return Prescribed(
+        staff=doctor,
+        plan=episode.plan,
+        treatment=episode.treatment,
+        right=episode.right_treatment,
+        not_begun=episode.not_begun,
+    )
+
+
+SAMPLED = ("laboratory", "microbiology")
+"""The kinds of examinations that are made of samples, which one taking serves."""
+
+CULTURED = "microbiology"
+"""The kind of examinations for whose results the treatment of an emergency does not wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """An examination as it was ordered."""
+
+    examination: str
+    kind: str  # "" where it is not known
+    seconds: int  # from its beginning to its result
+    there: int  # of these, how many the patient is there
+
+
+@dataclass(frozen=True, slots=True)
+class LateResult:
+    """A result that comes while the patient is elsewhere, who hears of it back in the hall."""
+
+    comes: int  # when
+    examination: str
+    area: str  # where it was done
+
+
+def order(examination: str, kind: str, durations: Durations, rng: random.Random) -> Ordered:
+    """Draws how long an examination takes; one of no known kind takes no time."""
+    duration = durations.examination.get(kind)
+    if duration is None:
+        return Ordered(examination, kind, 0, 0)
+    seconds = duration.draw(rng)
+    present = durations.present.get(kind)
+    there = seconds if present is None else min(seconds, present.draw(rng))
+    return Ordered(examination, kind, seconds, there)
+
+
+def first_of(hospital: Hospital, kind: AreaKind) -> str:
+    """Returns the first area of a kind."""
+    return next(id for id, area in hospital.areas.items() if area.kind is kind)
+
+
+def desk_of(hospital: Hospital, ways: Ways, kind: AreaKind) -> str:
+    """Returns the area of a kind nearest to the entrance that is not empty of staff, where there is such a one."""
+    there = [id for id, area in hospital.areas.items() if area.kind is kind]
+    worked = {member.area for member in hospital.staff.values()}
+    entrance = first_of(hospital, AreaKind.ENTRANCE)
+    return min(there, key=lambda id: (id not in worked, ways.find(entrance, id).seconds))
+
+
+def examined_in(hospital: Hospital, ways: Ways, kind: str, room: str) -> str:
+    """Returns where an examination is done: by the doctor where the room is for it, or no other place is."""
+    areas = hospital.areas
+    if not kind or kind in areas[room].examinations:
+        return room
+    there = [id for id, a in areas.items() if a.kind is AreaKind.EXAMINATION and kind in a.examinations]
+    return min(there, key=lambda id: ways.find(room, id).seconds, default=room)
+
+
+class VisitEnd(Enum):
+    """How a visit ended."""
+
+    SEEN = "seen"
+    IMPATIENT = "left: waited too long"
+    TURNED_AWAY = "left: closed or not admitted"
+    FAILED = "failed"
+    DIED = "died"
+
+
+def ended_by(why: Gone) -> VisitEnd:
+    """Returns how the visit ends of somebody who leaves a queue uncalled."""
+    return VisitEnd.IMPATIENT if why is Gone.PATIENCE else VisitEnd.TURNED_AWAY
 
 
 class House:

@@ -1,17 +1,58 @@
-"""Those who wait, those who serve, and the queues between them; `polyclinic.hospital.floor.queues` moves them."""
+"""Patients at a visit, staff who serve them, and the queues; `polyclinic.hospital.floor.queues` moves them."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from heapq import heapify, heappop, heappush
 
-from polyclinic.hospital.floor.clock import Signal
-from polyclinic.hospital.floor.service import Service
+from polyclinic.cases.case import Case
+from polyclinic.hospital.floor.clock import Clock, Signal
 from polyclinic.hospital.plan.opening_hours import WEEK
+from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.plan.ways import Way
+from polyclinic.hospital.record.episodes import Episode
 from polyclinic.hospital.record.happenings import HOUR, Acuity, ShiftEnded, StaffWalked
+from polyclinic.knowledge.acuity import Level
+
+
+class Service:
+    """Some of somebody's time for one person.
+
+    Args:
+        clock: tells the time.
+        seconds: how long it takes, pauses left out.
+        who: for whom it is.
+    """
+
+    __slots__ = ("_clock", "_runs", "_since", "done", "left", "who")
+
+    def __init__(self, clock: Clock, seconds: int, who: str) -> None:
+        self._clock, self.who = clock, who
+        self.left = seconds  # as it was when it last began
+        self.done = clock.signal()  # happens at its end
+        self._since = clock.now
+        self._runs = 0  # counts what would end a run of it, so that one that was interrupted ends nothing
+
+    def go_on(self) -> None:
+        """Begins, or goes on after a pause."""
+        self._since = self._clock.now
+        self._runs += 1
+        run = self._runs
+        self._clock.call(self.left, lambda: self.done.succeed() if run == self._runs else None)
+
+    def pause(self) -> None:
+        """Stands still from now on."""
+        self.left -= self._clock.now - self._since
+        self._runs += 1
+
+    @property
+    def ends(self) -> int:
+        """When it ends unless it is interrupted."""
+        return self._since + self.left
+
 
 ORDER = {acuity: number for number, acuity in enumerate(Acuity)}
 """Of acuities, the most urgent first."""
@@ -166,3 +207,62 @@ def shared(tickets: Sequence[Ticket]) -> list[Queue]:
         for ticket in mine:
             heappush(ticket.queue.waiting, ticket)
     return list({ticket.queue.id: ticket.queue for ticket in tickets}.values())
+
+
+RIGHT_ACUITY = {
+    1: Acuity.EMERGENCY,
+    2: Acuity.EMERGENCY,
+    3: Acuity.URGENT,
+    4: Acuity.ROUTINE,
+    5: Acuity.ROUTINE,
+}
+"""How urgent somebody of each level of the five-level index is (see `polyclinic.knowledge.acuity`)."""
+
+OF_SEVERITY = {"mild": Acuity.ROUTINE, "moderate": Acuity.URGENT, "severe": Acuity.EMERGENCY}
+"""The same by severity, of a case whose maker does not say the level."""
+
+
+class Encounter:
+    """One coming to the hospital; `number` counts from 1 within the illness, which belongs to `department`."""
+
+    def __init__(
+        self, who: str, *, number: int, department: str, right_acuity: Acuity, rng: random.Random, hospital: Hospital
+    ) -> None:
+        self.who, self.number, self.department, self.rng = who, number, department, rng
+        self.right_acuity = right_acuity
+        self.right_level: Level | None = None
+        # Drawn at once and in this order, so that what happens on the way does not change what is drawn.
+        durations = hospital.durations
+        self.triage = durations.triage.draw(rng)
+        self.registration = durations.registration.draw(rng)
+        self.turn = durations.turn.draw(rng)
+        self.dispensing = durations.dispensing.draw(rng)
+        self.patience = None if durations.patience is None else durations.patience.draw(rng)
+        self.sampling = durations.sampling.draw(rng)
+        self.at = ""
+        self.room = ""  # where it is served
+        self.acuity: Acuity | None = None  # before triage, what anybody sees
+        self.care = 0  # its number among those under care
+        self.unseen = False  # has set out, and neither seen a doctor nor left yet
+        self.seen_as: Case | None = None  # the case that was looked at
+        self.left = False  # is out of the hospital again, or has died there
+        self.episode: Episode | None = None  # once triage is over
+        self.anew: Signal | None = None  # happens with the episode of who got worse, where that is launched anew
+        self.triaged = 0  # when
+        self.ticket: Ticket | None = None  # its place in a queue
+
+    @property
+    def at_once(self) -> bool:
+        """Whether anybody sees at the door that minutes are too long: nobody asks first, and no nurse is waited for."""
+        return self.right_level == 1 and self.acuity is Acuity.EMERGENCY
+
+    @property
+    def lies(self) -> bool:
+        """Whether it is of level 1, as anybody sees or the nurse has judged: nobody lets it walk to the laboratory."""
+        at_door = None if self.episode is None else self.episode.at_door
+        return self.at_once or (at_door is not None and at_door.level == 1)
+
+    def is_of_level(self, level: Level | None) -> None:
+        """Takes down of which level of the five-level index it is, where its case says so."""
+        if level is not None:
+            self.right_acuity, self.right_level = RIGHT_ACUITY[level], level

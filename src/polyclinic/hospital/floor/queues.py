@@ -7,6 +7,8 @@ only the log knows, is no part of it.
 An emergency that finds no doctor of its department free is seen by a free doctor of emergencies; where there is none, a
 consultation that is no emergency's is interrupted, the one that would last longest, and goes on afterwards: its patient
 stays in the room, and none of its time is lost. Where they all are with emergencies, any doctor of the house comes.
+A doctor sees the emergencies of its own departments first, but calls those of one queue in that queue's order, also
+where one of them comes back to this doctor.
 
 Of a department that has nobody at work, as at night, doctors of emergencies see those who are more than routine.
 
@@ -17,7 +19,7 @@ there. Where nobody is at work any more, nor will be on that day, those who wait
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 from polyclinic.hospital.floor.clock import Clock, Signal
@@ -27,16 +29,99 @@ from polyclinic.hospital.floor.lines import (
     Gone,
     Queue,
     Server,
+    Service,
     Ticket,
     head_of,
     longest_free,
     shared,
 )
-from polyclinic.hospital.floor.places import Places
-from polyclinic.hospital.floor.prospects import Prospects
-from polyclinic.hospital.floor.service import Service
+from polyclinic.hospital.record.account import Log
 from polyclinic.hospital.record.happenings import DAY, Acuity, Interrupted, Resumed, ShiftBegan
-from polyclinic.hospital.record.log import Log
+
+
+class Places(dict[str, int]):
+    """Free places by area; one that is out of order has none, though nobody in it is sent away."""
+
+    def __init__(self, places: Mapping[str, int]) -> None:
+        super().__init__(places)
+        self._shut: dict[str, int] = {}  # until when, by area
+
+    def has(self, area: str) -> bool:
+        """Whether somebody more can be served in an area."""
+        return self.get(area, 0) > 0 and self.is_open(area)
+
+    def is_open(self, area: str) -> bool:
+        """Whether an area is in order."""
+        return area not in self._shut
+
+    def shut(self, area: str, until: int) -> None:
+        """Nobody is called in an area until a time, at which it is to be opened again."""
+        self._shut[area] = max(until, self._shut.get(area, 0))
+
+    def reopen(self, area: str, now: int) -> bool:
+        """Opens an area again, where nothing else keeps it shut; returns whether it is open."""
+        if self._shut.get(area, now) > now:
+            return False
+        self._shut.pop(area, None)
+        return True
+
+    def open_from(self, area: str, t: int) -> int:
+        """Returns when what would be done in an area at a time is done."""
+        return max(t, self._shut.get(area, t))
+
+
+class Prospects:
+    """What those who wait may hope for.
+
+    Args:
+        clock: tells the time.
+        monday: seconds from the Monday before to the first midnight.
+        covering: those who see emergencies of departments not their own, as the floor employs them.
+    """
+
+    def __init__(self, clock: Clock, monday: int, covering: Sequence[Server]) -> None:
+        self._clock, self._monday, self._covering = clock, monday, covering
+
+    def served(self, queue: Queue, *, besides: Server | None = None) -> bool:
+        """Whether somebody of a queue takes new patients, now or from this very moment on."""
+        now = self._clock.now
+        return any(
+            s.takes_new or s.begins_between(now, now + 1, self._monday) for s in queue.servers if s is not besides
+        )
+
+    def expected(self, queue: Queue) -> bool:
+        """Whether a shift begins on what is left of the day."""
+        now = self._clock.now
+        return any(s.begins_between(now, (now // DAY + 1) * DAY, self._monday) for s in queue.servers)
+
+    def covered(self, *, besides: Server | None = None) -> bool:
+        """Whether a doctor who sees emergencies of other departments is at work."""
+        return any(s.present and not s.leaving for s in self._covering if s is not besides)
+
+    def standing_in(self) -> list[Server]:
+        """Returns the doctors of emergencies who are at work, the longest free first."""
+        return sorted((s for s in self._covering if s.covers == 0 and s.takes_new), key=longest_free)
+
+    def deserted(self, queue: Queue) -> bool:
+        """Whether it is a department of which nobody is at work, or comes within the hour."""
+        return queue.deserted(self._clock.now, self._monday)
+
+    def left_alone(self, queues: Iterable[Queue]) -> Ticket | None:
+        """Returns who is first of those who press, and whose department has nobody."""
+        heads = ((queue, head_of(queue.waiting)) for queue in queues if queue.waiting)
+        return min((head for queue, head in heads if head and head.presses and self.deserted(queue)), default=None)
+
+    def hopeful(self, ticket: Ticket) -> bool:
+        """Whether somebody who waits will be called."""
+        queue = ticket.queue
+        if ticket.again and any(server.present for server in queue.servers):
+            return True
+        if ticket.alarms and self.covered():
+            return True
+        if ticket.presses and self.deserted(queue) and self.standing_in():
+            return True
+        return self.served(queue) or self.expected(queue)
+
 
 _UNKNOWN = len(ORDER)
 
@@ -373,9 +458,12 @@ class Floor:
                 continue
             if head.again or head.alarms or server.stays is None:
                 first, line = head, queue.waiting
-        if server.covers is not None and (first is None or not first.alarms):
+        if server.covers is not None:
             self._alarms = [ticket for ticket in self._alarms if ticket.waits]
             waiting = [ticket for ticket in self._alarms if ticket.queue not in server.queues]
+            if first is not None and first.alarms:
+                # An emergency who comes back to this doctor does not overtake another in the same queue.
+                waiting = [ticket for ticket in waiting if ticket.queue is first.queue and ticket < first]
             if waiting:
                 line = min(waiting).queue.waiting
                 first = head_of(line)

@@ -11,9 +11,8 @@ from polyclinic.hospital.plan.events import Incident, IncidentKind, absences
 from polyclinic.hospital.plan.opening_hours import WEEK, OpeningHours
 from polyclinic.hospital.plan.plan import AreaKind, Hospital, Job, Member
 from polyclinic.hospital.plan.ways import Ways
-from polyclinic.hospital.record.befallen import TOWN, EventBegan, EventEnded, StaffCalledIn
-from polyclinic.hospital.record.happenings import DAY, Acuity
-from polyclinic.hospital.record.log import Log
+from polyclinic.hospital.record.account import Log
+from polyclinic.hospital.record.happenings import DAY, TOWN, Acuity, EventBegan, EventEnded, StaffCalledIn
 from polyclinic.seeds import derive
 
 EMERGENCY = "emergency"

@@ -17,7 +17,7 @@ from enum import StrEnum
 import msgspec
 
 from polyclinic.errors import BadInput, meant
-from polyclinic.hospital.plan.file_words import read_seconds
+from polyclinic.hospital.plan.file import read_seconds
 from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.record.happenings import DAY, HOUR
 from polyclinic.knowledge.knowledge import Knowledge

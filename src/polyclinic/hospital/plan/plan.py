@@ -12,7 +12,7 @@ from enum import StrEnum
 
 import msgspec
 
-from polyclinic.players.roles.post import Skill
+from polyclinic.players.roles.doctor import Skill
 
 
 class AreaKind(StrEnum):

@@ -1,7 +1,7 @@
 """Reads a log once, happening by happening: the state of the hospital, the hash, and every figure that is made of them.
 
 What is kept grows with those who are ill or in the hospital, with departments, staff and days, and not with the length
-of the log.
+of the log. `Log` numbers what happens and hands it on; `Periods` splits a log by an event.
 """
 
 from __future__ import annotations
@@ -10,27 +10,34 @@ import copy
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
-from polyclinic.hospital.record.attendance import Attendances
-from polyclinic.hospital.record.beds import OF_BEDS, Inpatients, by_cause
-from polyclinic.hospital.record.census import Census
-from polyclinic.hospital.record.door import OF_DOOR, DoorTally
 from polyclinic.hospital.record.figures import (
+    OF_BEDS,
+    Attendances,
     Day,
+    Groups,
+    GroupTally,
+    Hour,
+    Inpatients,
+    LevelAgreement,
+    LevelWaits,
     RunSummary,
     Series,
+    TimeInWindow,
     Treated,
+    Window,
     Work,
+    by_cause,
     proportion,
     proportion_of,
     waits_of,
 )
-from polyclinic.hospital.record.groups import Groups, GroupTally
 from polyclinic.hospital.record.happenings import (
     DAY,
+    HOUR,
     TURNED_AWAY,
     Acuity,
     CalledIn,
@@ -39,6 +46,7 @@ from polyclinic.hospital.record.happenings import (
     FollowedUp,
     FollowUpFailed,
     FollowUpOutcome,
+    GotWorse,
     Happening,
     LeftUnseen,
     Prescribed,
@@ -46,13 +54,186 @@ from polyclinic.hospital.record.happenings import (
     Registered,
     ShiftEnded,
     Triaged,
+    TriagedAgain,
     VisitFailed,
     WentHome,
     What,
 )
-from polyclinic.hospital.record.people import Counts
-from polyclinic.hospital.record.window import TimeInWindow, Window
-from polyclinic.hospital.record.world import World
+from polyclinic.hospital.record.world import Counts, Doing, World
+from polyclinic.knowledge.acuity import LEVELS, TARGETS
+from polyclinic.statistics.agreement import weighted_kappa, weighted_kappa_error
+
+_CENSUS = {
+    Doing.WAITING: "waiting",
+    Doing.CONSULTED: "served",
+    Doing.SERVED: "served",
+    Doing.LYING: "lying",
+    Doing.WALKING: "other",
+    Doing.THERE: "other",
+}
+
+
+class Census:
+    """Who is in the hospital at each full hour, counted by what they do, up to the last day with a service."""
+
+    def __init__(self, *, begin: int = 0) -> None:
+        self.next = begin  # the next full hour
+        self._hours: list[Counter[str]] = [Counter() for _ in range(24)]
+        self._most = [0] * 24
+        self._today: list[tuple[int, Counter[str]]] = []
+        self._serves = False  # somebody has been served today
+        self._later: list[list[tuple[int, Counter[str]]]] = []  # days since somebody has been served
+        self._visited = 0  # days on which somebody was there
+
+    def until(self, t: int, world: World) -> None:
+        """Counts at every full hour up to a time; nothing happens in the world before it."""
+        while self.next <= t:
+            world.advance(self.next)
+            self._take(world)
+            self.next += HOUR
+
+    def serve(self) -> None:
+        """Somebody has been served: the days before count."""
+        self._serves = True
+        for day in self._later:
+            self._count(day)
+        self._later = []
+
+    def hours(self) -> tuple[Hour, ...]:
+        """Returns the mean day."""
+        self._end_day()
+        n = max(1, self._visited)
+        return tuple(
+            Hour(
+                hour=hour,
+                waiting=counts["waiting"] / n,
+                served=counts["served"] / n,
+                lying=counts["lying"] / n,
+                other=counts["other"] / n,
+                most=self._most[hour],
+            )
+            for hour, counts in enumerate(self._hours)
+        )
+
+    def _take(self, world: World) -> None:
+        counts: Counter[str] = Counter()
+        for person in world.people.values():
+            doing = person.doing(world.t)
+            if doing is Doing.WALKING and person.home in (person.path[0], person.path[-1]):
+                continue
+            counts[_CENSUS[doing]] += 1
+        hour = world.t // HOUR % 24
+        if not hour:
+            self._end_day()
+        self._today.append((hour, counts))
+
+    def _end_day(self) -> None:
+        if self._serves:
+            self._count(self._today)
+        else:
+            self._later.append(self._today)
+        self._today, self._serves = [], False
+
+    def _count(self, day: list[tuple[int, Counter[str]]]) -> None:
+        if any(counts for _, counts in day):
+            self._visited += 1
+            for hour, counts in day:
+                self._hours[hour].update(counts)
+                self._most[hour] = max(self._most[hour], counts.total())
+
+
+class DoorTally:
+    """What a log says so far of triage."""
+
+    def __init__(self) -> None:
+        self.worse = self.again = 0  # got worse while waiting; were found so
+        self._levels: Counter[tuple[int, int]] = Counter()
+        self._came: dict[str, int] = {}
+        self._given: dict[str, tuple[str, int]] = {}  # who has seen no doctor yet: where to, and level
+        self._waited: dict[int, Counter[int]] = defaultdict(Counter)
+
+    def add(self, t: int, who: str, what: What) -> None:
+        """Takes one of `OF_DOOR`."""
+        OF_DOOR[type(what)](self, t, who, what)
+
+    def _queue(self, t: int, who: str, _: Queued) -> None:
+        self._came.setdefault(who, t)
+
+    def _triage(self, _: int, who: str, what: Triaged) -> None:
+        if what.level is not None:
+            self._given[who] = what.department, what.level
+            if what.right_level is not None:
+                self._levels[what.right_level, what.level] += 1
+
+    def _call(self, t: int, who: str, what: CalledIn) -> None:
+        department, level = self._given.get(who, ("", 0))
+        if level and what.queue == department:
+            self._waited[level][t - self._came[who]] += 1
+            self._given.pop(who)
+
+    def _worsen(self, *_: Any) -> None:
+        self.worse += 1
+
+    def _look_again(self, *_: Any) -> None:
+        self.again += 1
+
+    def go(self, who: str) -> None:
+        """Somebody is out of the hospital, or is taken in."""
+        self._came.pop(who, None)
+        self._given.pop(who, None)
+
+    def _leave(self, _: int, who: str, __: LeftUnseen | VisitFailed | Died) -> None:
+        self.go(who)
+
+    def agreement(self) -> LevelAgreement:
+        """Returns how near the nurse came."""
+        confusion = tuple(tuple(self._levels[right, given] for given in LEVELS) for right in LEVELS)
+        n = self._levels.total()
+        over = sum(count for (right, given), count in self._levels.items() if given < right)
+        under = sum(count for (right, given), count in self._levels.items() if given > right)
+        kappa = weighted_kappa(confusion) if n else None
+        error = None if kappa is None else weighted_kappa_error(confusion)
+        return LevelAgreement(
+            n=n,
+            right=proportion(n - over - under, n),
+            over=proportion(over, n),
+            under=proportion(under, n),
+            kappa=kappa,
+            low=None if kappa is None or error is None else max(-1.0, kappa - 1.96 * error),
+            high=None if kappa is None or error is None else min(1.0, kappa + 1.96 * error),
+            confusion=confusion,
+        )
+
+    def waits(self) -> dict[str, LevelWaits]:
+        """Returns the waits of each level that was given."""
+        return {str(level): self._of_level(level, self._waited[level]) for level in LEVELS if self._waited[level]}
+
+    def _of_level(self, level: int, waited: Counter[int]) -> LevelWaits:
+        target = TARGETS[level]  # type: ignore[index]
+        within = sum(count for seconds, count in waited.items() if seconds <= max(target.minutes, _AT_ONCE) * 60)
+        return LevelWaits(
+            waits=waits_of(waited),
+            target=target.minutes,
+            within=proportion(within, waited.total()),
+            wanted=target.share,
+        )
+
+
+_AT_ONCE = 5
+"""Minutes that count as at once: who comes in is triaged, and walks to a room."""
+
+OF_DOOR: dict[type, Any] = {
+    Queued: DoorTally._queue,
+    Triaged: DoorTally._triage,
+    CalledIn: DoorTally._call,
+    GotWorse: DoorTally._worsen,
+    TriagedAgain: DoorTally._look_again,
+    LeftUnseen: DoorTally._leave,
+    VisitFailed: DoorTally._leave,
+    Died: DoorTally._leave,
+}
+"""What is counted here."""
+
 
 _RANK = {acuity: rank for rank, acuity in enumerate(Acuity)}
 _HASH = 16  # bytes
@@ -393,3 +574,99 @@ def account_of(happenings: Iterable[Happening], *, begin: int = 0) -> Account:
     for happening in happenings:
         account.add(happening)
     return account
+
+
+class Sink(Protocol):
+    """Where happenings go, in order."""
+
+    def add(self, happening: Happening, account: Account) -> None:
+        """Takes the next one, which the account has taken before."""
+
+
+class Log:
+    """Numbers what happens, counts it, and hands it to each sink."""
+
+    def __init__(self, *sinks: Sink) -> None:
+        self.account = Account()  # what the log says so far
+        self._sinks = sinks
+
+    def add(self, t: int, who: str, what: What) -> None:
+        """Writes down what happened, when and to whom."""
+        happening = Happening(seq=len(self.account), t=t, who=who, what=what)
+        self.account.add(happening)
+        for sink in self._sinks:
+            sink.add(happening, self.account)
+
+
+PERIODS = ("before", "during", "after")
+"""The three periods."""
+
+_ENDS = (WentHome, LeftUnseen, VisitFailed, Died)
+_MINUTE = 60
+
+
+class Periods:
+    """A sink that splits a log by one event: visits, waits and patients who left unseen before, during and after it.
+
+    A visit belongs to the period in which it came to the door, a wait at an area to that in which it was called.
+
+    Args:
+        said: the event, as it was given.
+        begin: when it begins, in seconds since midnight of the first day.
+        end: when it is over.
+    """
+
+    def __init__(self, said: str, begin: int, end: int) -> None:
+        self.said, self.begin, self.end = said, begin, end
+        self._came: dict[str, int] = {}  # who is in the hospital: when it came
+        self._acuity: dict[str, Acuity] = {}  # who has been triaged and not been with a doctor
+        self._visits: Counter[str] = Counter()
+        self._left: Counter[str] = Counter()
+        self._waits: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
+
+    def add(self, happening: Happening, _: Account) -> None:
+        """Takes the next happening."""
+        who, what, t = happening.who, happening.what, happening.t
+        kind = type(what)
+        if kind is Queued and who not in self._came:
+            self._came[who] = t
+            self._visits[self._period(t)] += 1
+        elif isinstance(what, Triaged):
+            self._acuity[who] = what.acuity
+        elif isinstance(what, CalledIn):
+            self._call(who, what, t)
+        elif kind in _ENDS and who in self._came:
+            came = self._came.pop(who)
+            self._acuity.pop(who, None)
+            self._left[self._period(came)] += kind is LeftUnseen
+
+    def _call(self, who: str, what: CalledIn, t: int) -> None:
+        if what.queue == what.area:
+            self._waits[self._period(t), what.area][what.waited] += 1
+        elif who in self._acuity:
+            came = self._came[who]
+            self._waits[self._period(came), self._acuity.pop(who)][t - came] += 1
+
+    def _period(self, t: int) -> str:
+        return PERIODS[(t >= self.begin) + (t >= self.end)]
+
+    def document(self) -> dict[str, Any]:
+        """Returns it as JSON; waits in minutes, of emergencies, the urgent and the routine, and by area."""
+        return {
+            "event": self.said,
+            "begins": self.begin,
+            "ends": self.end,
+            **{period: self._of(period) for period in PERIODS},
+        }
+
+    def _of(self, period: str) -> dict[str, Any]:
+        waiting = {}
+        for (when, name), counts in sorted(self._waits.items()):
+            if when == period:
+                waits = waits_of(counts)
+                waiting[str(name)] = {
+                    "mean": round(waits.mean / _MINUTE, 1),
+                    "p90": round(waits.p90 / _MINUTE, 1),
+                    "n": waits.n,
+                }
+        return {"visits": self._visits[period], "left": self._left[period], "waiting": waiting}

@@ -20,10 +20,10 @@ import msgspec
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.frames import Tabular
-from polyclinic.hospital.record.attendance import FAILED, LEFT, Attendance, Attendances
+from polyclinic.hospital.record.figures import FAILED, LEFT, Attendance, Attendances
 from polyclinic.hospital.record.happenings import DAY, FellIll, FollowedUp, FollowUpOutcome
-from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.hospital.record.run_file import RUN
+from polyclinic.hospital.record.recorded import RUN, RecordedRun
+from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.statistics.uncertainty import Difference, holm, paired_difference
 
 PairedBy = Literal["patients", "days", "runs"]
@@ -351,3 +351,22 @@ def _by_runs(ours: Run, theirs: Run) -> list[PairedMeasure]:
             if a is not None and b is not None:
                 _add(rows[name], a, b, number)
     return _measures("runs", rows)
+
+
+_CHIEF = "right diagnosis, first visit, %"
+_LESS_IS_BETTER = ("minutes", "left", "failed", "worse", "died", "visits")
+
+MEASURES = [
+    ItemMeasure(name=name, percent=name.endswith("%"), less_is_better=any(word in name for word in _LESS_IS_BETTER))
+    for name in (_CHIEF, *(name for name in OF_PATIENTS if name != _CHIEF))
+]
+
+
+def run_rows(run: RecordedRun, *, seed: int, doctor: str, warm_up: int = 0) -> Iterator[ItemRow]:
+    """Yields each illness with which somebody came after so many days of warming up; a resident is a case."""
+    for (_, who, day), comings in Illnesses(run, seed, warm_up * DAY).comings.items():
+        values = {name: value for name, of in OF_PATIENTS.items() if (value := of(comings)) is not None}
+        end = comings[-1].ended
+        yield ItemRow(
+            item=f"{who}, day {day + 1}", case=who, values=values, set="hospital", model=doctor, seed=seed, end=end
+        )

@@ -20,8 +20,8 @@ from polyclinic.knowledge.acuity import Level
 from polyclinic.knowledge.plans import Disposition
 from polyclinic.language.language import Language
 from polyclinic.memory.entries import ClinicalTask
-from polyclinic.memory.studying import Studied
-from polyclinic.players.roles.post import CaseSeen
+from polyclinic.memory.reading import Studied
+from polyclinic.players.roles.doctor import CaseSeen
 from polyclinic.retrieval.retriever import Passage
 
 

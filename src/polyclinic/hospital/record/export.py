@@ -1,4 +1,4 @@
-"""A run's log for other tools: JSON lines, Parquet, CSV, and the columns of vidigi.
+"""A run's log for other tools: JSON lines, Parquet and CSV.
 
 JSON lines hold each happening as it is; their BLAKE2b hash of 16 bytes (`b2sum -l 128`) is the run's `log_hash`.
 Parquet and CSV have one column for each field there is; what a happening does not have stays empty.
@@ -18,7 +18,6 @@ import msgspec
 from polyclinic.errors import MissingExtra
 from polyclinic.files import whole
 from polyclinic.frames import cell
-from polyclinic.hospital.record import vidigi
 from polyclinic.hospital.record.account import encode
 from polyclinic.hospital.record.happenings import What
 from polyclinic.hospital.record.recorded import RecordedRun
@@ -33,16 +32,15 @@ class LogLayout(StrEnum):
     JSONL = "jsonl"
     PARQUET = "parquet"
     CSV = "csv"
-    VIDIGI = "vidigi"  # `polyclinic.hospital.record.vidigi`
 
     @property
     def file(self) -> str:
         """The name of its file where nobody gives another."""
-        return "vidigi.csv" if self is LogLayout.VIDIGI else f"happenings.{self}"
+        return f"happenings.{self}"
 
 
 def export(run: RecordedRun, path: str | Path, layout: LogLayout) -> int:
-    """Writes the log of a run to a file, whole or not at all; returns how many lines of it, or rows, were written.
+    """Writes the log of a run to a file, whole or not at all; returns how many happenings were written.
 
     Raises:
         BadInput: the file cannot be written, or the run is damaged.
@@ -52,7 +50,6 @@ def export(run: RecordedRun, path: str | Path, layout: LogLayout) -> int:
         LogLayout.JSONL: _write_lines,
         LogLayout.PARQUET: _write_parquet,
         LogLayout.CSV: _write_csv,
-        LogLayout.VIDIGI: _write_vidigi,
     }[layout]
     with whole(Path(path)) as temporary:
         return write(run, temporary)
@@ -105,16 +102,6 @@ def _write_csv(run: RecordedRun, path: Path) -> int:
         writer.writeheader()
         for n, row in enumerate(_rows(run), 1):  # noqa: B007
             writer.writerow({k: encode(v).decode() if isinstance(v, tuple) else cell(v) for k, v in row.items()})
-    return n
-
-
-def _write_vidigi(run: RecordedRun, path: Path) -> int:
-    n, seed = 0, run.configuration.get("seed", 0)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(vidigi.COLUMNS)
-        for n, row in enumerate(vidigi.rows(run.happenings(), seed), 1):  # noqa: B007
-            writer.writerow(["" if value is None else cell(value) for value in row])
     return n
 
 

@@ -11,7 +11,49 @@ from enum import StrEnum
 import msgspec
 
 from polyclinic.cases.truth import Severity
-from polyclinic.hospital.record.befallen import Befallen, EventBegan, EventEnded, MemoriesPublished, StaffCalledIn
+
+TOWN = "town"
+"""To whom an event happens."""
+
+
+class HospitalEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="what", omit_defaults=True):
+    """What happened."""
+
+
+class EventBegan(HospitalEvent, frozen=True, kw_only=True, tag="event began"):
+    """Something befalls the town or its hospital: many at once, an outage, an absence, an epidemic."""
+
+    event: str
+    kind: str
+
+
+class EventEnded(HospitalEvent, frozen=True, kw_only=True, tag="event ended"):
+    """It is over."""
+
+    event: str
+
+
+class StaffCalledIn(HospitalEvent, frozen=True, kw_only=True, tag="called in"):
+    """A member of the staff who is on call is asked to come, as too many wait in a queue."""
+
+    queue: str
+    waiting: int
+
+
+class MemoriesPublished(HospitalEvent, frozen=True, kw_only=True, tag="memories published"):
+    """What doctors have learnt until now can be read from now on; it happens to the town.
+
+    `version` names all of it, `records` and `experience` are what is new in all memories together, and `cases` how many
+    patients it comes from. `passages` were read off shift, and `questions` on them answered rightly.
+    """
+
+    version: str
+    cases: int = 0
+    records: int = 0
+    experience: int = 0
+    passages: int = 0
+    questions: int = 0
+
 
 DAY = 24 * 60 * 60
 """Seconds a day."""
@@ -63,7 +105,7 @@ class Activity(StrEnum):
     SAMPLING = "sampling"  # ends with "sampled"
 
 
-class FellIll(Befallen, frozen=True, kw_only=True, tag="fell ill"):
+class FellIll(HospitalEvent, frozen=True, kw_only=True, tag="fell ill"):
     """A resident falls ill. `case` names the case that is drawn for it; `department` is where it belongs.
 
     `name` is the resident's, and `home` the place of its home on the map, in whole metres from the entrance.
@@ -77,14 +119,14 @@ class FellIll(Befallen, frozen=True, kw_only=True, tag="fell ill"):
     home: tuple[int, ...] = ()
 
 
-class Walked(Befallen, frozen=True, kw_only=True, tag="walked"):
+class Walked(HospitalEvent, frozen=True, kw_only=True, tag="walked"):
     """Somebody walks: the areas in order, and when each is reached; it sets out from the first at the event's time."""
 
     path: tuple[str, ...]
     times: tuple[int, ...]
 
 
-class Triaged(Befallen, frozen=True, kw_only=True, tag="triaged"):
+class Triaged(HospitalEvent, frozen=True, kw_only=True, tag="triaged"):
     """A nurse has sent a patient to a department. The log says beside it what would have been right.
 
     `level` is that of the five-level index, `vital_signs` are what she measured, items by id with their numbers behind
@@ -102,14 +144,14 @@ class Triaged(Befallen, frozen=True, kw_only=True, tag="triaged"):
     asked: int = 0
 
 
-class GotWorse(Befallen, frozen=True, kw_only=True, tag="got worse waiting"):
+class GotWorse(HospitalEvent, frozen=True, kw_only=True, tag="got worse waiting"):
     """A patient gets worse while it waits; what the doctors will do is launched anew. `level` would be right now."""
 
     severity: Severity
     level: int | None = None
 
 
-class TriagedAgain(Befallen, frozen=True, kw_only=True, tag="triaged again"):
+class TriagedAgain(HospitalEvent, frozen=True, kw_only=True, tag="triaged again"):
     """Somebody who waits was looked at again and found worse, and moves up; fields as in `Triaged`."""
 
     level: int | None
@@ -118,14 +160,14 @@ class TriagedAgain(Befallen, frozen=True, kw_only=True, tag="triaged again"):
     vital_signs: tuple[str, ...] = ()
 
 
-class Registered(Befallen, frozen=True, kw_only=True, tag="registered"):
+class Registered(HospitalEvent, frozen=True, kw_only=True, tag="registered"):
     """A patient has registered for a department; `visit` counts from 1 within an illness."""
 
     department: str
     visit: int
 
 
-class Queued(Befallen, frozen=True, kw_only=True, tag="queued"):
+class Queued(HospitalEvent, frozen=True, kw_only=True, tag="queued"):
     """A patient waits for a department or at an area. `acuity` is the nurse's; before, what anybody sees, or None.
 
     `again`: it has been with a doctor on this visit, and is called before those who have not, emergencies excepted.
@@ -136,7 +178,7 @@ class Queued(Befallen, frozen=True, kw_only=True, tag="queued"):
     again: bool = False
 
 
-class CalledIn(Befallen, frozen=True, kw_only=True, tag="called"):
+class CalledIn(HospitalEvent, frozen=True, kw_only=True, tag="called"):
     """A patient is called out of a queue, to somebody and a room. `waited` in seconds."""
 
     queue: str
@@ -146,7 +188,7 @@ class CalledIn(Befallen, frozen=True, kw_only=True, tag="called"):
     instead_of: str = ""  # the doctor who was to see the patient, where a colleague takes over
 
 
-class ActivityBegan(Befallen, frozen=True, kw_only=True, tag="began"):
+class ActivityBegan(HospitalEvent, frozen=True, kw_only=True, tag="began"):
     """Something begins that takes time with a patient, in an area.
 
     What is done at a counter or at triage begins with "called", and an operation as its patient lies on the table.
@@ -162,19 +204,19 @@ class ActivityEnded(ActivityBegan, frozen=True, kw_only=True, tag="ended"):
     """A patient is done with something of which nothing else says so: an examination whose result comes later."""
 
 
-class Interrupted(Befallen, frozen=True, kw_only=True, tag="interrupted"):
+class Interrupted(HospitalEvent, frozen=True, kw_only=True, tag="interrupted"):
     """A doctor leaves a patient for an emergency; the patient stays where it is."""
 
     staff: str
 
 
-class Resumed(Befallen, frozen=True, kw_only=True, tag="resumed"):
+class Resumed(HospitalEvent, frozen=True, kw_only=True, tag="resumed"):
     """The doctor is back, and goes on where it was interrupted."""
 
     staff: str
 
 
-class Sampled(Befallen, frozen=True, kw_only=True, tag="sampled"):
+class Sampled(HospitalEvent, frozen=True, kw_only=True, tag="sampled"):
     """Samples are taken, all at once, for examinations whose results come later, side by side."""
 
     examinations: tuple[str, ...]
@@ -182,7 +224,7 @@ class Sampled(Befallen, frozen=True, kw_only=True, tag="sampled"):
     staff: str = ""
 
 
-class Consulted(Befallen, frozen=True, kw_only=True, tag="consulted"):
+class Consulted(HospitalEvent, frozen=True, kw_only=True, tag="consulted"):
     """A consultation is over: how many turns the doctor took, and what it ordered."""
 
     staff: str
@@ -191,7 +233,7 @@ class Consulted(Befallen, frozen=True, kw_only=True, tag="consulted"):
     ordered: tuple[str, ...] = ()
 
 
-class ExaminationDone(Befallen, frozen=True, kw_only=True, tag="examined"):
+class ExaminationDone(HospitalEvent, frozen=True, kw_only=True, tag="examined"):
     """An examination is done: its result is there. Nobody is named where it was of a sample or a picture of before."""
 
     examination: str
@@ -199,7 +241,7 @@ class ExaminationDone(Befallen, frozen=True, kw_only=True, tag="examined"):
     staff: str = ""
 
 
-class Referred(Befallen, frozen=True, kw_only=True, tag="referred"):
+class Referred(HospitalEvent, frozen=True, kw_only=True, tag="referred"):
     """A doctor sends a patient on to another department."""
 
     staff: str
@@ -207,7 +249,7 @@ class Referred(Befallen, frozen=True, kw_only=True, tag="referred"):
     to_department: str
 
 
-class Diagnosed(Befallen, frozen=True, kw_only=True, tag="diagnosed"):
+class Diagnosed(HospitalEvent, frozen=True, kw_only=True, tag="diagnosed"):
     """A doctor has told the diagnosis; "" where it commits to none. The log says beside it what was right.
 
     `right_examination`: an examination that is right for the disease had been done.
@@ -219,7 +261,7 @@ class Diagnosed(Befallen, frozen=True, kw_only=True, tag="diagnosed"):
     right_examination: bool = False
 
 
-class Prescribed(Befallen, frozen=True, kw_only=True, tag="prescribed"):
+class Prescribed(HospitalEvent, frozen=True, kw_only=True, tag="prescribed"):
     """A doctor has chosen the plan; None where there is none. Right: of the right disease at the right severity.
 
     `not_begun`: measures that wait for an examination.
@@ -232,7 +274,7 @@ class Prescribed(Befallen, frozen=True, kw_only=True, tag="prescribed"):
     not_begun: tuple[str, ...] = ()
 
 
-class Dispensed(Befallen, frozen=True, kw_only=True, tag="dispensed"):
+class Dispensed(HospitalEvent, frozen=True, kw_only=True, tag="dispensed"):
     """The pharmacist has handed out drugs, and withheld others with the reason behind a colon.
 
     `instead` says behind a colon which drug stands in for one that was withheld, `lacking` why none does.
@@ -245,11 +287,11 @@ class Dispensed(Befallen, frozen=True, kw_only=True, tag="dispensed"):
     lacking: tuple[str, ...] = ()
 
 
-class WentHome(Befallen, frozen=True, kw_only=True, tag="went home"):
+class WentHome(HospitalEvent, frozen=True, kw_only=True, tag="went home"):
     """A patient has gone home, treated."""
 
 
-class Admitted(Befallen, frozen=True, kw_only=True, tag="admitted"):
+class Admitted(HospitalEvent, frozen=True, kw_only=True, tag="admitted"):
     """A patient lies in its first bed, or on the table. `care` is the kind of area; `waited` in seconds for it."""
 
     area: str
@@ -257,7 +299,7 @@ class Admitted(Befallen, frozen=True, kw_only=True, tag="admitted"):
     waited: int = 0
 
 
-class Moved(Befallen, frozen=True, kw_only=True, tag="moved"):
+class Moved(HospitalEvent, frozen=True, kw_only=True, tag="moved"):
     """A patient lies in another bed. `stayed` in the one before, `waited` for this one, in seconds."""
 
     area: str
@@ -266,14 +308,14 @@ class Moved(Befallen, frozen=True, kw_only=True, tag="moved"):
     waited: int = 0
 
 
-class Operated(Befallen, frozen=True, kw_only=True, tag="operated"):
+class Operated(HospitalEvent, frozen=True, kw_only=True, tag="operated"):
     """An operation is over; it took so many seconds."""
 
     area: str
     took: int
 
 
-class Worsened(Befallen, frozen=True, kw_only=True, tag="got worse"):
+class Worsened(HospitalEvent, frozen=True, kw_only=True, tag="got worse"):
     """A patient has got worse where it is; `severity` is how ill it is now, `recognised` whether its disease is."""
 
     severity: Severity
@@ -281,7 +323,7 @@ class Worsened(Befallen, frozen=True, kw_only=True, tag="got worse"):
     recognised: bool = False
 
 
-class Discharged(Befallen, frozen=True, kw_only=True, tag="discharged"):
+class Discharged(HospitalEvent, frozen=True, kw_only=True, tag="discharged"):
     """A patient has left its bed to go home. `stayed` in the last bed, `days` in beds all together."""
 
     area: str
@@ -289,7 +331,7 @@ class Discharged(Befallen, frozen=True, kw_only=True, tag="discharged"):
     days: float
 
 
-class Died(Befallen, frozen=True, kw_only=True, tag="died"):
+class Died(HospitalEvent, frozen=True, kw_only=True, tag="died"):
     """A patient has died, at home ("") or in an area, where it had stayed in its bed for so many seconds."""
 
     disease: str
@@ -298,14 +340,14 @@ class Died(Befallen, frozen=True, kw_only=True, tag="died"):
     stayed: int = 0
 
 
-class LeftUnseen(Befallen, frozen=True, kw_only=True, tag="left unseen"):
+class LeftUnseen(HospitalEvent, frozen=True, kw_only=True, tag="left unseen"):
     """A patient has gone without being seen: "waited too long", "closed", or "not admitted"."""
 
     reason: str
     waited: int = 0
 
 
-class VisitFailed(Befallen, frozen=True, kw_only=True, tag="visit failed"):
+class VisitFailed(HospitalEvent, frozen=True, kw_only=True, tag="visit failed"):
     """A visit came to no report, by a failure with a name; it stands outside every mean."""
 
     who: str
@@ -313,7 +355,7 @@ class VisitFailed(Befallen, frozen=True, kw_only=True, tag="visit failed"):
     problem: str
 
 
-class FollowedUp(Befallen, frozen=True, kw_only=True, tag="followed up"):
+class FollowedUp(HospitalEvent, frozen=True, kw_only=True, tag="followed up"):
     """How a patient is some time after the visit; `cause` where it is worse."""
 
     outcome: FollowUpOutcome
@@ -321,27 +363,27 @@ class FollowedUp(Befallen, frozen=True, kw_only=True, tag="followed up"):
     cause: HarmCause | None = None
 
 
-class FollowUpFailed(Befallen, frozen=True, kw_only=True, tag="follow-up failed"):
+class FollowUpFailed(HospitalEvent, frozen=True, kw_only=True, tag="follow-up failed"):
     """Whoever was to say how the illness goes on gave no usable answer; it goes on as the knowledge has it."""
 
     error: str
     problem: str
 
 
-class StaffWalked(Befallen, frozen=True, kw_only=True, tag="staff walked"):
+class StaffWalked(HospitalEvent, frozen=True, kw_only=True, tag="staff walked"):
     """A member of the staff walks to where it works, or home; as in `Walked`."""
 
     path: tuple[str, ...]
     times: tuple[int, ...]
 
 
-class ShiftBegan(Befallen, frozen=True, kw_only=True, tag="shift began"):
+class ShiftBegan(HospitalEvent, frozen=True, kw_only=True, tag="shift began"):
     """A member of the staff is at work, in an area."""
 
     area: str
 
 
-class ShiftEnded(Befallen, frozen=True, kw_only=True, tag="shift ended"):
+class ShiftEnded(HospitalEvent, frozen=True, kw_only=True, tag="shift ended"):
     """A member of the staff has gone home."""
 
 

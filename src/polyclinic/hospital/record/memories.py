@@ -17,12 +17,12 @@ from typing import Self
 from urllib.parse import quote
 
 from polyclinic.errors import BadInput
-from polyclinic.hospital.record.run_file import CannotResume
+from polyclinic.hospital.record.recorded import CannotResume
 from polyclinic.language.language import Language
-from polyclinic.memory.case_words import CaseWordsEmbedder
 from polyclinic.memory.entries import ClinicalTask
+from polyclinic.memory.library import CaseWordsEmbedder
 from polyclinic.memory.memory import FILE, About, DoctorMemory, New, Note, has_memory, open_memory, snapshot_of
-from polyclinic.memory.published import Publication, version_of
+from polyclinic.memory.opening import Publication, version_of
 from polyclinic.memory.reading import FILE as READING
 from polyclinic.memory.reading import PassageRead, ReadingAbout, ReadingLibrary, open_reading
 from polyclinic.memory.remembering import language_of_memory

@@ -1,23 +1,228 @@
-"""Reading a run on disk: its log, its state at any time, its episodes; also while it goes on."""
+"""The file of a run, `run.sqlite`, and reading it: the log, the state at any time, episodes; also during the run.
+
+    about        name="package" value=... ; name="configuration" value={...} ; name="summary" value={...}
+    happenings   seq=17  t=29520  who="r00042"  what={"what":"queued",...}
+    snapshots    seq=2000  t=...  world=<MessagePack>
+    episodes     key="r00042-d3/1"  episode=<JSON, compressed>
+
+The models' journal is a file of its own, `calls.sqlite`: two writers of one SQLite file would wait for each other at
+every commit.
+"""
 
 from __future__ import annotations
 
+import sqlite3
+import time
 import zlib
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, Self
 
 import msgspec
 
-from polyclinic.errors import BadInput
-from polyclinic.files import NO_JSON
+from polyclinic import __version__
+from polyclinic.errors import BadInput, PolyclinicError, UserError
+from polyclinic.files import NO_JSON, no_folder
 from polyclinic.hospital.record.account import encode, log_hash
 from polyclinic.hospital.record.episodes import Episode
 from polyclinic.hospital.record.happenings import Happening, What
-from polyclinic.hospital.record.run_file import RUN, seal_name, take
 from polyclinic.hospital.record.world import World, decode
 from polyclinic.seals import seal
-from polyclinic.sqlite_file import read_errors
+from polyclinic.sqlite_file import application, connect, is_empty, read_errors, transaction
+
+RUN = "run.sqlite"
+CALLS = "calls.sqlite"
+LOCK = "run.lock"
+SUMMARY = "summary.json"
+TYPED = "typed.jsonl"  # lines of a person who plays
+
+_PATIENCE = 0.2  # seconds
+_LOOKS = 10.0  # seconds, at most, that somebody looks at a lock: on a machine that is busy it takes a while
+
+FORMAT = 8
+"""Number of the format; another is refused by name."""
+
+APPLICATION = 0x706F6C72
+"""Marks a SQLite file as a run of ours."""
+
+_TABLES = """\
+CREATE TABLE about (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE happenings (seq INTEGER PRIMARY KEY, t INTEGER NOT NULL, who TEXT NOT NULL, what BLOB NOT NULL);
+CREATE TABLE snapshots (seq INTEGER PRIMARY KEY, t INTEGER NOT NULL, world BLOB NOT NULL);
+CREATE TABLE episodes (key TEXT PRIMARY KEY, episode BLOB NOT NULL)"""
+
+
+class CannotResume(UserError):
+    """The run does not come out as it did before: the code, its data or the configuration is another."""
+
+
+class NotStored(PolyclinicError):
+    """What happened could not be written; what was committed before is whole, and the run can be taken up again."""
+
+
+class DiskFull(NotStored):
+    """There is no room left for the run."""
+
+
+def is_run(folder: Path) -> bool:
+    """Whether it is the folder of a run, or of runs that --replicas made."""
+    return (folder / RUN).is_file() or (
+        folder.is_dir() and any((one / RUN).is_file() for one in folder.iterdir() if one.is_dir())
+    )
+
+
+def make(folder: Path, configuration: bytes) -> sqlite3.Connection:
+    """Makes the file in a folder that holds no run, whole or not at all.
+
+    Raises:
+        BadInput: there is a run, or the file cannot be made.
+    """
+    try:
+        with ExitStack() as stack:
+            connection = connect(folder / RUN)
+            stack.callback(connection.close)
+            if not is_empty(connection):
+                raise BadInput("there is a run here; take it up with --resume, or name another folder", path=folder)
+            with transaction(connection):
+                for table in _TABLES.split(";"):
+                    connection.execute(table)
+                about = [("package", __version__.encode()), *sealed("configuration", configuration)]
+                connection.executemany("INSERT INTO about VALUES (?, ?)", about)
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {FORMAT}")
+            stack.pop_all()
+            return connection
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
+            raise DiskFull(f"{folder}: the disk is full, and nothing is kept; make room, and begin anew") from None
+        raise not_stored(error, folder) from None
+
+
+def sealed(name: str, value: bytes) -> list[tuple[str, bytes]]:
+    """Returns what is stored of a document: itself, and what tells whether it still is what was stored."""
+    return [(name, value), (seal_name(name), seal(value))]
+
+
+def seal_name(name: str) -> str:
+    """Returns where the seal of a document is stored."""
+    return f"{name} seal"
+
+
+def _counted(runs: list[Path]) -> str:
+    names = ", ".join(run.name for run in runs) if len(runs) <= 4 else f"{runs[0].name} to {runs[-1].name}"
+    return f"{len(runs)} run{'s' * (len(runs) > 1)} with --replicas ({names})"
+
+
+def take(folder: Path, *, write: bool) -> sqlite3.Connection:
+    """Opens the file of a run that is there.
+
+    Args:
+        folder: the run's.
+        write: to go on with it; else only to read, also where nothing may be written, and while the run goes on.
+
+    Raises:
+        BadInput: there is no run, one of another format, or something that is no run; or it cannot be read.
+    """
+    path = folder / RUN
+    if not path.is_file():
+        runs = sorted((file.parent for file in folder.glob(f"seed-*/{RUN}")), key=lambda one: (len(one.name), one.name))
+        if runs:
+            raise BadInput(f"{_counted(runs)}; name one of them, such as {runs[0]}", path=folder)
+        there = "a run's folder holds run.sqlite" if folder.is_dir() else no_folder(folder)
+        raise BadInput(f"there is no run here ({there}); `polyclinic run --out` makes one", path=folder)
+    try:
+        with ExitStack() as stack:
+            connection = connect(path) if write else _read_only(path)
+            stack.callback(connection.close)
+            if application(connection) != APPLICATION:
+                if not is_empty(connection):
+                    raise BadInput("a SQLite file, but no run of polyclinic", path=path)
+                raise BadInput("the run ended before it began; start it again with --out", path=folder)
+            number = connection.execute("PRAGMA user_version").fetchone()[0]
+            if number != FORMAT:
+                by = connection.execute("SELECT CAST(value AS TEXT) FROM about WHERE name = 'package'").fetchone()
+                writer = f"polyclinic {by[0]}" if by is not None else "another version"
+                problem = f"a run in format {number}, written by {writer}"
+                raise BadInput(f"{problem}; polyclinic {__version__} reads format {FORMAT}", path=folder)
+            stack.pop_all()
+            return connection
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot be used as a run ({error})", path=path) from None
+
+
+def lock(folder: Path) -> sqlite3.Connection:
+    """Takes the run for this process; the system gives it back however the process ends.
+
+    SQLite's own lock, on a file beside the run, holds on every system, and keeps no reader from the run.
+
+    Raises:
+        BadInput: another process has it, or the folder may not be written to.
+    """
+    try:
+        with ExitStack() as stack:
+            connection = sqlite3.connect(folder / LOCK, isolation_level=None, timeout=_PATIENCE)
+            stack.callback(connection.close)
+            _take_lock(connection, folder)
+            stack.pop_all()
+            return connection
+    except sqlite3.Error as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+            raise BadInput("another process is at this run; wait for it, or name another folder", path=folder) from None
+        raise BadInput(f"cannot be written to ({error})", path=folder) from None
+
+
+def _take_lock(connection: sqlite3.Connection, folder: Path) -> None:
+    """Takes a lock that is not held; who only looks at it, as at whether a run goes on, is waited for."""
+    latest = time.monotonic() + _LOOKS
+    while True:
+        try:
+            connection.execute("BEGIN EXCLUSIVE")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or is_locked(folder) or time.monotonic() > latest:
+                raise
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether a process is at the run now. Whoever asks keeps nobody from it."""
+    try:
+        uri = f"{(folder / LOCK).absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True, isolation_level=None, timeout=0)) as connection:
+            connection.execute("PRAGMA schema_version").fetchone()
+    except sqlite3.Error as error:
+        return bool(getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY)
+    return False
+
+
+def not_stored(error: sqlite3.Error, folder: Path) -> PolyclinicError:
+    """Returns the error with a name for one of SQLite's while writing."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return DiskFull(
+            f"{folder}: the disk is full; the run is kept up to here: make room, and take it up with --resume {folder}"
+        )
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return NotStored(f"{folder}: another process keeps {RUN} locked; end it, and take up with --resume {folder}")
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN):
+        return BadInput(f"cannot be used as a run ({error})", path=folder / RUN)
+    return NotStored(f"{folder}: {RUN} cannot be written ({error}); then take the run up with --resume {folder}")
+
+
+def _read_only(path: Path) -> sqlite3.Connection:
+    uri = path.absolute().as_uri()
+    connection = sqlite3.connect(f"{uri}?mode=ro", uri=True, isolation_level=None, check_same_thread=False, timeout=10)
+    try:
+        connection.execute("PRAGMA user_version").fetchone()
+    except sqlite3.OperationalError:
+        connection.close()
+        ahead = path.with_name(f"{path.name}-wal")
+        if ahead.exists() and ahead.stat().st_size:
+            raise
+        # In a folder that may not be written to, SQLite cannot put its log of readers beside the file.
+        return sqlite3.connect(f"{uri}?immutable=1", uri=True, isolation_level=None, check_same_thread=False)
+    return connection
+
 
 _WHAT = msgspec.json.Decoder(What)
 _EPISODE = msgspec.json.Decoder(Episode)

@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from polyclinic.knowledge.disease_names import kept_words
-from polyclinic.knowledge.disease_names.kept_words import KeptGiveaways, KeptPhrase, vocabulary
-from polyclinic.knowledge.disease_names.running_text import TextWord, rows
+from polyclinic.knowledge.disease_names import running_text as kept_words
+from polyclinic.knowledge.disease_names.running_text import KeptGiveaways, KeptPhrase, TextWord, rows, vocabulary
 from polyclinic.knowledge.disease_names.spelling import HERE, units
 from polyclinic.knowledge.disease_names.vocabulary import WORD, with_short_genus
 from polyclinic.language.language import is_chinese

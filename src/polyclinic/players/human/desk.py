@@ -21,7 +21,7 @@ from rich.text import Text
 
 from polyclinic.errors import PersonLeft, PolyclinicError
 from polyclinic.players.human.advice import Rung
-from polyclinic.players.human.kept import Kept
+from polyclinic.players.human.moves import Kept
 from polyclinic.terminal.screen import console, plain
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.typed import TypedLines
@@ -145,7 +145,9 @@ class Desk:
         if self._typed.in_file:
             kept = f"left after {counted(len(self._typed.all), 'line')}"
             return PersonLeft(f"{kept}; {self._again_by}" if self._again_by else kept)
-        return PersonLeft("left; with --session FILE the same command goes on from there" if self._again_by else "left")
+        return PersonLeft(
+            "left; with run.session FILE the same command goes on from there" if self._again_by else "left"
+        )
 
     def take_back(self, among: Sequence[TypedLine] | None = None) -> str:
         """Forgets the last line that was typed, of these, and does not stay, and returns it; "" where there is none."""

@@ -17,7 +17,7 @@ from polyclinic.language.language import Language
 from polyclinic.players.human.desk import Desk, LineTakenBack
 from polyclinic.players.language_model.mind import describe
 from polyclinic.players.player import Ask, Purpose, Triage, Urgency
-from polyclinic.players.roles.nurse import Nurse
+from polyclinic.players.roles.staff import Nurse
 from polyclinic.yaml_files import read_yaml
 
 _HELP = ("/help", "help", "/帮助", "帮助", "?", "？", "/?")

@@ -21,22 +21,17 @@ from polyclinic.language.language import MARKS, Language
 from polyclinic.memory.entries import Experience
 from polyclinic.memory.remembering import Situation, helpful, remembered_text, situation_text
 from polyclinic.models.model import Image, Message, Model, Part, Text
-from polyclinic.players.language_model.ai_hospital import (
+from polyclinic.players.language_model.discussion import (
+    WrittenReport,
+    asked_for_report,
     chair_messages,
     colleague_messages,
+    director_messages,
+    discussion_messages,
     intern_text,
     patient_text,
     told_to_retell,
 )
-from polyclinic.players.language_model.discussion import director_messages, discussion_messages
-from polyclinic.players.language_model.hospital import (
-    free_text,
-    next_step_text,
-    post_text,
-    record_text,
-    remembered_lines,
-)
-from polyclinic.players.language_model.reports import WrittenReport, asked_for_report
 from polyclinic.players.language_model.speaking import (
     ONLINE,
     choose_text,
@@ -45,14 +40,22 @@ from polyclinic.players.language_model.speaking import (
     said_in_form,
     turn_form,
 )
-from polyclinic.players.language_model.staff import form, nurse_messages, pharmacist_messages, sent
+from polyclinic.players.language_model.staff import (
+    form,
+    free_text,
+    next_step_text,
+    nurse_messages,
+    pharmacist_messages,
+    post_text,
+    record_text,
+    remembered_lines,
+    sent,
+)
 from polyclinic.players.player import MOST_POINTS, Ask, Choice, Disputes, PatientTurn, Purpose
-from polyclinic.players.roles.director import Director
 from polyclinic.players.roles.doctor import DECIDES, Doctor
 from polyclinic.players.roles.examiner import Examiner
-from polyclinic.players.roles.nurse import Nurse
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.roles.pharmacist import Pharmacist
+from polyclinic.players.roles.staff import Director, Nurse, Pharmacist
 from polyclinic.prompts import Prompts, read_prompts
 from polyclinic.questions.shown import show_references
 from polyclinic.yaml_files import read_yaml

@@ -18,8 +18,8 @@ from polyclinic.language.language import Language
 from polyclinic.models.model import Model
 from polyclinic.players.language_model.mind import describe, history_lines
 from polyclinic.players.roles.patient import Patient
+from polyclinic.players.rules.sayings import Voice
 from polyclinic.players.rules.wording import opening
-from polyclinic.players.rules.words import Voice
 from polyclinic.prompts import read_prompts
 from polyclinic.yaml_files import read_yaml
 

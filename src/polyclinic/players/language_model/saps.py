@@ -27,8 +27,7 @@ from polyclinic.events import State
 from polyclinic.language.content_words import terms
 from polyclinic.models.model import Message, Model, Reply
 from polyclinic.players.language_model.mind import describe, joined, known_lines
-from polyclinic.players.language_model.passages import nearest, standing
-from polyclinic.players.language_model.speaking import dialogue
+from polyclinic.players.language_model.speaking import dialogue, nearest, standing
 from polyclinic.players.player import Ask, PatientTurn, Purpose
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.rules.patient import voice_of

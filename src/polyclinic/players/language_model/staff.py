@@ -1,4 +1,4 @@
-"""What a language model is told as nurse and as pharmacist, and the forms of what it answers."""
+"""Prompts of a hospital's staff: the nurse, the pharmacist, and a doctor with its post and the patient's record."""
 
 from __future__ import annotations
 
@@ -9,13 +9,153 @@ from typing import Any, Literal
 
 import msgspec
 
+from polyclinic.cases.patient_record import NotedConsultation, NotedLine, NotedTriage, NotedVisit, PatientRecord
+from polyclinic.cases.presentation import Sex
 from polyclinic.cases.record import read_out
+from polyclinic.language.ages import say_age
+from polyclinic.language.language import MARKS, Language
 from polyclinic.models.model import Message
-from polyclinic.players.language_model.hospital import record_text
-from polyclinic.players.player import Purpose, Triage
-from polyclinic.players.roles.nurse import Nurse
-from polyclinic.players.roles.pharmacist import Pharmacist
-from polyclinic.prompts import read_prompts
+from polyclinic.players.player import Ask, NextStep, Purpose, Triage
+from polyclinic.players.roles.doctor import CaseSeen, Doctor
+from polyclinic.players.roles.staff import Nurse, Pharmacist
+from polyclinic.prompts import Prompts, read_prompts
+
+_HOSPITAL = Path(__file__).with_name("hospital.md")
+
+
+def post_text(doctor: Doctor) -> str:
+    """Returns what a doctor is told of its post; "" of one who has none."""
+    post, language = doctor.post, doctor.presentation.language
+    if post is None:
+        return ""
+    prompts, item = read_prompts(_HOSPITAL)[language], MARKS[language].item
+    blank = MARKS[language].blank
+    parts = [
+        prompts(
+            "post",
+            name=prompts("named", name=post.name) if post.name else prompts("unnamed"),
+            hospital=_spaced(prompts("of_hospital", hospital=post.hospital), language) if post.hospital else "",
+            department=post.department_name,
+            about=f"{post.about}{blank}" if post.about else "",
+            skill=prompts(f"skill {post.skill}"),
+            departments=_keyed(post.departments.items()),
+        )
+    ]
+    parts += [prompts("orders", orders=item.join(post.orders))] if post.orders else []
+    parts += [prompts("candidates", candidates=item.join(post.candidates))] if post.candidates else []
+    parts.append(prompts("may"))
+    if post.memory:
+        parts.append(prompts("memory", cases="\n".join(_case(case, prompts, language) for case in post.memory)))
+    return "\n\n".join(parts)
+
+
+def free_text(doctor: Doctor) -> str:
+    """Returns which examinations are not limited, where some are; "" else."""
+    if not doctor.free or doctor.max_examinations is None:
+        return ""
+    language = doctor.presentation.language
+    return read_prompts(_HOSPITAL)[language]("free", free=MARKS[language].item.join(sorted(doctor.free)))
+
+
+def next_step_text(ask: Ask[NextStep], doctor: Doctor) -> str:
+    """Returns what a doctor is asked after its report: with the departments that it may refer to."""
+    prompts = read_prompts(_HOSPITAL)[doctor.presentation.language]
+    if not ask.among:
+        return prompts("next_step_here")
+    names = {} if doctor.post is None else doctor.post.departments
+    return prompts("next_step", departments=_keyed((key, names.get(key, key)) for key in ask.among))
+
+
+def record_text(past: PatientRecord | None, language: Language) -> str:
+    """Returns the record of a patient as colleagues read it; "" where it holds nothing."""
+    if past is None or past.is_empty:
+        return ""
+    prompts = read_prompts(_HOSPITAL)[language]
+    visits = [
+        prompts(
+            "earlier_visit",
+            day=visit.day,
+            illness=_spaced(prompts("same_illness"), language) if visit.illness == past.today.illness else "",
+            noted="\n".join(_noted(visit, prompts, language)),
+        )
+        for visit in past.earlier
+    ]
+    if today := _noted(past.today, prompts, language):
+        visits.append(prompts("today", noted="\n".join(today)))
+    return prompts("record", visits="\n".join(visits))
+
+
+def remembered_lines(visits: Iterable[str], language: Language) -> list[str]:
+    """Returns what a patient remembers of its visits, as lines of its history."""
+    text = MARKS[language].blank.join(visits)
+    return [read_prompts(_HOSPITAL)[language]("remembered", visits=text)] if text else []
+
+
+def _noted(visit: NotedVisit, prompts: Prompts, language: Language) -> list[str]:
+    item = MARKS[language].item
+    lines: list[str] = [] if visit.triage is None else _triage(visit.triage, prompts, language)
+    for held in visit.consultations:
+        lines += _consultation(held, prompts, language)
+    lines += [prompts("done", treatment=item.join(visit.treatment))] if visit.treatment else []
+    lines += [prompts("handed_out", drugs=item.join(visit.handed_out))] if visit.handed_out else []
+    lines += [prompts("withheld", drugs=item.join(visit.withheld))] if visit.withheld else []
+    lines += [prompts("outcome", outcome=prompts(visit.outcome))] if visit.outcome else []
+    return lines
+
+
+def _triage(triage: NotedTriage, prompts: Prompts, language: Language) -> list[str]:
+    semicolon = MARKS[language].semicolon
+    noted = semicolon.join((*read_out(triage.findings, language), *filter(None, [triage.reason])))
+    talk = [_said(line, prompts, language) for line in triage.said]
+    return [prompts("triage", noted=noted or prompts("not_known")), *talk] if noted or talk else []
+
+
+def _consultation(held: NotedConsultation, prompts: Prompts, language: Language) -> list[str]:
+    marks = MARKS[language]
+    names = marks.item.join(diagnosis.name for diagnosis in held.diagnoses)
+    noted = [prompts("symptoms", symptoms=marks.item.join(held.symptoms))] if held.symptoms else []
+    if held.findings:
+        noted.append(prompts("results", results=marks.semicolon.join(read_out(held.findings, language))))
+    noted.append(prompts("diagnoses", diagnoses=names) if names else prompts("no_diagnosis"))
+    noted += [prompts("reasons", reasons=marks.semicolon.join(held.rationale))] if held.rationale else []
+    if held.step == "refer":
+        noted.append(prompts("referred", department=held.refer_to, reason=held.reason))
+    elif held.step == "admit":
+        noted.append(prompts("admitted", reason=held.reason))
+    doctor = _spaced(prompts("by_doctor", doctor=held.doctor), language) if held.doctor else ""
+    line = prompts("consultation", department=held.department, doctor=doctor, noted=marks.semicolon.join(noted))
+    return [line, *(_said(one, prompts, language) for one in held.said)]
+
+
+def _said(line: NotedLine, prompts: Prompts, language: Language) -> str:
+    return f"  {prompts('said', who=prompts(line.who), text=line.text)}"
+
+
+def _case(case: CaseSeen, prompts: Prompts, language: Language) -> str:
+    unknown = prompts("not_known")
+    return prompts(
+        "case",
+        day=case.day,
+        who=who(case.age, case.sex, language),
+        complaint=case.complaint.rstrip(".。"),
+        examinations=MARKS[language].item.join(case.examinations) or unknown,
+        diagnosis=case.diagnosis or unknown,
+        plan=case.plan or unknown,
+        outcome=prompts(case.outcome) if case.outcome else unknown,
+    )
+
+
+def who(age: float | None, sex: Sex | None, language: Language) -> str:
+    """Returns somebody's age and sex in words."""
+    prompts = read_prompts(_HOSPITAL)[language]
+    said = [say_age(age, language)] if age is not None else []
+    return MARKS[language].comma.join([*said, *([prompts(sex)] if sex is not None else [])]) or prompts("not_known")
+
+
+def _spaced(text: str, language: Language) -> str:
+    """Returns what goes on in a sentence, behind a space where the language has them; the files hold none."""
+    return f" {text}" if language == "en" else text
+
 
 PROMPTS = Path(__file__).with_suffix(".md")
 

@@ -7,23 +7,65 @@ In a team a doctor has a number. It then hears the discussion too: the facts, ev
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from polyclinic.cases.patient_record import PatientRecord
 from polyclinic.cases.pictures import SeenPicture
-from polyclinic.cases.presentation import Presentation, Setting, ShownPassage
+from polyclinic.cases.presentation import Presentation, Setting, Sex, ShownPassage
 from polyclinic.cases.record import History, Record, read_out
 from polyclinic.events import Examined, Role, Said
-from polyclinic.memory.entries import ClinicalTask, Experience
-from polyclinic.memory.picture import picture_of
+from polyclinic.memory.entries import ClinicalTask, Experience, picture_of
 from polyclinic.memory.remembering import Remembered, Remembering, Situation, read_once
 from polyclinic.players.player import Ask, Mind, PlayedRole, Purpose
-from polyclinic.players.roles.post import Post
-from polyclinic.retrieval.looking_up import LookingUp
+from polyclinic.retrieval.retriever import LookingUp
+
+Skill = Literal["junior", "specialist", "senior"]
+"""How practised a doctor is. By rules a junior is content with less certainty, and a senior with more."""
+
+
+class CaseSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A patient as its doctor remembers it. Nothing in it is the truth: how it went on is what the follow-up said."""
+
+    day: str  # the date, as 2026-01-05
+    age: float | None = None  # in years
+    sex: Sex | None = None
+    complaint: str
+    examinations: tuple[str, ...] = ()  # names
+    diagnosis: str = ""  # what the doctor took it for
+    plan: str = ""  # the severity whose plan it chose
+    outcome: str = ""  # "recovered", "better", "worse" or "died"; "" where nobody knows yet
+
+
+class Post(msgspec.Struct, frozen=True, kw_only=True):
+    """A doctor's post; texts are in the language of the visit.
+
+    Attributes:
+        department: its id; what the rules doctor knows goes by it.
+        departments: all that see patients here, id to name.
+        orders: names of what it may order; not said where empty.
+        candidates: names of the diseases that the diagnosis is one of; not said where empty.
+        memory: cases of its own, the latest last.
+    """
+
+    name: str = ""
+    hospital: str = ""
+    department: str
+    departments: Mapping[str, str]
+    skill: Skill = "specialist"
+    about: str = ""
+    orders: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
+    memory: tuple[CaseSeen, ...] = ()
+
+    @property
+    def department_name(self) -> str:
+        """The name of its department."""
+        return self.departments.get(self.department, self.department)
+
 
 T = TypeVar("T")
 

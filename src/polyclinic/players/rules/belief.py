@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from polyclinic.cases.patient_record import NotedLine, PatientRecord
+from polyclinic.cases.patient_record import NotedLine, NotedVisit, PatientRecord
+from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding
 from polyclinic.events import Established, Examined, Role, Said
 from polyclinic.knowledge.bayes import ItemEvidence, Reader, normalise
@@ -19,9 +20,40 @@ from polyclinic.knowledge.likelihoods import Vector
 from polyclinic.knowledge.reading import PatientReading
 from polyclinic.language.clauses import denies
 from polyclinic.players.roles.doctor import Doctor
-from polyclinic.players.roles.nurse import Nurse
-from polyclinic.players.rules.earlier import earlier_evidence
+from polyclinic.players.roles.staff import Nurse
 from polyclinic.players.rules.sayings import DoctorSayings, doctor_sayings
+
+_WEIGHT = 0.2
+"""How much it weighs. What was found then is mostly there still, and will be found again: it must not count twice."""
+
+_LEAST = 1e-6
+
+
+def earlier_evidence(reader: Reader, visits: Sequence[NotedVisit], presentation: Presentation) -> Vector:
+    """Returns the log-likelihoods of what earlier visits found.
+
+    They speak for or against diseases, and of none for how badly it is there: that has changed since.
+
+    Args:
+        reader: the knowledge.
+        visits: of this illness.
+        presentation: who it is.
+    """
+    log = np.zeros_like(reader.prior())
+    lexicon = reader.lexicons[presentation.language]
+    for visit in visits:
+        reading = PatientReading(reader.tables, presentation.age, presentation.sex)
+        reader.read_findings(visit.findings, reading)
+        told = lexicon.read_all(text for held in visit.consultations for text in held.symptoms)
+        for symptom, present in told.items():
+            if present:
+                reading.symptom(symptom, True)
+        prior = reader.prior() + reader.person(presentation)
+        before, after = (reader.members @ normalise(one) for one in (prior, prior + reading.log()))
+        of_disease = np.log(np.maximum(after, _LEAST)) - np.log(np.maximum(before, _LEAST))
+        log = log + _WEIGHT * (reader.members.T @ of_disease)
+    return log
+
 
 _UNREAD_KNOWN, _UNREAD_OTHER = 0.03, 0.6
 """Chance of a complaint in words outside the knowledge, from a patient with a known disease and with something else."""

@@ -21,10 +21,10 @@ from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.disease_names.known import known_relation
 from polyclinic.knowledge.disease_names.relation import Relation
 from polyclinic.language.clauses import denies
+from polyclinic.language.content_words import coverage
 from polyclinic.language.language import MARKS, Marks
-from polyclinic.language.overlap import coverage
 from polyclinic.players.player import Ask, Disputes, Facts, Purpose
-from polyclinic.players.roles.director import Director
+from polyclinic.players.roles.staff import Director
 from polyclinic.players.rules.sayings import DirectorSayings, director_sayings, doctor_sayings
 
 _LEAST_SHARE = 0.02

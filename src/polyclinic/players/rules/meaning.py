@@ -1,17 +1,266 @@
-"""Reading a text into what it means: frames of a thing, where it is, how it is, and whether it is denied."""
+"""Reads a text into frames (a thing, where, how, whether denied), by a vocabulary of everyday and medical words.
+
+The vocabulary is some hundreds of concepts in both languages, as data (`lay/`). `fit` compares what a record says
+with what is asked, by what both mean.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from polyclinic.language.language import Language
+from polyclinic.language.content_words import plain_stem
+from polyclinic.language.language import CHINESE, Language, is_chinese
 from polyclinic.language.word_lists import Pattern
-from polyclinic.players.rules.vocabulary import Vocabulary, tokens, vocabulary
-from polyclinic.players.rules.words import WORDS
+from polyclinic.players.rules.sayings import WORDS
+from polyclinic.yaml_files import read_yaml
+
+_FILES = ("body", "symptoms", "illnesses", "medicines", "life", "qualities")
+_TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+|[,;:.!?/\n()…]")
+_APART = ((re.compile(r"(?i)\b(?:can't|cannot|cant)\b"), "can not"), (re.compile(r"(?i)n't\b"), " not"))
+_OWNED = re.compile(r"(?i)'(?:s|ve|re|m|ll|d)\b|(?<=s)'(?=\s|$)")
+_CHINESE_RUN = re.compile(rf"[{CHINESE}]|[A-Za-z]+(?:-[A-Za-z0-9]+)*|\d+(?:\.\d+)?|[^\s]")
+# "疼不疼" asks what "疼" says; "张得开" asks for what "张不开" says.
+_BOTH_WAYS = re.compile(rf"(?:([{CHINESE}]{{1,2}})[不没](?=\1))|(?<=有)无(?!力|神)")
+_ABLE = re.compile(r"(?<=.)[不得](?=下|着|开|住|动|清|见|上|稳|出|到|了|直|完|起)")
+GAP = "…"
+LONGEST_GAP = 3
+_EMPTY_WORDS = frozenset(
+    "a an the my your his her their its our any some this that these those of is are was were am be been very so really"
+    " quite too i you he she it we they".split()
+)
+_AS_IT_IS = frozenset(
+    ("handed monthly monthlies motions extreme extremes extremely").split()
+)  # the stem is another word
+_WITH_ARTICLE = frozenset("runs trots squits skitters blues shakes willies jitters creeps".split())
+"""What is an illness with its article, and something else without ("the runs", "it runs")."""
+Phrase = tuple[str, ...]
+
+
+class Concept(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"also": "as", "kinds": "is"}):
+    """One thing that can be meant; see the module."""
+
+    en: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    zh: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    at: tuple[str, ...] = ()
+    of: tuple[frozenset[str], ...] = ()
+    eq: frozenset[str] = frozenset()
+    lacks: tuple[str, ...] = ()
+    en_ends: tuple[str, ...] = ()
+    zh_ends: tuple[str, ...] = ()
+
+
+class Token(msgspec.Struct, frozen=True):
+    """A word of a text: as it is compared, and where it stands."""
+
+    text: str
+    begin: int
+    end: int
+
+
+@functools.cache
+def concepts() -> dict[str, tuple[str, Concept]]:
+    """Returns every concept by its id, with its kind."""
+    found: dict[str, tuple[str, Concept]] = {}
+    for name in _FILES:
+        path = Path(__file__).with_name("lay") / f"{name}.yaml"
+        for kind, those in read_yaml(path, dict[str, dict[str, Concept]]).items():
+            for key, concept in those.items():
+                if key in found:
+                    raise ValueError(f"{path.name}: {key} stands twice")
+                found[key] = (kind, concept)
+    for key, names in read_yaml(Path(__file__).with_name("lay") / "named.yaml", dict[str, tuple[Phrase, ...]]).items():
+        _part(key, names, found)
+    return found
+
+
+def _part(key: str, names: tuple[Phrase, ...], found: dict[str, tuple[str, Concept]]) -> None:
+    """Gives what has a name of its own within a concept a concept of its own, below that."""
+    kind, concept = found[key]
+    given = frozenset(name for one in names for name in one)
+
+    def kept(words: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(word for word in words if word not in given)
+
+    found[key] = (
+        kind,
+        msgspec.structs.replace(concept, en=kept(concept.en), also=kept(concept.also), zh=kept(concept.zh)),
+    )
+    for one in names:
+        zh = tuple(name for name in one if is_chinese(name))
+        en = tuple(name for name in one if name not in zh)
+        found[f"{key}: {one[0]}"] = (kind, Concept(en=en[:1], also=en[1:], zh=zh, kinds=(key,)))
+
+
+class Vocabulary:
+    """The concepts in one language: which words mean which, and what follows from each."""
+
+    def __init__(self, language: Language) -> None:
+        self.language = language
+        known = concepts()
+        self.kind = {key: kind for key, (kind, _) in known.items()}
+        self.above = {key: frozenset(_ancestors(key)) for key in known}
+        self.direct = {key: frozenset(concept.kinds) for key, (_, concept) in known.items()}
+        self.felt = {key: _felt(key) for key in known}
+        self.lacks = {key: concept.lacks for key, (_, concept) in known.items() if concept.lacks}
+        self.eq = {key: concept.eq for key, (_, concept) in known.items()}
+        self.made_of = {key: bool(concept.of or concept.eq or concept.at) for key, (_, concept) in known.items()}
+        self.composed: dict[str, list[tuple[frozenset[str], str]]] = {}
+        self.named: dict[str, str] = {}
+        self._nouns: set[Phrase] = set()
+        self._phrases: dict[str, dict[Phrase, list[str]]] = {}
+        # To stem takes long: the words with an initial wait until a text has a word with it, and a stem keeps it.
+        self._waiting: dict[str, list[tuple[str, str, bool]]] = {}
+        self._ends: dict[str, str] = {}
+        for key, (_, concept) in known.items():
+            for made_of in concept.of:
+                self.composed.setdefault(min(made_of), []).append((made_of, key))
+            nouns, others = (concept.en, concept.also) if language == "en" else (concept.zh, ())
+            self.named[key] = nouns[0] if nouns else ""
+            for word in (*nouns, *others):
+                self._waiting.setdefault(_initial(word, language), []).append((word, key, word in nouns))
+                if language == "zh" and _ABLE.search(word):
+                    able = _ABLE.sub(lambda m: "得" if m[0] == "不" else "不", word)
+                    self._waiting[_initial(word, language)].append((able, key, False))
+            self._ends.update(dict.fromkeys(concept.en_ends if language == "en" else concept.zh_ends, key))
+        ends = sorted(self._ends, key=len, reverse=True)
+        self._ending = re.compile(rf"\w{{2,}}?({'|'.join(ends)})s?$") if ends else re.compile("(?!)")
+
+    def _beginning(self, first: str) -> dict[Phrase, list[str]]:
+        """Returns the phrases that begin with a token."""
+        for word, key, noun in self._waiting.pop(first[:1], ()):
+            phrase = tuple(t.text for t in tokens(word, self.language))
+            ids = self._phrases.setdefault(phrase[0], {}).setdefault(phrase, [])
+            if key not in ids:
+                ids.append(key)
+            if noun:
+                self._nouns.add(phrase)
+        return self._phrases.get(first, {})
+
+    def is_noun(self, text: str) -> bool:
+        """Whether a text is one of the nouns by which a thing is named."""
+        phrase = tuple(t.text for t in tokens(text, self.language))
+        return bool(phrase) and phrase in self._beginning(phrase[0]) and phrase in self._nouns
+
+    def at_token(self, words: list[Token], start: int, text: str) -> tuple[int, list[str]]:
+        """Returns how many tokens from `start` are the longest phrase there, and what it means; 0 where none begins."""
+        found: tuple[int, list[str]] = (0, [])
+        for phrase, ids in self._beginning(words[start].text).items():
+            length = _length_of(phrase, words, start)
+            # Of equally long ones, the words as they stand win over those with others between them.
+            if length > found[0] or (length == found[0] and length and GAP not in phrase):
+                found = (length, ids)
+        if found[0]:
+            return found
+        token = words[start]
+        if self.language == "en":
+            ending = (
+                self._ending.match(text[token.begin : token.end].casefold()) if token.end - token.begin > 5 else None
+            )
+            return (1, [self._ends[ending[1]]]) if ending else (0, [])
+        for length in (2, 3):
+            tail = "".join(t.text for t in words[start : start + length])
+            if tail in self._ends:
+                return length, [self._ends[tail]]
+        return 0, []
+
+
+@functools.cache
+def vocabulary(language: Language) -> Vocabulary:
+    """Returns the vocabulary of a language, read once."""
+    return Vocabulary(language)
+
+
+def tokens(text: str, language: Language) -> list[Token]:
+    """Returns the words of a text in order, and the marks that divide it: stems for English, characters for Chinese."""
+    if language == "zh":
+        left_out = {at for m in _BOTH_WAYS.finditer(text) for at in range(m.start(), m.end())}
+        return [
+            Token(m[0].upper() if m[0].isascii() else m[0], m.start(), m.end())
+            for m in _CHINESE_RUN.finditer(text)
+            if m.start() not in left_out
+        ]
+    text = _same_length(text)
+    found = []
+    before = ""
+    for match in _TOKEN.finditer(text):
+        word = match[0].casefold()
+        if word not in _EMPTY_WORDS:
+            stem = f"{word} the" if before == "the" and word in _WITH_ARTICLE else _stem(word)
+            found.append(Token(stem, match.start(), match.end()))
+        before = word
+    return found
+
+
+def _initial(word: str, language: Language) -> str:
+    """Returns the first letter or character of a phrase's first token."""
+    if language == "zh":
+        return word[0].upper()
+    plain = _same_length(word).casefold()
+    return next(m[0][0] for m in _TOKEN.finditer(plain) if m[0] not in _EMPTY_WORDS)
+
+
+def _stem(word: str) -> str:
+    # An inflammation is not the part that is inflamed, and who has an illness need not be ill.
+    # What is medical is no medicine.
+    for apart in ("illness", "medical"):
+        if word.startswith(apart):
+            return apart
+    if word in _AS_IT_IS:
+        return word
+    return word if word.endswith("itis") or not word.isalpha() else plain_stem(word)
+
+
+def _same_length(text: str) -> str:
+    """Returns an English text with its short forms apart and its hyphens gone, every word still where it was."""
+    text = text.replace("’", "'").replace("-", " ").replace("–", " ")
+    for short, long in _APART:
+        text = short.sub(lambda m, long=long: long.ljust(len(m[0]))[: max(len(m[0]), len(long))], text)  # type: ignore[misc]
+    return _OWNED.sub(lambda m: " " * len(m[0]), text)
+
+
+def _length_of(phrase: Phrase, words: list[Token], start: int) -> int:
+    """Returns how many tokens from `start` a phrase takes, or 0 where it does not stand there."""
+    at = start
+    for index, part in enumerate(phrase):
+        if part == GAP:
+            wanted = phrase[index + 1]
+            ahead = [t.text for t in words[at : at + LONGEST_GAP + 1]]
+            if wanted not in ahead:
+                return 0
+            at += ahead.index(wanted)
+        elif at < len(words) and words[at].text == part:
+            at += 1
+        else:
+            return 0
+    return at - start
+
+
+def _ancestors(key: str) -> set[str]:
+    found, waiting = set(), [key]
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            waiting += concepts()[one][1].kinds
+    return found
+
+
+def _felt(key: str) -> tuple[str, ...]:
+    """Returns the parts of the body where a concept is felt, by itself or as one of its kind."""
+    found: list[str] = []
+    for one in sorted(_ancestors(key), key=lambda a: a != key):
+        concept = concepts()[one][1]
+        found += [*concept.at, *(p for p in concept.eq if concepts()[p][0] == "parts")]
+    return tuple(dict.fromkeys(found))
+
 
 _NOT_THINGS = frozenset({"parts", "plain", "idle"})
 _FELT = frozenset({"generic", "whole"})
@@ -276,3 +525,119 @@ def _with_things(frame: Frame, beside: Frame, known: Vocabulary) -> Frame:
     things = tuple(sorted(i for i in felt if known.kind[i] == "generic")) or beside.things
     wide = frame.wide.union(*(known.above[i] for i in things)) if things else frame.wide
     return msgspec.structs.replace(frame, things=things, wide=wide, denied=beside.denied)
+
+
+SAME, USUAL, WIDER, BESIDE = 4, 3, 2, 1
+"""How well one thing answers for another: it is that thing, what it is a trouble of is as usual, it is a wider thing
+("cough" for "dry cough"), or of one kind."""
+
+_BROAD = frozenset({"generic", "whole", "illnesses", "operations"})
+_ONE_KIND = frozenset({"whole"})
+ANYWHERE = frozenset({"body", "skin", "side"})
+IN_MUSCLES = frozenset({"limb", "muscle"})
+"""Where it hurts if it hurts all over."""
+_BY_ALL = frozenset({"exercise", "walking", "standing", "stairs", "moving", "lifting", "sleep"})
+"""What the whole body does; where a part of it is asked for, its part must be told."""
+_SIDES = frozenset({"left", "right"})
+
+
+class Fit(msgspec.Struct, frozen=True, order=True):
+    """How well a told frame answers an asked one: how like the thing is, and how much else of it is said too."""
+
+    likeness: int
+    besides: int
+
+
+NONE = Fit(0, 0)
+
+
+def fit(asked: Frame, told: Frame, known: Vocabulary) -> Fit:
+    """Returns how well what is told answers what is asked; `NONE` where it does not."""
+    likeness = _likeness(asked, told, known)
+    if not likeness or not _same_side(asked, told):
+        return NONE
+    wanted = {*asked.things, *asked.functions, *asked.later, *asked.manners, *asked.named}
+    return Fit(likeness, len(wanted & (told.wide | told.places | set(told.manners))))
+
+
+def essential(asked: Frame) -> tuple[str, ...]:
+    """Returns what an answer must be about: the things that are asked for, else what the body does."""
+    head = tuple(i for i in asked.things if i not in asked.later)
+    # "Does the lump hurt?" asks for the pain; that there is a lump is known.
+    return tuple(i for i in head if i not in asked.given) or head or asked.functions
+
+
+def _likeness(asked: Frame, told: Frame, known: Vocabulary) -> int:
+    wanted = essential(asked)
+    if "vaccine" in told.wide and "vaccine" not in asked.wide:
+        # Who is protected from something has not had it.
+        return 0
+    if not wanted:
+        at_it = bool(asked.named) and any(known.kind[i] in _BROAD for i in told.things)
+        return WIDER if at_it and _same_place(asked, told, known) else 0
+    # "Does the lump hurt?" asks for both; of an illness or a symptom with a name of its own any will do.
+    found = {thing: _one(thing, asked, told, known) for thing in wanted}
+    both = [found[i] for i in wanted if known.kind[i] == "generic" and i not in asked.either]
+    others = [found[i] for i in wanted if known.kind[i] != "generic" and i not in asked.either]
+    either = [found[i] for i in asked.either if i in found] if min(both, default=1) else []
+    return max([min(both, default=0), *others, *either])
+
+
+def _one(thing: str, asked: Frame, told: Frame, known: Vocabulary) -> int:
+    if known.kind[thing] == "functions":
+        here = _same_place(asked, told, known) if told.named else not (thing in _BY_ALL and set(asked.named) - ANYWHERE)
+        return SAME if here and thing in told.wide else 0
+    if not _same_place(asked, told, known) and (known.kind[thing] == "generic" or told.named):
+        return 0
+    if thing in told.wide:
+        return SAME
+    if (
+        known.eq[thing]
+        and _same_place(asked, told, known)
+        and all(i in told.wide for i in known.eq[thing] if known.kind[i] != "parts")
+    ):
+        return SAME
+    above = known.above[thing] - {thing}
+    # A cough may be a dry one; phlegm is not yet blood in it.
+    if (
+        known.kind[thing] != "generic"
+        and known.made_of[thing]
+        and known.direct[thing] <= told.wide
+        and any(i in above and known.kind[i] in _BROAD for i in told.things)
+    ):
+        return WIDER
+    functions = {i for i in above if known.kind[i] == "functions" and i != "pregnancy"}
+    if functions & set(told.functions) and ("normal" in told.plain or "same" in told.manners):
+        return USUAL
+    # One infection says nothing of another.
+    kinds = {i for i in above if known.kind[i] in _ONE_KIND and i != "infection"}
+    if any(kinds & known.above[i] for i in told.things if i not in above):
+        return BESIDE
+    if known.kind[thing] == "illnesses" and known.felt[thing] and not known.above[thing] - {thing, "chronic"}:
+        # "Any lung trouble?" is answered by what is felt there.
+        felt = {part for i in (*told.things, *told.functions) for part in known.felt[i]}
+        return BESIDE if any(known.above[part] & asked.places for part in felt) else 0
+    return 0
+
+
+def _same_place(asked: Frame, told: Frame, known: Vocabulary) -> bool:
+    wanted = [part for part in asked.named if part not in ANYWHERE]
+    if not wanted:
+        return True
+    if any(part in told.places for part in wanted) or ("body" in told.named and asked.places & IN_MUSCLES):
+        return True
+    # A rash of the skin of the face is none on the back.
+    had = [part for part in told.named if part not in ANYWHERE] or told.named
+    return any(part in asked.places for part in had)
+
+
+def _same_side(asked: Frame, told: Frame) -> bool:
+    wanted, had = _SIDES & set(asked.manners), _SIDES & set(told.manners)
+    return not wanted or not had or bool(wanted & had) or not told.named
+
+
+def best_fit(asked: Frame, told: Iterable[Frame], known: Vocabulary) -> tuple[Fit, bool]:
+    """Returns the best fit among the frames of one statement, and whether the statement denies it there."""
+    fits = [(fit(asked, frame, known), not frame.denied) for frame in told]
+    best = max(fits, default=(NONE, True))
+    return best[0], not best[1]

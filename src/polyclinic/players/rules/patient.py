@@ -1,8 +1,8 @@
 """The rules patient: answers out of its record, without a model, and says for each turn which of the ten states it is.
 
-State tracker, memory and answer as in AIE's patient (§4.2), by rules: `hearing.py` reads how the turn is put,
-`questions.py`, `topics.py` and `orders.py` what it asks for, `story.py` finds what answers it, `wording.py` and
-`speech.py` say it. The same record, turns and generator give the same answers; the generator varies only set phrases.
+State tracker, memory and answer as in AIE's patient (§4.2), by rules: this module reads how the turn is put,
+`questions.py` and `topics.py` what it asks for, `story.py` finds the answer, and `wording.py` words it. The same
+record, turns and generator give the same answers; the generator varies only set phrases.
 
 Of a persona it takes the statement, which is its opening, and the questions, of which it asks one where it is told
 what to do or what it has. Of the manners it plays `parent` (the parent's voice), `withholding` (one clause an answer,
@@ -12,10 +12,14 @@ cannot play them and keep to its record.
 
 from __future__ import annotations
 
+import functools
 import random
+import re
+from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
 
@@ -27,32 +31,304 @@ from polyclinic.knowledge.ages import SPEAKS_FROM, YOUNGEST_ADOLESCENT
 from polyclinic.knowledge.examination_words import EXAMINATION
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.names import Names
+from polyclinic.knowledge.orders.lexicon import is_a
+from polyclinic.knowledge.orders.meaning import OrderMeaning, closeness, title_of
+from polyclinic.knowledge.orders.reading import read_orders
 from polyclinic.knowledge.recorded_names import RecordNames
 from polyclinic.language.content_words import terms
-from polyclinic.language.language import MARKS, Language, language_of, uncapitalised
+from polyclinic.language.language import CHINESE, MARKS, Language, language_of, uncapitalised
+from polyclinic.language.word_lists import Pattern, WordLists
 from polyclinic.players.player import Ask, PatientTurn, Purpose
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.rules.hearing import Heard, hear
-from polyclinic.players.rules.named import asks_history, asks_temperature, names_onset, names_thing, names_topic
-from polyclinic.players.rules.orders import (
-    asks_earlier,
-    asks_result,
-    examinations,
-    is_planned,
-    ordered,
-    reported,
-    reports,
-    request,
-    request_of_result,
-    wanted,
-)
 from polyclinic.players.rules.questions import core, is_open, is_opening, refers_back
 from polyclinic.players.rules.recall import Recalled, recall
-from polyclinic.players.rules.speech import Sayer, answer, of_companion, who
+from polyclinic.players.rules.sayings import WORDS, Voice
 from polyclinic.players.rules.story import Fact, Story
-from polyclinic.players.rules.visits_asked import asks_of_visits
-from polyclinic.players.rules.wording import first_person, opening
-from polyclinic.players.rules.words import Voice
+from polyclinic.players.rules.topics import asks_history, asks_temperature, names_onset, names_thing, names_topic
+from polyclinic.players.rules.wording import Sayer, answer, first_person, of_companion, opening, who
+
+Kind = Literal["inquiry", "advice", "demand", "other topic", "conclusion"]
+Act = Literal["question", "consent", "advice", "instruction", "closing", "comment"]
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """A doctor's turn.
+
+    Attributes:
+        focus: the sentences that ask or advise, without what leads up to them.
+        definite: something is named that could be told, or be done: a symptom, an examination, a treatment.
+        examining: the advice is to undergo an examination; else it is a treatment, a precaution, or to see a doctor.
+        refused: the advice is to leave an examination, or to put it off: there is nothing to be done.
+    """
+
+    kind: Kind
+    focus: str
+    definite: bool = True
+    examining: bool = True
+    refused: bool = False
+
+
+class _Cues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    ask: Pattern
+    consent: Pattern
+    advise: Pattern
+    urge: Pattern
+    asked_before: Pattern
+    done: Pattern
+    instruct: Pattern
+    hands: Pattern
+    shown: Pattern
+    other_topic: Pattern
+    bodily: Pattern
+    offer: Pattern
+    close: Pattern
+    examination: Pattern
+    broad: Pattern
+    treatment: Pattern
+    refuses: Pattern
+    example: Pattern
+    refers: Pattern
+    empty: Pattern
+
+
+_cues = WordLists(Path(__file__).with_name("hearing")).section("hearing", _Cues)
+
+_SENTENCE = re.compile(r"(?<=[。！？?!；;\n])|(?<=[^\d\s]\.)(?=\s)")
+_CLAUSE = re.compile(r"(?<=[，,。；;！!？?\n])|(?<=[^\d\s]\.)(?=\s)|(?=但是?|而是|不过)|(?<=\s)(?=but\s|so let)")
+_ENDS = " \n.,;!，。；！"
+_TAG = re.compile(r"<[^<>\s]{1,20}>")
+"""What a model ends its turn with, such as `<eoa>`, where it got into the text."""
+_WORD = re.compile(rf"[{CHINESE}]|[^\W\d_]{{2}}")
+_ITEM = re.compile(r"\W*(?:\d{1,2}[.、)）:：]|[（(]\d{1,2}[)）]|[-*•·—])")
+"""How an item of a list begins."""
+_PHRASE = 3
+"""Words up to which a question is a phrase ("Chest pain?"), and needs none of those that every sentence has."""
+_SENTENCE_AT_MOST = 1000
+"""Characters of a sentence by which its act is known; a model that repeats itself may find no end."""
+_BARE_ORDER = 60
+"""Characters up to which a turn that is nothing but the name of an examination is an order."""
+
+
+@functools.lru_cache(maxsize=4096)
+def hear(text: str, language: Language) -> Heard:
+    """Reads a doctor's turn."""
+    text = _TAG.sub(" ", text)
+    cues, acts = _cues(language), speech_acts(text, language)
+
+    def joined(*which: Act) -> str:
+        return " ".join(sentence for sentence, act in acts if act in which)
+
+    advising, asking = joined("advice"), joined("question")
+    count = Counter(act for _, act in acts)
+    if count["instruction"] and count["instruction"] >= count["advice"] and not _examining(advising, cues):
+        return Heard("demand", joined("instruction"))
+    elsewhere = cues.other_topic.search(text) and not cues.bodily.search(text)
+    if elsewhere and not advising and not EXAMINATION.search(text):
+        return Heard("other topic", text.strip())
+    if advising:
+        advice = _advice(advising, cues, asking)
+        if advice.definite or cues.urge.search(advising):
+            return advice
+        if not asking:
+            # Who recommends nothing, and begins with a farewell or says it in more sentences, says goodbye.
+            more = count["closing"] - count["advice"] + (acts[0][1] == "closing")
+            return Heard("conclusion", text.strip()) if more > 0 else advice
+    if asking:
+        # "... such as a new mole. Have you noticed anything like that?"
+        meant = text if cues.refers.search(asking) else asking
+        definite = _is_definite(asking, cues) or cues.example.search(meant) is not None
+        return Heard("inquiry", asking, definite=definite)
+    if count["closing"]:
+        return Heard("conclusion", text.strip())
+    if len(text) < _BARE_ORDER and _examining(text, cues):
+        # A bare name ("Chest X-ray.") is an order.
+        return _advice(text.strip(), cues)
+    whole = joined("consent", "comment") or text.strip()
+    return Heard("inquiry", whole, definite=_is_definite(whole, cues))
+
+
+def speech_acts(text: str, language: Language) -> list[tuple[str, Act]]:
+    """Returns the sentences of a turn, each with what it does."""
+    acts: list[tuple[str, Act]] = []
+    for sentence in _SENTENCE.split(text):
+        said = sentence.strip()
+        if not _WORD.search(said):
+            continue
+        act = _act(said[:_SENTENCE_AT_MOST], _cues(language))
+        if act == "comment" and acts and _ITEM.match(said):
+            # "Please have these done: 1. blood count 2. urinalysis"
+            act = acts[-1][1]
+        acts.append((said, act))
+    return acts
+
+
+def _act(sentence: str, cues: _Cues) -> Act:
+    if cues.instruct.search(sentence):
+        return "instruction"
+    if cues.shown.search(sentence):
+        return "question"
+    if cues.hands.search(sentence):
+        return "advice"
+    asks = cues.ask.search(sentence) is not None
+    if asks and cues.consent.search(sentence):
+        return "consent"
+    urges = cues.urge.search(sentence) is not None
+    advises = urges or (not asks and _advises(sentence, cues))
+    if not asks and cues.offer.search(sentence):
+        return "closing"
+    if advises and not cues.asked_before.search(sentence):
+        return "advice"
+    if asks:
+        return "question"
+    return "closing" if cues.close.search(sentence) else "comment"
+
+
+def _advises(sentence: str, cues: _Cues) -> bool:
+    """Whether a sentence says what is to be done, and not only what has been."""
+    done = cues.done.search(sentence)
+    return cues.advise.search(sentence, done.end() if done else 0) is not None
+
+
+def _advice(text: str, cues: _Cues, asking: str = "") -> Heard:
+    if not _names_something_to_do(text, cues) and _names_something_to_do(asking, cues):
+        # "Have you had an ECG? If not, I recommend one."
+        text = f"{asking} {text}"
+    if _examining(text, cues) and (kept := _without_refused(text, cues)) != text:
+        if not _names_something_to_do(kept, cues):
+            return Heard("advice", text, examining=False, refused=True)
+        text = kept.strip()
+    examining = _examining(text, cues)
+    return Heard("advice", text, definite=examining or cues.treatment.search(text) is not None, examining=examining)
+
+
+def _without_refused(text: str, cues: _Cues) -> str:
+    """Returns advice without the clauses that say of an examination that it is not to be done, or not now."""
+    clauses = _CLAUSE.split(text)
+    return "".join(c for c in clauses if not (cues.refuses.search(c.strip(_ENDS)) and _examining(c, cues)))
+
+
+def _names_something_to_do(text: str, cues: _Cues) -> bool:
+    return _examining(text, cues) or cues.treatment.search(text) is not None
+
+
+def _examining(text: str, cues: _Cues) -> bool:
+    """Whether a text names an examination that could be done as it is named."""
+    named = cues.broad.sub(" ", text)
+    return any(words.search(named) for words in (cues.examination, cues.hands, EXAMINATION))
+
+
+def _is_definite(text: str, cues: _Cues) -> bool:
+    """Whether a question names anything that the patient could tell, be it by an example."""
+    if cues.example.search(text):
+        return True
+    rest, said = cues.empty.subn(" ", text)
+    # Several words and none that every sentence has: another language than it was taken for.
+    return _WORD.search(rest) is not None and (said > 0 or len(rest.split()) <= _PHRASE)
+
+
+class _Orders(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    asks_earlier: Pattern
+    asks_result: Pattern
+    joint: Pattern
+    planned: Pattern
+    cue: Pattern
+    reason: Pattern
+    purpose: Pattern
+    lead: Pattern
+    polite_end: Pattern
+    examination: Pattern
+    examination_lead: Pattern
+    request: str
+
+
+_orders = WORDS.section("orders", _Orders)
+
+_SENTENCE_ORDERS = re.compile(r"(?<=[。？！?!；])|(?<=\.)\s")
+_TO_BE_DONE = re.compile(r"^.*\b(?:to be done|please do|the following(?: \w+)?)\s*:\s*", re.IGNORECASE)
+_MARKS = " .。?？!！,，"
+
+
+@functools.lru_cache(maxsize=4096)
+def asks_result(text: str, language: Language) -> bool:
+    """Returns whether a question asks for a result."""
+    return _orders(language).asks_result.search(text) is not None
+
+
+@functools.lru_cache(maxsize=4096)
+def asks_earlier(text: str, language: Language) -> bool:
+    """Returns whether a question asks for examinations from before this visit."""
+    return _orders(language).asks_earlier.search(text) is not None
+
+
+def is_planned(text: str, language: Language) -> bool:
+    """Returns whether a text tells what is still to be done."""
+    return _orders(language).planned.search(text) is not None
+
+
+def reported(clause: str, language: Language) -> str:
+    """Returns a clause with a result as it is told by itself, without what joins it to another."""
+    return _orders(language).joint.sub("", clause)
+
+
+def request(text: str, language: Language) -> str:
+    """Returns the doctor's order as it is passed on: its names, without politeness and reasons."""
+    return _orders(language).request.format(ordered(text, language))
+
+
+def ordered(text: str, language: Language) -> str:
+    """Returns what is ordered in a text, without what leads up to it and what it is meant for."""
+    words, wanted = _orders(language), []
+    for sentence in _SENTENCE_ORDERS.split(text):
+        cues = list(words.cue.finditer(sentence))
+        clear = words.reason.sub("", sentence[cues[-1].start() :] if cues else sentence)
+        clear = _TO_BE_DONE.sub("", words.purpose.sub("", clear))
+        stripped = words.polite_end.sub("", words.lead.sub("", clear, count=1).strip(_MARKS))
+        if stripped:
+            wanted.append(stripped)
+    return MARKS[language].semicolon.join(wanted) or text.strip(_MARKS)
+
+
+def request_of_result(text: str, language: Language) -> str:
+    """Returns a question for results as it is passed on: the names of the examinations alone, where any is known."""
+    asked = [order for order in read_orders(text, mentioned=True).orders if not order.loose]
+    names = dict.fromkeys(order.text.strip(_MARKS) for order in asked)
+    if not names:
+        return request(text, language)
+    return _orders(language).request.format(MARKS[language].semicolon.join(names))
+
+
+@functools.lru_cache(maxsize=4096)
+def wanted(text: str) -> tuple[OrderMeaning, ...]:
+    """Returns what is ordered in a text, by its meaning.
+
+    A part of the body alone is none of it, nor is what a doctor sees and feels: it is done where the doctor is.
+    """
+    orders = (order.meaning for order in read_orders(text).orders if not order.loose)
+    return tuple(m for m in orders if not (m.procedures and all(is_a(name, "physical") for name in m.procedures)))
+
+
+def reports(text: str, order: OrderMeaning) -> int:
+    """Returns how close what a text reports is to what is ordered: 0 where it is something else."""
+    return closeness(order, title_of(text, ""))
+
+
+def examinations(text: str, language: Language) -> list[str]:
+    """Returns the examinations in a text, each with the words before it that say of what ("CT of the head")."""
+    words = _orders(language)
+    return [words.examination_lead.sub("", found[0]) for found in words.examination.finditer(text)]
+
+
+class _VisitWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    visit: Pattern
+
+
+_words = WORDS.section("visits_asked", _VisitWords)
+
+
+def asks_of_visits(text: str, language: Language) -> bool:
+    """Whether a question asks whom the patient saw before, what it was told or given there, or whether that helped."""
+    return _words(language).visit.search(text) is not None
+
 
 AT_MOST = 3  # clauses in one answer
 RESULTS_AT_MOST = 8  # sentences in one answer about results

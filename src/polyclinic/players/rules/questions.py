@@ -11,10 +11,8 @@ from polyclinic.knowledge.lexicon import Lexicon, asked_of_companion, asked_of_p
 from polyclinic.language.content_words import terms
 from polyclinic.language.language import Language, is_chinese
 from polyclinic.language.word_lists import Pattern, Rule, rewritten
-from polyclinic.players.rules.matching import essential
-from polyclinic.players.rules.meaning import Frame, read, unread
-from polyclinic.players.rules.vocabulary import vocabulary
-from polyclinic.players.rules.words import WORDS
+from polyclinic.players.rules.meaning import Frame, essential, read, unread, vocabulary
+from polyclinic.players.rules.sayings import WORDS
 
 
 class Part(msgspec.Struct, frozen=True):

@@ -7,25 +7,421 @@ symptom is denied; of anything else, and of how something is, the patient does n
 
 from __future__ import annotations
 
+import functools
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
 import msgspec
 
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.language.content_words import terms
 from polyclinic.language.language import Language
-from polyclinic.players.rules.attributes import Attribute, attributes_of
-from polyclinic.players.rules.entailing import answers
-from polyclinic.players.rules.held import held, is_beside, without_place
-from polyclinic.players.rules.how_it_is import how_it_is
-from polyclinic.players.rules.last_period import last_period
-from polyclinic.players.rules.matching import essential
-from polyclinic.players.rules.meaning import read, unread
-from polyclinic.players.rules.named import names_thing
-from polyclinic.players.rules.narrowing import for_sake, is_there, not_set_apart
-from polyclinic.players.rules.others import asks_of_others, told_of_others
+from polyclinic.language.word_lists import Pattern
+from polyclinic.players.rules.meaning import (
+    ANYWHERE,
+    IN_MUSCLES,
+    NONE,
+    USUAL,
+    Frame,
+    Vocabulary,
+    concepts,
+    essential,
+    fit,
+    read,
+    unread,
+    vocabulary,
+)
 from polyclinic.players.rules.questions import Part, headings, is_open, parts, refers_back, spoken, without_context
+from polyclinic.players.rules.sayings import WORDS
 from polyclinic.players.rules.story import Fact, Story
-from polyclinic.players.rules.topics import Topic, beside_topics, lack_of_past, same_topics, topics_of
-from polyclinic.players.rules.vocabulary import vocabulary
+from polyclinic.players.rules.symptom_attributes import (
+    ALIKE,
+    BY_DOING,
+    Attribute,
+    attributes_of,
+    held,
+    how_it_is,
+    is_beside,
+    without_place,
+)
+from polyclinic.players.rules.topics import Topic, beside_topics, lack_of_past, names_thing, same_topics, topics_of
+from polyclinic.yaml_files import read_yaml
+
+_OF_WHAT_KIND = frozenset({"color", "form", "character", "hours", "circumstance", "radiation"})
+"""What kinds of qualities make a thing another one; since when and how bad it is do not."""
+_ASKS_FOR_ONE = frozenset({"time_of_day", "what_color", "what_like", "located", "size"})
+_NO_REGION = ANYWHERE | {"joint", "bone", "muscle", "nerve", "vein"}
+_SOMEBODY = frozenset({"mother", "father", "parent", "sibling", "child", "grandparent", "other_relative", "partner"})
+_BRINGS_IT = frozenset({"exposures", "medicines"})
+_TAKEN = frozenset({"food_eaten", "smoking", "alcohol", "caffeine", "betel", "street_drugs"})
+_MOVING = frozenset({"moving"})
+_COMES_OUT = frozenset({"bleeding", "pus", "discharge"})
+_COMES_WITH = frozenset({"generic", "whole", "occasions"})
+
+
+def answers(part: Part, fact: Fact, story: Story) -> bool:
+    """Whether a fact that holds a part of a question answers it."""
+    asked = [frame for frame in part.frames if essential(frame)]
+    if not asked:
+        return True
+    known = vocabulary(story.language)
+    around = [frame for f in story.facts if f.sentence == fact.sentence for frame in f.frames]
+    by_symptom = part.symptom is not None and part.symptom in fact.symptoms
+    return any(
+        (_is_told(frame, fact, known) or (by_symptom and not _is_placed_elsewhere(frame, fact, known)))
+        and _with_all(frame, around, known)
+        and not (_others(frame, story) and not any(_others(frame, story) & told.wide for told in around))
+        for frame in asked
+    )
+
+
+def _is_told(asked: Frame, fact: Fact, known: Vocabulary) -> bool:
+    """Whether one of a fact's frames is the thing that is asked for, in its place."""
+    # Who chokes on drinks is asked for the choking: that something is drunk is no answer.
+    brings = _triggers(asked, known)
+    it = msgspec.structs.replace(asked, things=tuple(i for i in asked.things if i not in brings)) if brings else asked
+    return any(fit(it, told, known).likeness >= USUAL and not _is_elsewhere(it, told, known) for told in fact.frames)
+
+
+def _is_placed_elsewhere(asked: Frame, fact: Fact, known: Vocabulary) -> bool:
+    """Whether a fact tells of the thing that is asked for in another place alone."""
+    wanted = set(essential(asked))
+    of_it = [told for told in fact.frames if wanted & told.wide or fit(asked, told, known) != NONE]
+    return bool(of_it) and all(_is_elsewhere(asked, told, known) for told in of_it)
+
+
+def _is_elsewhere(asked: Frame, told: Frame, known: Vocabulary) -> bool:
+    """Whether a place is asked for, and what is told is of another or of the body in general.
+
+    A region holds its parts: what is felt in the hand may be felt in a finger. Joints are no region.
+    """
+    of_itself = {part for thing in asked.things for part in known.felt[thing]}
+    wanted = [part for part in asked.named if part not in ANYWHERE and part not in of_itself]
+    if not wanted or not told.named or any(part in told.places for part in wanted):
+        return False
+    if "body" in told.named and asked.places & IN_MUSCLES:
+        return False
+    return not any(part in asked.places for part in told.named if part not in _NO_REGION)
+
+
+def _others(asked: Frame, story: Story) -> frozenset[str]:
+    """Returns who else's trouble is asked for: a relative's, and not the patient's own."""
+    own = story.is_child or "pregnancy" in asked.wide
+    return (asked.wide & _SOMEBODY) - (frozenset({"child"}) if own else frozenset())
+
+
+def _with_all(asked: Frame, told: list[Frame], known: Vocabulary) -> bool:
+    """Whether what is told has the qualities, circumstances and triggers that are asked for."""
+    return all(_is_so(one, told) for one in _qualities(asked, known)) and all(
+        any(one in frame.wide for frame in told) for one in _triggers(asked, known)
+    )
+
+
+def _qualities(asked: Frame, known: Vocabulary) -> list[str]:
+    return [m for m in asked.manners if known.kind[m] in _OF_WHAT_KIND and m not in _ASKS_FOR_ONE]
+
+
+def _triggers(asked: Frame, known: Vocabulary) -> list[str]:
+    head = essential(asked)
+    # Blood that is coughed up is no other blood.
+    comes = any(i in _COMES_OUT for i in head)
+    named = [
+        i
+        for i in asked.things
+        if (comes and known.kind[i] == "whole" and i in head and i not in asked.either)
+        or (known.kind[i] in _BRINGS_IT and i != "sick_contact")
+        or i in _TAKEN
+        or (i in asked.later and known.kind[i] in _COMES_WITH)
+    ]
+    return named if len(named) < len(asked.things) else []
+
+
+def _is_so(quality: str, told: list[Frame]) -> bool:
+    wanted = {quality}.union(*(like for like in ALIKE if quality in like))
+    # Who is short of breath in moving need not be so in lying.
+    done = BY_DOING.get(quality, frozenset()) - (_MOVING if quality == "with_position" else frozenset())
+    return any(wanted & set(frame.manners) or done & (frame.wide | set(frame.functions)) for frame in told)
+
+
+_HALF = 0.5
+
+
+class _Narrowing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    set_apart: Pattern
+    earlier: Pattern
+
+
+_section = WORDS.section("narrowing", _Narrowing)
+
+
+@functools.cache
+def _purposes() -> dict[str, frozenset[str]]:
+    """Returns what each class of medicines is taken for."""
+    found = read_yaml(Path(__file__).with_name("lay") / "purposes.yaml", dict[str, frozenset[str]])
+    for name, those in found.items():
+        for one in (name, *those):
+            if one not in concepts():
+                raise ValueError(f"purposes.yaml: {one} is no concept")
+    return found
+
+
+def for_sake(facts: Iterable[Fact], sake: list[Frame], story: Story) -> tuple[list[Fact], bool]:
+    """Returns those of the facts that tell what is taken for the sake of something, and whether that is certain.
+
+    Certain is what stands in one sentence with it, and a medicine that is for it; what is for something else is left
+    out.
+    """
+    known = vocabulary(story.language)
+    wanted = {one for frame in sake for one in (*frame.wide, *(frame.places - ANYWHERE), *frame.functions)}
+    certain: list[Fact] = []
+    unsure: list[Fact] = []
+    others = False
+    for fact in facts:
+        around = (frame for f in story.facts if f.sentence == fact.sentence for frame in f.frames)
+        taken = {i for frame in fact.frames for i in frame.things if known.kind[i] == "medicines"}
+        classes = {above for i in taken for above in known.above[i]} & _purposes().keys()
+        if any(_purposes()[one] & wanted for one in classes) or any(
+            fit(one, told, known) != NONE for one in sake for told in around
+        ):
+            certain.append(fact)
+        elif classes:
+            others = True
+        else:
+            unsure.append(fact)
+    return (certain, True) if certain else ([f for f in unsure if not (others and _is_drug(f))], False)
+
+
+def _is_drug(fact: Fact) -> bool:
+    known = vocabulary(fact.language)
+    return any(known.kind[i] == "medicines" for frame in fact.frames for i in frame.things)
+
+
+def is_there(frame: Frame, story: Story) -> bool:
+    """Whether something is told of a thing, or of the part of the body where it is felt."""
+    parts_of_body = set(frame.named) - ANYWHERE
+    near = any(parts_of_body & told.places for fact in story.facts for told in fact.frames if not fact.denied)
+    return near or any(not fact.denied for fact in story.meaning(frame))
+
+
+def not_set_apart(fact: Fact, text: str, topic: str) -> bool:
+    """Whether a fact of a topic is none that a question sets apart ("other than the insulin", "before the hernia")."""
+    return not any(len(wanted & fact.terms) > _HALF * len(wanted) for wanted in _set_apart(text, topic, fact.language))
+
+
+@functools.lru_cache(maxsize=1024)
+def _set_apart(text: str, topic: str, language: Language) -> tuple[frozenset[str], ...]:
+    words = _section(language)
+    found = words.set_apart.findall(text)
+    if topic == "operations":
+        found += words.earlier.findall(text)
+    known = (frozenset(terms(said, language)) for said in found)
+    return tuple(wanted for wanted in known if wanted)
+
+
+_FELT = frozenset({"generic", "whole"})
+_CAUGHT = frozenset({"infection", "infectious_disease", "sick_contact"})
+_NOT_THEIRS = frozenset({"similar_before"})
+_NO_PERSON = frozenset({"dust", "animals", "pollen", "water", "travel", "living"})
+_AT_MOST = 2
+
+
+class _OthersAsked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How somebody else is asked for.
+
+    Attributes:
+        asked: who it is whose trouble is asked for, to the end of the clause.
+        otherwise: what else of those around is asked for in like words: whether they smoke.
+        same: what says that somebody is ill without naming how.
+        told: how it reads that somebody else was ill.
+        unlike: how something else reads that could be taken for it.
+    """
+
+    asked: Pattern
+    otherwise: Pattern
+    same: Pattern
+    told: Pattern
+    unlike: Pattern
+
+
+_section_others = WORDS.section("others", _OthersAsked)
+
+
+@functools.lru_cache(maxsize=4096)
+def asks_of_others(text: str, language: Language, *, of_family: bool = False) -> bool:
+    """Whether a question asks if somebody around the patient has some trouble; of the family, one that is caught."""
+    words, known = _section_others(language), vocabulary(language)
+    found = words.asked.search(text)
+    if found is None or words.otherwise.search(text):
+        return False
+    said = found[0]
+    named = {thing for frame in read(said, language) for thing in (*essential(frame), *frame.things)} - _NOT_THEIRS
+    kinds = _FELT if of_family else _FELT | {"illnesses"}
+    return words.same.search(said) is not None or any(
+        known.kind[thing] in kinds or known.above[thing] & _CAUGHT for thing in named
+    )
+
+
+def told_of_others(story: Story, *, of_family: bool = False) -> tuple[Fact, ...]:
+    """Returns what is known of others who were ill; of the family, only that there was somebody."""
+    words = _section_others(story.language)
+    found = [
+        fact
+        for fact in story.facts
+        if fact.section != "family"
+        and (words.told.search(fact.text) or _is_of_contact(fact))
+        and not (words.unlike.search(fact.text) or (of_family and fact.denied))
+    ]
+    return tuple(sorted(found, key=lambda fact: fact.denied)[:_AT_MOST])
+
+
+def _is_of_contact(fact: Fact) -> bool:
+    return not fact.denied and any("sick_contact" in f.wide and not f.wide & _NO_PERSON for f in fact.frames)
+
+
+_CYCLE = 28.0  # days
+_PERIODS = frozenset({"periods", "missed_periods", "irregular_periods"})
+_MISSED = "missed_period"
+
+
+class _LastPeriodWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    last: Pattern
+    since: Pattern
+    joint: Pattern
+    other: Pattern
+    late: Pattern
+    late_alone: Pattern
+    span: Pattern
+    numbers: dict[str, float]
+    units: dict[str, float]
+    apart: Pattern
+    ago: Pattern
+    cycle: Pattern
+    unsure: Pattern
+
+
+_words = WORDS.section("last_period", _LastPeriodWords)
+
+
+class LastPeriod(msgspec.Struct, frozen=True):
+    """What is told of a last period.
+
+    Attributes:
+        told: the facts that tell it.
+        late: whether the next one is late, where that is asked and can be told; else None.
+    """
+
+    told: tuple[Fact, ...]
+    late: bool | None = None
+
+
+def last_period(text: str, story: Story) -> LastPeriod | None:
+    """Returns what answers a question for the last period, the first or a late one, perhaps nothing; None: for else."""
+    words = _words(story.language)
+    if _is_of_periods(text, story.language) and words.other.search(text) and not words.unsure.search(text):
+        return LastPeriod(tuple(fact for fact in story.facts if words.other.search(fact.text)))
+    when, late = _asks_when(text, story.language), _asks_late(text, story.language)
+    told = _told(story) if when or late else []
+    if not told and not when:
+        return None
+    return LastPeriod(tuple(told[:2]), _is_late(told, story) if late and not when else None)
+
+
+def _asks_when(text: str, language: Language) -> bool:
+    words = _words(language)
+    if not _is_of_periods(text, language):
+        return False
+    if words.since.search(text):
+        return True
+    how = {one.name for one in attributes_of(text, language, ())}
+    return is_open(text, language) and words.last.search(text) is not None and "time" in how
+
+
+def _asks_late(text: str, language: Language) -> bool:
+    words = _words(language)
+    if is_open(text, language) and not words.since.search(text):
+        return _is_of_periods(text, language) and words.late.search(text) is not None
+    return words.late_alone.search(text) is not None or (
+        words.late.search(text) is not None and _is_of_periods(text, language)
+    )
+
+
+def _is_of_periods(text: str, language: Language) -> bool:
+    """Whether a question speaks of periods as such, and of no pain or bleeding in them."""
+    # What stands behind "since" or "when" would be no more than when something is.
+    frames = read(_words(language).joint.sub(",", text), language)
+    return any(_PERIODS & frame.wide for frame in frames) and all(_PERIODS.issuperset(essential(f)) for f in frames)
+
+
+def _told(story: Story) -> list[Fact]:
+    own = [fact for fact in story.facts if not fact.denied and not fact.of_family]
+    last = [fact for fact in own if _is_of_last(fact)]
+    return last or [fact for fact in own if _is_missed(fact)]
+
+
+def _is_of_last(fact: Fact) -> bool:
+    words = _words(fact.language)
+    if words.other.search(fact.text):
+        return False
+    return words.last.search(fact.text) is not None or (
+        _ago(fact) is not None and any(_PERIODS & frame.wide for frame in fact.frames)
+    )
+
+
+def _is_missed(fact: Fact) -> bool:
+    """Whether a fact speaks of a period that was missed or is late, be it denied."""
+    of_periods = any(_PERIODS & frame.wide for frame in fact.frames)
+    return _MISSED in fact.direct or (of_periods and _words(fact.language).late.search(fact.text) is not None)
+
+
+def _is_late(told: list[Fact], story: Story) -> bool | None:
+    words = _words(story.language)
+    if any(words.unsure.search(fact.text) for fact in told):
+        return None
+    missed = [fact.denied for fact in story.facts if _is_missed(fact) and not fact.of_family]
+    if not all(missed):
+        return True
+    ago = next((days for fact in told if (days := _ago(fact)) is not None), None)
+    if ago is None or missed:
+        return None
+    cycles = [days for fact in story.facts if (days := _cycle(fact)) is not None]
+    return ago > max(cycles, default=_CYCLE)
+
+
+def _ago(fact: Fact) -> float | None:
+    """Returns how many days ago a fact says that it was, the fewest of a range."""
+    words = _words(fact.language)
+    for piece in words.apart.split(fact.text):
+        told = words.ago.search(piece)
+        if told is not None and (span := words.span.search(told[0])) is not None:
+            return _days(span, words)[0]
+    return None
+
+
+def _cycle(fact: Fact) -> float | None:
+    """Returns the days of the cycle that a fact tells, the most of a range."""
+    words = _words(fact.language)
+    pieces = [piece for piece in words.apart.split(fact.text) if words.cycle.search(piece)]
+    lengths = [_days(span, words)[1] for piece in pieces for span in words.span.finditer(words.ago.sub(" ", piece))]
+    return lengths[0] if lengths and any(_PERIODS & frame.wide for frame in fact.frames) else None
+
+
+def _days(span: re.Match[str], words: _LastPeriodWords) -> tuple[float, float]:
+    """Returns the fewest and the most days of a span of time."""
+    unit = next(days for name, days in words.units.items() if span["unit"].casefold().startswith(name))
+    few = _number(span["few"], words)
+    return few * unit, (_number(span["many"], words) if span["many"] else few) * unit
+
+
+def _number(text: str, words: _LastPeriodWords) -> float:
+    """Reads digits, and words for numbers; of Chinese ones up to 99, "五十三"."""
+    if re.fullmatch(r"\d+(?:\.\d+)?", text):
+        return float(text)
+    if text.casefold() in words.numbers:
+        return words.numbers[text.casefold()]
+    tens, _, ones = text.partition("十")
+    return 10 * words.numbers.get(tens, 1.0) + words.numbers.get(ones, 0.0)
+
 
 _ALL_BUT_SAID = 0.75
 """The share of a question's words by weight that a fact must hold to answer it whatever they mean."""

@@ -1,7 +1,7 @@
 """What a patient can tell, clause by clause, and which of it answers a question.
 
 Retrieval is by meaning: what is asked and what can be told are read into frames of a thing, a part of the body and how
-it is, and a frame answers another where `matching.py` says so; a symptom of the lexicon is the same thing in whatever
+it is, and a frame answers another where `meaning.fit` says so; a symptom of the lexicon is the same thing in whatever
 words. What is asked in words that mean none of these is looked for by the words: stems for English, character bigrams
 for Chinese, weighted by how rare they are in the patient's own story.
 """
@@ -19,14 +19,45 @@ import msgspec
 from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE, MEASURED
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.language.content_words import terms
-from polyclinic.language.language import Language
+from polyclinic.language.language import Language, language_of
 from polyclinic.language.word_lists import Pattern
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.rules.matching import best_fit
-from polyclinic.players.rules.meaning import Frame, read
-from polyclinic.players.rules.unsaid import Unsaid, without_unknown
-from polyclinic.players.rules.vocabulary import vocabulary
-from polyclinic.players.rules.words import WORDS
+from polyclinic.players.rules.meaning import Frame, best_fit, read, vocabulary
+from polyclinic.players.rules.sayings import WORDS
+
+
+class Unsaid(msgspec.Struct, frozen=True):
+    """A sentence of a section of the history that says that something is not known."""
+
+    section: str
+    text: str
+
+
+class _UnsaidWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    not_known: Pattern
+
+
+_COMMA = re.compile("([,，])")
+_words = WORDS.section("unsaid", _UnsaidWords)
+
+
+@functools.lru_cache(maxsize=4096)
+def is_not_known(text: str) -> bool:
+    """Whether a text says only that something of the history is not known, in whichever language."""
+    return _words(language_of([text])).not_known.search(text) is not None
+
+
+def without_unknown(sentence: str) -> tuple[list[str], str]:
+    """Returns what a sentence says is not known, and the rest of it: "on insulin, allergies unknown" has both."""
+    if is_not_known(sentence.strip()):
+        return [sentence.strip()], ""
+    pieces = _COMMA.split(sentence)
+    unknown = [piece.strip() for piece in pieces[::2] if is_not_known(piece.strip())]
+    if not unknown:
+        return [], sentence
+    kept = [at for at in range(0, len(pieces), 2) if pieces[at].strip() not in unknown]
+    return unknown, "".join("".join(pieces[at - 1 : at + 1]) if n else pieces[at] for n, at in enumerate(kept))
+
 
 ENOUGH = 0.55
 """The share of a question's weight that a clause must cover to answer it."""

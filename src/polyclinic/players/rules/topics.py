@@ -7,14 +7,14 @@ import re
 
 import msgspec
 
+from polyclinic.knowledge.examination_words import EXAMINATION
 from polyclinic.language.language import Language
 from polyclinic.language.word_lists import Pattern
-from polyclinic.players.rules.matching import ANYWHERE, essential
-from polyclinic.players.rules.meaning import Frame, read
+from polyclinic.players.rules.meaning import ANYWHERE, Frame, Vocabulary, essential, read, vocabulary
 from polyclinic.players.rules.questions import Part
+from polyclinic.players.rules.sayings import WORDS
 from polyclinic.players.rules.story import Fact, Story
-from polyclinic.players.rules.vocabulary import Vocabulary, vocabulary
-from polyclinic.players.rules.words import WORDS
+from polyclinic.players.rules.symptom_attributes import attributes_of
 
 _ANY_ILLNESS = "chronic"
 _INHERITED = "congenital"
@@ -232,3 +232,43 @@ def same_topics(topics: tuple[Topic, ...], language: Language) -> tuple[Topic, .
 def lack_of_past(story: Story) -> str:
     """Returns the phrase for an earlier illness or operation of which nothing is told."""
     return next(topic.not_there(story) for topic in _section(story.language)["topics"] if topic.name == "past")
+
+
+_NO_RESULTS = frozenset({"operations", "medications", "allergies"})
+
+
+@functools.lru_cache(maxsize=4096)
+def asks_history(text: str, language: Language) -> bool:
+    """Whether a question asks for operations, medicines or allergies, and for no examination."""
+    return EXAMINATION.search(text) is None and any(t.name in _NO_RESULTS for t in topics_of(text, language))
+
+
+@functools.lru_cache(maxsize=4096)
+def asks_temperature(text: str, language: Language) -> bool:
+    """Whether a question asks how hot the patient was, and for nothing else."""
+    wanted = [essential(frame) for frame in read(text, language) if essential(frame)]
+    return bool(wanted) and all({"fever", "temperature"} & set(things) for things in wanted)
+
+
+@functools.lru_cache(maxsize=4096)
+def names_onset(text: str, language: Language) -> bool:
+    """Whether a question names a way in which something begins, and so asks whether it began like that."""
+    kinds = vocabulary(language).kind
+    return any(kinds[manner] == "onset" for frame in read(text, language) for manner in frame.manners)
+
+
+@functools.lru_cache(maxsize=4096)
+def names_topic(text: str, language: Language) -> bool:
+    """Whether a text asks for a topic of the history, or for how something is, though it may name no thing."""
+    return bool(topics_of(text, language)) or any(not one.needs_thing for one in attributes_of(text, language, ()))
+
+
+@functools.lru_cache(maxsize=4096)
+def names_thing(text: str, language: Language) -> bool:
+    """Whether a text names a symptom, an illness or whatever else is definite enough to be told; stress is not."""
+    known = vocabulary(language)
+    return any(
+        known.kind[thing] not in ("generic", "people") and "stress" not in known.above[thing]
+        for frame in read(text, language)
+        for thing in essential(frame)
+    )

@@ -17,8 +17,16 @@ from polyclinic.errors import BadInput
 from polyclinic.files import json_lines, record_as, write_text
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import Example
-from polyclinic.questions.layouts import mapped, medmcqa, medqa, mmlu, pubmedqa
-from polyclinic.questions.layouts.checking import check
+from polyclinic.questions.layouts import mapped
+from polyclinic.questions.layouts.published import (
+    check,
+    is_of_mmlu,
+    is_pubmedqa,
+    load_medmcqa,
+    load_medqa,
+    read_mmlu,
+    read_pubmedqa,
+)
 from polyclinic.questions.layouts.mapped import Fields, parse_fields
 from polyclinic.questions.shuffle import shuffle_options
 from polyclinic.seeds import derive
@@ -44,8 +52,8 @@ SAMPLE = 300
 
 _RECORDS: dict[str, Callable[[dict[str, Any], int], ExamQuestion]] = {
     "polyclinic": lambda record, _: record_as(record, ExamQuestion),
-    "medqa": medqa.load,
-    "medmcqa": medmcqa.load,
+    "medqa": load_medqa,
+    "medmcqa": load_medmcqa,
 }
 # A layout is known by all of these keys of its records.
 _SIGNS = {
@@ -91,7 +99,7 @@ def read_exam(
         raise BadInput("a layout and a field map were both given; one of them says how the file is read")
     if answer_base is not None and fields is None:
         raise BadInput("answer_base belongs to a field map (--fields); every layout knows from where it counts")
-    numbered = mmlu.read(path) if _is_mmlu(path, layout, fields) else _records(path, layout, fields, answer_base)
+    numbered = read_mmlu(path) if _is_mmlu(path, layout, fields) else _records(path, layout, fields, answer_base)
     questions: list[ExamQuestion] = []
     places: dict[str, str] = {}
     for place, question in numbered:
@@ -121,7 +129,7 @@ def _records(
                 continue
             layout = layout or _recognised(record)
             if layout == "pubmedqa":
-                yield from ((element, check(question)) for question in pubmedqa.read(record, path))
+                yield from ((element, check(question)) for question in read_pubmedqa(record, path))
             else:
                 yield element, check(_RECORDS[layout](record, element.order))
         except BadInput as error:
@@ -147,7 +155,7 @@ def _recognised(record: dict[str, Any]) -> str:
 def _looks_like(record: dict[str, Any]) -> str | None:
     if isinstance(record.get("question"), dict) and "key" in record:
         return "polyclinic"
-    if record and pubmedqa.is_layout(record):
+    if record and is_pubmedqa(record):
         return "pubmedqa"
     return next((name for name, signs in _SIGNS.items() if name != "polyclinic" and signs <= record.keys()), None)
 
@@ -166,7 +174,7 @@ def sample(questions: Sequence[ExamQuestion], n: int | None = None, *, seed: int
 
     Where n is None it is 300, and MMLU's subjects are taken whole, as they were for MedAgents.
     """
-    others = [number for number, question in enumerate(questions) if n is not None or not mmlu.is_of(question)]
+    others = [number for number, question in enumerate(questions) if n is not None or not is_of_mmlu(question)]
     drawn = set(derive(seed, "exam", "sample").sample(others, min(SAMPLE if n is None else n, len(others))))
     left_out = set(others) - drawn
     return [question for number, question in enumerate(questions) if number not in left_out]

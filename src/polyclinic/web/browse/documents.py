@@ -16,6 +16,7 @@ Figures come from `polyclinic.results`; nothing is computed twice.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -27,18 +28,23 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.results.folder import ItemRow
 from polyclinic.web.browse.holdings import Holding, Holdings, NothingHere
-from polyclinic.web.browse.journals import calls, episodes, episodes_named
-from polyclinic.web.browse.recordings import RecordingFile, RecordingFiles
-from polyclinic.web.browse.showing import shown, shown_episode
-from polyclinic.web.browse.tables import (
+from polyclinic.web.browse.showing import (
+    RecordingFile,
+    RecordingFiles,
+    calls,
     compared,
+    episodes,
+    episodes_named,
     has_results,
     held,
     is_readable,
     learning,
     record,
     results,
+    said,
     same_item,
+    shown,
+    shown_episode,
     table,
 )
 
@@ -367,3 +373,81 @@ def _visits(one: Holding, page: int) -> dict[str, Any]:
                 "right": None if episode is None or last is None else episode.right_diagnosis,
             })  # fmt: skip
     return {"name": "", "kind": "visits", "total": len(keys), "rows": rows}
+
+
+LONGEST = 200
+"""Letters of a question."""
+
+_SECONDS = 2.0
+_HITS = 100
+_AROUND = 90  # letters beside what was found
+
+
+def said_in(documents: Documents, id: str) -> Iterator[tuple[int, int, int, str, str]]:
+    """Yields all that was said in a holding: file, line, where in the record, who, and the text."""
+    one = documents.library.holding(id)
+    if one.holds == "journal":
+        return
+    for place, lines in enumerate(documents.lines_of(one)):
+        for line in lines:
+            try:
+                record = documents.record(id, place, line)["record"]
+            except UserError:
+                continue
+            yield from ((place, line, seq, who, text) for seq, who, text in said(record))
+
+
+def search(documents: Documents, question: str, begin: int) -> dict[str, Any]:
+    """Returns where all words of a question were said together.
+
+    Args:
+        documents: what is searched.
+        question: words; a text has to hold each of them.
+        begin: which record comes first; what an earlier answer called `next`.
+
+    Returns:
+        `hits`, how many records were `looked` at of how many (`total`), and the `next`, None at the end.
+    """
+    words = question[:LONGEST].casefold().split()
+    places = [
+        (id, place, line)
+        for id, one in documents.library.look().items()
+        if one.holds != "journal"
+        for place, lines in enumerate(_lines(documents, id))
+        for line in lines
+    ]
+    hits: list[dict[str, Any]] = []
+    until = time.monotonic() + _SECONDS
+    number = begin
+    while words and number < len(places) and len(hits) < _HITS and time.monotonic() < until:
+        id, place, line = places[number]
+        hits += _found(documents, id, place, line, words)
+        number += 1
+    done = number >= len(places) or not words
+    return {"hits": hits, "looked": number, "total": len(places), "next": None if done else number}
+
+
+def _lines(documents: Documents, id: str) -> list[list[int]]:
+    try:
+        return list(documents.lines_of(documents.library.holding(id)))
+    except UserError:
+        return []
+
+
+def _found(documents: Documents, id: str, place: int, line: int, words: list[str]) -> Iterator[dict[str, Any]]:
+    if not documents.may_hold(id, place, line, words):
+        return
+    try:
+        record = documents.record(id, place, line)["record"]
+    except UserError:
+        return
+    for seq, who, text in said(record):
+        low = text.casefold()
+        if all(word in low for word in words):
+            yield {"id": id, "file": place, "line": line, "seq": seq, "who": who, "text": _around(text, words[0])}
+
+
+def _around(text: str, word: str) -> str:
+    at = max(text.casefold().find(word), 0)
+    begin, end = max(at - _AROUND, 0), at + len(word) + _AROUND
+    return ("… " if begin else "") + text[begin:end].strip() + (" …" if end < len(text) else "")

@@ -10,8 +10,8 @@ from typing import Literal
 import msgspec
 
 from polyclinic.errors import UserError
-from polyclinic.hospital.record.run_file import RUN
-from polyclinic.models.journal_file import APPLICATION
+from polyclinic.hospital.record.recorded import RUN
+from polyclinic.models.journal import APPLICATION
 from polyclinic.results.folder import RECORD
 
 Holds = Literal["evaluation", "hospital", "learning", "recording", "journal"]

@@ -14,9 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from polyclinic.web.browse.documents import Documents
+from polyclinic.web.browse.documents import LONGEST, Documents, search
 from polyclinic.web.browse.holdings import Holdings
-from polyclinic.web.browse.searching import LONGEST, search
 from polyclinic.web.replies import RequestRefused, number, reply
 from polyclinic.web.serving import Serving
 

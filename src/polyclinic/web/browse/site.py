@@ -15,8 +15,7 @@ import msgspec
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import write_text
-from polyclinic.web.browse.documents import Documents
-from polyclinic.web.browse.searching import said_in
+from polyclinic.web.browse.documents import Documents, said_in
 
 _STATIC = files("polyclinic.web") / "static"
 _TAKEN = ("assets/browse.js", "assets/browse.css", "icon.svg")

@@ -15,12 +15,12 @@ from typing import Annotated
 import msgspec
 
 from polyclinic.errors import BadInput, UserError
+from polyclinic.evaluations.visit_score import Scored
 from polyclinic.files import make_folder, read_records, write_text
-from polyclinic.verdicts.verdict import table_text
+from polyclinic.judging.verdicts import table_text
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.web.chair.catalogue import CaseAt, NoSuchCase
 from polyclinic.web.chair.played_visits import PlayedVisits
-from polyclinic.web.chair.scoring import Scored
 from polyclinic.web.chair.sitting import PlayedCase, Sitting
 from polyclinic.web.kept_files import read_all
 

@@ -19,14 +19,14 @@ import msgspec
 
 from polyclinic.cases.record import Record, read_out
 from polyclinic.errors import BadInput, UserError
+from polyclinic.evaluations.visit_score import PlayScore, Scored, Scorer
 from polyclinic.files import NO_JSON, json_lines, make_folder, write_text
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.models.shared import SharedAnswers
+from polyclinic.models.tally import SharedAnswers
 from polyclinic.opened_files import check_regular
 from polyclinic.players.minds import order_names_of
 from polyclinic.visits.visit import Visit, see
 from polyclinic.web.chair.catalogue import Catalogue
-from polyclinic.web.chair.scoring import PlayScore, Scored, Scorer
 from polyclinic.web.chair.sitting import KeptMove, NotNow, PlayedCase, Sitting
 from polyclinic.web.chair.staff import Staff
 from polyclinic.web.chair.view import view

@@ -35,8 +35,8 @@ from polyclinic.players.human.moves import Move, OrderMove, ReportMove
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.web.chair.catalogue import CaseAt, Catalogue
 from polyclinic.web.chair.classes import Classes, KeptClass, NewClass
-from polyclinic.web.chair.nursing_routes import nursing
 from polyclinic.web.chair.played_visits import PlayedVisits
+from polyclinic.web.chair.shift import nursing
 from polyclinic.web.chair.sitting import PlayedCase, Sitting
 from polyclinic.web.chair.staff import Staff
 from polyclinic.web.chair.view import view

@@ -3,10 +3,16 @@
 The nurse sees who comes and what is measured, may ask the patient a few questions, and gives a level of the five-level
 index. What is so, and what the nurse by rules said of the same patients, is told when the shift is over. A shift is a
 file of its own: what was asked and judged, one after the other; each patient is received anew with what stands there.
+
+POST /api/chair/shifts               begins a shift
+GET  /api/chair/shifts/ID            as far as it has come
+POST /api/chair/shifts/ID/moves      asks, or judges
 """
 
 from __future__ import annotations
 
+import re
+import secrets
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -14,22 +20,28 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Presentation
 from polyclinic.errors import PersonLeft, UserError
 from polyclinic.events import Examined
+from polyclinic.files import json_lines, make_folder, write_text
 from polyclinic.hospital.care.triage import StationFailure, TriageStation
 from polyclinic.knowledge.acuity import Level
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.players.human.kept import Kept
+from polyclinic.players.human.moves import Kept
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Ask, Triage
-from polyclinic.players.roles.nurse import MAX_QUESTIONS, Nurse
+from polyclinic.players.roles.staff import MAX_QUESTIONS, Nurse
 from polyclinic.seeds import derive
 from polyclinic.web.chair.catalogue import CaseAt, Catalogue
-from polyclinic.web.chair.shown_results import ShownResult, shown_results
+from polyclinic.web.chair.played_visits import NoSuchVisit, PlayedVisits
 from polyclinic.web.chair.sitting import NotNow
+from polyclinic.web.chair.view import ShownResult, shown_results
+from polyclinic.web.replies import body, reply
 
 _CLINIC = "clinic"
 _REASON = {"en": "as a person judged it", "zh": "由人判断"}
@@ -197,3 +209,47 @@ def who_comes(new: NewShift, catalogue: Catalogue) -> tuple[CaseAt, ...]:
         raise UserError("of none of these cases it is known how soon they must be seen; take another set")
     drawn = derive(new.seed, "shift", new.set).sample(known, min(new.patients, len(known)))
     return tuple(CaseAt(set=new.set, key=key) for key in drawn)
+
+
+_ID = re.compile(r"[\w-]{22}")
+_MOST_BODY = 16 * 1024
+
+
+class _NextNursesMove(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    after: int
+    move: NursesMove
+
+
+def nursing(practice: PlayedVisits, knowledge: Knowledge) -> list[BaseRoute]:
+    """Returns the routes."""
+    folder = practice.folder / "shifts"
+
+    def shift(request: Request) -> NurseShift:
+        id = request.path_params["id"]
+        path = folder / f"{id}.jsonl"
+        if not _ID.fullmatch(id) or not path.exists():
+            raise NoSuchVisit("there is no such shift here")
+        return NurseShift(path, practice.catalogue, knowledge)
+
+    async def begin(request: Request) -> Response:
+        patients = who_comes(await body(request, NewShift, most=_MOST_BODY), practice.catalogue)
+        make_folder(practice.folder)
+        make_folder(folder)
+        path = folder / f"{secrets.token_urlsafe(16)}.jsonl"
+        write_text(path, json_lines([KeptShift(at=round(time.time(), 3), patients=patients)]))
+        return reply(await NurseShift(path, practice.catalogue, knowledge).view(), 201)
+
+    async def seen(request: Request) -> Response:
+        return reply(await shift(request).view())
+
+    async def moved(request: Request) -> Response:
+        told = await body(request, _NextNursesMove, most=_MOST_BODY)
+        theirs = shift(request)
+        await theirs.make(told.move, after=told.after)
+        return reply(await theirs.view())
+
+    return [
+        Route("/shifts", begin, methods=["POST"]),
+        Route("/shifts/{id}", seen),
+        Route("/shifts/{id}/moves", moved, methods=["POST"]),
+    ]

@@ -17,10 +17,9 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.errors import BadInput, PolyclinicError, UserError
 from polyclinic.events import End, Event, Failed, Trace
-from polyclinic.models.shared import SharedAnswers
+from polyclinic.models.tally import SharedAnswers
 from polyclinic.players.human.advice import Adviser, Hint
-from polyclinic.players.human.kept import Kept
-from polyclinic.players.human.moves import HintMove, Move, NoteMove, ReportMove, Turn, UndoMove
+from polyclinic.players.human.moves import HintMove, Kept, Move, NoteMove, ReportMove, Turn, UndoMove
 from polyclinic.players.human.seated import MoveNow
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Purpose

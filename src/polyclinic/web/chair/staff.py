@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from polyclinic.errors import UserError
-from polyclinic.judges.director import Judge, ModelJudge
+from polyclinic.judging.director import Judge, ModelJudge
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.models.session import ModelOptions
+from polyclinic.models.session import ModelSettings
 from polyclinic.players.mind_names import HUMAN, model_of
-from polyclinic.players.minds import Minds
-from polyclinic.players.opening import Cast, OpenMinds, open_minds
+from polyclinic.players.minds import Cast, Minds, OpenMinds, open_minds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +34,7 @@ class OfferedPlayers:
     patients: tuple[str, ...] = ("rules",)
     beside: tuple[str, ...] = ("rules",)
     judge: str = ""
-    models: ModelOptions = field(default_factory=ModelOptions)
+    models: ModelSettings = field(default_factory=ModelSettings)
 
 
 class Staff:

@@ -5,19 +5,78 @@ It is written down field by field, and not made from the case or the trace, so t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
 
 from polyclinic.cases.pictures import is_address
 from polyclinic.cases.presentation import Presentation
-from polyclinic.cases.report import Diagnosis
-from polyclinic.events import Examined, Said
+from polyclinic.cases.record import Finding
+from polyclinic.evaluations.visit_score import NotedDifferential
+from polyclinic.events import Event, Examined, Said
+from polyclinic.metrics.points import HINT_COSTS
+from polyclinic.metrics.reasoning import reference_ends
 from polyclinic.players.human.advice import Rung
 from polyclinic.players.player import Purpose
-from polyclinic.web.chair.points import HINT_COSTS
-from polyclinic.web.chair.shown_results import ShownResult, shown_results
 from polyclinic.web.chair.sitting import GivenHint, Sitting
+
+Side = Literal["low", "normal", "high"]
+
+
+class ResultAt(msgspec.Struct, frozen=True, kw_only=True):
+    """A value, and the doctor's turn in which it came."""
+
+    turn: int
+    value: str
+    number: float | None = None
+    side: Side | None = None
+
+
+class ShownResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What was looked at, and every value of it; `low` and `high` are the ends of its reference range, where known."""
+
+    examination: str
+    item: str
+    unit: str
+    reference: str
+    low: float | None
+    high: float | None
+    values: tuple[ResultAt, ...]
+
+
+def shown_results(events: Iterable[Event]) -> list[ShownResult]:
+    """Returns all results of a visit, in the order in which they were first measured."""
+    found: dict[tuple[str, str, str], tuple[Finding, list[ResultAt]]] = {}
+    for event in events:
+        if isinstance(event, Examined):
+            for finding in event.findings:
+                _, values = found.setdefault((finding.examination, finding.item, finding.unit), (finding, []))
+                values.append(_at(event.turn, finding))
+    return [
+        ShownResult(
+            examination=first.examination,
+            item=first.item,
+            unit=first.printed_unit,
+            reference=first.reference,
+            low=reference_ends(first.reference)[0],
+            high=reference_ends(first.reference)[1],
+            values=tuple(values),
+        )
+        for first, values in found.values()
+    ]
+
+
+def _at(turn: int, finding: Finding) -> ResultAt:
+    if isinstance(finding.value, str):
+        return ResultAt(turn=turn, value=finding.value)
+    number = finding.value
+    low, high = reference_ends(finding.reference)
+    side: Side | None = None
+    if low is not None or high is not None:
+        side = "low" if low is not None and number < low else "high" if high is not None and number > high else "normal"
+    return ResultAt(turn=turn, value=finding.value_text, number=number, side=side)
+
 
 Phase = Literal["talk", "report", "over", "failed"]
 
@@ -29,13 +88,6 @@ class SpokenLine(msgspec.Struct, frozen=True, kw_only=True):
     who: str
     to: str
     text: str
-
-
-class NotedDifferential(msgspec.Struct, frozen=True, kw_only=True):
-    """What the player noted that it may be, and behind how many of its turns."""
-
-    turn: int
-    diagnoses: tuple[Diagnosis, ...]
 
 
 class CasePicture(msgspec.Struct, frozen=True, kw_only=True):

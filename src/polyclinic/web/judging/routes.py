@@ -16,14 +16,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from polyclinic.judging.verdicts import form_named, write_verdicts
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.layouts import read_exam
-from polyclinic.verdicts.forms import form_named
-from polyclinic.verdicts.verdict import write_verdicts
 from polyclinic.web.chair.catalogue import Catalogue
-from polyclinic.web.judging.desk import GivenAnswers
 from polyclinic.web.judging.material import MaterialShelf
-from polyclinic.web.judging.studies import JUDGED_HERE, Annotator, NewStudy, Studies, Study
+from polyclinic.web.judging.studies import JUDGED_HERE, Annotator, GivenAnswers, NewStudy, Studies, Study
 from polyclinic.web.replies import body, reply
 from polyclinic.web.serving import Serving
 

@@ -19,17 +19,62 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import make_folder, read_records, write_text
+from polyclinic.judging.people import PeopleFigures, QuestionAgreement, agreed, disputed, figures
+from polyclinic.judging.sheets import errors_sheet, sheet_of
+from polyclinic.judging.verdicts import (
+    PAIR,
+    Answer,
+    Item,
+    PersonsVerdict,
+    form_named,
+    forms,
+    in_order,
+    read_verdicts,
+    write_verdicts,
+)
 from polyclinic.opened_files import check_regular
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.seeds import derive
-from polyclinic.verdicts.forms import Answer, form_named, forms
-from polyclinic.verdicts.people import QuestionAgreement, agreed, disputed
-from polyclinic.verdicts.results import PeopleFigures, figures
-from polyclinic.verdicts.sheets import errors_sheet, sheet_of
-from polyclinic.verdicts.verdict import PAIR, Item, PersonsVerdict, in_order, read_verdicts, write_verdicts
-from polyclinic.web.judging.desk import AnnotatorsDesk, GivenAnswers, JudgingTask, ShownQuestion
 from polyclinic.web.judging.material import kind_of
 from polyclinic.web.kept_files import MOST_BYTES, read_all
+
+
+class ShownQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A question in both languages; the words that may be answered, or a scale's ends."""
+
+    id: str
+    en: str
+    zh: str
+    answers: tuple[str, ...]
+    scale: tuple[float, float] | None
+
+
+class JudgingTask(msgspec.Struct, frozen=True, kw_only=True):
+    """An item as whoever judges it gets it; `number` is its place in the annotator's own order, from 1."""
+
+    number: int
+    form: str
+    shown: dict[str, str]
+    questions: tuple[ShownQuestion, ...]
+    answers: dict[str, Answer]
+    comment: str
+
+
+class AnnotatorsDesk(msgspec.Struct, frozen=True, kw_only=True):
+    """What an annotator has to do: for each item, in its order, the form and whether all of it is answered."""
+
+    title: str
+    name: str
+    third: bool
+    items: tuple[tuple[str, bool], ...]
+
+
+class GivenAnswers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What somebody says of an item; a question without an answer is left out."""
+
+    answers: Annotated[dict[str, str | float], msgspec.Meta(max_length=20)]
+    comment: Annotated[str, msgspec.Meta(max_length=8000)] = ""
+
 
 JUDGED_HERE = tuple(forms())
 """The forms that can be judged here; "errors" where the questions that were asked are there."""

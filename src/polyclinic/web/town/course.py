@@ -11,18 +11,19 @@ from threading import Lock
 
 import msgspec
 
-from polyclinic.hospital.record.befallen import EventBegan, EventEnded, StaffCalledIn
 from polyclinic.hospital.record.happenings import (
     Acuity,
     CalledIn,
     Died,
+    EventBegan,
+    EventEnded,
     Happening,
+    StaffCalledIn,
     VisitFailed,
     Worsened,
 )
-from polyclinic.hospital.record.people import Doing
 from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.hospital.record.world import World
+from polyclinic.hospital.record.world import Doing, World
 
 EVERY = 1_800
 """Simulated seconds from one point to the next."""

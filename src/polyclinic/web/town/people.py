@@ -10,8 +10,7 @@ from polyclinic.errors import UserError
 from polyclinic.hospital.record.story import stories_of
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.web.town.runs import ShownRun
-from polyclinic.web.town.truth import without_truth
+from polyclinic.web.town.runs import ShownRun, without_truth
 
 _LONGEST_ID = 40
 

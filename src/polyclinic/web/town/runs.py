@@ -4,21 +4,41 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import NO_JSON
 from polyclinic.hospital.plan.plan import Hospital
-from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.hospital.record.run_file import RUN, is_locked
-from polyclinic.web.folders import NoSuchRun, Shelf
+from polyclinic.hospital.record.recorded import RUN, RecordedRun, is_locked
+from polyclinic.web.serving import NoSuchRun, Shelf
 from polyclinic.web.town.course import RunCourse
 from polyclinic.web.town.map import map_of
-from polyclinic.web.town.truth import without_truth
+
+_HIDDEN = frozenset({"case", "disease", "severity", "cause", "right", "recognised"})
+_ALSO = {"fell ill": frozenset({"department"}), "got worse waiting": frozenset({"level"})}
+
+T = TypeVar("T")
+
+
+def without_truth(fields: Mapping[str, T], what: str = "") -> dict[str, T]:
+    """Returns the fields of something that happened, without those that tell what is so.
+
+    Args:
+        fields: by name.
+        what: its tag, as the log has it; "" for a visit in one line.
+    """
+    also = _ALSO.get(what, frozenset())
+    return {
+        name: value
+        for name, value in fields.items()
+        if name not in _HIDDEN and name not in also and not name.startswith("right_")
+    }
+
 
 ROWS = 500
 """Happenings in a block: what is whole never changes, and is encoded once for all who look."""

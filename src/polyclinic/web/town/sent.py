@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 
-from polyclinic.hospital.record.people import Duty, StaffWalk, Visitor
-from polyclinic.hospital.record.world import Place, World
+from polyclinic.hospital.record.world import Duty, Place, StaffWalk, Visitor, World
 
 Neighbour = tuple[str, tuple[int, ...]]
 """Who is ill: the name, and the place of the home in metres from the entrance."""

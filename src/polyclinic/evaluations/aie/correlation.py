@@ -1,0 +1,206 @@
+"""Which indicators go together: Spearman's correlations of metrics, MCQE, a judge and people (aie-saps §2.6, §2.7).
+
+Across doctors each indicator has one value a doctor: the metric's mean, MCQE, the judge's or the people's win rate.
+
+Over pairs (Figure 5a) what is compared is two doctors on one case, as the paper's ordinal judgements are: a metric's
+value is the one doctor's minus the other's, a judge's is 1, 0 (a tie) or -1. Each pair counts in both directions, so
+that no coefficient depends on the order of the doctors. Figures 5c to 5e are the same within groups: both doctors of
+one group, or one of each. MCQE has no value of a case in an evaluation, and is not in these tables.
+
+With people's verdicts there is the paper's study of 28 indicators: ten of people, ten of the judge, and the eight
+metrics that are no counts of turns and words; beside each its mean coefficient with those of people (Figure 5b).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+
+import msgspec
+
+from polyclinic.errors import BadInput
+from polyclinic.evaluations.aie.results import MCQE, DoctorResult
+from polyclinic.judging.pairs import CRITERIA, Judgements
+from polyclinic.judging.people import comparisons
+from polyclinic.judging.verdicts import PersonsVerdict
+from polyclinic.metrics.conversation import METRICS, by_case
+from polyclinic.statistics.agreement import spearman
+from polyclinic.statistics.pairwise import Comparison, win_rates
+
+JUDGED = {f"{view}.{criterion}": (view, criterion) for view, criteria in CRITERIA.items() for criterion in criteria}
+"""A judge's indicators."""
+
+PEOPLE = {f"people {name}": place for name, place in JUDGED.items()}
+"""People's indicators."""
+
+STUDIED = METRICS[:8]
+"""The metrics of the paper's study; turns and lengths are not in it."""
+
+FEWEST = 4
+"""Below four, ranks agree by chance too often: of three, one order in six is perfect by itself."""
+
+Column = Sequence[float | None]
+
+
+class Matrix(msgspec.Struct, frozen=True, kw_only=True):
+    """Every indicator against every other.
+
+    Attributes:
+        over: what is compared, such as "doctors".
+        indicators: the names of rows and columns; a judge's are "view.criterion".
+        matrix: Spearman's coefficients; None where there are too few things, or an indicator does not vary.
+        n: over how many things each coefficient is, or would be.
+        with_judge: each indicator's mean coefficient with the judge's, itself aside; None without any.
+        with_people: the same with the people's (Figure 5b).
+        note: which coefficients are missing and why; "" where all are there.
+    """
+
+    over: str
+    indicators: tuple[str, ...]
+    matrix: tuple[tuple[float | None, ...], ...]
+    n: tuple[tuple[int, ...], ...]
+    with_judge: dict[str, float | None]
+    note: str
+    with_people: dict[str, float | None] = {}
+
+
+class Correlations(msgspec.Struct, frozen=True, kw_only=True):
+    """The tables: across doctors; over all pairs of doctors on a case (Figures 5a, 5b); and over the pairs of groups.
+
+    The last are within a group, by its name, and between two, by "one - other" (Figures 5c to 5e). `study` is the
+    paper's of 28 indicators, over all pairs; None without people's verdicts.
+    """
+
+    doctors: Matrix
+    pairs: Matrix
+    groups: dict[str, Matrix]
+    study: Matrix | None = None
+
+
+def correlate(
+    doctors: Sequence[DoctorResult],
+    judgements: Judgements | None = None,
+    *,
+    groups: Mapping[str, str] | None = None,
+    people: Sequence[PersonsVerdict] = (),
+) -> Correlations:
+    """Correlates all indicators of an evaluation: a judge's where it judged the same visits, and people's.
+
+    `groups` has each doctor's, such as open and closed models; None makes no tables of groups.
+
+    Raises:
+        BadInput: a doctor has no group.
+    """
+    names = [doctor.name for doctor in doctors]
+    missing = [name for name in names if groups is not None and name not in groups]
+    if missing:
+        raise BadInput(f"no group is given for: {', '.join(missing)}")
+    pairs = list(combinations(names, 2))
+    among: dict[str, list[tuple[str, str]]] = {}
+    if groups is not None:
+        order = list(dict.fromkeys(groups[name] for name in names))
+        for a, b in pairs:
+            both = sorted({groups[a], groups[b]}, key=order.index)
+            among.setdefault(" - ".join(both), []).append((a, b))
+    compared = _compared(judgements, people, names)
+    across, differences = _across(doctors, compared), _differences(doctors, compared)
+    indicators = [name for name in across if name != MCQE]
+
+    def over(what: str, some: Sequence[tuple[str, str]], of: Sequence[str] = indicators) -> Matrix:
+        rows = [values for (a, b, _), values in differences.items() if (a, b) in some]
+        forth = {name: [values.get(name) for values in rows] for name in of}
+        # Each pair in both directions.
+        both = {name: [*column, *(None if x is None else -x for x in column)] for name, column in forth.items()}
+        return _matrix(what, both, each=2)
+
+    return Correlations(
+        doctors=_matrix("doctors", across),
+        pairs=over("pairs of doctors on a case", pairs),
+        groups={name: over(f"{name}: pairs on a case", some) for name, some in among.items()},
+        study=over("pairs of doctors on a case", pairs, _studied(across)) if set(PEOPLE) & compared.keys() else None,
+    )
+
+
+def _studied(indicators: Iterable[str]) -> list[str]:
+    """Returns the indicators of the paper's study: people's, the judge's, the metrics."""
+    there = set(indicators)
+    return [name for name in (*PEOPLE, *JUDGED, *STUDIED) if name in there]
+
+
+def _compared(
+    judgements: Judgements | None, people: Sequence[PersonsVerdict], doctors: Sequence[str]
+) -> dict[str, list[Comparison]]:
+    """Returns who won against whom, by indicator of the judge and of people; only of doctors that are here."""
+    found = {} if judgements is None else {name: judgements.comparisons(*place) for name, place in JUDGED.items()}
+    for name, (view, criterion) in PEOPLE.items():
+        found[name] = comparisons(people, f"pairs {view}", criterion)
+    here = set(doctors)
+    kept = {name: [one for one in some if {one.first, one.second} <= here] for name, some in found.items()}
+    return {name: some for name, some in kept.items() if some or name in JUDGED}
+
+
+def _across(doctors: Sequence[DoctorResult], compared: Mapping[str, Sequence[Comparison]]) -> dict[str, Column]:
+    metrics = doctors[0].summary.metrics if doctors else METRICS
+    columns: dict[str, Column] = {name: [one.summary.metrics[name].mean for one in doctors] for name in metrics}
+    columns[MCQE] = [one.mcqe.mean for one in doctors]
+    for indicator, some in compared.items():
+        rates = win_rates(some)
+        columns[indicator] = [rates[one.name].percent if one.name in rates else None for one in doctors]
+    return columns
+
+
+def _differences(
+    doctors: Sequence[DoctorResult], compared: Mapping[str, Sequence[Comparison]]
+) -> dict[tuple[str, str, str], dict[str, float]]:
+    """Returns by two doctors and a case how much the one is above the other, by indicator."""
+    found: dict[tuple[str, str, str], dict[str, float]] = {}
+    for first, second in combinations(doctors, 2):
+        for metric in first.summary.metrics:
+            ours, theirs = by_case(first.summary, metric), by_case(second.summary, metric)
+            for case in ours:
+                if case in theirs:
+                    key = (first.name, second.name, str(case))
+                    found.setdefault(key, {})[metric] = ours[case] - theirs[case]
+    place = {one.name: number for number, one in enumerate(doctors)}
+    won: dict[tuple[tuple[str, str, str], str], list[float]] = {}
+    for indicator, some in compared.items():
+        for one in some:
+            a, b = sorted((one.first, one.second), key=place.__getitem__)
+            value = 0.0 if one.winner is None else 1.0 if one.winner == a else -1.0
+            won.setdefault(((a, b, one.case), indicator), []).append(value)
+    for (key, indicator), several in won.items():
+        found.setdefault(key, {})[indicator] = sum(several) / len(several)
+    return found
+
+
+def _matrix(over: str, columns: Mapping[str, Column], *, each: int = 1) -> Matrix:
+    """Correlates columns in which every thing stands `each` times."""
+    names, rows = tuple(columns), list(columns.values())
+    n = [[sum(x is not None and y is not None for x, y in zip(a, b, strict=True)) // each for b in rows] for a in rows]
+    matrix = tuple(
+        tuple(value if count >= FEWEST else None for value, count in zip(*line, strict=True))
+        for line in zip(spearman(rows), n, strict=True)
+    )
+
+    def mean_with(others: Mapping[str, object]) -> dict[str, float | None]:
+        theirs = [i for i, name in enumerate(names) if name in others]
+        found: dict[str, float | None] = {}
+        for i, name in enumerate(names):
+            values = [value for j in theirs if j != i and (value := matrix[i][j]) is not None]
+            found[name] = sum(values) / len(values) if values else None
+        return found
+
+    cells = [(matrix[i][j], n[i][j]) for i in range(len(names)) for j in range(i)]
+    few = sum(count < FEWEST for _, count in cells)
+    flat = sum(value is None and count >= FEWEST for value, count in cells)
+    notes = [f"{few} of {len(cells)} coefficients are left out: fewer than {FEWEST} {over}"] if few else []
+    notes += [f"{flat} of {len(cells)} do not exist: an indicator does not vary"] if flat else []
+    return Matrix(
+        over=over,
+        indicators=names,
+        matrix=matrix,
+        n=tuple(map(tuple, n)),
+        with_judge=mean_with(JUDGED),
+        with_people=mean_with(PEOPLE) if set(names) & PEOPLE.keys() else {},
+        note="; ".join(notes),
+    )

@@ -1,0 +1,194 @@
+"""AIE as an evaluation: its options, what is read before a model is asked, and the plays (aie-saps §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.check import unanswerable
+from polyclinic.errors import UserError
+from polyclinic.evaluations.aie.distractors import with_made_questions, with_questions
+from polyclinic.evaluations.aie.evaluation import AieResult, aie
+from polyclinic.evaluations.aie.figures import figures
+from polyclinic.evaluations.aie.tables import aie_output
+from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Work, check_judge
+from polyclinic.files import make_folder
+from polyclinic.judging.pairs import CRITERIA
+from polyclinic.judging.verdicts import Known, in_order
+from polyclinic.metrics.conversation import check_measured, choose_metrics
+from polyclinic.models.pipeline import Asker
+from polyclinic.players.mind_names import model_of
+from polyclinic.protocols.following import FollowedProtocol
+from polyclinic.protocols.papers import AieSettings
+from polyclinic.run.options import (
+    POSITIVE,
+    CaseOptions,
+    Doctors,
+    Metrics,
+    ProtocolOption,
+    SessionOption,
+    Several,
+    each_once,
+)
+from polyclinic.settings import setting
+from polyclinic.visits.visit import Staging
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class AieOptions(CaseOptions, SessionOption, ProtocolOption):
+    """The options of AIE."""
+
+    doctor: Doctors
+    metric: Metrics = None
+    judge: Annotated[str | None, Parameter(metavar="MODEL")] = None
+    """A model that compares every two doctors' dialogues."""
+    group: Annotated[list[str] | None, Several, Parameter(metavar="MIND=GROUP..."), setting("aie")] = None
+    """The group of each doctor, for correlations within and between groups."""
+    verdicts: Annotated[list[Path] | None, Several, Parameter(metavar="FILE...")] = None
+    """People's verdicts of the forms 'pairs doctor' and 'pairs patient'."""
+    distractors: Annotated[str | None, Parameter(metavar="MODEL")] = None
+    """A model that makes the wrong options of cases without any; by default the medical knowledge makes them."""
+    max_turns: Annotated[int | None, POSITIVE] = None
+    """The doctor's turns after the opening; by default 9 in Chinese and 14 in English."""
+    truncated: Annotated[bool, Parameter(negative=())] = False
+    """Also ask for a diagnosis after every turn (one extra call per turn)."""
+    figures: Path | None = None
+    """The folder for Figures 6a, 6c and 6d, as SVG."""
+    thoughts: Annotated[bool, Parameter(negative=()), setting("aie")] = False
+    """Let a model's doctor note a private thought before each turn."""
+
+
+def plan(options: AieOptions, setup: Setup[AieSettings]) -> Plan:
+    """Reads the cases and checks the options against the protocol."""
+    rules = setup.follow(options.protocol, patient=options.patient, judge=options.judge)
+    rules.check_value("--max-turns", options.max_turns, rules.settings.turns)
+    rules.check_switch("aie.thoughts", options.thoughts, "has doctors that say what they write", "§4.3")
+    each_once("doctor", options.doctor)
+    metrics, groups = choose_metrics(options.metric or ()), read_groups(options.group, options.doctor)
+    check_judge(options.judge)
+    if options.judge is not None and len(options.doctor) == 1:
+        raise UserError("--judge compares doctors in pairs; name a second --doctor")
+    read = setup.cases(options, options.doctor, needs=_lacks)
+    cases = read[: options.limit]
+    if options.figures is not None:
+        make_folder(options.figures)
+    people = setup.verdicts(options.verdicts, lambda: _judged(read, options.doctor))
+    _check_options(rules, options.distractors, cases)
+
+    async def prepare(opened: Opened) -> Work:
+        made = None
+        if options.distractors is None:
+            asked = with_questions(read, opened.knowledge, seed=setup.seed)[: options.limit]
+        else:
+            maker = opened.session.model(options.distractors, Asker("distractors", "distractors"))
+            made = await with_made_questions(cases, maker, opened.knowledge, seed=setup.seed)
+            asked = list(made.cases)
+        plays = aie(
+            asked,
+            max_turns=options.max_turns,
+            metrics=metrics,
+            judge=None if options.judge is None else opened.judge(options.judge),
+            groups=groups,
+            people=people,
+            limits=rules.of(rules.settings.turns),
+            staging=staging_of(rules, thinks=options.thoughts),
+            truncated=options.truncated,
+            seed=setup.seed,
+        )
+        return plays.by(
+            opened.minds,
+            lambda result: aie_output(
+                result,
+                protocol=options.protocol,
+                cases=options.cases,
+                patient=options.patient,
+                seed=setup.seed,
+                made=made,
+                figures=None if options.figures is None else (options.figures, figures(result)),
+            ),
+        )
+
+    def check(result: AieResult) -> None:
+        check_measured(metrics, (one.summary.scores for one in result.doctors))
+
+    return Plan(
+        prepare=prepare,
+        visits=options,
+        doctors=options.doctor,
+        models=[options.judge, options.distractors],
+        roles={"doctor": options.doctor, "patient": [options.patient], "judge": [options.judge]},
+        cases=cases,
+        people=people,
+        check=check,
+    )
+
+
+def _lacks(case: Case) -> str:
+    if case.question is None and not case.truth.diagnoses:
+        return "no question, and no diagnosis to make one of"
+    return unanswerable(case)
+
+
+def _judged(cases: Sequence[Case], doctors: Sequence[str]) -> Known:
+    """Returns what people can have judged: every two doctors on every case."""
+    pairs = {in_order((case.id, *two)): None for case in cases for two in combinations(doctors, 2)}
+    return {f"pairs {view}": pairs for view in CRITERIA}
+
+
+def _check_options(rules: FollowedProtocol[AieSettings], distractors: str | None, cases: Sequence[Case]) -> None:
+    """Refuses a maker of options that is not a model, and cases without options if the paper has a model make them."""
+    if distractors is not None and model_of(distractors) is None:
+        raise UserError(f"--distractors {distractors!r} is not a model; name one, such as direct/NAME")
+    without = [case.id for case in cases if case.question is None]
+    setting = rules.settings.distractors
+    if distractors is None and without and rules.of(setting) == "model":
+        raise UserError(
+            f"--protocol {rules.given} has wrong options made by a model ({setting.section}), and {len(without)} cases "
+            f"have none, such as {without[0]}; name one: --distractors MODEL, or take --protocol ours"
+        )
+
+
+def staging_of(rules: FollowedProtocol[AieSettings], *, thinks: bool = False) -> Staging:
+    """Returns how visits are held by a protocol."""
+    settings = rules.settings
+    return Staging(
+        online=rules.of(settings.online),
+        greets=rules.of(settings.greets),
+        dialogue_alone=rules.of(settings.dialogue_alone),
+        concludes=rules.of(settings.concludes),
+        whole=rules.of(settings.whole),
+        thinks=thinks,
+    )
+
+
+def read_groups(given: Sequence[str] | None, doctors: Sequence[str]) -> dict[str, str] | None:
+    """Reads `MIND=GROUP`, once for each doctor."""
+    if not given:
+        return None
+    groups = {}
+    for text in given:
+        mind, sign, name = text.rpartition("=")
+        if not sign or not name or mind not in doctors:
+            raise UserError(f"aie.group {text!r}; needs MIND=GROUP with a --doctor's mind: {', '.join(doctors)}")
+        groups[mind] = name
+    missing = [mind for mind in doctors if mind not in groups]
+    if missing:
+        raise UserError(f"aie.group is missing for {', '.join(missing)}; give one for each doctor, or none")
+    return groups
+
+
+AIE = Evaluation(
+    name="aie",
+    help="AIE: doctors question patients in turns, then choose a diagnosis; ten metrics, and MCQE.\n\nCases without a "
+    "question get one: their diagnosis and four similar ones.",
+    options=AieOptions,
+    plan=plan,
+    paper=AieSettings,
+)

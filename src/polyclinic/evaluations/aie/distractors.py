@@ -1,0 +1,297 @@
+"""Wrong options beside the right one, for cases whose source gives none (aie-saps §2.2.2).
+
+They are what the patient might have as well: the other four of a group of diseases that are hard to tell apart (see
+`groups`). `made_distractors` has a model make them, as in the paper; where it makes too few, the nearest ones are
+`ranked`: where the knowledge has the right disease its differential diagnoses, then those of its department that share
+the most symptoms; where it has not, what the case itself calls its differential, other cases' diagnoses of the same
+department, and the knowledge's diseases that the patient's complaint and history fit best.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Annotated
+
+import msgspec
+from rapidfuzz import fuzz
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.presentation import Question
+from polyclinic.errors import PlayFailure
+from polyclinic.evaluations.aie.groups import SIZE, groups_of
+from polyclinic.knowledge.disease_names.known import known_relation
+from polyclinic.knowledge.disease_names.relation import Relation
+from polyclinic.knowledge.entries import Disease
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.lexicon import lexicon_of
+from polyclinic.language.language import Language
+from polyclinic.metrics.accuracy import identity
+from polyclinic.models.model import Message, Model
+from polyclinic.players.language_model.mind import describe
+from polyclinic.prompts import read_prompts
+from polyclinic.seeds import derive
+
+WRONG_OPTIONS = SIZE - 1
+
+_STEM = {"en": "Which diagnosis fits best?", "zh": "根据病人的情况，最可能的诊断是什么？"}
+_SPELLED = 80  # percent of the letters from which on a name that the knowledge has not is one it has, spelled otherwise
+_SOME = 0.2  # of the symptoms that either patient tells of, the share that both have from which on they are alike
+
+Rank = tuple[float, ...]
+"""Where a wrong option stands: the smallest first."""
+
+
+def with_questions(cases: Sequence[Case], knowledge: Knowledge, *, seed: int) -> list[Case]:
+    """Returns the cases, each with a question: its own, or one made of its diagnosis and four like it.
+
+    None of the wrong options is the right one by another name, a kind or a part of it, or another diagnosis of the same
+    case. The seed gives the options and their order.
+    """
+    beside = OptionsBeside(cases, knowledge, seed=seed)
+    return [with_question(case, beside.names(case), knowledge, seed=seed) for case in cases]
+
+
+class OptionsBeside:
+    """Finds what stands beside the right options of some cases."""
+
+    def __init__(self, cases: Sequence[Case], knowledge: Knowledge, *, seed: int) -> None:
+        self._cases, self._knowledge = cases, knowledge
+        languages = {case.presentation.language for case in cases}
+        self._groups = {language: groups_of(cases, language, knowledge, seed=seed) for language in languages}
+
+    def names(self, case: Case) -> Sequence[str]:
+        """Returns names for the wrong options of a case: of a group, or the nearest where none can be used."""
+        if case.question is not None or not case.truth.diagnoses:
+            return ()
+        right = [diagnosis.name for diagnosis in case.truth.diagnoses]
+        known, language = self._knowledge.disease_named(right[0]), case.presentation.language
+        for name in dict.fromkeys((right[0], right[0] if known is None else known.name.get(language))):
+            for beside in self._groups[language].beside(name, case):
+                if len(found := distinct(right, beside, self._knowledge)) == WRONG_OPTIONS:
+                    return found
+        return ranked(case, self._cases, self._knowledge)
+
+
+def ranked(case: Case, cases: Sequence[Case], knowledge: Knowledge) -> list[str]:
+    """Returns names that may stand beside the right one, the best first: of the knowledge, and of the other cases."""
+    if case.question is not None or not case.truth.diagnoses:
+        return []
+    right, language = case.truth.diagnoses[0].name, case.presentation.language
+    known = knowledge.disease_named(right)
+    read = () if known is not None else _read(case, knowledge)
+    names: dict[str, Rank] = {}
+    for disease in knowledge.diseases.values():
+        names[disease.name.get(language)] = _fits(disease, read) if known is None else _looks_like(disease, known)
+    for name in case.truth.differential:
+        # Names of the knowledge go first beside one of its own: a name in another style tells itself from them.
+        names.setdefault(name, (2.5 if known is not None else 0.0, 0.0))
+    for other in cases:
+        if other.presentation.language == language and other.truth.diagnoses and other is not case:
+            alike = 0.0 if known is not None else _shared(read, _read(other, knowledge))
+            names.setdefault(other.truth.diagnoses[0].name, (1.0, -alike) if alike > _SOME else (4.0, -alike))
+    near = {name: fuzz.WRatio(name, right) for name in names}
+    return sorted(names, key=lambda n: (*names[n], -near[n], n))
+
+
+def _looks_like(disease: Disease, right: Disease) -> Rank:
+    """Returns where a disease stands beside the right one: differential diagnoses, its department, all others."""
+    looks_like_it = disease.id in right.differential or right.id in disease.differential
+    return (0.0 if looks_like_it else 2.0 if disease.department == right.department else 3.0, -_alike(right, disease))
+
+
+def _fits(disease: Disease, read: Sequence[str]) -> Rank:
+    """Returns where a disease stands beside one that the knowledge has not: by how well it fits the patient."""
+    fit = sum(disease.symptoms[symptom][1] for symptom in read if symptom in disease.symptoms) / max(len(read), 1)
+    return (1.0, -fit) if fit > 0 else (5.0, 0.0)
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> float:
+    return len({*one} & {*other}) / len({*one} | {*other}) if one and other else 0.0
+
+
+def _alike(one: Disease, other: Disease) -> float:
+    """Returns how much of what patients of either have those of both have, from 0 to 1."""
+    symptoms = one.symptoms.keys() | other.symptoms.keys()
+    pairs = [(one.symptoms.get(s, (0, 0, 0))[1], other.symptoms.get(s, (0, 0, 0))[1]) for s in symptoms]
+    whole = sum(max(pair) for pair in pairs)
+    return sum(min(pair) for pair in pairs) / whole if whole else 0.0
+
+
+@functools.lru_cache(maxsize=4096)
+def _read_texts(texts: tuple[str, ...], language: Language, knowledge: Knowledge) -> tuple[str, ...]:
+    found = lexicon_of(knowledge, language).read_all(texts)
+    return tuple(symptom for symptom, has in found.items() if has)
+
+
+def _read(case: Case, knowledge: Knowledge) -> tuple[str, ...]:
+    """Returns the symptoms that the patient has by its complaint and its history."""
+    history = case.record.history
+    texts = (case.presentation.complaint, *history.symptoms, history.present)
+    return _read_texts(texts, case.presentation.language, knowledge)
+
+
+def with_question(case: Case, names: Iterable[str], knowledge: Knowledge, *, seed: int) -> Case:
+    """Returns a case with a question whose wrong options are the first of these names that can be wrong ones.
+
+    A case with a question, or without a diagnosis, is returned as it is.
+    """
+    if case.question is not None or not case.truth.diagnoses:
+        return case
+    right = case.truth.diagnoses[0].name
+    wrong = distinct([d.name for d in case.truth.diagnoses], names, knowledge)[:WRONG_OPTIONS]
+    options = [right, *wrong]
+    derive(seed, case.id, "options").shuffle(options)
+    keyed = dict(zip(ascii_uppercase, options, strict=False))
+    language = case.presentation.language
+    question = Question(id=case.id, stem=_STEM[language], options=keyed, language=language)
+    answers = tuple(key for key, text in keyed.items() if text == right)
+    truth = msgspec.structs.replace(case.truth, answers=answers)
+    return msgspec.structs.replace(case, question=question, truth=truth)
+
+
+def _one_name(a: str, b: str, knowledge: Knowledge) -> bool:
+    """Whether one name is a part of the other, or the other in another spelling."""
+    plain, other = a.casefold(), b.casefold()
+    if knowledge.disease_named(a) is not None and knowledge.disease_named(b) is not None:
+        return False
+    return plain in other or other in plain or fuzz.ratio(plain, other) >= _SPELLED
+
+
+def distinct(right: Sequence[str], names: Iterable[str], knowledge: Knowledge) -> list[str]:
+    """Returns those names, in order, that are another disease than the right ones and than those before them.
+
+    Another name for the same is none, nor is a kind or a part of it. Names beyond as many as can be needed are not
+    looked at.
+    """
+    taken = {identity(name, knowledge) for name in right}
+    near, found = list(right), list[str]()
+    for name in names:
+        if len(found) == WRONG_OPTIONS:
+            break
+        same = identity(name, knowledge)
+        if not same or any(same in other or other in same for other in taken):
+            continue
+        if any(_one_name(name, other, knowledge) for other in near):
+            continue
+        if all(known_relation(name, other, knowledge) is Relation.DIFFERENT for other in near):
+            found.append(name)
+            taken.add(same)
+            near.append(name)
+    return found
+
+
+PROMPTS = Path(__file__).with_suffix(".md")
+
+_Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+
+
+class LookAlikes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Diseases that come close to one, and before them why."""
+
+    analysis: str
+    diseases: Annotated[tuple[_Name, ...], msgspec.Meta(max_length=12)]
+
+
+class MadeOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of making wrong options.
+
+    Attributes:
+        cases: all, those that had no question with one.
+        made: cases that got one.
+        dropped: names that the model gave and that could not be used.
+        filled: options that are the knowledge's, as the model gave too few.
+        alone: how often the right option was taken from the options alone; `asked` says of how many.
+    """
+
+    cases: tuple[Case, ...]
+    made: int
+    dropped: int
+    filled: int
+    alone: int
+    asked: int
+
+
+async def with_made_questions(cases: Sequence[Case], model: Model, knowledge: Knowledge, *, seed: int) -> MadeOptions:
+    """Returns the cases, each with a question: its own, or one whose wrong options the model made.
+
+    A model that gives no usable answer leaves the options to the knowledge.
+
+    Raises:
+        WrongKey: its endpoint wants another key.
+        BudgetSpent: the run has cost what it may cost.
+    """
+    beside = OptionsBeside(cases, knowledge, seed=seed)
+    made = await asyncio.gather(*(_make(case, beside, model, knowledge, seed=seed) for case in cases))
+    new = [one for one in made if one.made]
+    taken = [one.taken for one in new if one.taken is not None]
+    return MadeOptions(
+        cases=tuple(one.case for one in made),
+        made=len(new),
+        dropped=sum(one.dropped for one in new),
+        filled=sum(one.filled for one in new),
+        alone=sum(taken),
+        asked=len(taken),
+    )
+
+
+class _MadeCase(msgspec.Struct, frozen=True):
+    case: Case
+    made: bool = False
+    dropped: int = 0
+    filled: int = 0
+    taken: bool | None = None
+
+
+async def _make(case: Case, beside: OptionsBeside, model: Model, knowledge: Knowledge, *, seed: int) -> _MadeCase:
+    if case.question is not None or not case.truth.diagnoses:
+        return _MadeCase(case)
+    right = [diagnosis.name for diagnosis in case.truth.diagnoses]
+    prompts = read_prompts(PROMPTS)[case.presentation.language]
+    shown = prompts("shown", presentation=describe(case.presentation), diagnosis=right[0])
+    messages: list[Message] = [("system", prompts("look-alikes")), ("user", shown)]
+    named = await _named(model, messages)
+    used = distinct(right, named, knowledge)
+    if named and len(used) < WRONG_OPTIONS:
+        unusable = "; ".join(name for name in named if name not in used) or "-"
+        again = await _named(model, [*messages, ("user", prompts("again", unusable=unusable))])
+        named = [*named, *again]
+        used = distinct(right, named, knowledge)
+    asked = with_question(case, [*used, *beside.names(case)], knowledge, seed=seed)
+    return _MadeCase(
+        case=asked,
+        made=True,
+        dropped=len(set(named) - {*used}) if len(used) < WRONG_OPTIONS else _unusable(right, named, knowledge),
+        filled=WRONG_OPTIONS - len(used),
+        taken=await _taken(asked, model),
+    )
+
+
+def _unusable(right: Sequence[str], named: Sequence[str], knowledge: Knowledge) -> int:
+    """Returns how many names cannot stand beside the right ones, each looked at by itself."""
+    return sum(not distinct(right, [name], knowledge) for name in set(named))
+
+
+async def _named(model: Model, messages: list[Message]) -> list[str]:
+    try:
+        reply = await model.ask(messages, answer=LookAlikes, purpose="distractors")
+    except PlayFailure:
+        return []
+    return [name.strip() for name in reply.value.diseases if name.strip()]
+
+
+async def _taken(case: Case, model: Model) -> bool | None:
+    """Asks for the right option without the case; None where no usable answer came."""
+    if case.question is None:
+        return None
+    prompts = read_prompts(PROMPTS)[case.presentation.language]
+    options = "\n".join(f"{key}. {text}" for key, text in case.question.options.items())
+    messages: list[Message] = [("system", prompts("alone")), ("user", options)]
+    try:
+        reply = await model.ask(messages, answer=tuple(case.question.options), purpose="options alone")
+    except PlayFailure:
+        return None
+    return reply.value in case.truth.answers

@@ -1,0 +1,349 @@
+"""What an evaluation is: a declaration, from which the runner makes the command, its results and their tables.
+
+    AIE = Evaluation(name="aie", help="...", options=AieOptions, paper=AieSettings, plan=plan)
+
+`plan` reads what the options name and refuses what cannot be evaluated, before a model is asked. `Plan.prepare` is then
+called with the open players; it may ask models, and returns the work: as a rule `Plays`, that is items, players, what
+a play is and what it is worth. `docs/extend.md` shows a whole one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.pictures import CasePictures
+from polyclinic.errors import AccessLost, PolyclinicError, RunStopped, StoppedEarly, UnknownModel, UserError, WrongKey
+from polyclinic.evaluations.case_pictures import lacking_pictures, pictures_seen
+from polyclinic.evaluations.people import read_people
+from polyclinic.evaluations.protocol import WhoPlays, followed
+from polyclinic.judging.model_judging import UntilStopped
+from polyclinic.judging.verdicts import Known, PersonsVerdict
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.models.model import Model
+from polyclinic.models.open import meant_model
+from polyclinic.models.pipeline import Asker
+from polyclinic.models.session import Session
+from polyclinic.models.share import Share
+from polyclinic.players.mind_names import model_of
+from polyclinic.players.minds import Minds
+from polyclinic.protocols.following import FollowedProtocol
+from polyclinic.protocols.papers import Settings
+from polyclinic.results.output import Output
+from polyclinic.retrieval.retriever import LookingUp
+from polyclinic.run.options import CaseOptions
+from polyclinic.run.run import Run
+from polyclinic.stopping import is_stopped
+from polyclinic.tasks import AT_ONCE, interruptible, run_until_error
+
+Item = TypeVar("Item")
+Who = TypeVar("Who")
+Played = TypeVar("Played")
+Scored = TypeVar("Scored")
+Summary = TypeVar("Summary")
+Options = TypeVar("Options")
+S = TypeVar("S", bound=Settings)
+
+
+class Work(Protocol):
+    """What an evaluation does once everything is open, and what it makes of the results."""
+
+    @property
+    def total(self) -> int:
+        """How often `hold` advances."""
+        ...
+
+    @property
+    def entrants(self) -> int:
+        """The number of those that are compared."""
+        ...
+
+    def of_shard(self, shard: Share) -> Work:
+        """Returns the part of the work that is one process's; it sums nothing up."""
+        ...
+
+    def at_most(self, plays: int) -> Work:
+        """Returns the same work with at most so many plays at a time."""
+        ...
+
+    async def hold(self, *, advance: Callable[[], None]) -> Any:
+        """Does the work; raises StoppedEarly, with the summary of what was over, if it is stopped."""
+        ...
+
+    def output(self, result: Any) -> Output:
+        """Returns the document, tables, files and rows of the results."""
+        ...
+
+
+@dataclass(frozen=True)
+class Play(Generic[Item, Who, Played, Scored]):
+    """One item, its player, the course of the play, and its score."""
+
+    item: Item
+    player: Who
+    played: Played
+    scored: Scored
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plays(Generic[Item, Who, Played, Scored, Summary]):
+    """Every item is put to every player, all at once.
+
+    Attributes:
+        items: what is put to every player.
+        players: by name.
+        play: puts an item to a player; a failure of the player is part of what it returns, and not raised.
+        score: scores a play, and may ask a judge.
+        summarise: sums up the plays of every player, in the order of the items.
+        report: returns the output of a summary.
+        at_once: how many plays run at a time.
+        sums_up_parts: whether `summarise` accepts plays of only some items, not the same for every player.
+    """
+
+    items: Sequence[Item]
+    players: Mapping[str, Who] = field(default_factory=dict)
+    play: Callable[[Item, Who], Awaitable[Played]]
+    score: Callable[[Item, Who, Played], Awaitable[Scored]]
+    summarise: Callable[[Mapping[str, Sequence[Play[Item, Who, Played, Scored]]]], Awaitable[Summary]]
+    report: Callable[[Summary], Output] | None = None
+    at_once: int = AT_ONCE
+    sums_up_parts: bool = False
+
+    @property
+    def total(self) -> int:
+        """The number of plays."""
+        return len(self.items) * len(self.players)
+
+    def of_shard(self, shard: Share) -> Self:
+        """Returns the plays of a shard's items; nothing is summed up."""
+        return replace(self, items=shard.mine(self.items), summarise=_nothing)
+
+    def at_most(self, plays: int) -> Self:
+        """Returns the same with at most so many plays at a time."""
+        return replace(self, at_once=min(self.at_once, plays))
+
+    def by(self, players: Mapping[str, Who], report: Callable[[Summary], Output]) -> Self:
+        """Returns the same plays by these players, with what makes the output of a summary."""
+        return replace(self, players=players, report=report)
+
+    @property
+    def entrants(self) -> int:
+        """The number of players."""
+        return len(self.players)
+
+    def output(self, result: Summary) -> Output:
+        """Returns the output of a summary."""
+        if self.report is None:
+            raise TypeError("these plays have no report")
+        return self.report(result)
+
+    async def hold(
+        self, players: Mapping[str, Who] | None = None, *, advance: Callable[[], None] = lambda: None
+    ) -> Summary:
+        """Puts every item to every player, and calls `advance` after each play.
+
+        Raises:
+            WrongKey: an endpoint wants another key, and nothing is over.
+            UnknownModel: it has no such model, and nothing is over.
+            StoppedEarly: the budget is spent, the user stopped the run, or a model cannot be asked any more.
+        """
+        entrants = self.players if players is None else players
+
+        async def one(name: str, item: Item) -> tuple[str, Play[Item, Who, Played, Scored]]:
+            player = entrants[name]
+            played = await self.play(item, player)
+            play = Play(item, player, played, await self.score(item, player, played))
+            advance()
+            return name, play
+
+        makes = (partial(one, name, item) for name in entrants for item in self.items)
+        over, stopped = await run_until_error(makes, at_once=self.at_once)
+        if over and isinstance(stopped, (WrongKey, UnknownModel)):
+            stopped = AccessLost(str(stopped))
+        if stopped is not None and not isinstance(stopped, RunStopped):
+            raise stopped
+        plays: dict[str, list[Play[Item, Who, Played, Scored]]] = {name: [] for name in entrants}
+        for name, play in over:
+            plays[name].append(play)
+        if stopped is None:
+            return await self.summarise(plays)
+        done = f"{len(over)} of {len(entrants) * len(self.items)} are over"
+        raise StoppedEarly(stopped, done, summary=await self._so_far(plays)) from None
+
+    async def _so_far(self, plays: Mapping[str, Sequence[Play[Item, Who, Played, Scored]]]) -> Summary | None:
+        """Sums up what is over, if that is possible without asking a model."""
+        if not self.sums_up_parts or not any(plays.values()):
+            return None
+        try:
+            with interruptible(lambda: False):
+                return await self.summarise(plays)
+        except (PolyclinicError, ArithmeticError, LookupError, ValueError):
+            return None  # a judge may not be asked any more, or too little is over
+
+
+async def _nothing(_: object) -> Any:
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """What is open while an evaluation runs.
+
+    Attributes:
+        minds: the players of each doctor's visits, by doctor.
+        session: the models, their kept answers and what they cost.
+        knowledge: the medical knowledge.
+        looking_up: the corpus, None if there is none.
+        is_shard: whether this process holds one shard of the items.
+    """
+
+    minds: Mapping[str, Minds]
+    session: Session
+    knowledge: Knowledge
+    looking_up: LookingUp | None = None
+    is_shard: bool = False
+    judges: list[UntilStopped] = field(default_factory=list)
+
+    def judge(self, name: str, *, as_it_goes: bool = False) -> Model:
+        """Returns a model that judges; where the run is stopped, what it was not asked stays unjudged.
+
+        One that judges plays `as_it_goes` ends the whole run if it cannot be asked.
+        """
+        model = self.session.model(name, Asker("judge", "judge"))
+        if as_it_goes and self.is_shard:
+            return model  # the process that started the shard must hear of it
+        judge = UntilStopped(model, is_stopped=is_stopped, judges_as_it_goes=as_it_goes)
+        self.judges.append(judge)
+        return judge
+
+    @property
+    def ending(self) -> RunStopped | None:
+        """The reason a judge was stopped, with how many of its questions are missing."""
+        return next((one.ending for one in self.judges if one.stopped is not None), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """What is done after the plays, such as an attack on the examiner.
+
+    Attributes:
+        name: shown beside the progress.
+        total: how often it advances.
+        work: is called with what advances it.
+    """
+
+    name: str
+    total: int
+    work: Callable[[Callable[[], None]], Awaitable[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What one run of an evaluation is going to do.
+
+    Attributes:
+        prepare: is called when all is open, and returns the work.
+        visits: the cases and the other players, None where only models are asked.
+        doctors: the minds that see patients.
+        models: further models, such as judges; None is nobody.
+        director: the mind that chairs teams.
+        roles: who plays or judges, by role, for the protocol.
+        cases: what the doctors see.
+        in_person: whether doctors talk with patients; then the patient's reliability is printed, and no model is asked
+            in batches.
+        named: the name of the run among kept answers; by default made of seed, patient and examiner.
+        doing: shown beside the progress.
+        purposes: whether costs are printed by purpose, too.
+        people: verdicts that are printed beside the results.
+        stages: done after the plays, in order; called with the result.
+        check: is called at the end with the result.
+    """
+
+    prepare: Callable[[Opened], Awaitable[Work]]
+    visits: CaseOptions | None = None
+    doctors: Sequence[str] = ("rules",)
+    models: Sequence[str | None] = ()
+    director: str = "rules"
+    roles: WhoPlays = field(default_factory=dict)
+    cases: Sequence[Case] = ()
+    in_person: bool = True
+    named: str = ""
+    doing: str = "evaluating"
+    purposes: bool = True
+    people: Sequence[PersonsVerdict] = ()
+    stages: Callable[[Any], Sequence[Stage]] = lambda _: ()
+    check: Callable[[Any], None] = lambda _: None
+
+
+@dataclass(kw_only=True)
+class Setup(Generic[S]):
+    """What a plan is made with.
+
+    Attributes:
+        run: the run.
+        paper: the settings of the evaluation's paper.
+        rules: the protocol that is followed; set by `follow`.
+        pictures: what doctors are shown; set by `cases`.
+    """
+
+    run: Run
+    paper: type[S] | None = None
+    rules: FollowedProtocol[S] | None = None
+    pictures: CasePictures | None = None
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run."""
+        return self.run.config.seed
+
+    def follow(self, given: str, **minds: str | None) -> FollowedProtocol[S]:
+        """Returns the protocol that is followed; refuses minds that may not play their roles in it."""
+        if self.paper is None:
+            raise TypeError("this evaluation follows no paper")
+        self.rules = followed(self.paper, given, **minds)
+        return self.rules
+
+    def cases(
+        self, options: CaseOptions, doctors: Sequence[str], *, needs: Callable[[Case], str] = lambda _: ""
+    ) -> list[Case]:
+        """Reads the usable cases, of which `needs` returns what one lacks; counts and names the others."""
+        self.pictures = pictures_seen(options.cases, doctors, self.run.config.models, options.pictures)
+        unseen = lacking_pictures(self.pictures)
+        return self.run.cases(options, needs=lambda case: needs(case) or unseen(case))
+
+    def verdicts(self, paths: Sequence[Path] | None, known: Callable[[], Known]) -> list[PersonsVerdict]:
+        """Reads people's verdicts on what is `known`, and refuses all others."""
+        return read_people(paths, known()) if paths else []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation(Generic[Options, S]):
+    """An evaluation.
+
+    Attributes:
+        name: the command is `eval NAME`, and so is the kind of its results.
+        help: what the command does, in a line.
+        options: a frozen dataclass; each field is an option.
+        plan: returns what a run with these options is going to do; a UserError for what cannot be done.
+        paper: the settings of the paper's protocol, None if it follows none.
+    """
+
+    name: str
+    help: str
+    options: type[Options]
+    plan: Callable[[Options, Setup[S]], Plan]
+    paper: type[S] | None = None
+
+
+def check_judge(name: str | None, *, option: str = "--judge") -> None:
+    """Refuses a judge that is not a model; None is no judge.
+
+    Raises:
+        UserError: it is not a model.
+    """
+    if name is not None and model_of(name) is None:
+        raise UserError(f"{option} {name!r} is not a model{meant_model(name)}; name one, such as direct/NAME")

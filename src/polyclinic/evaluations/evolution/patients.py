@@ -1,0 +1,213 @@
+"""Patients as the three tasks of Agent Hospital (§4.1): what is asked of each, and what is right."""
+
+from __future__ import annotations
+
+import hashlib
+import string
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.presentation import Question
+from polyclinic.cases.record import Finding, read_out
+from polyclinic.cases.truth import Severity
+from polyclinic.errors import BadInput
+from polyclinic.knowledge.data import SEVERITIES
+from polyclinic.knowledge.entries import Disease
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.language.language import MARKS, Language
+from polyclinic.language.word_lists import WordLists
+from polyclinic.memory.entries import AskedTask, ClinicalTask, picture_of
+from polyclinic.memory.recall import Put
+
+_NAMED = 12
+"""Names that a complaint gives."""
+
+PHYSICAL = "physical-examination"
+"""Free in the paper's hospital, and none of the sixteen that a doctor chooses from."""
+
+
+class _TaskWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    examination: str
+    diagnosis: str
+    treatment: str
+    age: str
+    infant: str
+    female: str
+    male: str
+    plan: str
+    grades: dict[Severity, str]
+
+
+_words = WordLists(Path(__file__).with_name("words")).section("task", _TaskWords)
+
+
+class Choices:
+    """What a doctor chooses from: the examinations and the diseases of a knowledge, and three plans of each."""
+
+    def __init__(self, knowledge: Knowledge, language: Language) -> None:
+        self.language, self.knowledge = language, knowledge
+        self.examinations = {
+            one.name.get(language): one.id for one in knowledge.examinations.values() if one.id != PHYSICAL
+        }
+        self.diseases = {one.name.get(language): one.id for one in knowledge.diseases.values()}
+        self.grades: dict[str, Severity] = {_words(language).grades[severity]: severity for severity in SEVERITIES}
+
+    def named(self) -> str:
+        """Names what the answers of a memory are among; other choices have another name."""
+        named = "\n".join([self.language, *self.diseases, *self.examinations, *self.grades])
+        return f"{len(self.diseases)} diseases, {hashlib.sha256(named.encode()).hexdigest()[:12]}"
+
+
+class PracticePatient(NamedTuple):
+    """A patient to learn from or to be tested on; `number` counts from 1."""
+
+    case: Case
+    number: int
+    disease: Disease
+    severity: Severity
+    choices: Choices
+
+    # --- what is asked
+
+    def examination(self) -> Put:
+        """Asks for an examination, given the symptoms."""
+        return self._put(ClinicalTask.EXAMINATION, self.symptoms, self._picture(), self.choices.examinations)
+
+    def diagnosis(self, examination: str) -> Put:
+        """Asks for the disease, given the symptoms and what an examination (a label, "" for none) showed."""
+        known = f"{self.symptoms}\n{self._seen(examination)}"
+        return self._put(ClinicalTask.DIAGNOSIS, known, self._picture(examination), self.choices.diseases)
+
+    def treatment(self, examination: str, diagnosis: str) -> Put:
+        """Asks for one of the three plans of a disease (a label), given all that is known."""
+        words, language = _words(self.choices.language), self.choices.language
+        disease = self.choices.knowledge.diseases[self.choices.diseases[diagnosis]]
+        join = MARKS[language].semicolon.join
+        plans = {
+            grade: words.plan.format(grade=grade, plan=join(disease.plan(severity).get(language)))
+            for grade, severity in self.choices.grades.items()
+        }
+        return self._put(
+            ClinicalTask.TREATMENT,
+            f"{self.symptoms}\n{self._seen(examination)}",
+            self._picture(examination, diagnosis),
+            plans,
+            texts=plans,
+            stem=words.treatment.format(diagnosis=diagnosis),
+        )
+
+    # --- what is right
+
+    def right(self, task: ClinicalTask, *, diagnosis: str = "") -> tuple[str, ...]:
+        """Returns the labels that are right; a plan is right only where the diagnosis (a label) is."""
+        choices = self.choices
+        if task is ClinicalTask.EXAMINATION:
+            who = self.case.presentation
+            ids = choices.knowledge.right_examinations(self.disease, sex=who.sex, age=who.age)
+            return tuple(label for label, id in choices.examinations.items() if id in ids)
+        right = next(label for label, id in choices.diseases.items() if id == self.disease.id)
+        if task is ClinicalTask.DIAGNOSIS:
+            return (right,)
+        return tuple(g for g, severity in choices.grades.items() if severity == self.severity and diagnosis == right)
+
+    # --- what is known
+
+    @property
+    def symptoms(self) -> str:
+        """What is known before any examination, in full."""
+        presentation, words = self.case.presentation, _words(self.choices.language)
+        lines = [presentation.complaint]
+        if presentation.sex is not None:
+            lines.append(words.female if presentation.sex == "female" else words.male)
+        if presentation.age is not None:
+            years = int(presentation.age)
+            lines.append(words.age.format(years=years) if years else words.infant)
+        lines += [text for _, text in self.case.record.history.sections()]
+        return "\n".join(lines)
+
+    def _picture(self, examination: str | None = None, diagnosis: str = "") -> str:
+        """The same as others have it too; with what an examination showed, and the diagnosis."""
+        record = self.case.record
+        findings = None if examination is None else self._found(examination)
+        return picture_of(record.presentation, record.history, findings, diagnosis=diagnosis)
+
+    def _found(self, examination: str) -> list[Finding]:
+        return [f for f in self.case.record.findings if f.examination.casefold() == examination.casefold()]
+
+    def _seen(self, examination: str) -> str:
+        """Returns what an examination showed, as it is read out."""
+        return "\n".join(read_out(self._found(examination), self.choices.language))
+
+    def _put(
+        self,
+        task: ClinicalTask,
+        known: str,
+        picture: str,
+        labels: Iterable[str],
+        *,
+        texts: Mapping[str, str] | None = None,
+        stem: str = "",
+    ) -> Put:
+        labels, language = tuple(labels), self.choices.language
+        keyed = zip(string.ascii_uppercase, labels, strict=False)
+        options = {key: (texts or {}).get(label, label) for key, label in keyed}
+        question = Question(
+            id=f"{self.case.id}/{task}",
+            stem=stem or getattr(_words(language), task.value),
+            context=known.strip(),
+            options=options,
+            language=language,
+        )
+        asked = AskedTask(case=self.case.id, number=self.number, query=picture.strip(), options=labels)
+        return Put(task, question, labels, asked)
+
+
+def _some(names: Iterable[str]) -> str:
+    """Returns names in a line; of many the first, and how many more there are."""
+    every = list(names)
+    more = f", and {len(every) - _NAMED:,} more that the knowledge holds" if len(every) > _NAMED else ""
+    return ", ".join(every[:_NAMED]) + more
+
+
+def lacks(case: Case) -> str:
+    """Returns what a case lacks to be a patient of a practice, "" where it lacks nothing."""
+    if not case.truth.diagnoses:
+        return "no diagnosis to learn from"
+    return "" if case.truth.severity is not None else f"no severity; needed: {', '.join(SEVERITIES)}"
+
+
+def practice_patients(cases: Sequence[Case], knowledge: Knowledge) -> list[PracticePatient]:
+    """Returns cases as patients to practise on.
+
+    Raises:
+        BadInput: there is none; one `lacks` something, or has a disease that is none of the knowledge's; two have one
+            id; or they are in two languages.
+    """
+    if not cases:
+        raise BadInput("no patients; needed: at least one case")
+    languages = {case.presentation.language for case in cases}
+    if len(languages) > 1:
+        raise BadInput(f"patients in {' and '.join(sorted(languages))}; they must be in one language")
+    choices = Choices(knowledge, languages.pop())
+    seen: set[str] = set()
+    made = []
+    for number, case in enumerate(cases, start=1):
+        if case.id in seen:
+            raise BadInput(f"two cases have the id {case.id!r}; every case needs its own")
+        seen.add(case.id)
+        if problem := lacks(case):
+            raise BadInput(f"case {case.id!r} has {problem}")
+        named = case.truth.diagnoses[0].name
+        disease = knowledge.disease_named(named)
+        if disease is None:
+            raise BadInput(
+                f"case {case.id!r} has the disease {named!r}; allowed: {_some(choices.diseases)}. Patients of them "
+                "are drawn by: polyclinic cases generate --preset agent-hospital --out DIR"
+            )
+        assert case.truth.severity is not None  # noqa: S101
+        made.append(PracticePatient(case, number, disease, case.truth.severity, choices))
+    return made

@@ -1,0 +1,352 @@
+"""The practice: treat patients, remember what was right, learn from what was wrong, and be tested on others (§4.3, §5).
+
+A batch of patients is treated against one memory, and what comes of it is remembered in their order; a batch of one is
+the paper. What comes of a batch is committed with it, so a practice that was cut off goes on as if it never had been.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+import numpy as np
+
+from polyclinic.evaluations.evolution.patients import PracticePatient
+from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord
+from polyclinic.memory.memory import DoctorMemory, NearMemories, New, Note
+from polyclinic.memory.recall import PRACTICE, CameToMind, Learner, Lesson, Put, RecallDoctor, TaskAnswer
+from polyclinic.retrieval.embedders import Embedder
+from polyclinic.retrieval.store import Vectors
+
+BATCH, POINT = "batch", "point"
+"""What notes are of."""
+
+_TESTED_TOGETHER = 250
+
+T = TypeVar("T")
+
+
+class Remembers(msgspec.Struct, frozen=True, kw_only=True):
+    """Which parts of a memory are used and grow."""
+
+    records: bool = True
+    experience: bool = True
+
+
+BOTH = Remembers()
+
+
+class TaskDone(NamedTuple):
+    """One task on one patient: what was asked, what came to mind, what was answered, and what would be right."""
+
+    put: Put
+    vector: Vectors
+    brought: CameToMind
+    answered: TaskAnswer
+    right: tuple[str, ...]
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the answer is one of the right ones."""
+        return self.answered.label in self.right
+
+
+class Point(msgspec.Struct, frozen=True, kw_only=True):
+    """The test after so many patients of the practice.
+
+    Attributes:
+        right: of each task, how many of the `n` patients of the test were treated rightly.
+        by_disease: the same of each disease, and how many have it.
+        train: of each task, how many of the patients so far were treated rightly when they came.
+        records, experience: of each task, how much is remembered.
+        wrong: of each task, how many of the patients so far were treated wrongly.
+        unusable: how many answers of the test could not be used; they are wrong.
+        of_patients: which tasks of each patient of the test were done rightly, by the case's id.
+    """
+
+    patients: int
+    n: int
+    right: dict[ClinicalTask, int]
+    by_disease: dict[str, tuple[int, dict[ClinicalTask, int]]]
+    train: dict[ClinicalTask, int]
+    records: dict[ClinicalTask, int]
+    experience: dict[ClinicalTask, int]
+    wrong: dict[ClinicalTask, int]
+    unusable: int = 0
+    of_patients: dict[str, dict[ClinicalTask, bool]] = {}
+
+
+class BatchLearnt(msgspec.Struct, frozen=True):
+    """What came of a batch: of each task, how many were right."""
+
+    n: int
+    right: dict[ClinicalTask, int]
+    unusable: int = 0
+
+
+class Practice:
+    """Somebody who learns, at work with a memory.
+
+    Args:
+        learner: who learns.
+        memory: what it remembers.
+        embedder: makes the vectors of the memory.
+        remembers: which parts of the memory are used and grow.
+        teach: shows the learner what was right; None shows the truth.
+        recovered: says whether a patient is well again after a right, or wrong, treatment. Then the learner sees that
+            alone, and keeps what it did for those who are; what would have been right it never hears. None shows what
+            was right.
+        k: so many records, and so many principles, come to mind; as many as the learner wants, where left out.
+    """
+
+    def __init__(
+        self,
+        learner: Learner,
+        memory: DoctorMemory,
+        embedder: Embedder,
+        *,
+        remembers: Remembers = BOTH,
+        teach: Callable[[PracticePatient, ClinicalTask, str], Sequence[str]] | None = None,
+        recovered: Callable[[PracticePatient, bool], bool] | None = None,
+        k: int | None = None,
+    ) -> None:
+        self._learner, self._memory, self._embedder = learner, memory, embedder
+        self._remembers, self._teach, self._recovered = remembers, teach, recovered
+        self._wanted = learner.wanted if k is None else (k, k)
+        # Recall answers at once, and is quickest with all patients of a batch together; no patient waits for another
+        # patient's model.
+        self._takes_time = not isinstance(learner, RecallDoctor)
+        self._vectors: dict[str, Vectors] = {}
+
+    def using(self, remembers: Remembers, *, k: int | None = None) -> Practice:
+        """Returns the same learner with the same memory, of which only that part, and so much, comes to mind."""
+        other = Practice(self._learner, self._memory, self._embedder, remembers=remembers, k=k)
+        other._vectors = self._vectors
+        return other
+
+    async def run(
+        self,
+        train: Sequence[PracticePatient],
+        test: Sequence[PracticePatient],
+        *,
+        batch: int = 1,
+        test_every: int = 100,
+        snapshots: int | None = None,
+        advance: Callable[[int], None] = lambda _: None,
+        on_point: Callable[[Point], None] = lambda _: None,
+    ) -> list[Point]:
+        """Treats all patients of the practice that have not been, and tests between; returns all points.
+
+        Args:
+            train: in the order in which they come.
+            test: those kept apart.
+            batch: so many are treated against the same memory.
+            test_every: a test after so many patients, one before the first and one after the last.
+            snapshots: a test after so many patients too, where no batch goes beyond.
+            advance: called with the number of patients treated so far.
+            on_point: called with each point, those of before a restart too.
+        """
+        notes = self._memory.notes()
+        points = [msgspec.msgpack.decode(note.came, type=Point) for note in notes if note.what == POINT]
+        batches = [msgspec.msgpack.decode(note.came, type=BatchLearnt) for note in notes if note.what == BATCH]
+        right = sum((Counter(one.right) for one in batches), Counter())
+        done = max((note.patients for note in notes if note.what == BATCH), default=0)
+        for point in points:
+            on_point(point)
+        steps = (test_every, snapshots or test_every)
+        while True:
+            await asyncio.sleep(0)  # whoever answers at once leaves no other moment to be stopped in
+            due = done == len(train) or any(done % step == 0 for step in steps)
+            if due and not any(point.patients == done for point in points):
+                points.append(await self._point(test, done, right))
+                self._memory.commit((), [Note(done, POINT, msgspec.msgpack.encode(points[-1]))])
+                on_point(points[-1])
+            if done == len(train):
+                return points
+            end = min(done + batch, len(train), *((done // step + 1) * step for step in steps))
+            came = await self._learn_from(train[done:end])
+            right.update(came.right)
+            done = end
+            advance(done)
+
+    async def test(self, patients: Sequence[PracticePatient], *, when: str) -> list[dict[ClinicalTask, TaskDone]]:
+        """Treats patients with the memory as it is; nothing of it is remembered."""
+        treated: list[dict[ClinicalTask, TaskDone]] = []
+        for first in range(0, len(patients), _TESTED_TOGETHER):
+            treated += await self.treat(patients[first : first + _TESTED_TOGETHER], when=f"test {when}", keep=True)
+        return treated
+
+    async def treat(
+        self, patients: Sequence[PracticePatient], *, when: str = "", keep: bool = False
+    ) -> list[dict[ClinicalTask, TaskDone]]:
+        """Puts the three tasks to the learner, of each patient one after the other; `keep` the vectors for later."""
+        if self._takes_time and len(patients) > 1:
+            alone = await asyncio.gather(*(self.treat([patient], when=when, keep=keep) for patient in patients))
+            return [came for (came,) in alone]
+        examined = await self._answer([p.examination() for p in patients], when, keep=keep)
+        puts = [p.diagnosis(one.answered.label) for p, one in zip(patients, examined, strict=True)]
+        diagnosed = await self._answer(puts, when, keep=keep)
+        named = [(p, e.answered.label, d.answered.label) for p, e, d in zip(patients, examined, diagnosed, strict=True)]
+        plans = {n: p.treatment(seen, name) for n, (p, seen, name) in enumerate(named) if name}
+        planned = dict(zip(plans, await self._answer(list(plans.values()), when, keep=keep), strict=True))
+        treated: list[dict[ClinicalTask, TaskDone]] = []
+        for n, (p, _, name) in enumerate(named):
+            came = {ClinicalTask.EXAMINATION: examined[n], ClinicalTask.DIAGNOSIS: diagnosed[n]}
+            came |= {ClinicalTask.TREATMENT: planned[n]} if n in planned else {}
+            treated.append({t: one._replace(right=p.right(t, diagnosis=name)) for t, one in came.items()})
+        return treated
+
+    # --- practice
+
+    async def _learn_from(self, patients: Sequence[PracticePatient]) -> BatchLearnt:
+        if self._recovered is None:
+            treated, new = await self._by_truth(patients)
+        else:
+            treated = await self.treat(patients, when=PRACTICE)
+            new = self._by_outcome(patients, treated, self._recovered)
+        right = Counter(task for came in treated for task, one in came.items() if one.is_right)
+        unusable = sum(not one.answered.label for came in treated for one in came.values())
+        batch = BatchLearnt(len(patients), dict(right), unusable)
+        self._memory.commit(new, [Note(patients[-1].number, BATCH, msgspec.msgpack.encode(batch))])
+        return batch
+
+    async def _by_truth(
+        self, patients: Sequence[PracticePatient]
+    ) -> tuple[list[dict[ClinicalTask, TaskDone]], list[New]]:
+        """Treats patients, and returns what is remembered where the learner hears what would have been right."""
+        if self._takes_time and len(patients) > 1:
+            parts = await asyncio.gather(*(self._by_truth([patient]) for patient in patients))
+            return [came for treated, _ in parts for came in treated], [one for _, new in parts for one in new]
+        treated = await self.treat(patients, when=PRACTICE)
+        told = [self._told(patient, came) for patient, came in zip(patients, treated, strict=True)]
+        every = [(came, one) for came in told for one in came.values()]
+        lessons = await self._all(self._lesson(one) for _, one in every)
+        new = []
+        for (came, one), lesson in zip(every, lessons, strict=True):
+            entry = self._entry(one, came, lesson)
+            if entry is not None:
+                new.append(New(one.put.task, entry, one.vector))
+        return treated, new
+
+    def _by_outcome(
+        self,
+        patients: Sequence[PracticePatient],
+        treated: Sequence[dict[ClinicalTask, TaskDone]],
+        recovered: Callable[[PracticePatient, bool], bool],
+    ) -> list[New]:
+        """Returns what is remembered where it sees only who is well again: all that it did for them."""
+        new = []
+        for patient, came in zip(patients, treated, strict=True):
+            plan = came.get(ClinicalTask.TREATMENT)
+            if recovered(patient, plan is not None and plan.is_right):
+                kept = (one for one in came.values() if one.answered.label and self._remembers.records)
+                new += [New(one.put.task, _record(one, judged_by="outcome"), one.vector) for one in kept]
+        return new
+
+    def _told(self, patient: PracticePatient, came: dict[ClinicalTask, TaskDone]) -> dict[ClinicalTask, TaskDone]:
+        """Returns what the learner is told was right."""
+        if self._teach is None:
+            return came
+        named = came[ClinicalTask.DIAGNOSIS].answered.label
+        return {task: one._replace(right=tuple(self._teach(patient, task, named))) for task, one in came.items()}
+
+    async def _lesson(self, one: TaskDone) -> Lesson | None:
+        if one.is_right or not one.right or not one.answered.label or not self._remembers.experience:
+            return None
+        return await self._learner.learn(one.put, one.brought, one.answered, one.right)
+
+    def _entry(self, one: TaskDone, came: Mapping[ClinicalTask, TaskDone], lesson: Lesson | None) -> Entry | None:
+        if one.is_right:
+            if not self._remembers.records:
+                return None
+            order = list(ClinicalTask)
+            later = order[order.index(one.put.task) + 1 :]
+            return _record(one, led_to=tuple(task for task in later if task in came and came[task].is_right))
+        if lesson is None:
+            return None
+        return Experience(
+            asked=one.put.asked,
+            before=one.answered.label,
+            after=lesson.after,
+            right=one.right,
+            principle=lesson.principle,
+        )
+
+    # --- the test
+
+    async def _point(self, patients: Sequence[PracticePatient], done: int, right: Mapping[ClinicalTask, int]) -> Point:
+        treated = await self.test(patients, when=str(done))
+        diseases: dict[str, tuple[int, Counter[ClinicalTask]]] = {}
+        for patient, came in zip(patients, treated, strict=True):
+            n, counts = diseases.get(patient.disease.id, (0, Counter[ClinicalTask]()))
+            counts.update(task for task, one in came.items() if one.is_right)
+            diseases[patient.disease.id] = n + 1, counts
+        total = sum((counts for _, counts in diseases.values()), Counter[ClinicalTask]())
+        return Point(
+            patients=done,
+            n=len(patients),
+            right={task: total[task] for task in ClinicalTask},
+            by_disease={id: (n, {task: counts[task] for task in ClinicalTask}) for id, (n, counts) in diseases.items()},
+            train={task: right.get(task, 0) for task in ClinicalTask},
+            records={task: len(self._memory.records[task]) for task in ClinicalTask},
+            experience={task: len(self._memory.experience[task]) for task in ClinicalTask},
+            wrong={task: done - right.get(task, 0) for task in ClinicalTask},
+            unusable=sum(not one.answered.label for came in treated for one in came.values()),
+            of_patients={
+                patient.case.id: {task: one.is_right for task, one in came.items()}
+                for patient, came in zip(patients, treated, strict=True)
+            },
+        )
+
+    # --- answers
+
+    async def _answer(self, puts: Sequence[Put], when: str, *, keep: bool) -> list[TaskDone]:
+        """Brings to mind what is like each, all of one task, and has them answered, all at once."""
+        if not puts:
+            return []
+        puts = [put._replace(when=when) for put in puts]
+        task, texts = puts[0].task, [put.asked.query for put in puts]
+        vectors = await self._embed(texts, keep=keep)
+        records, experience = self._wanted
+        recalled = self._memory.recall(
+            task,
+            vectors,
+            records=records if self._remembers.records else 0,
+            experience=experience if self._remembers.experience else 0,
+            texts=texts,
+        )
+        brought = [self._brought(task, one) for one in recalled]
+        answers = await self._all(map(self._learner.answer, puts, brought))
+        return [TaskDone(*one, ()) for one in zip(puts, vectors, brought, answers, strict=True)]
+
+    async def _all(self, asked: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+        """Returns what comes of each; those that take time, at the same time."""
+        return list(await asyncio.gather(*asked)) if self._takes_time else [await one for one in asked]
+
+    def _brought(self, task: ClinicalTask, recalled: NearMemories) -> CameToMind:
+        memory = self._memory
+        diagnosed = memory.records[ClinicalTask.DIAGNOSIS], memory.experience[ClinicalTask.DIAGNOSIS]
+        return CameToMind(
+            memory.records[task], recalled.records, memory.experience[task], recalled.experience, diagnosed
+        )
+
+    async def _embed(self, texts: Sequence[str], *, keep: bool) -> Vectors:
+        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        made = dict(zip(new, await self._embedder.passages([("", text) for text in new]), strict=True)) if new else {}
+        vectors: Vectors = np.stack([self._vectors[text] if text in self._vectors else made[text] for text in texts])
+        if keep:
+            self._vectors.update(made)
+        return vectors
+
+
+def _record(one: TaskDone, *, led_to: tuple[ClinicalTask, ...] = (), judged_by: str = "truth") -> MedicalRecord:
+    return MedicalRecord(
+        asked=one.put.asked,
+        answer=one.answered.label,
+        reasoning=one.answered.reasoning,
+        led_to=led_to,
+        judged_by=judged_by,
+    )

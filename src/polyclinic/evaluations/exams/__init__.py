@@ -1,0 +1,6 @@
+"""Methods on the questions of exams."""
+
+from polyclinic.evaluations.exams.evaluation import MethodResult
+from polyclinic.evaluations.exams.runs import run_methods
+
+__all__ = ["MethodResult", "run_methods"]

@@ -1,0 +1,221 @@
+"""A test set for simulated patients, made of cases: 50 of them, 10 rounds, 8 questions a round (aie-saps §2.2.1).
+
+1. A dialogue of each case: a model plays doctor and patient; offline the rules do.
+2. Behind each of its rounds, and before the first, a question of each of eight kinds, which goes on from the dialogue,
+   with the answer that is right. A model writes them; offline they are the knowledge's questions and set phrases.
+3. What is asked as effective must stand in the patient's information: an answer in other words is matched to the
+   nearest passage, and counted. What is asked as ineffective must not be known; offline that is looked up.
+
+The set has AIE's labelled layout, with the dialogue beside it (`dialogue`). Its labels are what the questions were
+written to be (`human_state`); people still have to look at them, as in the paper, and to reply themselves
+(`human_answer`).
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.record import read_out
+from polyclinic.events import Role, Said, State
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.lexicon import lexicon_of
+from polyclinic.language.language import Language
+from polyclinic.metrics.dialogue import information_of
+from polyclinic.models.model import Message, Model
+from polyclinic.players.language_model.speaking import named as with_name
+from polyclinic.players.language_model.speaking import nearest, standing
+from polyclinic.players.minds import Minds
+from polyclinic.prompts import read_prompts
+from polyclinic.seeds import derive
+from polyclinic.visits.visit import Staging, see
+from polyclinic.yaml_files import read_yaml
+
+CASES, ROUNDS = 50, 10
+"""The paper's set: with eight questions a round, 4,000."""
+
+KINDS = tuple(state for state in State if state not in (State.OPENING, State.CONCLUSION))
+"""The eight kinds that a question is written to be."""
+
+PROMPTS = Path(__file__).with_suffix(".md")
+
+_Line = Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
+_EFFECTIVE = (State.EFFECTIVE_INQUIRY, State.EFFECTIVE_ADVICE)
+
+
+class WrittenRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a doctor and a patient say to each other."""
+
+    doctor: _Line
+    patient: _Line
+
+
+class WrittenDialogue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A dialogue that a model wrote."""
+
+    rounds: tuple[WrittenRound, ...]
+
+
+class WrittenTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A doctor's turn of one kind, and the patient's right answer."""
+
+    question: _Line
+    answer: _Line
+
+
+_QUESTIONS = msgspec.defstruct(
+    "WrittenQuestions",
+    [("analysis", str), *((state.name.lower(), WrittenTest) for state in KINDS)],
+    frozen=True,
+    forbid_unknown_fields=True,
+)
+
+
+class BuiltCase(msgspec.Struct, frozen=True, kw_only=True):
+    """One case of the set, as the file has it; `matched` counts answers that were in other words than the information.
+
+    `lacking` counts questions that could not be asked of this case: it has no result, or none is left to ask for.
+    """
+
+    record: dict[str, Any]
+    questions: int
+    matched: int = 0
+    lacking: int = 0
+
+
+def _built(case: Case, rounds: Sequence[WrittenRound], tests: Mapping[int, Mapping[State, WrittenTest]]) -> BuiltCase:
+    """Returns a case in AIE's layout, what is effective in the information's own words."""
+    information, matched = information_of(case), 0
+    by_length: dict[str, dict[str, Any]] = {}
+    for length, asked in tests.items():
+        by_length[str(length)] = {}
+        for state, one in asked.items():
+            answer = one.answer
+            if state in _EFFECTIVE and not standing([answer], information):
+                answer, matched = nearest(answer, information), matched + 1
+            test = {"question": one.question, "answer": answer, "human_answer": "", "human_state": str(state)}
+            by_length[str(length)][str(state)] = test
+    n = sum(map(len, by_length.values()))
+    return BuiltCase(
+        record={
+            "id": case.id,
+            "raw_data": {"question": information},
+            "dialogue": [msgspec.to_builtins(one) for one in rounds],
+            "patient_test": by_length,
+        },
+        questions=n,
+        matched=matched,
+        lacking=len(tests) * len(KINDS) - n,
+    )
+
+
+async def build_by_model(
+    case: Case, model: Model, *, rounds: int = ROUNDS, temperature: float | None = None
+) -> BuiltCase:
+    """Has a model write a case's dialogue and questions, a call for the dialogue and one behind each round.
+
+    Fails as `Model.ask`.
+    """
+    prompts = read_prompts(PROMPTS)[case.presentation.language]
+    known = prompts("information", information=information_of(case))
+    messages: list[Message] = [("system", prompts("dialogue", rounds=rounds)), ("user", known)]
+    reply = await model.ask(messages, answer=WrittenDialogue, temperature=temperature, purpose="dialogue")
+    written: tuple[WrittenRound, ...] = reply.value.rounds[:rounds]
+    tests: dict[int, dict[State, WrittenTest]] = {}
+    for length in range(len(written)):
+        said = "\n".join(_lines(written[:length], case.presentation.language)) or prompts("nothing said")
+        messages = [("system", prompts("questions")), ("user", f"{known}\n\n{prompts('so far', said=said)}")]
+        reply = await model.ask(messages, answer=_QUESTIONS, temperature=temperature, purpose="questions")
+        tests[length] = {state: getattr(reply.value, state.name.lower()) for state in KINDS}
+    return _built(case, written, tests)
+
+
+def _lines(rounds: Sequence[WrittenRound], language: Language) -> list[str]:
+    return [
+        with_name(Said(seq=0, turn=0, who=who, to=Role.PATIENT, text=text), language)
+        for one in rounds
+        for who, text in ((Role.DOCTOR, one.doctor), (Role.PATIENT, one.patient))
+    ]
+
+
+async def build_by_rules(case: Case, knowledge: Knowledge, *, rounds: int = ROUNDS, seed: int = 0) -> BuiltCase:
+    """Makes a case's dialogue and questions without a model: for generated cases, whose words the knowledge has.
+
+    Where the rules' doctor has finished before the last round, questions and their answers go on from there.
+    """
+    visit = await see(case, Minds(knowledge=knowledge, seed=seed), max_turns=rounds, staging=Staging(online=True))
+    said: dict[int, dict[Role, str]] = {}
+    for event in visit.trace:
+        if isinstance(event, Said) and event.turn:
+            said.setdefault(event.turn, {})[event.who] = event.text
+    # The doctor's last words, with which it ends, have no reply.
+    written = [WrittenRound(turn[Role.DOCTOR], turn[Role.PATIENT]) for turn in said.values() if len(turn) > 1][:rounds]
+    further = _StockOfQuestions(case, knowledge, derive(seed, case.id, "dialogue"))
+    for number in range(len(written), rounds):
+        asked = further.questions()
+        state = State.EFFECTIVE_INQUIRY if number % 2 else State.INEFFECTIVE_INQUIRY
+        one = asked.get(state) or asked[State.AMBIGUOUS_INQUIRY]
+        written.append(WrittenRound(one.question, one.answer))
+    asker = _StockOfQuestions(case, knowledge, derive(seed, case.id, "patient test"))
+    tests = {length: asker.questions() for length in range(len(written))}
+    return _built(case, written, tests)
+
+
+class _Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    ambiguous_inquiry: list[str]
+    ambiguous_advice: list[str]
+    demand: list[str]
+    other_topic: list[str]
+    advice: list[str]
+    answers: dict[str, str]
+
+
+class _StockOfQuestions:
+    """Questions of each kind for one patient, none twice while there are others."""
+
+    def __init__(self, case: Case, knowledge: Knowledge, rng: random.Random) -> None:
+        language, person, history = case.presentation.language, case.presentation, case.record.history
+        lexicon, symptoms = lexicon_of(knowledge, language), knowledge.symptoms
+        read = lexicon.read_all([text for _, text in history.sections()])
+        told = {id: text for text in history.symptoms for id, has in lexicon.read(text).items() if has}
+        done = {finding.examination for finding in case.record.findings}
+        results = read_out(case.record.findings, language)
+        advised = {name: text for text in results for name in done if text.startswith(name)}
+        named = [one.name.get(language) for one in knowledge.examinations.values()]
+        undone = [name for name in named if name not in done]
+        unknown = [
+            one.question.get(language)
+            for id, one in symptoms.items()
+            if id not in read and one.possible(person.age, person.sex)
+        ]
+        say = _phrases()[language]
+        answers = say.answers
+        self._stocks: dict[State, list[tuple[str, str]]] = {
+            State.EFFECTIVE_INQUIRY: [(symptoms[id].question.get(language), text) for id, text in told.items()],
+            State.INEFFECTIVE_INQUIRY: [(text, answers["no"]) for text in unknown],
+            State.AMBIGUOUS_INQUIRY: [(text, answers["which question"]) for text in say.ambiguous_inquiry],
+            State.EFFECTIVE_ADVICE: [(rng.choice(say.advice).format(name), text) for name, text in advised.items()],
+            State.INEFFECTIVE_ADVICE: [(rng.choice(say.advice).format(name), answers["not done"]) for name in undone],
+            State.AMBIGUOUS_ADVICE: [(text, answers["which advice"]) for text in say.ambiguous_advice],
+            State.DEMAND: [(text, answers["online"]) for text in say.demand],
+            State.OTHER_TOPIC: [(text, answers["back"]) for text in say.other_topic],
+        }
+        for stock in self._stocks.values():
+            rng.shuffle(stock)
+        self._asked = 0
+
+    def questions(self) -> dict[State, WrittenTest]:
+        """Returns the next question of each kind that there is one of."""
+        place, self._asked = self._asked, self._asked + 1
+        return {state: WrittenTest(*stock[place % len(stock)]) for state, stock in self._stocks.items() if stock}
+
+
+@functools.cache
+def _phrases() -> dict[Language, _Phrases]:
+    return read_yaml(Path(__file__).with_suffix(".yaml"), dict[Language, _Phrases])

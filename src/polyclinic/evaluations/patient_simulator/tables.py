@@ -1,0 +1,289 @@
+"""How a simulated patient did on labelled questions, as tables and as a document."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from polyclinic.evaluations.drawing import MeasurePanel, panels
+from polyclinic.evaluations.patient_simulator.evaluation import EFFECT, OPENING, LabelledReply, SimulatorResult, replies
+from polyclinic.evaluations.patient_simulator.recorded import RecordedResult, RecordedRow, TurnAgreement, kind_of
+from polyclinic.metrics.dialogue import LeftOut
+from polyclinic.metrics.patient_replies import PATIENT_METRICS, score_reply
+from polyclinic.results.folder import ItemMeasure, ItemRow, mean_of_parts
+from polyclinic.results.output import Output
+from polyclinic.statistics.agreement import Agreement
+from polyclinic.terminal.figures import ShownFigure, low_to_high, number
+from polyclinic.terminal.tables import counted, mean_and_error, show_problems, table
+
+STATES, KIND = "states", "kind"
+
+LABELLED_MEASURES = [ItemMeasure(name=name, share=False) for name in (STATES, *PATIENT_METRICS)]
+"""Means over questions: how often the states agree with the labels, and the six metrics of what was replied."""
+
+RECORDED_MEASURES = [ItemMeasure(name=name, share=False) for name in (STATES, KIND)]
+"""Means over turns in the language of their case: states, and kinds of turns, as recorded."""
+
+
+def labelled_rows(rows: Iterable[LabelledReply], patient: str, *, seed: int) -> Iterator[ItemRow]:
+    """Yields the means over each case's questions; those that no endpoint answered are outside."""
+    by_case: dict[str, list[LabelledReply]] = {}
+    for row in rows:
+        by_case.setdefault(row.case, []).append(row)
+    for case, theirs in by_case.items():
+        parts = defaultdict[str, list[float]](list)
+        parts[STATES] = [100.0 * (row.state is row.question.state) for row in theirs if not row.failed]
+        for reply in replies(theirs):
+            for name, value in score_reply(reply).items():
+                if name in PATIENT_METRICS:
+                    parts[name].append(value)
+        values, weights = mean_of_parts(parts)
+        end = "" if values else theirs[0].error
+        yield ItemRow(item=case, values=values, weights=weights, model=patient, seed=seed, end=end)
+
+
+def case_asked(item: str) -> str:
+    """Returns the case of an item of a call: CASE/opening, or CASE/LENGTH/KIND."""
+    case, _, last = item.rpartition("/")
+    return case if last == OPENING else case.rpartition("/")[0]
+
+
+def dialogue_asked(item: str, sets: Mapping[str, str]) -> tuple[str, str]:
+    """Returns set and dialogue of an item of a call: FILE/DIALOGUE/TURN."""
+    dialogue = item.rpartition("/")[0]
+    file = next((file for file in sets if dialogue.startswith(f"{file}/")), "")
+    return sets.get(file, ""), dialogue.removeprefix(f"{file}/")
+
+
+def recorded_rows(
+    rows: Iterable[RecordedRow], patient: str, sets: Mapping[str, str], *, seed: int
+) -> Iterator[ItemRow]:
+    """Yields the means over each dialogue's turns; `sets` are what the files are called."""
+    by_dialogue: dict[tuple[str, str], list[RecordedRow]] = {}
+    for row in rows:
+        by_dialogue.setdefault((row.file, row.case), []).append(row)
+    for (file, case), theirs in by_dialogue.items():
+        counted = [row for row in theirs if not row.error and not row.other_language]
+        values, weights = mean_of_parts({
+            STATES: [100.0 * (row.state is row.recorded) for row in counted],
+            KIND: [100.0 * (kind_of(row.state) == kind_of(row.recorded)) for row in counted],
+        })  # fmt: skip
+        end = next((row.error for row in theirs if row.error), "") if not values else ""
+        yield ItemRow(item=case, values=values, weights=weights, set=sets[file], model=patient, seed=seed, end=end)
+
+
+def recorded_output(
+    result: RecordedResult, *, patient: str, left_out: Mapping[str, Sequence[LeftOut]], seed: int
+) -> Output:
+    """Returns what a user gets of a patient's mind on recorded turns; records that are no dialogues by their file."""
+    missing = [{"file": file, **msgspec.to_builtins(one)} for file, theirs in left_out.items() for one in theirs]
+    document = {
+        "patient": patient,
+        **agreement_document(result.all),
+        "files": {file: agreement_document(one) for file, one in result.by_file.items()},
+        "left_out": missing,
+        "rows": [msgspec.to_builtins(row) for row in result.rows],
+    }
+
+    def show(screen: Console) -> None:
+        _show(screen, result, patient)
+        show_problems(screen, ((f"left out: {one['problem']}", f"{one['file']}, {one['id']}") for one in missing))
+
+    sets = dict(zip(result.by_file, short_names(list(result.by_file)), strict=True))
+    failed = [row.error for row in result.rows if row.error]
+    return Output(
+        document=document,
+        show=show,
+        failed=len(failed),
+        n=len(result.rows),
+        plays="turns",
+        failures=f"the first: {failed[0]}" if failed else "",
+        rows=[*recorded_rows(result.rows, patient, sets, seed=seed)],
+        measures=RECORDED_MEASURES,
+        asked_for=lambda call: (patient, *dialogue_asked(call.item, sets)),
+    )
+
+
+def agreement_document(one: TurnAgreement) -> dict[str, Any]:
+    """Returns the figures as a document: agreement, kind and constant in percent, the rest fractions."""
+    return {
+        "states": {
+            "n": one.states.n,
+            "agreement": one.states.percent,
+            "kappa": one.states.kappa,
+            "constant": one.constant,
+        },
+        "kind": one.kind,
+        "effective": msgspec.to_builtins(one.effective),
+        "by_state": {state.value: msgspec.to_builtins(recall) for state, recall in one.by_state.items()},
+        "other_language": {"n": one.other_language.n, "agreement": one.other_language.percent},
+        "failed": one.failed,
+    }
+
+
+def _show(screen: Console, result: RecordedResult, patient: str) -> None:
+    """Prints the agreement by file and over all, and the states recorded beside those taken."""
+    shown = table(f"how {patient} takes recorded turns", ("states as recorded", *_COLUMNS))
+    # Several files are several doctors; beside one file, the row for all would say the same.
+    which = dict(zip(short_names(list(result.by_file)), result.by_file.values(), strict=True))
+    for name, one in (which if len(which) == 1 else {**which, "all": result.all}).items():
+        shown.add_row(name, *_cells(one))
+    screen.print(shown)
+    screen.print("\nturns in their case's language: recorded state by row, patient's state by column")
+    screen.print(_confusion(result.all))
+    failed = result.all.failed
+    told = f": {', '.join(f'{name} {n}' for name, n in failed.items())}" if failed else ""
+    screen.print(f"\n{counted(sum(failed.values()), 'turn')} failed, outside all figures{told}")
+
+
+_COLUMNS = (
+    "n",
+    "agree",
+    "95 % interval",
+    "kappa",
+    "always the commonest",
+    "kind",
+    "effective: recall, precision",
+    "another language: n, agree",
+)
+
+
+def _cells(one: TurnAgreement) -> tuple[str, ...]:
+    states, effective, other = one.states, one.effective, one.other_language
+    return (
+        str(states.n),
+        number(states.percent, ".1f", " %"),
+        low_to_high(states.low, states.high, ".1f"),
+        number(states.kappa, ".3f"),
+        number(one.constant, ".1f", " %"),
+        number(one.kind, ".1f", " %"),
+        ShownFigure(
+            f"{number(effective.recall)}, {number(effective.precision)}",
+            {"recall": effective.recall, "precision": effective.precision},
+        ),
+        ShownFigure(
+            f"{other.n}, {number(other.percent, '.1f', ' %')}" if other.n else "0",
+            {"n": other.n, "agree": other.percent},
+        ),
+    )
+
+
+def _confusion(one: TurnAgreement) -> Table:
+    matrix = one.states.confusion
+    used = [i for i in range(len(matrix)) if any(row[i] for row in matrix)]
+    shown = table(None, ("", "n", "found", *(str(one.states.labels[i]) for i in used)))
+    for state, recall in one.by_state.items():
+        row = matrix[one.states.labels.index(state)]
+        shown.add_row(state, str(recall.n), number(recall.recall), *(str(row[i] or "·") for i in used))
+    return shown
+
+
+def short_names(files: Sequence[str]) -> list[str]:
+    """Returns names by which files are told apart: their last parts, as many as are needed, without the ending."""
+    paths = [Path(file).with_suffix("").parts for file in files]
+    for parts in range(1, max(map(len, paths), default=1) + 1):
+        names = ["/".join(path[-parts:]) for path in paths]
+        if len(set(names)) == len(names):
+            return names
+    return list(files)
+
+
+def figure_3a(result: SimulatorResult, *, patient: str) -> str:
+    """Returns the six metrics, a panel each: means as bars, and what they are at each length of the dialogue."""
+    who = {patient: result.told, "people": result.people, "the set's own": result.recorded}
+    drawn = [
+        MeasurePanel(
+            metric,
+            {name: mean for name, one in who.items() if (mean := one.metrics[metric].mean) is not None},
+            {
+                name: [(turn, mean) for turn, of in one.by_turn.items() if (mean := of[metric].mean) is not None]
+                for name, one in who.items()
+            },
+        )
+        for metric in PATIENT_METRICS
+    ]
+    return panels(
+        drawn, across="turns before the question:", says="A patient's replies by the turns before them, percent"
+    )
+
+
+def simulator_output(result: SimulatorResult, *, patient: str, seed: int) -> Output:
+    """Returns what a user gets of the evaluation of a patient's mind."""
+    everything, effect = result.all_states, result.effect
+    document = {
+        "patient": patient,
+        "questions": len(result.rows),
+        "failed": everything.failed,
+        "states": everything.states,
+        "constant": everything.constant,
+        "effect": {"keys": EFFECT, "states": effect.states, "constant": effect.constant},
+        "metrics": result.told.metrics,
+        "human": result.people.metrics,
+        "recorded": result.recorded.metrics,
+        "like_people": result.like_people,
+        "second": result.told.second,
+        "by_turn": {str(turn): metrics for turn, metrics in result.told.by_turn.items()},
+        "rows": [_row(row) for row in result.rows],
+    }
+    failed = [row.error for row in result.rows if row.failed]
+    return Output(
+        document=document,
+        show=lambda screen: _show_tables(screen, result, patient),
+        files={"figure-3a.svg": [figure_3a(result, patient=patient)]},
+        failed=len(failed),
+        n=len(result.rows),
+        plays="questions",
+        failures=f"the first: {failed[0]}" if failed else "",
+        written="Figure and summary: {}",
+        rows=[*labelled_rows(result.rows, patient, seed=seed)],
+        measures=LABELLED_MEASURES,
+        asked_for=lambda call: (patient, "", case_asked(call.item)),
+    )
+
+
+def _row(row: LabelledReply) -> dict[str, Any]:
+    return {
+        "case": row.case,
+        "key": row.question.key,
+        "label": row.question.state,
+        "state": row.state,
+        "reply": row.reply,
+        "error": row.error,
+    }
+
+
+def _show_tables(screen: Console, result: SimulatorResult, patient: str) -> None:
+    """Prints agreement, confusion, and the six metrics beside those of people."""
+    columns = ("questions", "n", "agree", "95 % interval", "kappa", "a guess")
+    shown = table("states that agree with people's labels", columns)
+    which = {"all": result.all_states, f"meant as {' or '.join(key + '*' for key in EFFECT)}": result.effect}
+    for name, one in which.items():
+        a = one.states
+        figures = (number(a.percent, ".1f", " %"), low_to_high(a.low, a.high, ".1f"), number(a.kappa, ".3f"))
+        shown.add_row(name, str(a.n), *figures, number(one.constant, ".1f", " %"))
+    screen.print(shown)
+    screen.print("a guess: knows the kind of turn, and takes every specific one for ineffective", style="dim")
+    screen.print(f"{result.all_states.failed} questions failed, outside all figures\n")
+    _show_confusion(screen, result.all_states.states)
+    both = (result.told, result.people, result.recorded)
+    like = {name: number(one.coefficient, "+.2f") for name, one in result.like_people.items()}
+    rows = (
+        (name, *(mean_and_error(summary.metrics[name]) for summary in both), str(estimate.n), like.get(name, ""))
+        for name, estimate in result.told.metrics.items()
+    )
+    columns = ("metric", patient, "people", "the set's own", "n", "goes with people's")
+    screen.print(table("\nwhat it tells, mean ± se", columns, rows))
+    screen.print("goes with people's: Spearman's coefficient over the questions to which both replied", style="dim")
+
+
+def _show_confusion(screen: Console, states: Agreement) -> None:
+    used = [i for i, row in enumerate(states.confusion) if any(row) or any(r[i] for r in states.confusion)]
+    labels = [str(states.labels[i]) for i in used]
+    rows = ((label, *(str(states.confusion[i][j] or "·") for j in used)) for label, i in zip(labels, used, strict=True))
+    screen.print(table("label by row, patient's state by column", ("", *labels), rows))

@@ -1,0 +1,177 @@
+"""What people say, in the terminal: how far they agree, and what their verdicts come to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from msgspec.structs import replace as replace_fields
+from rich.console import Console
+
+from polyclinic.errors import BadInput
+from polyclinic.judging.people import (
+    CountsByPeople,
+    MeansByPeople,
+    PairsByPeople,
+    PeopleFigures,
+    Percent,
+    QuestionAgreement,
+    RecordsByPeople,
+    RoundsByPeople,
+    agreed,
+    figures,
+    marks_by_item,
+)
+from polyclinic.judging.verdicts import Item, Known, PersonsVerdict, forms, read_verdicts
+from polyclinic.results.folder import ItemMeasure, ItemRow
+from polyclinic.results.output import Output
+from polyclinic.terminal.figures import NOTHING, ShownFigure, number
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import few_comparisons, mean_and_error, table
+
+
+def read_people(paths: Sequence[Path] | None, known: Known) -> list[PersonsVerdict]:
+    """Reads verdicts of these forms on these items, and refuses all others.
+
+    Raises:
+        BadInput: as `read_verdicts`; or a verdict is of another form.
+    """
+    said = read_verdicts(paths or (), known=known)
+    if (other := next((one.form for one in said if one.form not in known), None)) is not None:
+        (path, *_) = paths or ()
+        raise BadInput(f"there are verdicts of the form {other!r}; here it is {' or '.join(known)}", path=path)
+    return said
+
+
+def with_people(output: Output, said: Sequence[PersonsVerdict], form: str, *, seed: int) -> Output:
+    """Returns what a user gets of an evaluation with what people say of the same, below it and in the document."""
+    between, found = agreed(said, form, seed=seed), figures(said, form, seed=seed)
+
+    def show(screen: Console) -> None:
+        output.show(screen)
+        screen.print()
+        show_agreement(screen, form, between)
+        show_figures(screen, found)
+
+    return replace(output, document={**output.document, "people": {"agreement": between, "figures": found}}, show=show)
+
+
+def with_agreement(output: Output, said: Sequence[PersonsVerdict], *, seed: int) -> Output:
+    """Returns what a user gets of an evaluation that shows what people say by itself, with how far they agree."""
+    between = {form: agreed(said, form, seed=seed) for form in dict.fromkeys(one.form for one in said)}
+
+    def show(screen: Console) -> None:
+        output.show(screen)
+        screen.print()
+        for form, found in between.items():
+            show_agreement(screen, form, found)
+
+    if not between:
+        return output
+    marks = marks_by_item(said)
+    rows = [_with_marks(row, marks) for row in output.rows]
+    asked = dict.fromkeys(question for one in marks.values() for question in one)
+    return replace(
+        output,
+        document={**output.document, "people_agreement": between},
+        show=show,
+        rows=rows,
+        measures=[*output.measures, *(ItemMeasure(name=_by_people(question), percent=False) for question in asked)],
+    )
+
+
+def _by_people(question: str) -> str:
+    return f"{question} (people)"
+
+
+def _with_marks(row: ItemRow, marks: Mapping[Item, Mapping[str, float]]) -> ItemRow:
+    """Returns a row with people's marks of the same: by its doctor, or by the file of its method's outcomes."""
+    file = row.at.partition(".jsonl")[0]
+    found = marks.get((row.item, row.model)) or marks.get((row.item, file)) or {}
+    return replace_fields(row, values={**row.values, **{_by_people(name): mark for name, mark in found.items()}})
+
+
+def show_agreement(screen: Console, form: str, found: Sequence[QuestionAgreement]) -> None:
+    """Prints how far people agree, question by question."""
+    people = ", ".join(dict.fromkeys(who for one in found for who in one.people))
+    columns = ("question", "items", "of several", "alike", "κ of two", "n", "Fleiss' κ", "α [95 %]", "undecided")
+    shown = table(f"{form} ({forms()[form].source}), said by {people}", columns)
+    for one in found:
+        alpha = one.alpha
+        interval = "" if alpha.alpha is None else f" [{alpha.low:.2f}, {alpha.high:.2f}]"
+        ends = {"": alpha.alpha, "low": alpha.low, "high": alpha.high}
+        shown.add_row(
+            one.question,
+            str(one.items),
+            str(one.shared),
+            number(one.alike, ".1f", " %"),
+            number(one.kappa, ".3f"),
+            NOTHING if one.two is None else str(one.two.n),
+            number(one.fleiss, ".3f"),
+            ShownFigure(f"{number(alpha.alpha, '.3f')}{interval}", ends),
+            str(one.undecided),
+        )
+    screen.print(shown)
+    two = next((one.people[:2] for one in found if len(one.people) > 1), ())
+    told = (
+        [f"κ of two: {' and '.join(two)}, on the n items of both."] if two else ["One person alone agrees with nobody."]
+    )
+    if forms()[form].third and two:
+        told.append("All of it is of these two, as a third is asked only where two differ.")
+    if any(one.undecided for one in found):
+        told.append("Undecided: as many say the one as the other; one more person decides.")
+    screen.print(plain(" ".join(told)), style="dim", soft_wrap=True)
+    screen.print()
+
+
+def show_figures(screen: Console, found: Mapping[str, PeopleFigures]) -> None:
+    """Prints what people's verdicts of one form come to, by doctor or method."""
+    shown = None
+    for name, one in found.items():
+        columns, rows = _rows(one)
+        if shown is None:
+            shown = table(None, ("people say", *columns))
+        for row in rows:
+            shown.add_row(plain(name), *row)
+    if shown is None:
+        return
+    screen.print(shown)
+    pairs = [c.n for one in found.values() if isinstance(one, PairsByPeople) for c in one.criteria.values()]
+    if told := few_comparisons(pairs):
+        screen.print(told, style="yellow")
+    if any(isinstance(one, RoundsByPeople) for one in found.values()):
+        screen.print('"not asked": accuracy as the paper prints it, where question 3 is "No".', style="dim")
+    screen.print()
+
+
+def _rows(found: PeopleFigures) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Returns the columns of one doctor's figures, or one method's, and its rows."""
+    match found:
+        case RoundsByPeople():
+            columns = ("#QA", "relevant", "consistent", "#Test", "asked, examined", "not asked, not examined")
+            shares = (_percent(found.relevance), _percent(found.consistency), str(found.tests))
+            return columns, [(str(found.qa), *shares, _percent(found.arrived), _percent(found.as_printed))]
+        case RecordsByPeople():
+            parts = [_percent(part) for part in found.parts.values()]
+            return ("all right", *found.parts, "n"), [(_percent(found.right), *parts, str(found.right.n))]
+        case PairsByPeople():
+            rows = [
+                (criterion, plain(doctor), number(rate.percent, ".0f", " %"), strength, str(rate.ties), str(one.n))
+                for criterion, one in found.criteria.items()
+                for doctor, rate in one.win_rates.items()
+                for strength in [number(one.strengths[doctor].strength, "+.2f")]
+            ]
+            return ("criterion", "doctor", "wins of decided", "strength", "ties", "n"), [*rows]
+        case CountsByPeople():
+            return (*found.counts, "n"), [(*map(str, found.counts.values()), str(found.n))]
+        case MeansByPeople():
+            n = max((one.n for one in found.means.values()), default=0)
+            return (*found.means, "n"), [(*(mean_and_error(one, ".3f") for one in found.means.values()), str(n))]
+
+
+def _percent(one: Percent) -> str:
+    if one.percent is None:
+        return NOTHING
+    parts = {"": one.percent, "low": one.low, "high": one.high}
+    return ShownFigure(f"{one.percent:.1f} % ({one.low:.0f}-{one.high:.0f})", parts)

@@ -1,0 +1,158 @@
+"""The option `--protocol`: what a command follows, what of its options contradicts that, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from rich.console import Console
+
+from polyclinic.errors import UserError
+from polyclinic.methods.table import ChosenMethod
+from polyclinic.models.session import ModelSettings
+from polyclinic.players.mind_names import HUMAN, model_of
+from polyclinic.protocols.following import FollowedProtocol, follow, told
+from polyclinic.protocols.papers import MedAgentsSettings, Settings
+from polyclinic.results.output import Output
+from polyclinic.terminal.screen import note, plain
+from polyclinic.terminal.tables import counted
+
+S = TypeVar("S", bound=Settings)
+M = TypeVar("M", bound=ModelSettings)
+
+WhoPlays = Mapping[str, Iterable[str | None]]
+"""The minds of each role, by name; None is nobody."""
+
+
+def followed(kind: type[S], given: str, **minds: str | None) -> FollowedProtocol[S]:
+    """Returns what a command follows, after a look at who plays: by role, the mind that the option of its name says.
+
+    Raises:
+        UserError: there is no such protocol, or a mind may not play its role in it.
+    """
+    rules = follow(kind, given)
+    for role, name in minds.items():
+        if name is not None:
+            rules.check_mind(role, f"--{role}", name, mind_kind(name))
+    return rules
+
+
+def mind_kind(name: str) -> str:
+    """Returns what sort of a mind a name is: rules, model, saps, saps-parallel, scripted, human, or own."""
+    kind = name.partition(":")[0]
+    if model_of(name) is not None:
+        return kind if kind.startswith("saps") else "model"
+    return kind if kind in ("rules", "scripted", HUMAN) else "own"
+
+
+class ByProtocol(NamedTuple, Generic[M]):
+    """How an evaluation is held, by a protocol.
+
+    Attributes:
+        models: how models are asked, each role at the temperature that the protocol sets.
+        temperatures: at which each role is asked whose temperature the protocol or the file of models sets, and which.
+        departures: what of this run is not the paper's that is followed, beside what never is.
+    """
+
+    models: M
+    temperatures: dict[str, str]
+    departures: list[str]
+
+    def told(self, output: Output) -> Output:
+        """Returns what a user gets of the evaluation with all of this, below the tables and in the document."""
+        lines = [f"temperature of the {role}: {value}" for role, value in self.temperatures.items()]
+        lines += [f"other than in the paper: {one}" for one in self.departures]
+
+        def show(screen: Console) -> None:
+            output.show(screen)
+            if lines:
+                screen.print(plain("\n".join(lines)), style="dim", soft_wrap=True)
+
+        beside = {"temperatures": self.temperatures, "departures": self.departures}
+        document = {**output.document, **beside}
+        return replace(output, document=document, show=show, departures=tuple(self.departures))
+
+
+def held_by(rules: FollowedProtocol[Any], models: M, minds: WhoPlays, *, cases: int) -> ByProtocol[M]:
+    """Returns how so many cases are held by these minds, by role; says what still differs from the paper.
+
+    Raises:
+        UserError: --temperature, or the file of models, says another temperature than the paper's.
+    """
+    departures = []
+    if rules.side == "paper":
+        departures = [f"cases ({rules.settings.cases.paper}; here {cases})"]
+        others = [name for name in minds.get("doctor", ()) if name is not None and mind_kind(name) != "model"]
+        departures += [f"doctor {name} (no model, as all of the paper's are)" for name in others]
+        departures += rules.changed
+    tuned = at_temperatures(rules, models, minds)
+    say(rules, departures)
+    return ByProtocol(tuned, _told_temperatures(rules, models, minds), departures)
+
+
+def at_temperatures(rules: FollowedProtocol[Any], models: M, minds: WhoPlays) -> M:
+    """Returns how models are asked: each role whose temperature the protocol sets at that.
+
+    Raises:
+        UserError: --temperature, or the file of models, says another.
+    """
+    found: dict[str, float] = {}
+    for role, name in _models_of(minds):
+        if (temperature := rules.temperature(role)) is None:
+            continue
+        said = models.said.temperature(name, role)
+        if said is not None:
+            rules.check_temperature(role, said[1], f"temperature in {models.model_file}, [{said[0]}]")
+        else:
+            rules.check_temperature(role, models.temperature, "--temperature")
+        found[role] = temperature
+    return models.at_temperatures(found) if found else models
+
+
+def _told_temperatures(rules: FollowedProtocol[Any], models: ModelSettings, minds: WhoPlays) -> dict[str, str]:
+    found: dict[str, dict[str, None]] = {}
+    for role, name in _models_of(minds):
+        by_paper, by_file = rules.temperature(role), models.said.temperature(name, role)
+        if by_paper is not None:
+            found.setdefault(role, {})[f"{told(by_paper)}, by the protocol"] = None
+        elif by_file is not None:
+            found.setdefault(role, {})[f"{told(by_file[1])}, by [{by_file[0]}] in {models.model_file}"] = None
+    return {role: "; ".join(values) for role, values in found.items()}
+
+
+def _models_of(minds: WhoPlays) -> list[tuple[str, str]]:
+    """Returns the models among minds, each with its role."""
+    every = ((role, model_of(name)) for role, names in minds.items() for name in names if name is not None)
+    return [(role, name) for role, name in every if name is not None]
+
+
+def check_methods(
+    rules: FollowedProtocol[MedAgentsSettings], chosen: Sequence[ChosenMethod], names: Iterable[str], at: ModelSettings
+) -> None:
+    """Refuses a file of models that has another temperature for a model than the paper has for a method.
+
+    Raises:
+        UserError: it has; names both.
+    """
+    if rules.side == "ours":
+        return
+    for said in filter(None, (at.said.temperature(name) for name in names)):
+        for one in chosen:
+            drawing, wanted = rules.settings.methods.get(one.name), one.settings.get("temperature")
+            if drawing is not None and wanted not in (None, said[1]):
+                raise UserError(
+                    f"--protocol {rules.given} asks {one.name} at temperature {wanted:g} "
+                    f"({drawing.temperature.section}); temperature in {at.model_file}, [{said[0]}] is {said[1]:g}. "
+                    "Leave it out, or take --protocol ours"
+                )
+
+
+def say(rules: FollowedProtocol[Any], here: Iterable[str] = ()) -> None:
+    """Notes on stderr, in one line, what is other than in the paper that is followed; `here` is of this run alone."""
+    if rules.side == "ours":
+        return
+    name = rules.protocol.name if rules.given == "paper" else rules.given
+    always = f"{counted(len(rules.remarks), 'point')} of every run ('polyclinic protocols show {name}')"
+    differs = dict.fromkeys([*here, *rules.changed, always])
+    note(f"--protocol {rules.given}, other than in the paper: {'; '.join(differs)}")

@@ -1,0 +1,153 @@
+"""Runs a declared evaluation: opens the players, holds the work, and writes and prints the results."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from polyclinic.cases.case import Case
+from polyclinic.errors import PolyclinicError, RunStopped, StoppedEarly
+from polyclinic.evaluations.case_pictures import note_pictures
+from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Stage, Work
+from polyclinic.evaluations.memory_knowledge import say_other_knowledge
+from polyclinic.evaluations.people import with_agreement
+from polyclinic.evaluations.protocol import held_by
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.language.language import Language
+from polyclinic.players.mind_names import HUMAN, model_of
+from polyclinic.players.patient_trust import PatientTrust
+from polyclinic.results.output import Output
+from polyclinic.retrieval.library import open_library
+from polyclinic.run.batching import batches_beside
+from polyclinic.run.options import BatchOption, RunOptions, SessionOption, open_desk
+from polyclinic.run.parts import end_of_part
+from polyclinic.run.run import Run, resumable
+from polyclinic.tasks import AT_ONCE, run_until_error
+from polyclinic.terminal.screen import note
+
+Options = TypeVar("Options")
+
+
+async def evaluate(evaluation: Evaluation[Options, Any], options: Options, config: RunOptions) -> None:
+    """Runs an evaluation, and writes and prints the results.
+
+    Raises:
+        UserError: the options cannot be used.
+        RunStopped: the run was stopped; what was over was written and shown.
+        PlayFailure: more failed than allowed; the results were written and shown.
+    """
+    run = Run(config)
+    setup = Setup(run=run, paper=evaluation.paper)
+    plan = evaluation.plan(options, setup)
+    by = None
+    if setup.rules is not None:
+        by = held_by(setup.rules, config.models, plan.roles, cases=len(plan.cases))
+        run.asking(replace(config, models=by.models))
+    async with _open(plan, options, setup) as (opened, trust):
+        work = await plan.prepare(opened)
+        result = await _hold(run, work, plan)
+        if run.stopped is None:
+            run.stopped = opened.ending
+        if run.stopped is None:
+            await _hold_stages(run, plan.stages(result))
+    output = work.output(result)
+    output = with_agreement(output if by is None else by.told(output), plan.people, seed=config.seed)
+    run.finish(_with_trust(output, trust), opened.session.ledger, purposes=plan.purposes)
+    plan.check(result)
+
+
+@asynccontextmanager
+async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[tuple[Opened, PatientTrust | None]]:
+    """Opens what the plan names; with it comes how reliable the simulated patient is, where there is one."""
+    run, knowledge = setup.run, read_knowledge()
+    models = [name for name in plan.models if name is not None and model_of(name) is not None]
+    batches = None
+    if isinstance(options, BatchOption):
+        asked = [*plan.doctors, *models, *(() if plan.visits is None else (plan.visits.patient, plan.visits.examiner))]
+        talking = plan.visits is not None and plan.in_person
+        batches = batches_beside(run.config, asked, wanted=options.batch_api, talking=talking)
+    async with AsyncExitStack() as stack:
+        if plan.visits is None:
+            named = f"seed={run.config.seed} {plan.named}"
+            stack.enter_context(resumable(run.config))
+            session = await stack.enter_async_context(run.session(models, named=named, batches=batches))
+            library = getattr(options, "library", None)
+            looking_up = library and await stack.enter_async_context(open_library(library, session, run.config.models))
+            run.make_folder()
+            yield Opened(minds={}, session=session, knowledge=knowledge, looking_up=looking_up), None
+            return
+        visits = plan.visits
+        note_pictures(visits.cases, plan.cases, plan.doctors, run.config.models, visits.pictures)
+        desk = open_desk(options, [*plan.doctors, visits.patient]) if isinstance(options, SessionOption) else None
+        players = await stack.enter_async_context(
+            run.players(
+                plan.doctors,
+                visits,
+                director=plan.director,
+                judges=models,
+                languages=_languages(plan.cases),
+                pictures=setup.pictures,
+                batches=batches,
+                desk=desk,
+            )
+        )
+        say_other_knowledge(visits.memory)
+        trust = players.patient_trust if plan.in_person else None
+        is_shard = run.config.share is not None
+        yield Opened(minds=players.minds, session=players.session, knowledge=knowledge, is_shard=is_shard), trust
+
+
+def _languages(cases: Sequence[Case]) -> set[Language]:
+    return {case.presentation.language for case in cases}
+
+
+async def _hold(run: Run, work: Work, plan: Plan) -> Any:
+    """Holds the work; if it was stopped, returns the summary of what was over.
+
+    Raises:
+        StoppedEarly: it was stopped, and there is no summary of what was over.
+    """
+    config = run.config
+    if config.share is not None:
+        work = work.of_shard(config.part)
+    seated = HUMAN in plan.doctors
+    if seated:
+        work = work.at_most(1)  # a person sees one patient at a time, and no record before the end of that visit
+    elif config.models.token_budget is not None or config.models.cost_budget is not None:
+        # Otherwise all plays would be half over when the budget is spent, and none would be in the table.
+        work = work.at_most(2 * (config.models.concurrency or AT_ONCE) * max(work.entrants, 1))
+    with run.progress(plan.doing, work.total, quiet=seated) as advance:
+        try:
+            result = await work.hold(advance=advance)
+        except StoppedEarly as stopped:
+            if stopped.summary is None:
+                raise
+            run.stopped = stopped
+            return stopped.summary
+    end_of_part(config)
+    return result
+
+
+async def _hold_stages(run: Run, stages: Sequence[Stage]) -> None:
+    for stage in stages:
+        with run.progress(stage.name, stage.total) as advance:
+
+            async def work(stage: Stage = stage, advance: Any = advance) -> Any:
+                return await stage.work(advance)
+
+            _, stopped = await run_until_error([work])
+        if isinstance(stopped, RunStopped):
+            run.stopped = stopped
+            return
+        if isinstance(stopped, PolyclinicError):
+            raise stopped
+
+
+def _with_trust(output: Output, trust: PatientTrust | None) -> Output:
+    """Returns the output with how reliable the simulated patient is, unless every visit failed."""
+    if trust is None or (output.n and output.failed >= output.n):
+        return output
+    note(trust.line)
+    return output.with_trust(trust)

@@ -1,0 +1,121 @@
+"""Cases as questions on whole records: which of these diagnoses hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.case_share import CaseShare
+from polyclinic.cases.loaders.choices import same_options
+from polyclinic.cases.loaders.usable import read_usable
+from polyclinic.cases.presentation import Question
+from polyclinic.cases.record import Record
+from polyclinic.errors import BadInput
+from polyclinic.evidence_tree.sources import divide
+from polyclinic.evidence_tree.tree import same_words
+from polyclinic.knowledge.knowledge import Knowledge
+
+FEWEST = 2
+
+
+class Inpatient(NamedTuple):
+    """A case, its question with the whole record as context, and the keys of the options that hold."""
+
+    case: Case
+    question: Question
+    key: frozenset[str]
+
+    @property
+    def id(self) -> str:
+        """The case's id."""
+        return self.case.id
+
+    @property
+    def record(self) -> Record:
+        """The case's record."""
+        return self.case.record
+
+
+def inpatients(cases: Iterable[Case], knowledge: Knowledge) -> list[Inpatient]:
+    """Returns the cases as they are put to a method. Every method is shown the record in the same form.
+
+    Raises:
+        BadInput: a case has no examination, no options, two options that are the same, none that is right, a right
+            one that is none of the options, or right ones that are other diseases than its diagnoses; or two cases have
+            one id.
+    """
+    made: list[Inpatient] = []
+    seen: set[str] = set()
+    for case in cases:
+        if problem := _problem(case, knowledge):
+            raise BadInput(f"case {case.id!r}: {problem}")
+        if case.id in seen:
+            raise BadInput(f"two cases have the id {case.id!r}; every case needs its own")
+        seen.add(case.id)
+        assert case.question is not None  # noqa: S101
+        context = "\n".join(part.read_out() for part in divide(case.record, knowledge).values())
+        question = msgspec.structs.replace(case.question, id=case.id, context=context, several=True)
+        made.append(Inpatient(case, question, frozenset(case.truth.answers)))
+    if not made:
+        raise BadInput("there is no case; a file with at least one is needed")
+    return made
+
+
+class ReadInpatients(NamedTuple):
+    """The inpatients of a file that can be used, and how many those are of all."""
+
+    inpatients: list[Inpatient]
+    share: CaseShare
+
+
+def read_inpatients(
+    path: str | Path,
+    knowledge: Knowledge,
+    *,
+    layout: str | None = None,
+    limit: int | None = None,
+    strict: bool = False,
+) -> ReadInpatients:
+    """Reads a case file, and returns its cases, or the first so many, as `inpatients` does.
+
+    A record that is no case, or lacks what is asked of an inpatient, is left out; with `strict` it is an error.
+
+    Raises:
+        BadInput: as `read_usable` and `inpatients`; names the file and the line.
+    """
+    cases, share = read_usable(path, layout=layout, strict=strict, needs=lambda case: _problem(case, knowledge))
+    return ReadInpatients(inpatients(cases[:limit], knowledge), share)
+
+
+def _problem(case: Case, knowledge: Knowledge) -> str:
+    """Returns why a case cannot be put to anybody; "" where it can."""
+    question, answers = case.question, case.truth.answers
+    if question is None or len(question.options) < FEWEST:
+        number = 0 if question is None else len(question.options)
+        return f"{number} options; two or more are needed (Options: 'A. ..., B. ...')"
+    if twice := _twice([same_words(text) for text in question.options.values()]):
+        return f"two options are {twice!r}; each once"
+    if same := same_options(question.options):
+        return f"two options are the same, {same[0]} and {same[1]}: {question.options[same[1]]!r}; each once"
+    if not answers:
+        return f"no option is right; Label names one or more of {', '.join(question.options)}"
+    if outside := [key for key in answers if key not in question.options]:
+        return f"the right option {outside[0]!r} is none of {', '.join(question.options)}"
+    if twice := _twice(answers):
+        return f"the right option {twice!r} is named twice"
+    if not case.record.findings:
+        return "no examination is recorded; a record with at least one finding is needed"
+    right, told = [question.options[key] for key in answers], [one.name for one in case.truth.diagnoses]
+    known = [{None if d is None else d.id for d in map(knowledge.disease_named, names)} for names in (right, told)]
+    if all(known) and None not in known[0] | known[1] and known[0].isdisjoint(known[1]):
+        return f"the right options ({', '.join(right)}) and the diagnoses ({', '.join(told)}) have nothing in common"
+    return ""
+
+
+def _twice(names: Sequence[str]) -> str:
+    return next((name for name, n in Counter(names).items() if n > 1), "")

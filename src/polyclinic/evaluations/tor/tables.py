@@ -1,0 +1,462 @@
+"""What methods made of records, as tables, as a document, and as files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from polyclinic.errors import PlayFailure
+from polyclinic.evaluations.exams.study_tables import chart
+from polyclinic.evaluations.tor.ablations import Row, Shows, rows_of
+from polyclinic.evaluations.tor.evaluation import RecordPlay, RecordScores
+from polyclinic.evaluations.tor.inpatients import Inpatient
+from polyclinic.evaluations.tor.recorded import RecordedMeeting
+from polyclinic.judging.people import MeansByPeople
+from polyclinic.methods.tree_of_reasoning import MeetingOutcome
+from polyclinic.results.folder import ItemMeasure, ItemRow
+from polyclinic.results.output import Output
+from polyclinic.statistics.uncertainty import Difference, Estimate, holm, paired_difference
+from polyclinic.terminal.figures import NOTHING, ShownFigure, number
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import DETECTABLE, difference_cells, few_line, interval, mean_and_error, table
+
+MEASURES = [
+    ItemMeasure(name="f1_of_a_record", share=False),
+    ItemMeasure(name="precision_of_a_record", share=False),
+    ItemMeasure(name="recall_of_a_record", share=False),
+    ItemMeasure(name="relevance", percent=False, share=False),
+    ItemMeasure(name="completeness", percent=False, share=False),
+]
+"""The means over records; precision, recall and F1 of the table are of all options of all records together."""
+
+
+def tor_rows(result: RecordScores, model: str, file: str = "", *, seed: int) -> Iterator[ItemRow]:
+    """Yields what a method made of each record, written line by line in the file, if any; a failed one has no value."""
+    for line, one in enumerate(result.chosen, 1):
+        usage = one.outcome.usage
+        yield ItemRow(
+            item=one.id,
+            values={} if one.failed else _values(one),
+            model=model,
+            method=result.name,
+            seed=seed,
+            end=str(one.outcome.end),
+            calls=one.outcome.calls,
+            round_trips=one.outcome.round_trips,
+            tokens=usage.tokens_in + usage.tokens_out,
+            cost=usage.cost,
+            at=f"{file}:{line}" if file else "",
+        )
+
+
+def _values(one: RecordPlay) -> dict[str, float]:
+    right = len(one.outcome.answers & one.key)
+    values: dict[str, float] = {"f1_of_a_record": 100.0 * one.f1}
+    values["recall_of_a_record"] = 100.0 * right / max(len(one.key), 1)
+    if one.outcome.answers:
+        values["precision_of_a_record"] = 100.0 * right / len(one.outcome.answers)
+    for name in ("relevance", "completeness"):
+        if one.rating is not None and (mark := getattr(one.rating, name)) is not None:
+            values[name] = float(mark)
+    return values
+
+
+class RecordsAgainst(msgspec.Struct, frozen=True, kw_only=True):
+    """A method less another, in percent points of the F1 of a record, on the records that were answered for both.
+
+    The p of the difference is that of turning signs; `p_holm` is corrected for all comparisons of the table.
+    """
+
+    method: str
+    baseline: str
+    difference: Difference
+    p_holm: float | None
+
+
+def compare_on_records(results: Iterable[RecordScores], *, seed: int = 0) -> tuple[RecordsAgainst, ...]:
+    """Compares every two methods, the later less the earlier; Holm's correction is over all."""
+    found = []
+    for first, second in combinations(results, 2):
+        before = {one.id: one.f1 for one in first.chosen if not one.failed}
+        both = [one for one in second.chosen if not one.failed and one.id in before]
+        mine, theirs = [100.0 * one.f1 for one in both], [100.0 * before[one.id] for one in both]
+        found.append((second.name, first.name, paired_difference(mine, theirs, seed=seed)))
+    corrected = holm([difference.p for _, _, difference in found])
+    return tuple(
+        RecordsAgainst(method=method, baseline=baseline, difference=difference, p_holm=p)
+        for (method, baseline, difference), p in zip(found, corrected, strict=True)
+    )
+
+
+_NOT_SHOWN = ("cases_sha256", "study")  # for machines; the document has them
+
+Results = Mapping[str, Mapping[str, RecordScores]]
+"""Results by model, and by method."""
+
+
+def method_document(result: RecordScores) -> dict[str, Any]:
+    """Returns what `--json` prints of a method: shares in percent, the rest a record, marks from 0 to 5.
+
+    How many are broken stands there where a method is the user's; how many were judged, where there was a judge.
+    """
+    judged = {"judged": result.judged, "unjudged": result.unjudged} if result.judged or result.unjudged else {}
+    return {
+        "precision": result.precision.mean,
+        "recall": result.recall.mean,
+        "f1": result.f1.mean,
+        "unsupported": _mean(result.unsupported),
+        "relevance": _mean(result.relevance),
+        "completeness": _mean(result.completeness),
+        "calls": result.calls,
+        "round_trips": result.round_trips,
+        "unusable": result.unusable,
+        "n": result.n,
+        "failed": result.failed,
+        "unreadable": result.unreadable,
+        **({"broken": result.broken} if result.broken else {}),
+        "f1_of_a_record": result.f1_of_a_record.mean,
+        **judged,
+    }
+
+
+def _mean(estimate: Estimate | None) -> float | None:
+    return None if estimate is None else estimate.mean
+
+
+def records_document(
+    results: Results,
+    about: Mapping[str, Any] | None = None,
+    against: Mapping[str, Sequence[RecordsAgainst]] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """Returns the document of one model, or of several under `models`; what the run was of stands under `run`.
+
+    How the methods compare, `against` one another by the model's name, stands under `comparisons`.
+    """
+    documents = [
+        {
+            "model": model,
+            "methods": {name: method_document(one) for name, one in methods.items()},
+            "intervals": {name: _intervals(one) for name, one in methods.items()},
+            **({"comparisons": against[model]} if against.get(model) else {}),
+        }
+        for model, methods in results.items()
+    ]
+    run = {} if about is None else {"run": dict(about)}
+    return {**(documents[0] if len(documents) == 1 else {"models": documents}), **run}
+
+
+def _intervals(result: RecordScores) -> dict[str, Any]:
+    named = ("precision", "recall", "f1", "f1_of_a_record", "unsupported", "relevance", "completeness")
+    found = {name: getattr(result, name) for name in named}
+    return {name: [one.low, one.high] for name, one in found.items() if one is not None}
+
+
+def outcome_names(results: Mapping[str, Iterable[str]]) -> dict[tuple[str, str], str]:
+    """Returns what the outcomes of each model's methods are called, as files are and in people's verdicts."""
+    several = len(results) > 1
+    return {
+        (model, name): re.sub(r"[^\w.-]+", "-", f"{model} {name}" if several else name).strip(".-")
+        for model, methods in results.items()
+        for name in methods
+    }
+
+
+def records_output(
+    results: Results,
+    patients: Sequence[Inpatient],
+    title: str,
+    about: Mapping[str, Any] | None = None,
+    *,
+    people: Mapping[str, MeansByPeople] = MappingProxyType({}),
+    seed: int = 0,
+) -> Output:
+    """Returns what a user gets: document, tables, and of each method its outcomes and, where it met, its meetings.
+
+    What `people` say of explanations, by the name of the outcomes, stands beside the judge's marks. The seed is of what
+    compares the methods.
+    """
+    called = outcome_names(results)
+    against = {model: compare_on_records(methods.values(), seed=seed) for model, methods in results.items()}
+
+    def show(screen: Console) -> None:
+        for model, methods in results.items():
+            said = {name: people[called[model, name]] for name in methods if called[model, name] in people}
+            show_scores(screen, f"{title}, {model}", methods.values(), people=said)
+            _show_against(screen, against[model])
+        if len(results) > 1:
+            _show_models(screen, results)
+        show_run(screen, about)
+
+    files: dict[str, Iterable[str]] = {}
+    cases = {patient.id: patient for patient in patients}
+    for model, methods in results.items():
+        for name, result in methods.items():
+            safe = called[model, name]
+            files[f"{safe}.jsonl"] = _lines(result.chosen, cases)
+            if any(isinstance(one.outcome, MeetingOutcome) for one in result.chosen):
+                others = {other: one for other, one in methods.items() if other != name}
+                files[f"{safe}.meetings.jsonl"] = _meetings(name, result, others, cases)
+    return Output(
+        document={**records_document(results, about, against), **({"people": people} if people else {})},
+        show=show,
+        files=files,
+        failed=sum(one.failed for methods in results.values() for one in methods.values()),
+        n=sum(one.n + one.failed for methods in results.values() for one in methods.values()),
+        plays="records",
+        failures=_failures(one for methods in results.values() for one in methods.values()),
+        written="Outcomes, meetings and summary: {0}. Next: polyclinic replay {0}/…meetings.jsonl"
+        if any(name.endswith(".meetings.jsonl") for name in files)
+        else "Outcomes and summary: {}",
+        rows=[
+            row
+            for model, methods in results.items()
+            for name, one in methods.items()
+            for row in tor_rows(one, model, f"{called[model, name]}.jsonl", seed=seed)
+        ],
+        measures=MEASURES,
+    )
+
+
+def _lines(chosen: Sequence[RecordPlay], cases: Mapping[str, Inpatient]) -> Iterator[str]:
+    return (msgspec.json.encode(_in_order(one, cases[one.id].question.options)).decode() + "\n" for one in chosen)
+
+
+def _in_order(one: RecordPlay, options: Mapping[str, str]) -> dict[str, Any]:
+    """Returns a play as it is written: sets of keys, which have no order, stand in that of the options."""
+    places = {key: place for place, key in enumerate(options)}
+
+    def ordered(keys: Iterable[str]) -> list[str]:
+        return sorted(keys, key=lambda key: (places.get(key, len(places)), key))
+
+    written: dict[str, Any] = msgspec.to_builtins(one)
+    happened = (written["outcome"], *written["outcome"].get("log", ()))
+    for holder, name in ((written, "key"), *((holder, "answers") for holder in happened if "answers" in holder)):
+        holder[name] = ordered(holder[name])
+    return written
+
+
+def _meetings(
+    name: str, result: RecordScores, others: Mapping[str, RecordScores], cases: Mapping[str, Inpatient]
+) -> Iterator[str]:
+    answers = {n: {one.id: one.outcome.answers for one in other.chosen} for n, other in others.items()}
+    for one in result.chosen:
+        if isinstance(one.outcome, MeetingOutcome):
+            chose = {name: one.outcome.answers} | {n: by_id[one.id] for n, by_id in answers.items() if one.id in by_id}
+            patient = cases[one.id]
+            meeting = RecordedMeeting(
+                id=one.id,
+                record=patient.record,
+                options=patient.question.options,
+                key=patient.key,
+                log=one.outcome.log,
+                chose=chose,
+            )
+            yield msgspec.json.encode(meeting, order="deterministic").decode() + "\n"
+
+
+def show_scores(
+    screen: Console,
+    title: str,
+    results: Iterable[RecordScores],
+    *,
+    people: Mapping[str, MeansByPeople] = MappingProxyType({}),
+    told: bool = True,
+) -> None:
+    """Prints how methods did, the paper's columns first, and where wanted what the columns are.
+
+    What `people` say of a method's explanations stands beside the judge's marks.
+    """
+    every = list(results)
+    rated = any(one.judged or one.unjudged for one in every)
+    broken, unusable = any(one.broken for one in every), any(one.unusable for one in every)
+    columns = ["method", "P %", "R %", "F1 %", "95 % interval", "F1 a record", "unsupp. %"]
+    columns += ["relev.", "compl.", "judged"] if rated else []
+    columns += [*(["relev. (people)", "compl. (people)", "said of"] if people else []), "calls", "trips"]
+    columns += [*(["unusable"] if unusable else []), "n", "unread."]
+    columns += [*(["broken"] if broken else []), "failed"]
+    shown = table(title, columns)
+    for one in every:
+        cells = [number(e.mean, ".2f") for e in (one.precision, one.recall, one.f1)]
+        cells += [
+            interval(one.f1, ".1f"),
+            number(one.f1_of_a_record.mean, ".1f"),
+            number(_mean(one.unsupported), ".1f"),
+        ]
+        if rated:
+            cells += [number(_mean(e), ".2f") for e in (one.relevance, one.completeness)]
+            cells.append(_judged(one.judged, one.judged + sum(one.unjudged.values())))
+        if people:
+            cells += _by_people(people.get(one.name))
+        cells += [
+            number(one.calls, ".1f"),
+            number(one.round_trips, ".1f"),
+            *([number(one.unusable, ".1f")] if unusable else []),
+        ]
+        cells += [str(one.n), str(one.unreadable)]
+        cells += [*([str(one.broken)] if broken else []), str(one.failed)]
+        shown.add_row(Text(plain(one.name)), *cells)
+    screen.print(shown)
+    if few := few_line([one.n for one in every], "record"):
+        screen.print(few, style="dim")
+    if unusable:
+        screen.print("unusable: replies that could not be used, a record; a method may go on without.", style="dim")
+    if told:
+        _explain(screen)
+    for one in every:
+        if one.unjudged:
+            screen.print(plain(unjudged_line(one)), style="yellow", soft_wrap=True)
+    screen.print()
+
+
+def _judged(judged: int, asked: int) -> str:
+    return ShownFigure(f"{judged} of {asked}", {"": judged, "of": asked})
+
+
+def _by_people(said: MeansByPeople | None) -> list[str]:
+    """Returns people's mean marks, and of how many explanations they are."""
+    if said is None:
+        return [NOTHING, NOTHING, "0"]
+    means = [said.means[question] for question in ("relevance", "completeness")]
+    return [*(mean_and_error(one) for one in means), str(max(one.n for one in means))]
+
+
+def _explain(screen: Console) -> None:
+    told = (
+        "P, R, F1: over the options of all records; F1 a record: mean of each record's own (f1_of_a_record);",
+        "unsupp.: pieces of evidence, in all trees that were written, that the record does not bear; calls, trips",
+        "(calls in a row): a record; unread.: answered, and without an answer that can be read: in n, chooses nothing;",
+        "failed: no endpoint answered, outside of everything.",
+    )
+    screen.print("\n".join(told), style="dim")
+
+
+def _failures(results: Iterable[RecordScores]) -> str:
+    """Returns why records failed, by the kind of failure with how many those are, each with the first one's words."""
+    failed = [one.outcome for result in results for one in result.chosen if one.failed]
+    kinds: dict[str, list[str]] = {}
+    for outcome in failed:
+        raised = (call.error for call in outcome.trace if call.error and call.problem == outcome.problem)
+        kinds.setdefault(next(raised, PlayFailure.__name__), []).append(outcome.problem)
+    return "; ".join(f"{len(problems)} {kind} ({problems[0]})" for kind, problems in kinds.items())
+
+
+def _show_against(screen: Console, against: Sequence[RecordsAgainst]) -> None:
+    if not against:
+        return
+    shown = table(
+        "F1 a record, on the records of both",
+        ("method", "less", "difference", "95 % interval", "p", "p (Holm)", "n", "detectable"),
+        (
+            (plain(one.method), plain(one.baseline), *difference_cells(one.difference, one.p_holm, "+.1f"))
+            for one in against
+        ),
+        left=2,
+    )
+    screen.print(shown)
+    screen.print(f"p: sign-flip test; Holm's correction is over all rows; {DETECTABLE}", style="dim")
+    screen.print()
+
+
+def unjudged_line(one: RecordScores) -> str:
+    """Returns what to say of explanations that the judge gave no marks for, by the names of its failures."""
+    failures = ", ".join(f"{n} {name}" for name, n in one.unjudged.items())
+    total = one.judged + sum(one.unjudged.values())
+    return f"{one.name}: the judge gave marks for {one.judged} of {total} explanations; no marks: {failures}"
+
+
+def show_run(screen: Console, about: Mapping[str, Any] | None) -> None:
+    """Prints what the run was of, in a line."""
+    if about is not None:
+        shown = {key: value for key, value in about.items() if key not in _NOT_SHOWN}
+        told = (f"{key} {value}" for key, value in shown.items() if isinstance(value, str | int | float))
+        screen.print(plain("; ".join(told)), style="dim", soft_wrap=True)
+
+
+def _show_models(screen: Console, results: Results) -> None:
+    """Prints F1 of each method by model, as the paper's Figure 4."""
+    for name in dict.fromkeys(name for methods in results.values() for name in methods):
+        screen.print(f"F1 of {plain(name)}", style="bold")
+        rows = [(plain(model), methods[name].f1) for model, methods in results.items() if name in methods]
+        screen.print(chart(rows))
+        screen.print()
+
+
+def ablation_output(
+    results: Mapping[str, RecordScores],
+    tables: Mapping[str, Sequence[Row]],
+    shown: Sequence[Shows],
+    *,
+    model: str,
+    title: str,
+    about: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> Output:
+    """Returns what a user gets of the ablations: each table, what withheld data cost, and the document."""
+    corrected = holm([one.difference.p for one in shown])
+    document = {
+        "model": model,
+        "tables": {
+            name: {one.name: method_document(one) for one in rows_of(results, rows)} for name, rows in tables.items()
+        },
+        "intervals": {
+            name: {one.name: _intervals(one) for one in rows_of(results, rows)} for name, rows in tables.items()
+        },
+        "withheld": {
+            one.kind: {
+                "f1": one.f1.mean,
+                "f1_withheld": one.without.mean,
+                "difference": one.difference.mean,
+                "interval": [one.difference.low, one.difference.high],
+                "p": one.difference.p,
+                "p_holm": p_holm,
+                "n": one.difference.n,
+            }
+            for one, p_holm in zip(shown, corrected, strict=True)
+        },
+        **({} if about is None else {"run": dict(about)}),
+    }
+
+    def show(screen: Console) -> None:
+        for name, rows in tables.items():
+            show_scores(screen, f"{name}: {title}, {model}", rows_of(results, rows), told=False)
+        _explain(screen)
+        screen.print()
+        columns = (
+            "data withheld",
+            "F1 % with",
+            "without",
+            "a record",
+            "95 % interval",
+            "p",
+            "p (Holm)",
+            "n",
+            "detectable",
+        )
+        costs = table("F1 in the diseases that the data show", columns)
+        for one, p_holm in zip(shown, corrected, strict=True):
+            cells = difference_cells(one.difference, p_holm, "+.1f")
+            costs.add_row(one.kind, number(one.f1.mean, ".1f"), number(one.without.mean, ".1f"), *cells)
+        screen.print(costs)
+        screen.print(
+            f"a record: mean difference of its F1 in those diseases; p: sign-flip test; {DETECTABLE}", style="dim"
+        )
+        show_run(screen, about)
+
+    return Output(
+        document=document,
+        show=show,
+        plays="records",
+        failures=_failures(results.values()),
+        written="Summary: {}",
+        failed=sum(one.failed for one in results.values()),
+        n=sum(one.n + one.failed for one in results.values()),
+        rows=[row for one in results.values() for row in tor_rows(one, model, seed=seed)],
+        measures=MEASURES,
+    )

@@ -1,0 +1,251 @@
+"""The score of a visit that is over: by the measures of the package, beside what is so and beside another doctor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import get_args
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.report import Diagnosis, Report
+from polyclinic.cases.truth import Truth
+from polyclinic.errors import MissingExtra
+from polyclinic.evaluations.aie.tracking import with_states
+from polyclinic.judging.director import Judge
+from polyclinic.judging.director_by_rules import RulesJudge
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.knowledge.names import Names
+from polyclinic.knowledge.safety import read_red_flags
+from polyclinic.language.language import Language
+from polyclinic.metrics.accuracy import Verdict
+from polyclinic.metrics.conversation import score
+from polyclinic.metrics.dialogue import Unscorable, from_trace
+from polyclinic.metrics.grades import Aspect, Judgement
+from polyclinic.metrics.points import Points, danger_signs, points, stewardship
+from polyclinic.metrics.prescribing import DuePoint, due_points, graded
+from polyclinic.metrics.reasoning import (
+    FindingsTold,
+    by_place,
+    by_symptom,
+    is_named,
+    likeliest_first,
+    link_by_code,
+    reasons_graded,
+    verdict_by_code,
+)
+from polyclinic.players.human.advice import Rung
+from polyclinic.players.minds import Minds
+from polyclinic.visits.visit import Visit
+
+
+class NotedDifferential(msgspec.Struct, frozen=True, kw_only=True):
+    """A differential that the player noted, after this many of the player's turns."""
+
+    turn: int
+    diagnoses: tuple[Diagnosis, ...]
+
+
+class GradedAspect(msgspec.Struct, frozen=True, kw_only=True):
+    """What a director gives an aspect of the report, and why."""
+
+    aspect: Aspect
+    grade: str | None
+    analysis: str
+
+
+class NamedStewardship(msgspec.Struct, frozen=True, kw_only=True):
+    """`Stewardship` with names in place of ids."""
+
+    judged: bool
+    needed: tuple[str, ...]
+    needed_missed: tuple[str, ...]
+    helpful: tuple[str, ...]
+    helpful_missed: tuple[str, ...]
+    not_indicated: tuple[str, ...]
+    other: tuple[str, ...]
+    cost: float
+    minutes: int
+    radiation: float
+    burden: int
+
+
+class NamedDangerSigns(msgspec.Struct, frozen=True, kw_only=True):
+    """`DangerSigns` with names in place of ids."""
+
+    has: tuple[str, ...]
+    missed: tuple[str, ...]
+    unreported: tuple[str, ...]
+
+
+class PlayScore(msgspec.Struct, frozen=True, kw_only=True):
+    """What one doctor's visit is worth.
+
+    Attributes:
+        doctor: whose visit it is.
+        metrics: AIE's, by name; without those that the case has nothing for. `without` says why.
+        judge: who graded the aspects.
+        treatment: each point of what is due: whether it is named, and dosed.
+        expected: what the record has, by aspect, where the truth does not say it: symptoms and what was found.
+        beliefs: behind how many turns the doctor held what is so for how probable, as far as it noted it.
+    """
+
+    doctor: str
+    verdict: Verdict
+    turns: int
+    report: Report | None
+    metrics: dict[str, float]
+    without: tuple[str, ...]
+    judge: str
+    aspects: tuple[GradedAspect, ...]
+    stewardship: NamedStewardship
+    danger: NamedDangerSigns
+    points: Points
+    treatment: tuple[DuePoint, ...] = ()
+    expected: dict[Aspect, tuple[str, ...]] = {}
+    beliefs: tuple[tuple[int, float], ...] = ()
+
+
+class Scored(msgspec.Struct, frozen=True, kw_only=True):
+    """A visit that is over, beside what is so, and beside others who saw the same patient.
+
+    `record` has the symptoms and examinations of the case's record.
+    """
+
+    truth: Truth
+    record: dict[str, tuple[str, ...]]
+    own: PlayScore
+    beside: tuple[PlayScore, ...]
+    taken_back: int
+    seconds: float
+
+
+class Scorer:
+    """Scores visits.
+
+    Args:
+        judge: the director; by rules unless given, and where it gives no answer.
+    """
+
+    def __init__(self, knowledge: Knowledge, names: Names, *, judge: Judge | None = None) -> None:
+        self._knowledge, self._names = knowledge, names
+        self._judge = judge
+        self._lexicons = {one: Lexicon(knowledge.symptoms.values(), one) for one in get_args(Language)}
+
+    async def score(
+        self,
+        case: Case,
+        visit: Visit,
+        minds: Minds,
+        *,
+        doctor: str,
+        hints: Iterable[Rung] = (),
+        notes: Sequence[NotedDifferential] = (),
+        conversation: bool = True,
+    ) -> PlayScore:
+        """Scores a visit; `minds` are those that it was held with.
+
+        Without the conversation there are none of AIE's metrics, for which a model that plays the patient is asked.
+        """
+        language = case.presentation.language
+        metrics, without = await self._aie(case, visit, minds) if conversation else ({}, ())
+        report = visit.report or Report(symptoms=(), examinations=(), diagnoses=(), rationale=(), treatment=())
+        judged = await (self.by_rules(case, report) if self._judge is None else self._judge.grade(case, report))
+        if self._judge is not None and not any(judged.grades.values()):
+            why = judged.failed or next(iter(judged.unreadable.values()), "")
+            without = (*without, f"the judge {judged.judge} gave no grade ({why}); rules graded in its place")
+            judged = await self.by_rules(case, report)
+        chosen = stewardship(visit.traces, visit.truth.diagnoses, self._knowledge, self._names)
+        signs = danger_signs(case, visit.trace, visit.report, self._lexicons[language], read_red_flags())
+        examinations, symptoms = self._knowledge.examinations, self._knowledge.symptoms
+
+        def named(ids: Iterable[str]) -> tuple[str, ...]:
+            return tuple((examinations[id] if id in examinations else symptoms[id]).name.get(language) for id in ids)
+
+        return PlayScore(
+            doctor=doctor,
+            verdict=verdict_by_code(
+                None if visit.report is None else likeliest_first(visit.report), visit.truth, self._knowledge
+            ),
+            turns=visit.turns,
+            report=visit.report,
+            metrics=metrics,
+            without=without,
+            judge=judged.judge,
+            aspects=tuple(
+                GradedAspect(
+                    aspect=aspect,
+                    grade=None if grade is None else grade.name,
+                    analysis=judged.analyses.get(aspect, "") or judged.unreadable.get(aspect, ""),
+                )
+                for aspect, grade in judged.grades.items()
+            ),
+            stewardship=NamedStewardship(
+                judged=bool(chosen.disease),
+                needed=named(chosen.needed),
+                needed_missed=named(chosen.needed_missed),
+                helpful=named(chosen.helpful),
+                helpful_missed=named(chosen.helpful_missed),
+                not_indicated=named(chosen.not_indicated),
+                other=(*named(chosen.other), *chosen.unknown),
+                cost=round(chosen.cost, 1),
+                minutes=chosen.minutes,
+                radiation=chosen.radiation,
+                burden=chosen.burden,
+            ),
+            danger=NamedDangerSigns(
+                has=named(signs.has), missed=named(signs.missed), unreported=named(signs.unreported)
+            ),
+            points=points(judged.grades, chosen, signs, hints),
+            treatment=due_points(visit.truth.treatment, report.treatment, self._knowledge),
+            expected=self._expected(case),
+            beliefs=tuple((note.turn, self._held_for_right(note, visit.truth)) for note in notes),
+        )
+
+    def _expected(self, case: Case) -> dict[Aspect, tuple[str, ...]]:
+        """Returns the symptoms of a record, and what the examinations found that show the illness."""
+        found = FindingsTold(case, self._knowledge)
+        shown = tuple(map(found.expected, found.wanted(case.truth.rationale)))
+        return {Aspect.SYMPTOMS: case.record.history.symptoms, Aspect.EXAMINATIONS: shown}
+
+    async def by_rules(self, case: Case, report: Report) -> Judgement:
+        """Grades by rules, which go by what is meant, and not by how particularly a symptom is named."""
+        rules = RulesJudge(self._knowledge, link=link_by_code(case.truth, self._knowledge))
+        lexicon = self._lexicons[case.presentation.language]
+        judged = await rules.grade(by_symptom(case, report, self._knowledge.symptoms, lexicon), report)
+        language, truth = case.presentation.language, case.truth
+        found = FindingsTold(case, self._knowledge)
+        # Each grade is of the very points that are shown: of both, one cannot say the other is wrong.
+        shown = {
+            Aspect.EXAMINATIONS: found.graded(truth.rationale, report.examinations),
+            Aspect.RATIONALE: reasons_graded(truth.rationale, report.rationale, lexicon, found),
+            Aspect.TREATMENT: graded(due_points(truth.treatment, report.treatment, self._knowledge), language)
+            if truth.treatment
+            else None,
+        }
+        grades, analyses = {**judged.grades}, {**judged.analyses}
+        for aspect, points_told in shown.items():
+            if points_told is not None:
+                grades[aspect], analyses[aspect] = points_told
+        grades[Aspect.DIAGNOSIS] = by_place(grades[Aspect.DIAGNOSIS], report, truth, self._knowledge)
+        return msgspec.structs.replace(judged, grades=grades, analyses=analyses)
+
+    async def _aie(self, case: Case, visit: Visit, minds: Minds) -> tuple[dict[str, float], tuple[str, ...]]:
+        """Returns AIE's metrics, and why some of them are missing."""
+        try:
+            tracked = await with_states(case, visit, minds)
+            scored = score(from_trace(tracked.trace, case, chosen=visit.answer))
+        except (Unscorable, MissingExtra) as problem:
+            return {}, (str(problem),)
+        return scored.values, tuple(one.problem for one in scored.left_out)
+
+    def _held_for_right(self, note: NotedDifferential, truth: Truth) -> float:
+        """Returns how probable what is so was held, of all that was noted; evenly where no numbers were given."""
+        given = [1.0 if one.probability is None else one.probability for one in note.diagnoses]
+        whole = max(sum(given), 1.0)
+        return sum(
+            probability / whole
+            for probability, one in zip(given, note.diagnoses, strict=True)
+            if is_named(one.name, truth, self._knowledge)
+        )

@@ -1,0 +1,123 @@
+"""Why an answer to an exam question is wrong: the four categories of MedAgents (medagents §5, Figures 4 and 5).
+
+A category comes from a person or from a judge, and is counted with where it comes from; a person's word goes before the
+judge's. Without a judge only what people say counts. The paper's authors sorted 40 wrong answers by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from polyclinic.answering.outcome import Outcome
+from polyclinic.judging.model_judging import Exhibit, Judging
+from polyclinic.judging.sorting import Counted, Sorting, Source, Words, answer_with
+from polyclinic.models.model import Model
+from polyclinic.questions.exam import ExamQuestion
+
+VERSION = 1
+"""Grows when the prompt comes to mean something else; counts of two versions are not to be held against each other."""
+
+
+class ErrorCategory(StrEnum):
+    """Why an answer is wrong."""
+
+    LACK = "lack_of_knowledge"
+    """A fact that the answer rests on is nowhere, or is stated wrongly."""
+    MIS_RETRIEVAL = "mis_retrieval"
+    """What is known was not brought to bear, or the wrong knowledge was."""
+    CONSISTENCY = "consistency"
+    """It is said so and otherwise: the parts contradict one another, or the answer contradicts the reasons."""
+    COT = "cot"
+    """The facts are right, and a step of the reasoning from them is not."""
+
+
+class MissedQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A wrong answer of a method, with what is right and everything that was said on the way to it."""
+
+    question: ExamQuestion
+    method: str
+    outcome: Outcome
+
+
+class Categorised(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The category of one wrong answer, None where nobody named one, and the person or model who says so."""
+
+    question: str
+    method: str
+    category: ErrorCategory | None
+    source: Source | None
+    who: str = ""
+    analysis: str = ""
+    error: str = ""
+    failed: bool = False
+
+
+class Categories(Counted[ErrorCategory], frozen=True, kw_only=True):
+    """How often each category was found.
+
+    Attributes:
+        unasked: wrong answers that no person sorted, where there is no judge.
+        prompts: hash of the prompts; "" without a judge.
+    """
+
+    unasked: int
+    answers: tuple[Categorised, ...]
+    version: int = VERSION
+    prompts: str = ""
+
+
+_ANSWER = answer_with("category", ErrorCategory)
+
+
+def _shown(missed: MissedQuestion) -> Exhibit:
+    """Shows the question, what is right, and every call on the way."""
+    question, outcome = missed.question.question, missed.outcome
+
+    def chosen(keys: Sequence[str]) -> list[str]:
+        return [f"{key}. {question.options[key]}" for key in keys if key in question.options]
+
+    texts = {
+        "context": [question.context],
+        "stem": [question.stem],
+        "options": chosen(list(question.options)),
+        "key": chosen(missed.question.key),
+        "said": [f"{call.purpose}: {call.text}" for call in outcome.trace if call.text.strip()],
+        "answer": chosen(sorted(outcome.answers)),
+        "rationale": [outcome.rationale],
+    }
+    purpose = f"error category, {question.id}, {missed.method}"
+    return Exhibit(question.language, "category", ("shown",), texts, _ANSWER, purpose)
+
+
+SORTING = Sorting(
+    judging=Judging(Path(__file__).with_suffix(".md"), _shown),
+    names=("question", "method"),
+    named=lambda missed: (missed.question.question.id, missed.method),
+    field="category",
+    categories=ErrorCategory,
+    found=Categorised,
+)
+
+read_words = SORTING.read_words
+
+
+async def find_categories(
+    wrong: Sequence[MissedQuestion], *, judge: Model | None, words: Words[ErrorCategory] | None = None
+) -> Categories:
+    """Returns why answers are wrong, each question and method once: as people say, else as the judge does."""
+
+    def unasked(missed: MissedQuestion) -> Categorised:
+        question, method = SORTING.named(missed)
+        return Categorised(question=question, method=method, category=None, source=None)
+
+    answers = await SORTING.sort(wrong, model=judge, words=words or {}, otherwise=unasked)
+    return Categories(
+        **SORTING.count(answers, words or {}),
+        unasked=sum(one.source is None for one in answers),
+        answers=answers,
+        prompts="" if judge is None else SORTING.judging.prompts,
+    )

@@ -1,0 +1,156 @@
+"""Why a diagnosis was wholly wrong: the three reasons of AI Hospital (ai-hospital §6.4, Table 5).
+
+A reason comes from a person, a model or rules, and is counted with where it comes from; a person's word goes before
+the others'. Only reports whose diagnosis is graded 1 have one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.record import read_out
+from polyclinic.cases.report import Report
+from polyclinic.judging.director_by_rules import HALF, RulesJudge
+from polyclinic.judging.model_judging import Exhibit, Judging
+from polyclinic.judging.sorting import Counted, Sorting, Source, Words, answer_with
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.names import Names
+from polyclinic.language.content_words import coverage
+from polyclinic.metrics.grades import Aspect, Grade, Judgement
+from polyclinic.models.model import Model
+from polyclinic.prompts import read_prompts
+
+PROMPTS = Path(__file__).with_suffix(".md")
+
+VERSION = 1
+"""Grows when the prompt or the rules come to mean something else."""
+
+
+class FailureReason(StrEnum):
+    """Why a diagnosis missed."""
+
+    OMISSION = "omission"
+    """An examination that the diagnosis needs was not done."""
+    COMPLICATIONS = "complications"
+    """A complication, a second illness or a finding was named, and the illness itself was not."""
+    ERRONEOUS = "erroneous"
+    """What was needed was known, and was judged wrongly."""
+
+
+class Missed(msgspec.Struct, frozen=True, kw_only=True):
+    """A report whose diagnosis is wholly wrong.
+
+    Attributes:
+        done: the names of the examinations that were done; None where the doctor read the whole record.
+    """
+
+    case: Case
+    doctor: str
+    report: Report
+    done: tuple[str, ...] | None = None
+
+
+class Reasoned(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The reason of one miss, None where the judge gave none, and who says so: a person, a model, or "rules"."""
+
+    case: str
+    doctor: str
+    reason: FailureReason | None
+    source: Source
+    who: str
+    analysis: str = ""
+    error: str = ""
+    failed: bool = False
+
+
+class Reasons(Counted[FailureReason], frozen=True, kw_only=True):
+    """How often each reason was found; without a judge there is no hash of its prompts."""
+
+    reasons: tuple[Reasoned, ...]
+    version: int = VERSION
+    prompts: str = ""
+
+
+_ANSWER = answer_with("reason", FailureReason)
+
+
+def _shown(missed: Missed) -> Exhibit:
+    case, report = missed.case, missed.report
+    language = case.presentation.language
+    texts = {
+        "complaint": [case.presentation.complaint],
+        "findings": read_out(case.record.findings, language),
+        "diagnoses": [diagnosis.name for diagnosis in case.truth.diagnoses],
+        "rationale": case.truth.rationale,
+        "done": [read_prompts(PROMPTS)[language]("whole_record")] if missed.done is None else missed.done,
+        "report_diagnoses": [diagnosis.name for diagnosis in report.diagnoses],
+        "report_rationale": report.rationale,
+    }
+    # Two doctors may have handed in the same report.
+    purpose = f"failure reason, {case.id}, {missed.doctor}"
+    return Exhibit(language, "reason", ("shown",), texts, _ANSWER, purpose)
+
+
+SORTING = Sorting(
+    judging=Judging(PROMPTS, _shown),
+    names=("case", "doctor"),
+    named=lambda missed: (missed.case.id, missed.doctor),
+    field="reason",
+    categories=FailureReason,
+    found=Reasoned,
+)
+
+read_words = SORTING.read_words
+
+
+def is_missed(judgement: Judgement) -> bool:
+    """Returns whether a judgement says that the diagnosis is wholly wrong; one without a grade says nothing."""
+    return judgement.grades.get(Aspect.DIAGNOSIS) is Grade.D
+
+
+async def find_reasons(
+    misses: Sequence[Missed], *, judge: Model | None, knowledge: Knowledge, words: Words[FailureReason] | None = None
+) -> Reasons:
+    """Returns why diagnoses missed: as people say, else as the judge does, else, without a judge, by rules.
+
+    The misses are reports whose diagnosis is graded 1 (`is_missed`), each case and doctor once.
+    """
+    rules, names = RulesJudge(knowledge), Names(knowledge)
+
+    def by_rules(missed: Missed) -> Reasoned:
+        reason, analysis = reason_by_rules(missed, rules, names)
+        case, doctor = SORTING.named(missed)
+        return Reasoned(case=case, doctor=doctor, reason=reason, source="rules", who="rules", analysis=analysis)
+
+    reasons = await SORTING.sort(misses, model=judge, words=words or {}, otherwise=by_rules)
+    prompts = "" if judge is None else SORTING.judging.prompts
+    return Reasons(**SORTING.count(reasons, words or {}), reasons=reasons, prompts=prompts)
+
+
+def reason_by_rules(missed: Missed, rules: RulesJudge, names: Names) -> tuple[FailureReason, str]:
+    """Finds by rules why a diagnosis missed, and in what that shows.
+
+    1. Omission: an examination that the rationale of the reference speaks of has a result, and was never done.
+    2. Complications: a diagnosis of the report is like one of the reference's further diagnoses, or stands in a finding
+       or in what the patient tells.
+    3. Erroneous otherwise.
+    """
+    case = missed.case
+    if missed.done is not None:
+        recorded = names.of(case.record.findings)
+        done = {finding.examination for name in missed.done for finding in recorded.mentioned(name)}
+        needed = dict.fromkeys(f.examination for f in recorded.mentioned("\n".join(case.truth.rationale)))
+        if omitted := [name for name in needed if name not in done]:
+            return FailureReason.OMISSION, "; ".join(omitted)
+    others = [diagnosis.name for diagnosis in case.truth.diagnoses[1:]]
+    told = [case.presentation.complaint, *(text for _, text in case.record.history.sections())]
+    told += [finding.value_text for finding in case.record.findings]
+    for name in (diagnosis.name for diagnosis in missed.report.diagnoses):
+        if any(rules.likeness(name, other) >= HALF for other in others) or any(coverage(name, t) >= 1 for t in told):
+            return FailureReason.COMPLICATIONS, name
+    return FailureReason.ERRONEOUS, ""

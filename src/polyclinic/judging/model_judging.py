@@ -1,0 +1,294 @@
+"""How a model judges: one way from what is judged to answers that can be counted.
+
+1. A prompt file in the case's language. Each text that is quoted becomes one line between the prompt's lines of equals
+   signs, and can look like none of them, whatever it holds.
+2. All questions at once; a comparison in both orders.
+3. An answer is read into its type. One that cannot be used is unreadable, a question that got none has failed; neither
+   is ever taken for a verdict.
+
+A judge is a `Judging`: which prompts, and what of a thing is shown. What its answers come to stands beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, Unpack
+
+import msgspec
+
+from polyclinic.errors import AccessLost, ModelError, PlayFailure, RunStopped, StoppedByHand, UnknownModel, WrongKey
+from polyclinic.events import Role
+from polyclinic.language.language import Language
+from polyclinic.models.model import Answer, AskOptions, Message, Messages, Model, Reply, Wrapper
+from polyclinic.prompts import read_prompts
+from polyclinic.tasks import interruptible, run_all, run_numbered
+
+
+class NotAsked(PlayFailure):
+    """The run ended before the judge was asked."""
+
+
+class UntilStopped(Wrapper):
+    """A model that is asked until the run has cost what it may cost; every question behind that is `NotAsked`.
+
+    `is_stopped` says whether somebody stopped the run. That the judge cannot be asked (any more) ends it as well, but
+    not where it `judges_as_it_goes`: whoever holds what is not over by then is told, and ends it all.
+
+    Attributes:
+        stopped: what ended it, None where nothing did.
+        answered: how many questions got an answer, or a failure of their own.
+        not_asked: how many were `NotAsked`.
+    """
+
+    def __init__(
+        self, model: Model, *, is_stopped: Callable[[], bool] = lambda: False, judges_as_it_goes: bool = False
+    ) -> None:
+        super().__init__(model)
+        self._judges_as_it_goes = judges_as_it_goes
+        self.is_stopped = is_stopped
+        self.stopped: RunStopped | None = None
+        self.answered = self.not_asked = 0
+
+    @property
+    def ending(self) -> RunStopped | None:
+        """What ended it, with how many of its questions are missing; None where nothing did."""
+        if self.stopped is None:
+            return None
+        asked = self.not_asked + self.answered
+        return type(self.stopped)(f"{self.stopped}; {self.not_asked} of {asked} questions to {self.name} are not asked")
+
+    async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
+        """Asks the model behind; see `Model.ask`.
+
+        Raises:
+            NotAsked: the run has cost what it may cost, somebody stopped it, or the judge cannot be asked (any more).
+            WrongKey, UnknownModel: that is so, and it judges as it goes.
+        """
+        if self.is_stopped():
+            raise self._not_asked(StoppedByHand("interrupted"))
+        try:
+            reply = await self._model.ask(messages, answer=answer, **options)
+        except RunStopped as stopped:
+            raise self._not_asked(stopped) from None
+        except (WrongKey, UnknownModel) as refused:
+            if self._judges_as_it_goes:
+                raise
+            # What is judged is over by then, and paid for.
+            raise self._not_asked(AccessLost(str(refused))) from None
+        except PlayFailure:
+            self.answered += 1
+            raise
+        self.answered += 1
+        return reply
+
+    def _not_asked(self, stopped: RunStopped) -> NotAsked:
+        self.stopped = self.stopped or stopped
+        self.not_asked += 1
+        return NotAsked(str(stopped))
+
+
+Item = TypeVar("Item")
+
+# Three equals signs of any width, also with characters between them that nobody sees.
+_FENCE = re.compile(r"[=＝﹦](?:[\u200b-\u200f\u2060\ufeff]*[=＝﹦]){2,}")
+
+_SPEAKERS: dict[Language, dict[Role, str]] = {
+    "en": {Role.DOCTOR: "Doctor", Role.PATIENT: "Patient", Role.EXAMINER: "Examination department"},
+    "zh": {Role.DOCTOR: "医生", Role.PATIENT: "病人", Role.EXAMINER: "检查科"},
+}
+
+
+class Exhibit(NamedTuple):
+    """What a judge is shown of one thing, and what it is asked.
+
+    Attributes:
+        system: the section of the prompt file that says how to judge.
+        shown: the sections that show the thing.
+        texts: what is quoted, by blank; a blank that a section does not have is not shown.
+    """
+
+    language: Language
+    system: str
+    shown: tuple[str, ...]
+    texts: Mapping[str, Iterable[str]]
+    answer: Any
+    purpose: str
+
+
+def quoted(text: str) -> str:
+    """Returns a text as a judge is shown it: on one line, and no row of equals signs in it longer than one.
+
+    So no text can end its line, begin one, or look like the end of what is shown.
+    """
+    return _FENCE.sub("=", " ".join(text.split()))
+
+
+def spoken(who: Role, text: str, language: Language) -> str:
+    """Returns an utterance as a judge is shown it."""
+    colon = "：" if language == "zh" else ": "
+    return f"{_SPEAKERS[language][who]}{colon}{text}"
+
+
+def answer_type(name: str, fields: Iterable[tuple[str, Any]]) -> type[msgspec.Struct]:
+    """Returns the type of a judge's answer, which has these fields in this order and no others."""
+    return msgspec.defstruct(name, fields, frozen=True, forbid_unknown_fields=True)
+
+
+class Ruling(NamedTuple):
+    """What came of asking a judge: the value of its answer, or the failure where none can be used."""
+
+    value: Any
+    failure: PlayFailure | None = None
+
+    @property
+    def error(self) -> str:
+        """The name of the failure; "" where there was none."""
+        return "" if self.failure is None else type(self.failure).__name__
+
+    @property
+    def failed(self) -> bool:
+        """Whether no answer came at all; otherwise one came, though perhaps one that cannot be used."""
+        return self.failure is not None and not isinstance(self.failure, ModelError)
+
+
+class Memory:
+    """What a judge has said, so that an equal question is asked once. What no endpoint answered is asked anew."""
+
+    def __init__(self) -> None:
+        self._said: dict[bytes, Ruling] = {}
+        self._asking: defaultdict[bytes, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def recall(self, messages: list[Message], ask: Callable[[list[Message]], Awaitable[Ruling]]) -> Ruling:
+        """Returns what was said to a question, after asking where nothing was."""
+        key = hashlib.blake2b(msgspec.json.encode(messages), digest_size=16).digest()
+        async with self._asking[key]:
+            ruling = self._said.get(key) or await ask(messages)
+            if not ruling.failed:
+                self._said[key] = ruling
+            return ruling
+
+
+@dataclass(frozen=True)
+class Judging(Generic[Item]):
+    """A judge.
+
+    Attributes:
+        path: the prompt file, the English one.
+        bullet: what every quoted text begins with.
+        turn: turns a comparison round, where one is to be asked in both orders.
+    """
+
+    path: Path
+    show: Callable[[Item], Exhibit]
+    bullet: str = "- "
+    turn: Callable[[Item], Item] | None = None
+
+    @functools.cached_property
+    def prompts(self) -> str:
+        """The hash of the prompts in both languages: other prompts give other results."""
+        texts = b"".join(file.read_bytes() for file in (self.path, self.path.with_suffix(".zh.md")))
+        return hashlib.sha256(texts).hexdigest()[:16]
+
+    def messages(self, item: Item) -> list[Message]:
+        """Returns what the judge is told of a thing."""
+        return self._told(self.show(item))
+
+    def _told(self, exhibit: Exhibit) -> list[Message]:
+        prompts = read_prompts(self.path)[exhibit.language]
+        nothing = [prompts("nothing")] if "nothing" in prompts.blanks else []
+
+        def lines(texts: Iterable[str]) -> str:
+            return "\n".join(self.bullet + line for line in list(filter(None, map(quoted, texts))) or nothing)
+
+        def filled(section: str) -> str:
+            blanks = prompts.blanks.get(section, frozenset()) & exhibit.texts.keys()
+            return prompts(section, **{blank: lines(exhibit.texts[blank]) for blank in blanks})
+
+        return [("system", prompts(exhibit.system)), ("user", "\n\n".join(map(filled, exhibit.shown)))]
+
+    async def judge(
+        self,
+        items: Iterable[Item],
+        model: Model,
+        *,
+        temperature: float | None = None,
+        memory: Memory | None = None,
+        advance: Callable[[], None] = lambda: None,
+    ) -> list[Ruling]:
+        """Has things judged, all at once; a failure of the model is in the result.
+
+        With `Journal.wrap` around the model nothing is paid for again after a crash. `advance` is called after each
+        question; a `temperature` of None is left to the server. Of a model that is asked `UntilStopped`, what was
+        ruled when somebody stopped the run stands, and the rest was `NotAsked`.
+
+        Returns:
+            One ruling a thing, in order; of a comparison two, the second of which is on the comparison turned round.
+
+        Raises:
+            WrongKey: the judge's endpoint wants another key.
+            BudgetSpent: the run has cost what it may cost.
+        """
+
+        async def ask(item: Item, order: str = "") -> Ruling:
+            exhibit = self.show(item)
+
+            async def put(messages: list[Message]) -> Ruling:
+                purpose = exhibit.purpose + order
+                try:
+                    reply = await model.ask(messages, answer=exhibit.answer, temperature=temperature, purpose=purpose)
+                except PlayFailure as failure:
+                    return Ruling(None, failure.with_traceback(None))
+                finally:
+                    advance()
+                return Ruling(reply.value)
+
+            messages = self._told(exhibit)
+            return await (put(messages) if memory is None else memory.recall(messages, put))
+
+        def questions() -> Iterator[Callable[[], Awaitable[Ruling]]]:
+            for item in items:
+                yield partial(ask, item)
+                if self.turn is not None:
+                    # A purpose an order: two doctors who said the same would have one question put twice at a time.
+                    yield partial(ask, self.turn(item), ", turned")
+
+        if not isinstance(model, UntilStopped):
+            return await run_all(questions())
+        every = list(questions())
+        with interruptible(model.is_stopped):
+            ruled, error = await run_numbered(every)
+        if error is None:
+            return [ruled[number] for number in range(len(every))]
+        if not isinstance(error, RunStopped):
+            raise error
+        model.stopped = model.stopped or error
+        model.not_asked += len(every) - len(ruled)
+        lost = Ruling(None, NotAsked(str(error)))
+        return [ruled.get(number, lost) for number in range(len(every))]
+
+
+class Judged(Protocol):
+    """Something that a judge was asked about."""
+
+    @property
+    def error(self) -> str:
+        """As in `Ruling`."""
+
+    @property
+    def failed(self) -> bool:
+        """As in `Ruling`."""
+
+
+def failures(judged: Iterable[Judged]) -> tuple[dict[str, int], dict[str, int]]:
+    """Returns how many answers cannot be used and how many questions got none, by the name of the failure."""
+    lost = [one for one in judged if one.error]
+    unreadable = Counter(one.error for one in lost if not one.failed)
+    return dict(unreadable), dict(Counter(one.error for one in lost if one.failed))

@@ -1,0 +1,246 @@
+"""Two doctors' dialogues of one case side by side before a judge (aie-saps §2.4, §4.4.3).
+
+1. Every pair of doctors on every case that both have seen, as a doctor judges it and as a patient does.
+2. Each in both orders; orders that disagree are a tie. A comparison that lacks an order counts for nobody.
+3. By view and criterion: win rates without ties, Bradley-Terry strengths, and how much the order alone decides.
+
+The judge sees what was said, and neither the doctors' names nor the options they chose. Only as a doctor it is told
+what is right, for the criterion `diagnosis` (the paper does not say what its judge was told).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations, product
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.events import End, Examined, Opened, Role, Said, Trace
+from polyclinic.judging.model_judging import Exhibit, Judging, Ruling, answer_type, failures, spoken
+from polyclinic.models.model import Model
+from polyclinic.statistics.pairwise import Comparison, Strength, WinRate, of_both_orders, strengths, win_rates
+from polyclinic.visits.visit import Visit
+
+View = Literal["doctor", "patient"]
+Better = Literal["first", "second", "tie"]
+
+CRITERIA: dict[View, tuple[str, ...]] = {
+    "doctor": ("inquiry", "logic", "diagnosis", "patient", "total"),
+    "patient": ("effective", "clear", "understand", "empathy", "total"),
+}
+
+_ANSWERS = {
+    view: answer_type(f"As{view.title()}", [("analysis", str), *((criterion, Better) for criterion in criteria)])
+    for view, criteria in CRITERIA.items()
+}
+
+
+class Side(NamedTuple):
+    """A doctor and what was said, an utterance each."""
+
+    doctor: str
+    said: Sequence[str]
+
+
+class Pair(NamedTuple):
+    """Two dialogues of one case, and as whom they are judged."""
+
+    case: Case
+    view: View
+    first: Side
+    second: Side
+
+
+def _shown(pair: Pair) -> Exhibit:
+    texts = {"first": pair.first.said, "second": pair.second.said, "truth": [_right(pair.case)]}
+    language = pair.case.presentation.language
+    return Exhibit(language, pair.view, (f"{pair.view}_shown",), texts, _ANSWERS[pair.view], f"judge as {pair.view}")
+
+
+def _right(case: Case) -> str:
+    """Returns the case's question with its right option, as not every one asks for a diagnosis; else the diagnoses."""
+    if case.question is not None:
+        right = [case.question.options[key] for key in case.truth.answers if key in case.question.options]
+        if right:
+            return f"{case.question.stem} {'; '.join(right)}"
+    return "; ".join(diagnosis.name for diagnosis in case.truth.diagnoses)
+
+
+def _turned(pair: Pair) -> Pair:
+    return pair._replace(first=pair.second, second=pair.first)
+
+
+JUDGING = Judging(Path(__file__).with_suffix(".md"), _shown, bullet="", turn=_turned)
+
+
+class Preference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a judge prefers of two dialogues in one order, by criterion; nothing where no answer could be used.
+
+    Its view is as whom it judged; the first doctor is the one whose dialogue was shown first.
+    """
+
+    case: str
+    view: View
+    first: str
+    second: str
+    analysis: str = ""
+    better: dict[str, Better] = {}
+    error: str = ""
+    failed: bool = False
+
+    def winner(self, criterion: str) -> str | None:
+        """Returns the doctor who is better by a criterion; None is a tie."""
+        return {"first": self.first, "second": self.second}.get(self.better[criterion])
+
+
+class CriterionResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one criterion; rates and strengths are by doctor.
+
+    Attributes:
+        n: comparisons, each judged in both orders.
+        ties: those that nobody won, disagreements included.
+        disagreements: those in which the orders did not agree.
+        first_wins: percent of the decided answers that went to the dialogue shown first; 50 where the order does not
+            matter, None where nothing was decided.
+    """
+
+    n: int
+    ties: int
+    disagreements: int
+    first_wins: float | None
+    win_rates: dict[str, WinRate]
+    strengths: dict[str, Strength]
+
+
+class Judgements(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a judge said, and the hash of its prompts.
+
+    Attributes:
+        unreadable: as in `failures`, and so is `failed`.
+        incomplete: comparisons of a view that lack an order for that, and count for nobody.
+        without: pairs of doctors on a case that were not judged, as a visit failed or its doctor said nothing.
+        calls: every question; the two orders of a comparison follow each other.
+    """
+
+    judge: str
+    prompts: str
+    views: dict[View, dict[str, CriterionResult]]
+    unreadable: dict[str, int]
+    failed: dict[str, int]
+    incomplete: int
+    without: int
+    calls: tuple[Preference, ...]
+
+    def comparisons(self, view: View, criterion: str) -> list[Comparison]:
+        """Returns who won against whom by a criterion, in both orders of asking."""
+        return _compared(_complete(self.calls, view), criterion)
+
+
+async def judge_pairs(
+    visits_by_doctor: Mapping[str, Sequence[Visit]],
+    judge: Model,
+    *,
+    cases: Sequence[Case],
+    seed: int,
+    temperature: float | None = None,
+    advance: Callable[[], None] = lambda: None,
+) -> Judgements:
+    """Lets a judge, best of another family than every doctor, compare all pairs of doctors; see `Judging.judge`.
+
+    Of two doctors' several visits to one case the first meets the first, and so on. The seed is the bootstrap's.
+    """
+    pairs, without = _pairs(visits_by_doctor, cases)
+    rulings = await JUDGING.judge(pairs, judge, temperature=temperature, advance=advance)
+    orders = (order for pair in pairs for order in (pair, _turned(pair)))
+    preferences = tuple(_preference(pair, ruling) for pair, ruling in zip(orders, rulings, strict=True))
+    return judgements_of(judge.name, JUDGING.prompts, preferences, without=without, seed=seed)
+
+
+def _preference(pair: Pair, ruling: Ruling) -> Preference:
+    better = {} if ruling.value is None else msgspec.structs.asdict(ruling.value)
+    return Preference(
+        case=pair.case.id,
+        view=pair.view,
+        first=pair.first.doctor,
+        second=pair.second.doctor,
+        analysis=better.pop("analysis", ""),
+        better=better,
+        error=ruling.error,
+        failed=ruling.failed,
+    )
+
+
+def _pairs(visits_by_doctor: Mapping[str, Sequence[Visit]], cases: Sequence[Case]) -> tuple[list[Pair], int]:
+    """Returns every pair as every view sees it, and how many pairs there is nothing to show of."""
+    said: dict[tuple[str, str], list[Side]] = {}
+    for doctor, visits in visits_by_doctor.items():
+        for visit in visits:
+            dialogue = () if visit.end is End.FAILED else said_in(visit.trace)
+            said.setdefault((doctor, visit.case), []).append(Side(doctor, dialogue))
+    pairs: list[Pair] = []
+    without = 0
+    for case, (a, b) in product(cases, combinations(visits_by_doctor, 2)):
+        for one, other in zip(said.get((a, case.id), []), said.get((b, case.id), []), strict=False):
+            if one.said and other.said:
+                pairs += [Pair(case, view, one, other) for view in CRITERIA]
+            else:
+                without += 1
+    return pairs, without
+
+
+def said_in(trace: Trace) -> tuple[str, ...]:
+    """Returns a dialogue for the judge, utterance by utterance; nothing where the doctor said nothing."""
+    opened = trace.last(Opened)
+    language = opened.presentation.language if opened is not None else "en"
+    told = [
+        (event.who if isinstance(event, Said) else Role.EXAMINER, event.text)
+        for event in trace
+        if isinstance(event, Said | Examined)
+    ]
+    spoke = any(who is Role.DOCTOR for who, _ in told)
+    return tuple(spoken(who, text, language) for who, text in told) if spoke else ()
+
+
+def _complete(calls: Sequence[Preference], view: View) -> list[tuple[Preference, Preference]]:
+    """Returns a view's comparisons for which both orders were answered."""
+    pairs = zip(calls[::2], calls[1::2], strict=True)
+    return [(one, other) for one, other in pairs if one.view == view and one.better and other.better]
+
+
+def _compared(pairs: Sequence[tuple[Preference, Preference]], criterion: str) -> list[Comparison]:
+    return [
+        Comparison(one.first, one.second, of_both_orders(one.winner(criterion), other.winner(criterion)), one.case)
+        for one, other in pairs
+    ]
+
+
+def judgements_of(judge: str, prompts: str, calls: tuple[Preference, ...], *, without: int, seed: int) -> Judgements:
+    """Returns what a judge's answers come to; the two orders of a comparison follow each other among the calls."""
+    unreadable, failed = failures(calls)
+    pairs = {view: _complete(calls, view) for view in CRITERIA}
+    return Judgements(
+        judge=judge,
+        prompts=prompts,
+        views={view: {one: _result(pairs[view], one, seed) for one in CRITERIA[view]} for view in CRITERIA},
+        unreadable=unreadable,
+        failed=failed,
+        incomplete=len(calls) // 2 - sum(map(len, pairs.values())),
+        without=without,
+        calls=calls,
+    )
+
+
+def _result(pairs: Sequence[tuple[Preference, Preference]], criterion: str, seed: int) -> CriterionResult:
+    comparisons = _compared(pairs, criterion)
+    decided = [call.better[criterion] for pair in pairs for call in pair if call.better[criterion] != "tie"]
+    return CriterionResult(
+        n=len(comparisons),
+        ties=sum(one.winner is None for one in comparisons),
+        disagreements=sum(one.winner(criterion) != other.winner(criterion) for one, other in pairs),
+        first_wins=100 * decided.count("first") / len(decided) if decided else None,
+        win_rates=win_rates(comparisons),
+        strengths=strengths(comparisons, seed=seed),
+    )

@@ -1,0 +1,373 @@
+"""How far people agree on each question, and what all of them together say of an item.
+
+Agreement of the two who judged most: share and Cohen's kappa (weighted for grades). Of all: the share of equal pairs,
+Fleiss' kappa over the items that the most people judged, Krippendorff's alpha over all. Where a third is asked only
+where two differ (AI Hospital, appendix E), kappas and alpha are of the first two, as a third who sees nothing but
+quarrels would spoil them.
+
+An item's own answer is that of most of its people; a number on a scale is their mean. Where as many say the one as the
+other it is undecided, and waits for one more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+
+import msgspec
+
+from polyclinic.judging.sorting import Category, Word
+from polyclinic.judging.verdicts import Answer, Answers, Item, PersonsVerdict, form_named, forms
+from polyclinic.metrics.grades import ONE_STEP, Aspect, Grade, Judgement
+from polyclinic.statistics.agreement import (
+    Agreement,
+    Alpha,
+    agreement,
+    fleiss_kappa,
+    krippendorff_alpha,
+    pairs_alike,
+    weighted_kappa,
+)
+from polyclinic.statistics.pairwise import Comparison, Strength, WinRate, strengths, win_rates
+from polyclinic.statistics.uncertainty import Estimate, estimate, share
+
+_TWO = 2
+
+
+class QuestionAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """How far people agree on one question of a form.
+
+    Attributes:
+        items: those on which anybody answered; `shared` are those that two or more did.
+        people: who answered, those who answered most first.
+        two: the first two of them, on the items of both; None on a scale, or of one person alone.
+        kappa: Cohen's of these two; with quadratic weights for grades.
+        alike: percent of all pairs of answers on an item that are equal.
+        fleiss: Fleiss' kappa over the items that `raters` people answered, the most that any item has.
+        decided: items with an answer of their own; `undecided` those on which as many say the one as the other.
+    """
+
+    form: str
+    question: str
+    items: int
+    shared: int
+    people: tuple[str, ...]
+    two: Agreement | None
+    kappa: float | None
+    alike: float | None
+    raters: int
+    fleiss: float | None
+    alpha: Alpha
+    decided: int
+    undecided: int
+
+
+def by_item(verdicts: Sequence[PersonsVerdict], form: str, question: str) -> dict[Item, list[tuple[str, Answer]]]:
+    """Returns who answered what to a question, by item, in the verdicts' order."""
+    said: dict[Item, list[tuple[str, Answer]]] = {}
+    for verdict in verdicts:
+        if verdict.form == form and question in verdict.answers:
+            said.setdefault(verdict.item, []).append((verdict.who, verdict.answers[question]))
+    return said
+
+
+def decided(answers: Sequence[Answer], kind: Answers) -> Answer | None:
+    """Returns what people say together: their mean on a scale, else what most of them say; None where nothing is."""
+    if kind.scale is not None:
+        return fmean(float(answer) for answer in answers) if answers else None
+    (first, most), *others = [*Counter(answers).most_common(_TWO), ("", 0)]
+    return first if most > others[0][1] else None
+
+
+def accepted(verdicts: Sequence[PersonsVerdict], form: str) -> dict[Item, dict[str, Answer]]:
+    """Returns what people say together of each item, by question; without the questions that are undecided."""
+    found: dict[Item, dict[str, Answer]] = {}
+    for question, asked in form_named(form).questions.items():
+        for item, said in by_item(verdicts, form, question).items():
+            answer = decided([answer for _, answer in said], asked.answers)
+            found.setdefault(item, {}).update({} if answer is None else {question: answer})
+    return found
+
+
+def disputed(verdicts: Sequence[PersonsVerdict], form: str) -> list[Item]:
+    """Returns the items on which a question is undecided, for one more person to judge."""
+    answered = {question: by_item(verdicts, form, question) for question in form_named(form).questions}
+    return [
+        item
+        for item, answers in accepted(verdicts, form).items()
+        if any(question not in answers and item in said for question, said in answered.items())
+    ]
+
+
+def agreed(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> list[QuestionAgreement]:
+    """Returns how far people agree, question by question; `seed` is of alpha's bootstrap."""
+    third = form_named(form).third
+    return [
+        _on(form, question, by_item(verdicts, form, question), asked.answers, third=third, seed=seed)
+        for question, asked in form_named(form).questions.items()
+        if by_item(verdicts, form, question)
+    ]
+
+
+def _on(
+    form: str, question: str, said: Mapping[Item, list[tuple[str, Answer]]], kind: Answers, *, third: bool, seed: int
+) -> QuestionAgreement:
+    counts = Counter(who for answers in said.values() for who, _ in answers)
+    people = tuple(who for who, _ in counts.most_common())
+    two, kappa = _of_two(said, people[:_TWO], kind)
+    units = [[answer for who, answer in answers if not third or who in people[:_TWO]] for answers in said.values()]
+    several = [unit for unit in units if len(unit) > 1]
+    most = max(map(len, several), default=0)
+    alike = pairs_alike(several)
+    own = [decided([answer for _, answer in answers], kind) for answers in said.values()]
+    return QuestionAgreement(
+        form=form,
+        question=question,
+        items=len(said),
+        shared=len(several),
+        people=people,
+        two=two,
+        kappa=kappa,
+        alike=None if alike is None else 100 * alike,
+        raters=most,
+        fleiss=fleiss_kappa([unit for unit in several if len(unit) == most]) if kind.scale is None else None,
+        alpha=krippendorff_alpha(several, level=kind.level, order=kind.order, seed=seed),
+        decided=sum(answer is not None for answer in own),
+        undecided=sum(answer is None for answer in own),
+    )
+
+
+def _of_two(
+    said: Mapping[Item, list[tuple[str, Answer]]], two: Sequence[str], kind: Answers
+) -> tuple[Agreement | None, float | None]:
+    """Returns how far two people agree on the items of both, and their kappa; nothing on a scale."""
+    if len(two) < _TWO or kind.scale is not None:
+        return None, None
+    both = [dict(answers) for answers in said.values() if set(two) <= {who for who, _ in answers}]
+    first, second = ([str(answers[who]) for answers in both] for who in two)
+    found = agreement(first, second, labels=kind.order)
+    return found, weighted_kappa(found.confusion) if kind.level == "ordinal" else found.kappa
+
+
+PEOPLE = "people"
+"""The judge of what most people say."""
+
+
+def people_judgements(verdicts: Sequence[PersonsVerdict]) -> list[Judgement]:
+    """Returns what most people grade of each report; an aspect that is undecided has no grade."""
+    judgements = []
+    for (case, doctor), answers in accepted(verdicts, "grades").items():
+        grades = {aspect: Grade[str(answers[aspect])] for aspect in Aspect if aspect in answers}
+        one_step = not set(grades) - set(ONE_STEP)
+        asked = ONE_STEP if one_step else tuple(Aspect)
+        judgements.append(
+            Judgement(
+                case=case,
+                doctor=doctor,
+                judge=PEOPLE,
+                version=1,
+                one_step=one_step,
+                grades={aspect: grades.get(aspect) for aspect in asked},
+            )
+        )
+    return judgements
+
+
+def people_words(
+    verdicts: Sequence[PersonsVerdict], form: str, categories: type[Category]
+) -> dict[tuple[str, str], Word[Category]]:
+    """Returns the category that most people name, by item, of a form that asks for nothing else."""
+    (question,) = forms()[form].questions
+    return {
+        (item[0], item[1]): Word(categories(str(answers[question])), PEOPLE)
+        for item, answers in accepted(verdicts, form).items()
+        if question in answers
+    }
+
+
+class Percent(msgspec.Struct, frozen=True, kw_only=True):
+    """A share of n in percent, with Wilson's 95 % interval; None of nothing."""
+
+    percent: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+class RoundsByPeople(msgspec.Struct, frozen=True, kw_only=True):
+    """Patient and examiner with one doctor, as people see them (AI Hospital, Table 4).
+
+    Attributes:
+        qa: rounds; `tests`: those in which an examination was carried out.
+        arrived: of the rounds in which the doctor asks for an examination (question 3 is yes), the share in which one
+            was carried out.
+        as_printed: of the rounds in which the doctor asks for none (question 3 is "No", as the paper's appendix E has
+            it), the share in which none was.
+    """
+
+    qa: int
+    relevance: Percent
+    consistency: Percent
+    tests: int
+    arrived: Percent
+    as_printed: Percent
+
+
+class RecordsByPeople(msgspec.Struct, frozen=True, kw_only=True):
+    """How many records are right in all three parts (AI Hospital §3.3, Table 6), and each part by itself."""
+
+    right: Percent
+    parts: dict[str, Percent]
+
+
+class CriterionByPeople(msgspec.Struct, frozen=True, kw_only=True):
+    """Who is better by one criterion: win rates without ties and Bradley-Terry strengths (AIE, Figure 4)."""
+
+    n: int
+    ties: int
+    win_rates: dict[str, WinRate]
+    strengths: dict[str, Strength]
+
+
+class PairsByPeople(msgspec.Struct, frozen=True, kw_only=True):
+    """Who is better, by criterion."""
+
+    criteria: dict[str, CriterionByPeople]
+
+
+class MeansByPeople(msgspec.Struct, frozen=True, kw_only=True):
+    """Mean grades from 1 to 4, or marks, by question; of an item's several people, their mean."""
+
+    means: dict[str, Estimate]
+
+
+class CountsByPeople(msgspec.Struct, frozen=True, kw_only=True):
+    """How often each category was found (AI Hospital, Table 5; MedAgents, Figure 5)."""
+
+    n: int
+    counts: dict[str, int]
+
+
+PeopleFigures = RoundsByPeople | RecordsByPeople | PairsByPeople | MeansByPeople | CountsByPeople
+
+
+def figures(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> dict[str, PeopleFigures]:
+    """Returns what the verdicts of a form come to, by doctor or method; "" where a form knows none."""
+    place = next((at for at, key in enumerate(forms()[form].keys) if key in ("doctor", "method")), None)
+    whose: dict[str, list[PersonsVerdict]] = defaultdict(list)
+    for verdict in verdicts:
+        if verdict.form == form:
+            whose["" if place is None else verdict.item[place]].append(verdict)
+    return {name: _made(theirs, form, seed) for name, theirs in whose.items()}
+
+
+def _made(verdicts: Sequence[PersonsVerdict], form: str, seed: int) -> PeopleFigures:
+    match form:
+        case "rounds":
+            return rounds_by_people(verdicts)
+        case "records":
+            return records_by_people(verdicts)
+        case "grades" | "explanations":
+            return means_by_people(verdicts, form, seed=seed)
+        case "failures" | "errors":
+            return counts_by_people(verdicts, form)
+        case _:
+            return pairs_by_people(verdicts, form, seed=seed)
+
+
+def rounds_by_people(verdicts: Sequence[PersonsVerdict]) -> RoundsByPeople:
+    """Returns what people say of one doctor's rounds."""
+    rounds = accepted(verdicts, "rounds").values()
+
+    def yes(question: str, among: Sequence[Mapping[str, Answer]], wanted: str = "yes") -> Percent:
+        said = [one[question] for one in among if question in one]
+        return _percent(said.count(wanted), len(said))
+
+    every = list(rounds)
+    return RoundsByPeople(
+        qa=len(every),
+        relevance=yes("relevant", every),
+        consistency=yes("consistent", every),
+        tests=sum(one.get("examined") == "yes" for one in every),
+        arrived=yes("examined", [one for one in every if one.get("suggested") == "yes"]),
+        as_printed=yes("examined", [one for one in every if one.get("suggested") == "no"], "no"),
+    )
+
+
+def records_by_people(verdicts: Sequence[PersonsVerdict]) -> RecordsByPeople:
+    """Returns what people say of records; one of which a part is undecided is neither right nor wrong, and left out."""
+    questions = tuple(forms()["records"].questions)
+    records = list(accepted(verdicts, "records").values())
+    whole = [one for one in records if "no" in one.values() or len(one) == len(questions)]
+    parts = {question: [one[question] for one in records if question in one] for question in questions}
+    return RecordsByPeople(
+        right=_percent(sum("no" not in one.values() for one in whole), len(whole)),
+        parts={question: _percent(said.count("yes"), len(said)) for question, said in parts.items()},
+    )
+
+
+def pairs_by_people(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> PairsByPeople:
+    """Returns by criterion who is better."""
+    found = {}
+    for question in forms()[form].questions:
+        compared = comparisons(verdicts, form, question)
+        if compared:
+            found[question] = CriterionByPeople(
+                n=len(compared),
+                ties=sum(one.winner is None for one in compared),
+                win_rates=win_rates(compared),
+                strengths=strengths(compared, seed=seed),
+            )
+    return PairsByPeople(criteria=found)
+
+
+def comparisons(verdicts: Sequence[PersonsVerdict], form: str, question: str) -> list[Comparison]:
+    """Returns people's votes on two doctors of a case by one criterion, a comparison each case and pair.
+
+    What most say wins; where as many say something else it is a tie.
+    """
+    found = []
+    for (case, first, second), said in by_item(verdicts, form, question).items():
+        answer = decided([answer for _, answer in said], forms()[form].questions[question].answers)
+        found.append(Comparison(first, second, {"first": first, "second": second}.get(str(answer)), case))
+    return found
+
+
+def means_by_people(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> MeansByPeople:
+    """Returns one doctor's mean grades, or one method's mean marks, by question."""
+    found = {}
+    for question in forms()[form].questions:
+        said = by_item(verdicts, form, question)
+        means = [fmean(_worth(answer) for _, answer in answers) for answers in said.values()]
+        found[question] = estimate(means, clusters=[item[0] for item in said], seed=seed)
+    return MeansByPeople(means=found)
+
+
+def marks_by_item(verdicts: Sequence[PersonsVerdict]) -> dict[Item, dict[str, float]]:
+    """Returns people's grades of reports and marks of explanations: of each case and doctor or method, by question.
+
+    Of several people it is their mean.
+    """
+    found: dict[Item, dict[str, float]] = defaultdict(dict)
+    for form in ("grades", "explanations"):
+        for question in forms()[form].questions:
+            for item, answers in by_item(verdicts, form, question).items():
+                found[item][question] = fmean(_worth(answer) for _, answer in answers)
+    return dict(found)
+
+
+def _worth(answer: Answer) -> float:
+    return float(Grade[answer]) if isinstance(answer, str) else answer
+
+
+def counts_by_people(verdicts: Sequence[PersonsVerdict], form: str) -> CountsByPeople:
+    """Returns how often each category is what most people say."""
+    ((question, asked),) = forms()[form].questions.items()
+    said = Counter(answers[question] for answers in accepted(verdicts, form).values() if question in answers)
+    return CountsByPeople(n=said.total(), counts={category: said[category] for category in asked.answers.order})
+
+
+def _percent(successes: int, n: int) -> Percent:
+    percent, low, high = share(successes, n)
+    return Percent(percent=percent, low=low, high=high, n=n)

@@ -1,0 +1,371 @@
+"""A verdict: what one person says of one item; files of them, as CSV or as JSON lines.
+
+A row, or a line, has the form's name (`form`), the item's keys, `who`, and a field for each question. What a sheet
+shows beside (`shown`) and a `comment` may stand there too. A question without an answer was not answered; a row without
+any is one that nobody has come to, and is left out. In CSV commas, semicolons or tabs part the fields. Of two doctors
+who are compared, the one whose name comes first in the alphabet is the first, whatever the order in the file.
+
+A file that we write has a `sum` in each row, the same in all, by which a row that is missing or changed is found. Who
+changes it on purpose takes that field away.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from polyclinic.errors import BadInput, UserError
+from polyclinic.files import json_lines, read_lines, read_records
+from polyclinic.frames import cell, cell_text
+from polyclinic.language.language import Language
+from polyclinic.seals import seal
+from polyclinic.statistics.agreement import Level
+from polyclinic.yaml_files import read_yaml
+
+Answer = str | float
+"""One of the words that count, or a number on a scale."""
+
+
+class Answers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What may be answered: the words that count, with others that mean the same; or a scale's ends."""
+
+    answers: dict[str, tuple[str, ...]] = {}
+    scale: tuple[float, float] | None = None
+    level: Level = "nominal"
+
+    def read(self, said: str) -> Answer | None:
+        """Returns the answer that somebody wrote; None where it is none."""
+        if self.scale is not None:
+            try:
+                number = float(said.strip().replace(",", "."))
+            except ValueError:
+                return None
+            low, high = self.scale
+            return number if low <= number <= high else None
+        word = said.strip().casefold()
+        return next((one for one, same in self.answers.items() if word in (one.casefold(), *same)), None)
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The words that count, the least first."""
+        return tuple(self.answers)
+
+    @property
+    def allowed(self) -> str:
+        """What may be answered, in words."""
+        return f"{self.scale[0]:g} to {self.scale[1]:g}" if self.scale is not None else " | ".join(self.answers)
+
+
+class SheetQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A question in both languages, and the kind of its answers."""
+
+    en: str
+    zh: str
+    kind: str
+
+    def text(self, language: Language) -> str:
+        """Returns the question in a language."""
+        return self.zh if language == "zh" else self.en
+
+    @property
+    def answers(self) -> Answers:
+        """What may be answered."""
+        return _kinds()[self.kind]
+
+
+class SheetForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is asked of one sort of item.
+
+    Attributes:
+        source: where it comes from.
+        keys: what names an item.
+        shown: what stands beside the questions in a sheet, and is never read back.
+        third: a third person decides where two differ; agreement is of the first two.
+    """
+
+    source: str
+    keys: tuple[str, ...]
+    shown: tuple[str, ...]
+    questions: dict[str, SheetQuestion]
+    third: bool = False
+
+
+@functools.cache
+def forms() -> Mapping[str, SheetForm]:
+    """Returns the forms by name."""
+    return read_yaml(Path(__file__).with_name("forms.yaml"), dict[str, SheetForm])
+
+
+@functools.cache
+def _kinds() -> Mapping[str, Answers]:
+    return read_yaml(Path(__file__).with_name("kinds.yaml"), dict[str, Answers])
+
+
+def form_named(name: str) -> SheetForm:
+    """Returns a form.
+
+    Raises:
+        UserError: there is none of that name.
+    """
+    if name not in forms():
+        raise UserError(f"no form {name!r}; there are: {', '.join(forms())}")
+    return forms()[name]
+
+
+_SUM = "sum"
+_BESIDE = ("form", "who", "comment", _SUM)
+_NAMED = 6
+_MENDS = f"where that was done on purpose, take the field {_SUM!r} away"
+_LONGEST = 16 * 2**20
+
+TABLES = {".csv": ",", ".tsv": "\t"}
+"""What parts the fields of a table, by the ending of its file."""
+
+PAIR = ("first", "second")
+_TURNED: dict[Answer, Answer] = {"first": "second", "second": "first"}
+
+Item = tuple[str, ...]
+"""What names an item: the values of its form's keys, in their order."""
+
+
+class PersonsVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What one person says of one item; without the questions that were not answered."""
+
+    form: str
+    item: Item
+    who: str
+    answers: dict[str, Answer]
+    comment: str = ""
+
+    def row(self) -> dict[str, Any]:
+        """Returns it as a line of a file."""
+        form = form_named(self.form)
+        beside = {"comment": self.comment} if self.comment else {}
+        return {
+            "form": self.form,
+            **dict(zip(form.keys, self.item, strict=True)),
+            "who": self.who,
+            **{question: self.answers.get(question) for question in form.questions},
+            **beside,
+        }
+
+
+def in_order(item: Item) -> Item:
+    """Returns an item of two doctors with their names in the order of the alphabet."""
+    return (item[0], *sorted(item[1:]))
+
+
+Known = Mapping[str, Collection[Item]]
+"""The items that can be spoken of, by form."""
+
+
+Key = Mapping[str, Mapping[Item, Item]]
+"""Who is who in blind sheets, by form: the item with codes in it, and the same with the doctors."""
+
+BLIND = "blind-"
+"""How the code begins that stands for a doctor in a blind sheet."""
+
+
+def read_verdicts(
+    paths: Iterable[str | Path],
+    *,
+    form: str | None = None,
+    known: Known | None = None,
+    key: Key | None = None,
+    bad: list[BadInput] | None = None,
+) -> list[PersonsVerdict]:
+    """Reads the verdicts of one or several files, in their order; `.csv` and `.tsv` are tables, all else JSON lines.
+
+    Args:
+        paths: one file a person, or all in one.
+        form: of rows that do not name theirs.
+        known: the items that can be spoken of; forms that are not in it are not checked.
+        key: who is who in blind sheets.
+        bad: takes the rows that cannot be used, which then are left out; of one person's two verdicts on one item both
+            are.
+
+    Raises:
+        BadInput: a file cannot be read; a row has no form, no item or nobody who says it, a field or an answer that
+            the form does not know; it is on an item that is not known; one person has two on one item; or a file is
+            not as it was written.
+    """
+    verdicts: dict[tuple[str, Item, str], tuple[PersonsVerdict, Path, int]] = {}
+    twice: set[tuple[str, Item, str]] = set()
+    for path in map(Path, paths):
+        sealed: dict[str, list[PersonsVerdict]] = {}
+        for line, row in rows_of(path, bad=bad):
+            try:
+                verdict = _verdict(row, form, key or {})
+                if verdict is None:
+                    continue
+                if told_sum := _text(row.get(_SUM)):
+                    sealed.setdefault(told_sum, []).append(verdict)
+                _check_known(verdict, known)
+                whose = (verdict.form, verdict.item, verdict.who)
+                if whose in verdicts:
+                    twice.add(whose)
+                    raise BadInput(_already(verdict, verdicts[whose][1:], path))
+            except BadInput as error:
+                told = BadInput(error.problem, path=path, line=line)
+                if bad is None:
+                    raise told from None
+                bad.append(told)
+                continue
+            verdicts[whose] = (verdict, path, line)
+        if any(_sum(rows) != told_sum for told_sum, rows in sealed.items()):
+            damaged = BadInput(f"not what was written: a row is missing or changed; {_MENDS}", path=path)
+            if bad is None:
+                raise damaged
+            bad.append(damaged)
+            verdicts = {whose: said for whose, said in verdicts.items() if said[1] != path}
+    return [verdict for whose, (verdict, _, _) in verdicts.items() if whose not in twice]
+
+
+def _already(verdict: PersonsVerdict, before: tuple[Path, int], path: Path) -> str:
+    other, line = before
+    where = f"line {line}" if other == path else f"{other}, line {line},"
+    return f"{verdict.who}'s verdict on {_told(verdict)} stands in {where} already; leave one of them"
+
+
+def _sum(verdicts: Sequence[PersonsVerdict]) -> str:
+    # Of what they say, and not of how it is written: a table keeps no blank lines, and knows no numbers.
+    verdicts = [one for one in verdicts if one.answers]
+    said = [
+        (one.form, one.item, one.who.strip(), {name: _text(answer) for name, answer in sorted(one.answers.items())})
+        for one in verdicts
+    ]
+    comments = [" ".join(one.comment.split()) for one in verdicts]
+    # With a letter before it a spreadsheet takes it for no number.
+    return f"v{seal(repr((said, comments)).encode()).hex()}"
+
+
+def write_verdicts(verdicts: Iterable[PersonsVerdict], ending: str) -> str:
+    """Returns verdicts as the text of a file with that ending, `.csv`, `.tsv` or another for JSON lines."""
+    verdicts = list(verdicts)
+    beside = {_SUM: _sum(verdicts)}
+    rows = [verdict.row() | beside for verdict in verdicts]
+    return table_text(rows, ending) if ending in TABLES else json_lines(rows)
+
+
+def table_text(rows: Sequence[Mapping[str, Any]], ending: str = ".csv") -> str:
+    """Returns rows as a table with a heading, a field without a value empty.
+
+    A `.csv` with more than ASCII in it begins with a mark, without which spreadsheets take it for another encoding.
+    """
+    text = io.StringIO()
+    fields = list(dict.fromkeys(field for row in rows for field in row))
+    writer = csv.DictWriter(text, fields, restval="", delimiter=TABLES[ending], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({field: "" if value is None else cell(value) for field, value in row.items()} for row in rows)
+    written = text.getvalue()
+    return written if written.isascii() or ending != ".csv" else f"\ufeff{written}"
+
+
+def rows_of(path: Path, *, bad: list[BadInput] | None = None) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yields the rows of a file as they stand there, each with the number of its line.
+
+    With a list for what is `bad`, a row that cannot be read goes there, and is passed over.
+
+    Raises:
+        BadInput: the file cannot be read.
+    """
+    if path.suffix not in TABLES:
+        kind = dict[str, str | int | float | bool | None]
+        yield from read_records(path, kind, "a verdict", keys_once=True, bad=bad)
+        return
+    # Blank lines go, also out of what a sheet shows, which is not read back.
+    numbers, lines = zip(*read_lines(path), strict=True)
+    # What a spreadsheet writes depends on where its user lives.
+    delimiter = max(",;\t", key=lines[0].count)
+    csv.field_size_limit(_LONGEST)
+    reader = csv.DictReader(lines, delimiter=delimiter)
+    twice = [name for name in reader.fieldnames or () if name and (reader.fieldnames or []).count(name) > 1]
+    if twice:
+        raise BadInput(f"two columns are named {twice[0]!r}; each stands once", path=path, line=1)
+    try:
+        for row in reader:
+            if None in row:
+                long = BadInput("more fields than the heading has", path=path, line=numbers[reader.line_num - 1])
+                if bad is None:
+                    raise long
+                bad.append(long)
+                continue
+            yield numbers[reader.line_num - 1], {name: cell_text(text or "") for name, text in row.items()}
+    except csv.Error as error:
+        raise BadInput(f"not a table ({error})", path=path, line=numbers[reader.line_num - 1]) from None
+
+
+def _verdict(row: Mapping[str, Any], default: str | None, key: Key) -> PersonsVerdict | None:
+    said = {str(field).strip(): _text(value) for field, value in row.items() if field is not None}
+    name = said.get("form") or default
+    if not name:
+        raise BadInput(f"no 'form'; name one in the row, or with --form: {', '.join(forms())}")
+    if name not in forms():
+        raise BadInput(f"no form {name!r}; there are: {', '.join(forms())}")
+    form = forms()[name]
+    if missing := [key for key in form.keys if not said.get(key)]:
+        raise BadInput(f"no {missing[0]!r}; an item of {name!r} has {', '.join(form.keys)}")
+    if unknown := [field for field in said if field and field not in _fields(form)]:
+        raise BadInput(f"{unknown[0]!r} is no field of {name!r}; its questions are {', '.join(form.questions)}")
+    answers: dict[str, Answer] = {}
+    for question, asked in form.questions.items():
+        if not (written := said.get(question, "")):
+            continue
+        answer = asked.answers.read(written)
+        if answer is None:
+            raise BadInput(f"{written[:40]!r} is no answer to {question!r}; allowed: {asked.answers.allowed}")
+        answers[question] = answer
+    if not answers:
+        return None
+    if not said.get("who"):
+        raise BadInput("nobody says it: 'who' is empty; write a name in each row")
+    item = shown_as(name, tuple(said[one] for one in form.keys), key)
+    if form.keys[1:] == PAIR and item != (ordered := in_order(item)):
+        item, answers = ordered, {question: _TURNED.get(answer, answer) for question, answer in answers.items()}
+    return PersonsVerdict(form=name, item=item, who=said["who"], answers=answers, comment=said.get("comment", ""))
+
+
+def shown_as(form: str, item: Item, key: Key) -> Item:
+    """Returns an item with the doctors for whom codes stand in it.
+
+    Raises:
+        BadInput: nobody says for whom.
+    """
+    if not any(name.startswith(BLIND) for name in item[1:]):
+        return item
+    if item not in key.get(form, {}):
+        raise BadInput(f"{item[1]!r} is a code of a blind sheet; 'verdicts import --key FILE' says who it is")
+    return key[form][item]
+
+
+def _fields(form: SheetForm) -> tuple[str, ...]:
+    return (*_BESIDE, *form.keys, *form.shown, *form.questions)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value).strip()
+
+
+def _check_known(verdict: PersonsVerdict, known: Known | None) -> None:
+    """Raises a BadInput where a verdict is on something that is not there, and says which of its keys is wrong."""
+    items = (known or {}).get(verdict.form)
+    if items is None or verdict.item in items:
+        return
+    for place, key in enumerate(form_named(verdict.form).keys):
+        begins = {item[: place + 1] for item in items}
+        if verdict.item[: place + 1] not in begins:
+            there = list(dict.fromkeys(item[place] for item in items if item[:place] == verdict.item[:place]))
+            shown = ", ".join(there[:_NAMED]) + (f" and {len(there) - _NAMED} more" if len(there) > _NAMED else "")
+            raise BadInput(f"no {key} {verdict.item[place]!r} to speak of; there are: {shown or 'none'}")
+
+
+def _told(verdict: PersonsVerdict) -> str:
+    return ", ".join(f"{key} {value}" for key, value in zip(form_named(verdict.form).keys, verdict.item, strict=True))

@@ -1,0 +1,180 @@
+"""Marks for students: how well examinations were chosen, danger signs, and one number out of a hundred."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.report import Diagnosis, Report
+from polyclinic.events import Examined, Opened, Role, Said, Trace
+from polyclinic.knowledge.criteria import Indicated
+from polyclinic.knowledge.dispensing import is_pregnant
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.knowledge.names import Names
+from polyclinic.knowledge.safety import RedFlags
+from polyclinic.metrics.grades import Aspect, Grade
+from polyclinic.players.human.advice import Rung
+
+
+class Stewardship(msgspec.Struct, frozen=True, kw_only=True):
+    """The examinations of a visit, by id.
+
+    Attributes:
+        disease: by whose file they are judged; "" where the knowledge holds none of the diagnoses.
+        had: all that were asked for; `unknown` are names that mean none of ours.
+        other: had, and neither needed nor helpful nor not indicated.
+        cost: of those that were had, in units of a blood count.
+        minutes: from the order to the result, of the slowest.
+        radiation: in mSv.
+        burden: of the heaviest, 0 (none) to 3.
+    """
+
+    disease: str
+    had: tuple[str, ...]
+    needed: tuple[str, ...]
+    needed_missed: tuple[str, ...]
+    helpful: tuple[str, ...]
+    helpful_missed: tuple[str, ...]
+    not_indicated: tuple[str, ...]
+    other: tuple[str, ...]
+    unknown: tuple[str, ...]
+    cost: float
+    minutes: int
+    radiation: float
+    burden: int
+
+
+def stewardship(
+    traces: Sequence[Trace], diagnoses: Iterable[Diagnosis], knowledge: Knowledge, names: Names
+) -> Stewardship:
+    """Returns how examinations were chosen in the traces of a visit; the diagnoses are those that are so.
+
+    Of what cannot be done on a patient of this sex and age nothing is missed, and where it was had it is not indicated.
+    """
+    disease = next(filter(None, (knowledge.disease_named(one.name) for one in diagnoses)), None)
+    had, unknown = _had(traces, names)
+    who = next((event.presentation for trace in traces for event in trace if isinstance(event, Opened)), None)
+    sex, age = (None, None) if who is None else (who.sex, who.age)
+    indicated = Indicated() if disease is None else knowledge.indicated(disease, sex=sex, age=age)
+    needed, helpful, not_indicated = msgspec.structs.astuple(indicated)
+    done = [knowledge.examinations[id] for id in had]
+    return Stewardship(
+        disease="" if disease is None else disease.id,
+        had=had,
+        needed=tuple(id for id in needed if id in had),
+        needed_missed=tuple(id for id in needed if id not in had),
+        helpful=tuple(id for id in helpful if id in had),
+        helpful_missed=tuple(id for id in helpful if id not in had),
+        not_indicated=tuple(id for id in not_indicated if id in had),
+        other=tuple(id for id in had if id not in (*needed, *helpful, *not_indicated)),
+        unknown=unknown,
+        cost=sum(one.cost for one in done),
+        minutes=max((one.minutes for one in done), default=0),
+        radiation=sum(one.radiation for one in done),
+        burden=max((one.burden for one in done), default=0),
+    )
+
+
+def _had(traces: Iterable[Trace], names: Names) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns the ids of the examinations that were asked for, and the names that mean none."""
+    told = [
+        name
+        for trace in traces
+        for event in trace
+        if isinstance(event, Examined)
+        for name in (*(finding.examination for finding in event.findings), *event.not_recorded)
+    ]
+    ids: dict[str, None] = {}
+    unknown: dict[str, None] = {}
+    for name in dict.fromkeys(told):
+        meant = [key.partition(":")[2] for key in sorted(names.keys(name)) if key.startswith("examination:")]
+        if meant:
+            ids |= dict.fromkeys(meant)
+        else:
+            unknown[name] = None
+    return tuple(ids), tuple(unknown)
+
+
+_OF_THIS_ILLNESS = ("symptoms", "present", "review")
+
+
+class DangerSigns(msgspec.Struct, frozen=True, kw_only=True):
+    """Symptoms by id, in the order of the red flags: those that the patient has, and what became of each.
+
+    Attributes:
+        missed: never told in the visit.
+        unreported: told, and not in the report.
+    """
+
+    has: tuple[str, ...]
+    missed: tuple[str, ...]
+    unreported: tuple[str, ...]
+
+
+def danger_signs(case: Case, trace: Trace, report: Report | None, lexicon: Lexicon, flags: RedFlags) -> DangerSigns:
+    """Returns what became of the patient's danger signs; `lexicon` is of the case's language."""
+    person, history = case.presentation, case.record.history
+    has = _there(lexicon, [person.complaint, *(text for name, text in history.sections() if name in _OF_THIS_ILLNESS)])
+    of_person = flags.of(person.age, pregnant=flags.may_be_pregnant in has or is_pregnant(case.record))
+    signs = tuple(sign for sign in (*of_person.emergency, *of_person.urgent) if sign in has)
+    told = [e.text for e in trace if (isinstance(e, Said) and e.who is Role.PATIENT) or isinstance(e, Examined)]
+    found = _there(lexicon, [person.complaint, *told])
+    wrote = () if report is None else (*report.symptoms, *report.rationale, *(d.name for d in report.diagnoses))
+    reported = _there(lexicon, wrote)
+    return DangerSigns(
+        has=signs,
+        missed=tuple(sign for sign in signs if sign not in found),
+        unreported=tuple(sign for sign in signs if sign in found and sign not in reported),
+    )
+
+
+def _there(lexicon: Lexicon, texts: Iterable[str]) -> set[str]:
+    """Returns the symptoms that texts say are there."""
+    return {symptom for text in texts for symptom, there in lexicon.read(text).items() if there}
+
+
+HINT_COSTS: dict[Rung, int] = {Rung.STEP: 1, Rung.TURN: 3, Rung.DISEASES: 6}
+"""What a hint costs, by how much it tells."""
+
+ASPECT = 14
+EXAMINATIONS = 20
+DANGER = 10
+FOR_NOTHING = 4
+"""Points for an aspect graded A, for the needed examinations, for the danger signs; what one not indicated takes."""
+
+
+class Points(msgspec.Struct, frozen=True, kw_only=True):
+    """Points.
+
+    Attributes:
+        parts: what was got, and of how much, by what it was for; without what cannot be said of the case.
+        hints: what hints cost.
+        total: percent of what could be got, less the hints; at least 0.
+    """
+
+    parts: dict[str, tuple[float, float]]
+    hints: int
+    total: int
+
+
+def points(
+    grades: Mapping[Aspect, Grade | None], chosen: Stewardship, signs: DangerSigns, hints: Iterable[Rung]
+) -> Points:
+    """Returns the points of a visit."""
+    parts: dict[str, tuple[float, float]] = {}
+    for aspect, grade in grades.items():
+        if grade is not None:
+            parts[aspect.value] = (round(ASPECT * (grade - 1) / 3, 1), ASPECT)
+    if chosen.disease:
+        needed = len(chosen.needed) + len(chosen.needed_missed)
+        got = EXAMINATIONS * (len(chosen.needed) / needed if needed else 1.0)
+        parts["choice"] = (round(max(0.0, got - FOR_NOTHING * len(chosen.not_indicated)), 1), EXAMINATIONS)
+    if signs.has:
+        good = len(signs.has) - len(signs.missed) - len(signs.unreported) / 2
+        parts["danger"] = (round(DANGER * good / len(signs.has), 1), DANGER)
+    cost = sum(HINT_COSTS[rung] for rung in hints)
+    got, most = (sum(part[place] for part in parts.values()) for place in (0, 1))
+    return Points(parts=parts, hints=cost, total=max(0, round(100 * got / most) - cost) if most else 0)

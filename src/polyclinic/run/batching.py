@@ -1,0 +1,100 @@
+"""Questions as batches (`models.batch-api`): who may ask so, and where the ids of batches are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from polyclinic.errors import UserError
+from polyclinic.methods.table import METHODS, ChosenMethod
+from polyclinic.models.share import WHOLE
+from polyclinic.players.mind_names import model_of
+from polyclinic.run.options import KeptOptions, RunOptions
+
+IN_ROUNDS = (
+    "zero_shot",
+    "few_shot",
+    "chain_of_thought",
+    "few_shot_chain_of_thought",
+    "self_consistency",
+    "few_shot_self_consistency",
+    "medprompt",
+)
+"""The methods whose calls do not wait for one another, or do once or twice."""
+
+_DIALOGUE = "visits are dialogues: each turn waits for the one before, and a batch may take a day"
+_TEAM = "its experts wait for one another, round after round, and a batch may take a day"
+_PRACTICE = "what is learnt of one patient is in mind at the next, thousands of times one after another"
+_SOMEBODY = "somebody waits for the answer"
+_VECTORS = "it asks for vectors, and batches are of questions"
+_NO_JOURNAL = "it keeps its answers beside --out and has no --journal, where the ids of batches lie"
+
+WITHOUT_BATCHES: Mapping[str, str] = {
+    "consult": _DIALOGUE,
+    "eval aie": _DIALOGUE,
+    "eval reliability": _DIALOGUE,
+    "run": _DIALOGUE,
+    "cases patient-test": "the questions behind a round are asked for when those of the round before are there",
+    "study ablation": _TEAM,
+    "study experts": _TEAM,
+    "study medagents": _TEAM,
+    "study tor": _TEAM,
+    "evolve": _PRACTICE,
+    "ask": _SOMEBODY,
+    "check": _SOMEBODY,
+    "serve": _SOMEBODY,
+    "corpus add": _VECTORS,
+    "corpus search": _VECTORS,
+    "memory build": _VECTORS,
+    "memory show": _VECTORS,
+    "cases generate": _NO_JOURNAL,
+    "memory read": _NO_JOURNAL,
+    "study run": "a plan says batch_api = true of those of its runs that take it",
+}
+"""Commands that ask models, and not by batches; each with its reason."""
+
+
+def batches_beside(
+    kept: KeptOptions,
+    asked: Sequence[str | None],
+    *,
+    wanted: bool,
+    methods: Iterable[ChosenMethod] = (),
+    talking: bool = False,
+) -> Path | str | None:
+    """Returns where the ids of batches are kept, where it is by batches that questions are to be asked.
+
+    Args:
+        kept: where answers are kept.
+        asked: who is asked, by names of models or minds; None and minds that are no models are passed over.
+        wanted: whether they are to be asked so.
+        methods: by which the questions are put, where there are several ways.
+        talking: whether visits are held, turn by turn.
+
+    Raises:
+        UserError: these methods, models or options cannot be asked so.
+    """
+    if not wanted:
+        return None
+    if talking:
+        raise UserError(f"models.batch-api: {_DIALOGUE}; --one-step has none, or leave models.batch-api out")
+    if waiting := [one.name for one in methods if one.name in METHODS and one.name not in IN_ROUNDS]:
+        raise UserError(
+            f"{', '.join(waiting)}: each call waits for the one before, and a batch may take a day; models.batch-api "
+            f"is for {', '.join(IN_ROUNDS)}, and methods of your own"
+        )
+    models = [name for name in map(model_of, filter(None, asked)) if name is not None]
+    if not models:
+        raise UserError("models.batch-api has no effect where no model is asked; leave it out")
+    if others := [name for name in models if not name.startswith("direct/")]:
+        raise UserError(f"{', '.join(others)}: only direct/ models are asked by batches; leave models.batch-api out")
+    if kept.answers is None:
+        raise UserError(
+            "models.batch-api goes on after days, from the answers and the batches' ids that are kept: add "
+            "--journal FILE, or --store URL"
+        )
+    if isinstance(kept, RunOptions) and kept.part is not WHOLE:
+        raise UserError("models.batch-api: the command that was given asks for all of it, and its parts for none")
+    if kept.journal is None:
+        return kept.store
+    return kept.journal.with_name(f"{kept.journal.name}.batches")

@@ -1,0 +1,427 @@
+"""The options that several commands take, each stated once as a type; the command line is made from them.
+
+An option is the type of a keyword of that name: `seed: Seed = 0` is `--seed`. A group of options is one too:
+`models: Models = MODELS`; what a field is for stands below it, and is what `--help` prints. A command that says
+something else of an option adds it: `seed: Annotated[Seed, Parameter(help="...")] = 0`.
+"""
+
+# Annotations are objects here, not text: declarations elsewhere inherit these classes, and the command line reads both.
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Group, Parameter
+
+from polyclinic.cases.pictures import PictureChoice
+from polyclinic.errors import BadInput, UserError
+from polyclinic.events import Order
+from polyclinic.memory.options import FORGETFUL, MemoryOptions
+from polyclinic.models.session import Address, ModelSettings
+from polyclinic.models.share import WHOLE, Share
+from polyclinic.players.human.desk import Desk
+from polyclinic.players.mind_names import HUMAN
+from polyclinic.questions.topics import Topic
+from polyclinic.retrieval.retriever import LibraryOptions
+from polyclinic.settings import setting
+from polyclinic.storage.server import read_address
+
+MODELS_GROUP = Group("Language models", sort_key=20)
+CONFIGURATION_GROUP = Group("Configuration", sort_key=30)
+TEAM_GROUP = Group("Several doctors", sort_key=10)
+_MINDS = "rules, scripted:FILE, local, direct/NAME, a name that Inspect knows, or FILE.py:NAME."
+
+MIND = Parameter(metavar="MIND")
+MINDS = Parameter(metavar="MIND...", consume_multiple=1)
+FILE = Parameter(metavar="FILE")
+FILES = Parameter(metavar="FILE...", consume_multiple=1)
+DIR = Parameter(metavar="DIR")
+
+Several = Parameter(consume_multiple=1)
+"""An option that takes several values, `--doctor A B`, and may be repeated."""
+
+
+def between(least: float, most: float = inf) -> Parameter:
+    """An option whose number is checked, and what is allowed said where it does not fit."""
+    allowed = f"{least:,g} or more" if most == inf else f"{least:,g} to {most:,.15g}"
+
+    def check(_: object, value: float | None) -> None:
+        if value is not None and not least <= value <= most:
+            raise ValueError(allowed)
+
+    return Parameter(validator=check)
+
+
+POSITIVE = between(1)
+
+Configuration = Annotated[
+    list[Path] | None,
+    Parameter(
+        consume_multiple=1, metavar="FILE", group=CONFIGURATION_GROUP, help="A TOML file of options and settings."
+    ),
+]
+Sets = Annotated[
+    list[str] | None,
+    Parameter(
+        name="--set",
+        consume_multiple=1,
+        metavar="KEY=VALUE",
+        group=CONFIGURATION_GROUP,
+        help="One setting; 'polyclinic config show COMMAND' lists all.",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedAddress(Address):
+    """Where models are asked, and the files and settings that configure a command."""
+
+    config: Configuration = None
+    sets: Sets = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedModels(ModelSettings):
+    """How models are asked, and the files and settings that configure a command."""
+
+    config: Configuration = None
+    sets: Sets = None
+
+
+At = Annotated[AskedAddress, Parameter(name="*", group=MODELS_GROUP)]
+AT = AskedAddress()
+Models = Annotated[AskedModels, Parameter(name="*", group=MODELS_GROUP)]
+MODELS = AskedModels()
+
+Library = Annotated[LibraryOptions, Parameter(name="*", group=Group("Looking things up", sort_key=15))]
+LIBRARY = LibraryOptions()
+
+Memory = Annotated[MemoryOptions, Parameter(name="*", group=Group("Remembering", sort_key=16))]
+
+Journal = Annotated[
+    Path | None,
+    FILE,
+    Parameter(
+        group=MODELS_GROUP,
+        help="Keep every answer in this file; the same command again goes on from it, asking nothing twice.",
+    ),
+]
+
+Store = Annotated[
+    str | None,
+    Parameter(
+        metavar="URL",
+        group=MODELS_GROUP,
+        help="Keep every answer, and what comes of it, in a PostgreSQL database that several machines share: "
+        "postgresql://USER@HOST/DATABASE, perhaps with ?schema=NAME; the password is best in PGPASSWORD or ~/.pgpass.",
+    ),
+]
+
+MemoryStore = Annotated[
+    str | None,
+    Parameter(
+        metavar="URL",
+        help="Keep the memory, and what was answered and came of it, in a PostgreSQL database that several machines "
+        "share; the folder then says where.",
+    ),
+]
+
+BatchApi = Annotated[
+    bool,
+    Parameter(
+        group=MODELS_GROUP,
+        help="Ask by batch files (/files, /batches), which cost less and may take a day; --journal or --store "
+        "keeps their ids.",
+    ),
+    setting("models"),
+]
+
+RunStore = Annotated[
+    str | None,
+    Parameter(
+        metavar="URL",
+        help="Keep what models answer in a PostgreSQL database, too, as it comes, so that another machine can go on; "
+        "when the run is over, also results and log: postgresql://USER@HOST/DATABASE, perhaps with ?schema=NAME.",
+    ),
+]
+
+On = Annotated[
+    str | None,
+    Parameter(
+        metavar="WHERE",
+        help="In several processes at once: processes:N on this machine, ray or ray://HOST:PORT on a Ray cluster.",
+    ),
+]
+
+Json = Annotated[bool, Parameter(help="Print one JSON document on stdout, and nothing else; --csv: tables as CSV.")]
+Seed = Annotated[int, between(0), Parameter(help="Of everything that is drawn; the same seed gives the same result.")]
+BootstrapSeed = Annotated[int, between(0), Parameter(help="Of the bootstrap.")]
+Out = Annotated[Path | None, DIR]
+"""Where results are written; each command says what it writes."""
+NewFile = Annotated[Path, FILE]
+Force = Annotated[bool, Parameter(help="Overwrite the file.")]
+Limit = Annotated[int | None, POSITIVE, Parameter(help="Only the first so many cases.")]
+MaxFailures = Annotated[
+    float,
+    between(0, 100),
+    Parameter(help="Share of failures, in percent, above which the run has failed."),
+    setting("run"),
+]
+
+CASE_FILE = Parameter(
+    help="A case file; 'shipped', 'inpatients', and 'shipped-zh', 'inpatients-zh' in Chinese, come with polyclinic."
+)
+Cases = Annotated[str, FILE, CASE_FILE]
+Layout = Annotated[
+    str | None,
+    Parameter(
+        metavar="NAME",
+        help="The case file's layout: polyclinic, agentclinic, agentclinic-images, ai-hospital, aie, tor, mediq, "
+        "craft-md, ddxplus, fhir, a field map FILE.toml, or FILE.py:NAME. Recognised by its keys where left out.",
+    ),
+]
+Strict = Annotated[
+    bool, Parameter(negative=(), help="Stop at an unusable case instead of naming, counting and skipping it.")
+]
+StrictSetting = Annotated[Strict, setting("cases")]
+
+Pictures = Annotated[
+    PictureChoice | None,
+    Parameter(
+        help="What doctors who see are shown of a case's pictures: local, those in the folder of the case file, the "
+        "default; addresses, also those on the network, which the model's endpoint fetches; none. A model sees where "
+        "models.model-file says sees = true.",
+    ),
+    setting("cases"),
+]
+
+Doctor = Annotated[str, MIND, Parameter(help=f"The doctor's mind: {_MINDS} recall goes by its memory alone.")]
+Doctors = Annotated[list[str], MINDS, Parameter(help=f"A doctor's mind; several: {_MINDS}")]
+Patient = Annotated[
+    str,
+    MIND,
+    Parameter(
+        help=f"The patient's mind: {_MINDS} saps:MODEL is the state-aware simulator, saps-parallel:MODEL the same with "
+        "its questions asked at once.",
+    ),
+]
+Examiner = Annotated[str, MIND, Parameter(help="Who reads requests for examinations: rules, a model, or FILE.py:NAME.")]
+Metrics = Annotated[
+    list[str] | None,
+    Several,
+    Parameter(
+        metavar="METRIC...",
+        help="A metric that is wanted: one of the ten by its name, or a function of your own, FILE.py:NAME. All ten "
+        "where none of them is named.",
+    ),
+]
+MaxTurns = Annotated[int, POSITIVE, Parameter(help="How often the doctor may speak.")]
+
+
+Session = Annotated[
+    Path | None,
+    Parameter(metavar="FILE", help="Keep what you type as 'human' in this file; the same command goes on from there."),
+    setting("run"),
+]
+
+
+@Parameter(name="*", group=TEAM_GROUP)
+@dataclass(frozen=True, kw_only=True)
+class TeamOptions:
+    """Several doctors in place of one, and how they discuss."""
+
+    doctors: Annotated[list[str] | None, MINDS] = None
+    """Several doctors, in place of --doctor: each sees the patient alone, then they discuss: --doctors A B, or A,B."""
+    director: Annotated[str, MIND] = "rules"
+    """Who chairs the discussion: rules, scripted:FILE, a model, or FILE.py:NAME."""
+    no_dispute_resolution: Annotated[bool, setting("team")] = False
+    """The doctors see the others' reports, and not what is in dispute: the paper's ablation."""
+    order: Annotated[Order | None, setting("team")] = None
+    """The doctors of a round speak all at once, the default, or one after another, as in AI Hospital's Algorithm 1."""
+    max_rounds: Annotated[int, POSITIVE, setting("team")] = 4
+    """Rounds of discussion at most."""
+
+    @property
+    def named(self) -> list[str]:
+        """The doctors' minds; `A,B` counts as two."""
+        return [
+            name
+            for text in self.doctors or ()
+            for name in [one.strip() for one in text.split(",") if one.strip()] or [text]
+        ]
+
+
+TEAM = TeamOptions()
+
+
+Protocol = Annotated[
+    str,
+    Parameter(
+        metavar="WHOSE",
+        help="The protocol: ours, paper, or a file FILE.yaml; 'polyclinic protocols show' prints each.",
+    ),
+]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ProtocolOption:
+    """The protocol that an evaluation follows."""
+
+    protocol: Protocol = "ours"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class SessionOption:
+    """The file that keeps what a person types."""
+
+    session: Session = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class BatchOption:
+    """Whether models are asked in batches."""
+
+    batch_api: BatchApi = False
+
+
+def open_desk(options: SessionOption, minds: Sequence[str]) -> Desk:
+    """Returns where a person plays.
+
+    Raises:
+        UserError: a session is named, and nobody types.
+    """
+    if options.session is not None and HUMAN not in minds:
+        raise UserError("run.session keeps what a person types; play the doctor or the patient: --doctor human")
+    return Desk(session=options.session)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class CaseOptions:
+    """Whose visits are held, and who plays beside the doctor."""
+
+    cases: Cases
+    layout: Layout = None
+    strict: StrictSetting = False
+    limit: Limit = None
+    patient: Patient = "rules"
+    examiner: Examiner = "rules"
+    library: Library = LIBRARY
+    memory: Memory = FORGETFUL
+    pictures: Pictures = None
+
+
+def kept_in(journal: Path | None, store: str | None) -> Path | str | None:
+    """Returns where answers are kept: a journal's file or a store's address; None where they are not.
+
+    Raises:
+        UserError: both are named, or the address is none.
+    """
+    if store is None:
+        return journal
+    read_address(store)
+    if journal is not None:
+        raise UserError("--store keeps every answer, and --journal would too; leave one of them out")
+    return store
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class KeptOptions:
+    """Where answers are kept, and in a store also what comes of the command."""
+
+    journal: Journal = None
+    store: Store = None
+
+    def __post_init__(self) -> None:
+        kept_in(self.journal, self.store)
+
+    @property
+    def answers(self) -> Path | str | None:
+        """Where answers are kept: a journal's file or a store's address; None where they are not."""
+        return kept_in(self.journal, self.store)
+
+
+NOWHERE = KeptOptions()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(KeptOptions):
+    """What every evaluation takes: how it is repeated, what becomes of its results, and the models."""
+
+    seed: Seed = 0
+    out: Annotated[
+        Out, Parameter(help="Write what came of it into this folder: traces or outcomes, and the summary.")
+    ] = None
+    json: Json = False
+    max_failures: MaxFailures = 5.0
+    models: Models = MODELS
+    on: Annotated[On, Parameter(group=MODELS_GROUP)] = None
+    share: Annotated[str | None, Parameter(show=False)] = None
+    """Which part of the items, NUMBER/OF: of one of the processes that --on starts."""
+
+    @property
+    def part(self) -> Share:
+        """Which part of the items is asked about."""
+        return WHOLE if self.share is None else Share.read(self.share)
+
+
+RUN = RunOptions()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ExamFileOptions:
+    """Which exam is asked about."""
+
+    questions: NewFile
+    """The data set's file, as it is published; for MMLU the folder; shipped is a handful to try things out with."""
+    fields: Annotated[str | None, Parameter(metavar="MAP")] = None
+    """Where the file's own fields differ: question=stem,options=choices,answer=gold."""
+    answer_base: Annotated[Literal[0, 1] | None, setting("exam")] = None
+    """With --fields: the answer is a number that counts from this."""
+    topic: Topic | None = None
+    """Only questions about this, of MedQA's test set; all of them unless --sample says fewer."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class SampleOptions(ExamFileOptions):
+    """Which questions are put, and how methods are set."""
+
+    settings: Annotated[list[str] | None, setting(""), Parameter(name="--method-settings")] = None
+    """Settings of the methods, KEY=VALUE, or METHOD.KEY=VALUE of one."""
+    sample: Annotated[int | None, POSITIVE] = None
+    """So many questions, drawn by --seed; 300 by default, MMLU whole."""
+    everything: Annotated[bool, Parameter(name="--all")] = False
+    """All questions."""
+    answer_tokens: Annotated[int | None, POSITIVE, setting("exam")] = None
+    """The longest answer to a call; a longer one is cut off. The server's where left out, 512 for local."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ExamOptions(SampleOptions):
+    """Which questions are put to which model."""
+
+    model: Annotated[str, Parameter(metavar="MODEL")]
+    """local, direct/NAME (with --base-url), or a name that Inspect knows."""
+
+
+def check_new(out: Path, *, force: bool) -> None:
+    """Raises BadInput where a file is there that may not be overwritten."""
+    if out.is_file() and not force:
+        raise BadInput("the file exists; name another, or overwrite it with --force", path=out)
+
+
+def each_once(option: str, names: Sequence[str]) -> None:
+    """Raises a UserError where an option that may be repeated names a thing twice."""
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UserError(f"--{option} names {twice!r} twice; each {option} once")

@@ -1,0 +1,228 @@
+"""One open run: where its answers and results are kept, how far it is, how it stops, and how it ends.
+
+A command or an evaluation builds a `Run` from its options and hands it on; it knows nothing of folders, journals,
+shards, budgets or stores itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.case_share import CaseShare
+from polyclinic.cases.pictures import CasePictures
+from polyclinic.errors import PlayFailure, RunStopped, StoppedEarly
+from polyclinic.files import make_empty_folder
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.language.language import Language
+from polyclinic.models.ledger import Ledger
+from polyclinic.models.session import Session, journal_of, open_models
+from polyclinic.players.human.desk import Desk
+from polyclinic.players.minds import Cast, OpenMinds, open_minds
+from polyclinic.results.folder import part_in, replacing
+from polyclinic.results.output import Output
+from polyclinic.results.provenance import server_sums
+from polyclinic.run.case_files import case_shares, read_case_file
+from polyclinic.run.options import CaseOptions, KeptOptions, RunOptions
+from polyclinic.run.provenance import kind_of_command, write_results
+from polyclinic.run.storing import keep_results, results_folder
+from polyclinic.run.words import is_given
+from polyclinic.stopping import is_stopped
+from polyclinic.tasks import interruptible
+from polyclinic.terminal.screen import console, note, print_json, progress
+from polyclinic.terminal.usage import show_usage
+
+_AGAIN = "the same command goes on from there"
+
+
+class Run:
+    """One open run.
+
+    Attributes:
+        config: its configuration.
+        stopped: the reason it ended early, None if it did not.
+    """
+
+    def __init__(self, config: RunOptions, *, what: str = "evaluation") -> None:
+        self.config = config
+        self.what = what
+        self.stopped: RunStopped | None = None
+
+    def asking(self, config: RunOptions) -> None:
+        """Changes the configuration, as a protocol does that sets temperatures."""
+        self.config = config
+
+    def cases(self, options: CaseOptions, *, needs: Callable[[Case], str] | None = None) -> list[Case]:
+        """Reads the usable cases of a file; `needs` returns what a case lacks, "" if it lacks nothing."""
+        return read_case_file(options.cases, layout=options.layout, strict=options.strict, needs=needs)
+
+    @property
+    def case_shares(self) -> Sequence[CaseShare]:
+        """How many cases of each file are used."""
+        return case_shares()
+
+    def make_folder(self) -> None:
+        """Makes the folder for the results.
+
+        The results of an earlier run of the same command that was stopped, or failed, may be there if its answers were
+        kept: they are replaced when this run has written its own.
+
+        Raises:
+            BadInput: the folder cannot be made, or holds something else.
+        """
+        config = self.config
+        if config.out is None or config.models.dry_run:
+            return
+        resumes = config.store is not None or (config.journal is not None and config.journal.is_file())
+        part = part_in(config.out, kind_of_command()) if resumes and config.out.is_dir() else ()
+        make_empty_folder(config.out, beside=config.journal, besides=part)
+
+    @contextmanager
+    def progress(self, doing: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[], None]]:
+        """Shows how far the run is, and yields what advances it; an interrupt keeps what is over."""
+        told = self.config.share is not None
+        with interruptible(is_stopped), progress(doing, total, quiet=self.config.json or quiet, told=told) as advance:
+            yield advance
+
+    def session(
+        self, names: Iterable[str], *, named: str, batches: Path | str | None = None
+    ) -> AbstractAsyncContextManager[Session]:
+        """Opens models with the answers, seed and shard of the run.
+
+        Args:
+            names: of the models.
+            named: the name of the run among kept answers; answers of other names are not found.
+            batches: where the ids of batches are kept, if the models are asked in batches.
+        """
+        return open_models(
+            names,
+            self.config.models,
+            journal=journal_of(self.config.answers, self.config.part, run=named),
+            seed=self.config.seed,
+            share=self.config.part,
+            batches=batches,
+            report=note,
+        )
+
+    @asynccontextmanager
+    async def players(
+        self,
+        doctors: Sequence[str],
+        options: CaseOptions,
+        *,
+        director: str = "rules",
+        judges: Sequence[str] = (),
+        languages: Iterable[Language] = (),
+        pictures: CasePictures | None = None,
+        batches: Path | str | None = None,
+        desk: Desk | None = None,
+    ) -> AsyncIterator[OpenMinds]:
+        """Opens the players of visits and further models that judge.
+
+        The language of a memory must be among the `languages` of the visits, if they are given.
+        """
+        cast = Cast(patient=options.patient, examiner=options.examiner, director=director)
+        known = read_knowledge()
+        self.make_folder()
+        with resumable(self.config, self.what):
+            async with open_minds(
+                doctors,
+                cast,
+                self.config.models,
+                knowledge=known,
+                seed=self.config.seed,
+                journal=self.config.answers,
+                others=judges,
+                library=options.library,
+                memory=options.memory,
+                languages=languages,
+                share=self.config.part,
+                pictures=pictures,
+                batches=batches,
+                report=note,
+                desk=desk,
+            ) as opened:
+                yield opened
+
+    def finish(self, output: Output, ledger: Ledger, *, purposes: bool = True, failure: str = "") -> None:
+        """Writes and prints the results, and what the models cost, by role and purpose or by role alone.
+
+        `failure` says that more failed than allowed, if the output does not count it.
+
+        Raises:
+            PlayFailure: more failed than allowed; the results were written and shown, and the command can be resumed.
+            RunStopped: the run was stopped; what was over was written and shown.
+        """
+        config, stopped = self.config, self.stopped
+        if stopped is not None:
+            note("stopped early; what is over:")
+            output = replace(output, document={**output.document, "stopped": str(stopped)}, failed=0)
+        failure = "" if stopped is not None else failure or self._failure(output)
+        output = output.with_case_shares(self.case_shares)
+        if servers := server_sums(ledger):
+            output = replace(output, document={**output.document, "servers": msgspec.to_builtins(servers)})
+        with results_folder(config.out, config.store) as folder:
+            if folder is not None:
+                self._write(output, folder, ledger, failure)
+            if config.json:
+                print_json(output.document)
+            else:
+                output.show(console())
+                show_usage(console(sys.stderr), ledger, purposes=purposes)
+                if config.out is not None and output.written:
+                    note(output.written.format(config.out))
+            keep_results(config.store, folder)
+        if stopped is not None:
+            raise resume_hint(stopped, config, self.what)
+        if failure:
+            raise PlayFailure(f"{failure}; {_AGAIN}" if config.answers else failure)
+
+    def _write(self, output: Output, folder: Path, ledger: Ledger, failure: str) -> None:
+        with replacing(folder) as place:
+            output.write(place)
+            write_results(
+                place,
+                output.rows,
+                output.measures,
+                seed=self.config.seed,
+                models=self.config.models,
+                ledger=ledger,
+                stopped="" if self.stopped is None else str(self.stopped),
+                failed=failure,
+                files=[*output.files, output.document_file],
+                departures=output.departures,
+                asked_for=output.asked_for,
+            )
+
+    def _failure(self, output: Output) -> str:
+        """Returns the line that more failed than allowed, "" if not."""
+        if output.failed * 100 <= self.config.max_failures * output.n:
+            return ""
+        allowed = f"run.max-failures allows {self.config.max_failures:g} %"
+        why = f": {output.failures}" if output.failures else ""
+        return f"{output.failed} of {output.n} {output.plays} failed{why}; {allowed}"
+
+
+@contextmanager
+def resumable(kept: KeptOptions, what: str = "evaluation", over: Callable[[], str] = lambda: "") -> Iterator[None]:
+    """Adds to the error of a stopped run how much of it is `over`, and how to resume it."""
+    try:
+        yield
+    except RunStopped as stopped:
+        done = over()
+        raise resume_hint(type(stopped)(f"{stopped}; {done}") if done else stopped, kept, what) from None
+
+
+def resume_hint(stopped: RunStopped, kept: KeptOptions, what: str = "evaluation") -> RunStopped:
+    """Returns the error with how to resume `what`."""
+    # The answers of shards that are kept nowhere last as long as the command.
+    is_kept = kept.answers and (not is_given("--on") or is_given("--journal") or is_given("--store"))
+    again = _AGAIN if is_kept else "with --journal FILE a run can go on"
+    ending = stopped.why if isinstance(stopped, StoppedEarly) else stopped
+    return type(ending)(f"{stopped}; the {what} is not over, and {again}")

@@ -1,0 +1,192 @@
+"""A journal's rows in a store: looked up and written for many questions at once, by two threads.
+
+What stands there first stays: of two commands that ask the same at once, both go on with one answer.
+
+The ids of batches that a run has made are beside it, so that whichever machine repeats the command finds them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from polyclinic.storage.server import Connection, StoreAddress, StoreBatches, StoreServer, plain
+
+Row = tuple[str, tuple[Any, ...]]
+"""A table and the values of a row, as a journal's file has them."""
+
+K = TypeVar("K", bound=tuple[str, bytes, int])
+"""Episode, request, and which of the equal requests it is."""
+
+_FIND = "SELECT id, reply FROM {s}.calls WHERE id = ANY(%b)"
+_INSERTS = {
+    "messages": "INSERT INTO {s}.messages SELECT * FROM unnest(%b::bytea[], %b::bytea[]) ON CONFLICT DO NOTHING",
+    "prompts": "INSERT INTO {s}.prompts SELECT * FROM unnest(%b::bytea[], %b::text[], %b::text[], %b::bytea[], "
+    "%b::text[]) ON CONFLICT DO NOTHING",
+    "calls": "INSERT INTO {s}.calls SELECT * FROM unnest(%b::bytea[], %b::text[], %b::text[], %b::bytea[], %b::int[], "
+    "%b::text[], %b::bytea[]) ON CONFLICT DO NOTHING",
+}
+"""In the order in which everybody writes, each by its keys in theirs: so no two wait for one another."""
+
+_AT_ONCE = 1 << 23  # bytes in one statement, about; PostgreSQL takes no more than 1 GiB
+
+
+class StoreJournal:
+    """See `polyclinic.models.journal.Keeper`; made by `open_store_journal`."""
+
+    goes_on = True
+
+    def __init__(self, reading: StoreServer, writing: StoreServer, run: str) -> None:
+        self._run, self._server = run, writing
+        self._lookups: StoreBatches[Sequence[bytes], dict[bytes, bytes]] = StoreBatches(
+            reading, lambda wanted: _find(reading, wanted), name="polyclinic-store-reader"
+        )
+        self._writes: StoreBatches[Sequence[Row], bytes | None] = StoreBatches(
+            writing, lambda rows: _write(writing, rows), name="polyclinic-store-writer"
+        )
+
+    async def find(self, keys: Sequence[K]) -> tuple[K, bytes] | None:
+        """Returns the first of the keys that was answered, with the answer."""
+        ids = [call_id(self._run, *key) for key in keys]
+        found = await self._lookups.ask(ids)
+        return next(((key, found[id]) for key, id in zip(keys, ids, strict=True) if id in found), None)
+
+    async def put(self, rows: Sequence[Row]) -> bytes | None:
+        """Stores an answer, the last of the rows; returns the one that stood there before, None where none did."""
+        return await self._writes.ask([*map(_as_stored, rows)])
+
+    async def close(self) -> None:
+        """Writes what is left, and ends the connections."""
+        await asyncio.to_thread(self._lookups.close)
+        await asyncio.to_thread(self._writes.close)
+
+
+async def open_store_journal(address: StoreAddress, run: str) -> StoreJournal:
+    """Opens a store for the answers of a run, and makes it where there is none.
+
+    Raises:
+        BadInput: it cannot be reached or used.
+        MissingExtra: what reaches it is not installed.
+    """
+    reading, writing = StoreServer(address), StoreServer(address)
+    await asyncio.to_thread(writing.open, make=True)
+    return StoreJournal(reading, writing, run)
+
+
+def call_id(run: str, episode: str, request: bytes, k: int) -> bytes:
+    """Returns what a call is known by in a store."""
+    return hashlib.blake2b(repr((run, episode, request, k)).encode(), digest_size=16).digest()
+
+
+def _as_stored(row: Row) -> Row:
+    """Returns a row of a journal's file as a store has it."""
+    table, values = row
+    if table == "calls":
+        run, episode, request, k, purpose, reply = values
+        return table, (call_id(*values[:4]), plain(run), plain(episode), request, k, plain(purpose), reply)
+    return table, tuple(plain(value) if isinstance(value, str) else value for value in values)
+
+
+def _find(server: StoreServer, wanted: Sequence[Sequence[bytes]]) -> list[dict[bytes, bytes]]:
+    every = list({id for some in wanted for id in some})
+    sql = server.statement(_FIND)
+    found = dict(server.alone(lambda connection: connection.execute(sql, (every,), binary=True).fetchall()))
+    return [{id: found[id] for id in some if id in found} for some in wanted]
+
+
+def _write(server: StoreServer, batch: Sequence[Sequence[Row]]) -> list[bytes | None]:
+    by_table: dict[str, dict[bytes, tuple[Any, ...]]] = {table: {} for table in _INSERTS}
+    for rows in batch:
+        for table, values in rows:
+            by_table[table].setdefault(values[0], values)
+    stood = server.together(lambda connection: _insert(server, connection, by_table))
+    return [stood.get(rows[-1][1][0]) for rows in batch]
+
+
+def _insert(
+    server: StoreServer, connection: Connection, by_table: dict[str, dict[bytes, tuple[Any, ...]]]
+) -> dict[bytes, bytes]:
+    """Inserts rows; returns the answers that stood where one was to be put, and are other ones."""
+    stood: dict[bytes, bytes] = {}
+    for table, rows in by_table.items():
+        for some in _portions(sorted(rows.values(), key=lambda values: values[0])):
+            columns = [list(column) for column in zip(*some, strict=True)]
+            inserted = connection.execute(server.statement(_INSERTS[table]), columns).rowcount
+            if table == "calls" and inserted < len(some):
+                there = connection.execute(server.statement(_FIND), (columns[0],), binary=True)
+                stood |= {id: reply for id, reply in there if reply != rows[id][-1]}
+    return stood
+
+
+def _portions(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+    some, size = [], 0
+    for row in rows:
+        some.append(row)
+        size += sum(len(value) for value in row if isinstance(value, str | bytes))
+        if size > _AT_ONCE:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
+
+
+# Made when it is first needed: a store may be older than this table.
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS {s}.batches (n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, run text NOT NULL, "
+    "line bytea NOT NULL, kept timestamptz NOT NULL DEFAULT now())"
+)
+# A line names every question of its batch, and is longer than a key may be.
+_INDEX = "batches_line_digest"
+_ONCE = (
+    "ALTER TABLE {s}.batches DROP CONSTRAINT IF EXISTS batches_line_key",
+    f"CREATE UNIQUE INDEX IF NOT EXISTS {_INDEX} ON {{s}}.batches (sha256(line))",
+)
+_ALONE = "LOCK TABLE {s}.store IN SHARE ROW EXCLUSIVE MODE"  # of two that make the table at once, one fails otherwise
+_READ = "SELECT line FROM {s}.batches WHERE run = %s ORDER BY n"
+_ADD = "INSERT INTO {s}.batches (run, line) SELECT %s, unnest(%s::bytea[]) ON CONFLICT DO NOTHING"
+
+
+class StoreBatchIds:
+    """See `polyclinic.models.batch.BatchIds`. A line holds a batch's own mark, so that no two are equal.
+
+    Args:
+        address: of the store, made where there is none.
+        run: whose batches they are.
+    """
+
+    def __init__(self, address: StoreAddress, run: str) -> None:
+        self._server, self._run = StoreServer(address), plain(run)
+        self._lines: StoreBatches[bytes, None] | None = None
+
+    async def read(self) -> list[bytes]:
+        """Returns the lines of the run."""
+        await asyncio.to_thread(self._server.open, make=True)
+        lines = await asyncio.to_thread(self._server.together, self._read)
+        self._lines = StoreBatches(self._server, self._add, name="polyclinic-store-batches")
+        return lines
+
+    async def add(self, line: bytes) -> None:
+        """Returns when the line is committed."""
+        if self._lines is None:
+            raise RuntimeError("the ids are read before any is added")
+        await self._lines.ask(line)
+
+    async def close(self) -> None:
+        """Ends the connection."""
+        lines, self._lines = self._lines, None
+        await asyncio.to_thread(self._server.close if lines is None else lines.close)
+
+    def _read(self, connection: Connection) -> list[bytes]:
+        there = "SELECT count(*) FROM pg_indexes WHERE schemaname = %s AND indexname = %s"
+        if not connection.execute(there, (self._server.address.schema, _INDEX)).fetchone()[0]:
+            for statement in (_ALONE, _TABLE, *_ONCE):
+                connection.execute(self._server.statement(statement))
+        found = connection.execute(self._server.statement(_READ), (self._run,), binary=True)
+        return [bytes(line) for (line,) in found]
+
+    def _add(self, lines: Sequence[bytes]) -> Sequence[None]:
+        sql = self._server.statement(_ADD)
+        self._server.together(lambda connection: connection.execute(sql, (self._run, list(lines))))
+        return [None] * len(lines)

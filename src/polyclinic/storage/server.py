@@ -1,0 +1,490 @@
+"""A connection to a PostgreSQL server: opened with one clear line where that fails, and opened again where it is lost.
+
+Everything of ours is in one schema, whose table `store` says in which format. Whoever may not make the schema is told
+what to ask for. Texts that we read back are bytes or JSON, as PostgreSQL's texts take no NUL; those written by `plain`
+are for people who look, and are not read back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import queue
+import re
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from urllib.parse import quote, unquote, urlencode
+
+from polyclinic.errors import BadInput, MissingExtra, UserError
+
+if TYPE_CHECKING:
+    import psycopg
+
+
+SCHEMA = "polyclinic"
+"""The schema of the database in which everything is, unless the address names another."""
+
+_SCHEMES = ("postgresql://", "postgres://")
+_HOST = r"(?:\[[0-9A-Fa-f:.%]+\]|[^/?#@:,\[\]]*)(?::\d*)?"
+_ADDRESS = re.compile(
+    rf"postgres(?:ql)?://(?:(?P<user>[^@/?#]*)@)?(?P<host>{_HOST}(?:,{_HOST})*)(?:/(?P<base>[^?#@/]*))?"
+)
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_SECRETS = ("password", "sslpassword")
+PASSWORD, KEY_PASSWORD = "PGPASSWORD", "POLYCLINIC_SSLPASSWORD"
+"""Variables that hold what an address need not: the password, as libpq has it, and that of the client's key, for which
+libpq has none."""
+
+_HIDDEN = "***"
+_WITH_PASSWORD = re.compile(r"(postgres(?:ql)?:/{1,2}[^\s:@/]*):\S*@|\b((?:ssl)?password\s*=\s*)(?:'[^']*'|[^\s&'#]+)")
+"""Also as a path has it, which loses a stroke, and as libpq's other form has it."""
+
+
+class StoreAddress(NamedTuple):
+    """An address, taken apart.
+
+    Attributes:
+        conninfo: what libpq is told; it may hold a password.
+        schema: the name of the schema.
+        shown: what may be printed and kept.
+    """
+
+    conninfo: str
+    schema: str
+    shown: str
+
+    @property
+    def password(self) -> str:
+        """The password that stands in it; "" for none."""
+        address, _, query = self.conninfo.partition("?")
+        found = _ADDRESS.match(address)
+        said = dict(_said(query)).get("password", "")
+        return said or unquote((found["user"] or "" if found is not None else "").partition(":")[2])
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """The passwords that stand in it, by the variables that hand them to a process which is given `kept`."""
+        _, _, query = self.conninfo.partition("?")
+        held = {PASSWORD: self.password, KEY_PASSWORD: dict(_said(query)).get("sslpassword", "")}
+        return {name: secret for name, secret in held.items() if secret}
+
+    @property
+    def kept(self) -> str:
+        """The address with the user and without passwords, as it may be kept in a file of ours."""
+        address, _, query = self.conninfo.partition("?")
+        scheme, _, rest = address.partition("://")
+        user, at, place = rest.rpartition("@")
+        said = [(name, value) for name, value in _said(query) if name not in _SECRETS]
+        said += [("schema", self.schema)] if self.schema != SCHEMA else []
+        told = f"{scheme}://{user.partition(':')[0]}{at}{place}"
+        return f"{told}?{urlencode(said, quote_via=quote)}" if said else told
+
+    def without_secrets(self, text: str) -> str:
+        """Returns what a server or a library said, without the passwords that may stand in it."""
+        _, _, query = self.conninfo.partition("?")
+        found = _ADDRESS.match(self.conninfo)
+        user = found["user"] or "" if found is not None else ""
+        secrets = {user.partition(":")[2], *(value for name, value in _said(query) if name in _SECRETS)}
+        secrets |= {form(secret) for secret in secrets for form in (unquote, partial(quote, safe=""))} | {
+            os.environ.get(name, "") for name in (PASSWORD, KEY_PASSWORD)
+        }
+        for secret in sorted(filter(None, secrets), key=len, reverse=True):
+            text = text.replace(secret, _HIDDEN)
+        return text
+
+
+def is_store(text: object) -> bool:
+    """Whether this names a database, and no file."""
+    return isinstance(text, str) and text.startswith(_SCHEMES)
+
+
+def read_address(text: str) -> StoreAddress:
+    """Takes an address apart.
+
+    Raises:
+        UserError: it is none; it is not said again, as a password may stand in it.
+    """
+    whole, _, fragment = text.partition("#")
+    address, _, query = whole.partition("?")
+    found = _ADDRESS.fullmatch(address)
+    # A sign that stands where it may not is one of a password, which would be taken for a part of the address.
+    if found is None or fragment or "@" in query:
+        signs = "signs such as @ / ? # in a password are written %40 %2F %3F %23"
+        raise UserError(f"--store needs the address of a database, postgresql://USER@HOST:PORT/DATABASE; {signs}")
+    said = _said(query)
+    schema = next((value for name, value in said if name == "schema"), SCHEMA)
+    if not _NAME.fullmatch(schema):
+        raise UserError(f"--store ?schema={schema}: a schema is named in small letters, digits and _, at most 63")
+    rest = urlencode([(name, value) for name, value in said if name != "schema"], quote_via=quote)
+    where = f"postgresql://{found['host']}/{found['base'] or ''}"
+    return StoreAddress(
+        conninfo=f"{address}?{rest}" if rest else address,
+        schema=schema,
+        shown=where if schema == SCHEMA else f"{where}?schema={schema}",
+    )
+
+
+def _said(query: str) -> list[tuple[str, str]]:
+    """Returns the names of a query with their values as libpq reads them, to which + is a sign and no space."""
+    pairs = (part.partition("=") for part in query.split("&") if part)
+    return [(unquote(name), unquote(value)) for name, _, value in pairs]
+
+
+def without_passwords(text: str) -> str:
+    """Returns a text in which no address of a database has a password."""
+    return _WITH_PASSWORD.sub(lambda found: f"{found[2]}{_HIDDEN}" if found[2] else f"{found[1]}:{_HIDDEN}@", text)
+
+
+def shown(text: str) -> str:
+    """Returns what may be printed and kept of an address, of one that cannot be read too."""
+    try:
+        return read_address(text).shown
+    except UserError:
+        return "postgresql://(not kept)"
+
+
+FORMAT = 1
+"""Number of the format; another is refused by name."""
+
+TABLES = (
+    "CREATE TABLE {s}.store (name text PRIMARY KEY, value text NOT NULL)",
+    # A journal's rows, known by a digest of run, episode, request and which of the equal requests it is.
+    "CREATE TABLE {s}.calls (id bytea PRIMARY KEY, run text NOT NULL, episode text NOT NULL, request bytea NOT NULL, "
+    "k integer NOT NULL, purpose text NOT NULL, reply bytea NOT NULL, stored timestamptz NOT NULL DEFAULT now())",
+    "CREATE TABLE {s}.messages (id bytea PRIMARY KEY, message bytea NOT NULL)",
+    "CREATE TABLE {s}.prompts (request bytea PRIMARY KEY, model text NOT NULL, role text NOT NULL, "
+    "messages bytea NOT NULL, answer text NOT NULL)",
+    # Memories of doctors; `n` counts from 0 in each.
+    "CREATE TABLE {s}.memories (name text PRIMARY KEY, about bytea NOT NULL, begun timestamptz NOT NULL DEFAULT now())",
+    "CREATE TABLE {s}.entries (memory text NOT NULL REFERENCES {s}.memories ON DELETE CASCADE, n integer NOT NULL, "
+    "kind text NOT NULL, task text NOT NULL, entry bytea NOT NULL, vector bytea NOT NULL, seal bytea NOT NULL, "
+    "PRIMARY KEY (memory, n))",
+    "CREATE TABLE {s}.practice (memory text NOT NULL REFERENCES {s}.memories ON DELETE CASCADE, "
+    "patients integer NOT NULL, what text NOT NULL, came bytea NOT NULL, PRIMARY KEY (memory, patients, what))",
+    # Folders of results, as they were written.
+    "CREATE TABLE {s}.results (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind text NOT NULL, "
+    "made_of bytea NOT NULL, stopped boolean NOT NULL, kept timestamptz NOT NULL DEFAULT now())",
+    "CREATE TABLE {s}.files (result bigint NOT NULL REFERENCES {s}.results ON DELETE CASCADE, name text NOT NULL, "
+    "content bytea NOT NULL, PRIMARY KEY (result, name))",
+    "CREATE VIEW {s}.items AS SELECT result, n, line::json AS item FROM {s}.files, "
+    "unnest(string_to_array(rtrim(convert_from(content, 'UTF8'), chr(10)), chr(10))) WITH ORDINALITY "
+    "AS lines (line, n) WHERE name = 'items.jsonl'",
+)
+
+
+def plain(text: str) -> str:
+    """Returns a text as PostgreSQL takes it."""
+    return text.replace("\x00", "␀").encode("utf-8", "backslashreplace").decode()
+
+
+Connection = Any
+"""A psycopg.Connection: without the extra there is none."""
+
+T = TypeVar("T")
+
+PATIENCE = 120.0
+"""Seconds in which a server that went away may come back."""
+
+_LAST_WORDS = 10.0
+"""So many of them where nobody waits any more but the last rows."""
+
+_CONNECT = 5  # seconds for a server to let us in, unless the address says otherwise
+_LONGEST_PAUSE = 5.0
+_LOCK = 0x706F6C79
+_LOG = logging.getLogger("polyclinic.storage")
+
+_ALIVE: dict[str, object] = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+    "application_name": "polyclinic",
+}
+"""A server that is gone without a word is noticed within half a minute."""
+
+_READ_ONLY = "25006"
+_COMES_BACK = frozenset(("57P01", "57P02", "57P03", "53300", "40001", "40P01", _READ_ONLY))
+"""Codes of what passes: shut down, crashed, starting, too many clients, two that met, a copy not in charge yet."""
+
+
+_NEVER = re.compile(r"authentication failed|no password supplied|no pg_hba\.conf entry|\" does not exist")
+"""What libpq says, which has no code for it, of a connection that is refused and will be."""
+
+WAS_THERE = ContextVar("WAS_THERE", default=False)
+"""Whether the server was found before, by the command of which this process does a part: it is waited for at once."""
+
+
+_CLOSED = (
+    "SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = %s AND relkind = 'r' "
+    "AND NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')) ORDER BY relname"
+)
+
+
+def library() -> Any:
+    """Returns psycopg.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    try:
+        import psycopg  # noqa: PLC0415 - an extra, and slow to import
+    except ImportError:
+        raise MissingExtra("what reaches PostgreSQL is not installed: pip install 'polyclinic[postgres]'") from None
+    return psycopg
+
+
+class StoreServer:
+    """One connection, used by one thread; connected when it is first needed, and again when it was lost."""
+
+    def __init__(self, address: StoreAddress) -> None:
+        self.address = address
+        self._psycopg = library()
+        self._connection: Connection = None
+        self._leaving = threading.Event()
+
+    def open(self, *, make: bool, was_there: bool = False) -> None:
+        """Connects and looks whether the store is one that we know.
+
+        Args:
+            make: makes the schema and its tables where there are none.
+            was_there: the server was found before, and may come back; else this is tried once. See also `WAS_THERE`.
+
+        Raises:
+            BadInput: nobody is there, we are not let in, the store is in another format, or it is not there.
+        """
+
+        def prepare(connection: Connection) -> None:
+            _prepare(connection, self.address, self._psycopg.errors, make=make)
+
+        try:
+            if was_there or WAS_THERE.get():
+                self.alone(prepare)
+            else:
+                prepare(self._connect())
+        except self._psycopg.Error as error:
+            self.close()
+            raise self._named(error) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def statement(self, text: str) -> str:
+        """Returns a statement with the schema's name where {s} stands."""
+        return text.replace("{s}", self.address.schema)
+
+    def together(self, work: Callable[[Connection], T]) -> T:
+        """Does something with the connection in one transaction, again where the connection was lost meanwhile.
+
+        Raises:
+            BadInput: the server did not come back, or refuses it.
+        """
+
+        def whole(connection: Connection) -> T:
+            with connection.transaction():
+                return work(connection)
+
+        return self.alone(whole)
+
+    def alone(self, work: Callable[[Connection], T]) -> T:
+        """As `together`, where there is but one statement."""
+        latest, pause = None, 0.1
+        while True:
+            try:
+                return work(self._connect())
+            except self._psycopg.Error as error:
+                if not self._passes(error):
+                    raise self._named(error) from None
+                now = time.monotonic()
+                if latest is None:
+                    latest = now + PATIENCE
+                    how = "lets nobody write" if error.sqlstate == _READ_ONLY else "is away"
+                    _LOG.warning("%s %s; trying again for %.0f s", self.address.shown, how, PATIENCE)
+                if self._leaving.is_set():
+                    latest = min(latest, now + _LAST_WORDS)
+                if now + pause > latest:
+                    went = "it went away and did not come back; the same command goes on from what is stored"
+                    raise BadInput(f"{self._named(error).problem}; {went}") from None
+                time.sleep(pause) if self._leaving.is_set() else self._leaving.wait(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def leave(self) -> None:
+        """Says, from another thread, that nobody waits for long any more."""
+        self._leaving.set()
+
+    def close(self) -> None:
+        """Ends the connection."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _connect(self) -> Connection:
+        if self._connection is None or self._connection.closed:
+            try:
+                told = self._psycopg.conninfo.conninfo_to_dict(self.address.conninfo)
+            except self._psycopg.ProgrammingError:
+                # libpq would say what it cannot read, and that may be a password.
+                needed = "postgresql://USER@HOST:PORT/DATABASE?NAME=VALUE, with names that libpq knows"
+                raise UserError(f"--store is no address that PostgreSQL's library can read; it is {needed}") from None
+            if key_password := os.environ.get(KEY_PASSWORD):
+                told.setdefault("sslpassword", key_password)
+            if "PGCONNECT_TIMEOUT" not in os.environ and "service" not in told:
+                told.setdefault("connect_timeout", _CONNECT)
+            # Without prepared statements, so that a pool of connections may stand in between.
+            self._connection = self._psycopg.connect(**{**_ALIVE, **told}, autocommit=True, prepare_threshold=None)
+        return self._connection
+
+    def _passes(self, error: psycopg.Error) -> bool:
+        if error.sqlstate in _COMES_BACK:
+            return True
+        lost = self._connection is None or self._connection.closed
+        return lost and isinstance(error, self._psycopg.OperationalError)
+
+    def _named(self, error: psycopg.Error) -> BadInput:
+        """Returns what the server or the library says, in one line and without a password."""
+        said = " ".join(self.address.without_secrets(str(error)).split())
+        return BadInput(f"{self.address.shown}: {said}")
+
+
+def _prepare(connection: Connection, address: StoreAddress, errors: Any, *, make: bool) -> None:
+    schema = address.schema
+    try:
+        with connection.transaction():
+            found = _format(connection, schema)
+            if found is None and make:
+                found = _make(connection, schema)
+    except errors.InsufficientPrivilege:
+        user = connection.info.user
+        raise BadInput(
+            f"{address.shown}: {user} may not make or use the schema {schema} there; whoever owns the database lets "
+            f"them: CREATE SCHEMA {schema} AUTHORIZATION {user}, or name another with ?schema=NAME"
+        ) from None
+    except errors.DuplicateTable:
+        raise BadInput(
+            f"{address.shown}: the schema {schema} there holds tables of somebody else; name another with ?schema=NAME"
+        ) from None
+    if found is None:
+        raise BadInput(f"{address.shown}: there is no store; a run with --store makes one")
+    if found != str(FORMAT):
+        raise BadInput(
+            f"{address.shown}: a store in format {found}; this polyclinic keeps format {FORMAT}: name another schema "
+            "with ?schema=NAME, or use the version that made it"
+        )
+    if make and connection.execute("SHOW transaction_read_only").fetchone()[0] == "on":
+        raise errors.ReadOnlySqlTransaction(
+            f"nothing can be kept there: it is a copy, or {connection.info.user} may only read "
+            "(default_transaction_read_only); name the server that is written to, or a user who may write"
+        )
+    if make and (closed := [name for (name,) in connection.execute(_CLOSED, (schema,))]):
+        # Before anybody is asked: what is answered could not be kept.
+        user = connection.info.user
+        raise BadInput(
+            f"{address.shown}: {user} may not write to {', '.join(closed)} of the schema {schema} there; whoever owns "
+            f"it lets them: GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {user}, or name "
+            "another with ?schema=NAME"
+        )
+
+
+def _format(connection: Connection, schema: str) -> str | None:
+    """Returns the format in which the store is, None where there is none."""
+    # Asked of the catalogue itself: what to_regclass says may be older than the lock.
+    there = (
+        "SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace "
+        "WHERE relname = 'store' AND nspname = %s"
+    )
+    if not connection.execute(there, (schema,)).fetchone()[0]:
+        return None
+    row = connection.execute(f"SELECT value FROM {schema}.store WHERE name = 'format'").fetchone()  # noqa: S608
+    return "?" if row is None else str(row[0])
+
+
+def _make(connection: Connection, schema: str) -> str:
+    # Of several that open a new store at once, one makes it.
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+    if (found := _format(connection, schema)) is not None:
+        return found
+    if not connection.execute("SELECT count(*) FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone()[0]:
+        connection.execute(f"CREATE SCHEMA {schema}")
+    for table in TABLES:
+        connection.execute(table.replace("{s}", schema))
+    connection.execute(f"INSERT INTO {schema}.store VALUES ('format', %s)", (str(FORMAT),))  # noqa: S608
+    return str(FORMAT)
+
+
+Item = TypeVar("Item")
+Came = TypeVar("Came")
+_Asked = tuple[Item, asyncio.AbstractEventLoop, asyncio.Future[Came]]
+
+_TOGETHER = 5_000  # at once, at most
+
+
+class StoreBatches(Generic[Item, Came]):
+    """What is asked while the server works on one batch makes up the next.
+
+    After a failure everybody gets that failure, so that nobody hangs.
+
+    Args:
+        server: whose connection this thread alone uses; closed at the end.
+        work: does it for a batch, and returns what came of each.
+        name: of the thread.
+    """
+
+    def __init__(self, server: StoreServer, work: Callable[[Sequence[Item]], Sequence[Came]], *, name: str) -> None:
+        self._server, self._work = server, work
+        self._items: queue.SimpleQueue[_Asked[Item, Came] | None] = queue.SimpleQueue()
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    async def ask(self, item: Item) -> Came:
+        """Returns what came of an item; raises what the work raises. One who is cancelled ends nothing."""
+        loop = asyncio.get_running_loop()
+        came: asyncio.Future[Came] = loop.create_future()
+        self._items.put((item, loop, came))
+        return await came
+
+    def close(self) -> None:
+        """Does what is left, and ends the thread and its connection."""
+        self._items.put(None)
+        self._server.leave()
+        self._thread.join()
+
+    def _run(self) -> None:
+        going = True
+        while going:
+            batch = [self._items.get()]
+            with suppress(queue.Empty):
+                while len(batch) < _TOGETHER:
+                    batch.append(self._items.get_nowait())
+            going = None not in batch
+            self._answer([asked for asked in batch if asked is not None])
+        self._server.close()
+
+    def _answer(self, asked: list[_Asked[Item, Came]]) -> None:
+        came: Sequence[Came] = ()
+        if asked and self._error is None:
+            try:
+                came = self._work([item for item, _, _ in asked])
+            except Exception as error:
+                self._error = error
+        waiting: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Came], int]]] = {}
+        for place, (_, loop, future) in enumerate(asked):
+            waiting.setdefault(loop, []).append((future, place))
+        for loop, futures in waiting.items():
+            with suppress(RuntimeError):  # the loop has ended, and nobody waits
+                loop.call_soon_threadsafe(_settle, futures, came, self._error)
+
+
+def _settle(futures: Sequence[tuple[asyncio.Future[Came], int]], came: Sequence[Came], error: Exception | None) -> None:
+    for future, place in futures:
+        if future.done():
+            continue
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(came[place])
