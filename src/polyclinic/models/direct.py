@@ -114,11 +114,6 @@ class Direct(Provider):
         """What its tokens cost, where that is known."""
         return self._price
 
-    @property
-    def key_variable(self) -> str:
-        """The environment variable whose key is sent; "" where there is none."""
-        return self._key.variable if self._key.text else ""
-
     def body(self, messages: list[dict[str, Any]], form: Form | None, options: dict[str, Any]) -> dict[str, Any]:
         """Returns what a request says; messages and options as the wire has them."""
         return self._parameters.body(messages, form, options)

@@ -214,7 +214,7 @@ class ModelServer:
             return result
         if answer.status in {400, 422} and self._parameters.refused(body, answer.body):
             return None
-        fault = self._fault(answer)
+        fault = self.fault(*answer)
         if answer.status == 429:
             self.limit.too_many()
         if answer.status == 404 and (names := await self.models()):
@@ -231,13 +231,12 @@ class ModelServer:
         answer = await self._exchange(method, path, data, kind=kind, largest=largest)
         if isinstance(answer, Fault):
             return answer
-        return answer.body if answer.status in {200, 201} else self._fault(answer)
+        return answer.body if answer.status in {200, 201} else self.fault(*answer)
 
-    def _fault(self, answer: _HttpAnswer) -> Fault:
+    def fault(self, status: int, body: bytes, after: float | None = None) -> Fault:
+        """Returns what an answer says that is none, by its status and its body."""
         has_key, variable = bool(self._key.text), self._key.variable
-        return wire.fault(
-            answer.status, answer.body, after=answer.after, model=self._model, key_env=variable, has_key=has_key
-        )
+        return wire.fault(status, body, after=after, model=self._model, key_env=variable, has_key=has_key)
 
     async def _exchange(
         self, method: str, path: str, data: bytes, *, kind: str = "application/json", largest: int = LARGEST
