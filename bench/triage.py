@@ -5,8 +5,8 @@ from collections import Counter
 
 from polyclinic.hospital.care.triage import TriageStation
 from polyclinic.hospital.plan.file import read_hospital
-from polyclinic.hospital.record.account import DoorTally
-from polyclinic.hospital.record.happenings import Acuity, Triaged
+from polyclinic.hospital.record.figures import agreement
+from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -27,7 +27,8 @@ async def _measure():
     knowledge = read_knowledge()
     hospital = read_hospital(None, knowledge)
     town = Town(hospital, knowledge, Residents(hospital.residents, SEED), seed=SEED)
-    minds, station, tally = Minds(knowledge=knowledge, seed=SEED), TriageStation(knowledge), DoorTally()
+    minds, station = Minds(knowledge=knowledge, seed=SEED), TriageStation(knowledge)
+    judged = Counter()
     steps, over, under, seen = Counter(), Counter(), Counter(), Counter()
     day = asked = sent = 0
     while seen.total() < VISITS:
@@ -44,18 +45,9 @@ async def _measure():
                 (over if apart < 0 else under)[onset.disease] += 1
             asked += len(at_door.told)
             sent += triage.department == town.department(onset)
-            told = Triaged(
-                nurse="",
-                department=triage.department,
-                acuity=given,
-                right_department=town.department(onset),
-                right_acuity=right,
-                level=triage.level,
-                right_level=case.truth.acuity,
-            )
-            tally.add(0, case.id, told)
+            judged[case.truth.acuity, triage.level] += 1
         day += 1
-    levels, n = tally.agreement(), seen.total()
+    levels, n = agreement(judged), seen.total()
     shares = ", ".join(f"{name} {100 * steps[name] / n:.1f} %" for name in ("right", "over", "under"))
     print(f"{n} visits, seed {SEED}, {asked / n:.1f} questions each; {100 * sent / n:.1f} % to the right department")
     print(f"  emergency, urgent, routine: {shares}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 import msgspec
 
@@ -14,7 +15,7 @@ from polyclinic.hospital.floor.clock import Signal
 from polyclinic.hospital.floor.lines import Encounter
 from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest
-from polyclinic.hospital.record.figures import Groups, RunSummary
+from polyclinic.hospital.record.figures import Groups, Learnt, RunSummary
 from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity
 from polyclinic.hospital.town.forecast import NoCourse
 from polyclinic.hospital.town.illness import IllnessCourse, Onset, Treatment, Worsening
@@ -111,6 +112,8 @@ class SimulatedRun(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     still_ill: int  # residents who are ill at the end
     summary: RunSummary  # what the log says
     groups: Groups  # the same by disease, department, acuity, level and hour
+    learnt: Learnt  # by the doctors
+    incidents: tuple[dict[str, Any], ...] = ()  # of each event, results before, during and after it
     first_failure: str = ""  # whose visit failed first, and why
 
 

@@ -15,13 +15,14 @@ from polyclinic.cases.case import Case
 from polyclinic.frames import Tabular
 from polyclinic.hospital.care.clinic import open_clinic
 from polyclinic.hospital.care.remembering import about_memories, reflects
+from polyclinic.hospital.care.setup import LearningSetup
 from polyclinic.hospital.care.triage import TriageStation
 from polyclinic.hospital.care.workers import WorkerPool
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.floor.clock import Clock
 from polyclinic.hospital.learning import HospitalLearning, OffShift, Read, read_whole
 from polyclinic.hospital.planned import Forecasting, SimulatedRun
-from polyclinic.hospital.record.account import Account, Log, Periods, Sink
+from polyclinic.hospital.record.account import Log, Sink
 from polyclinic.hospital.record.episodes import (
     Compute,
     Episode,
@@ -32,8 +33,8 @@ from polyclinic.hospital.record.episodes import (
     StudyDone,
     StudyRequest,
 )
-from polyclinic.hospital.record.figures import Learnt, LearntTally, utilisation
-from polyclinic.hospital.record.happenings import DAY, Acuity, Happening
+from polyclinic.hospital.record.figures import Learnt, utilisation
+from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.hospital.record.memories import KeptMemories, brought_to
 from polyclinic.hospital.record.recorded import TYPED
 from polyclinic.hospital.record.store import Store
@@ -139,8 +140,6 @@ class FinishedRun(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     tokens: int  # in and out
     cost: float | None  # in the currency of the prices; None where there are none
     profile_failures: dict[str, int]  # residents whom a model could not write, by failure; the templates did
-    incidents: tuple[dict[str, Any], ...] = ()  # of each event, results before, during and after it
-    learnt: Learnt | None = None  # by the doctors; None where they neither learn nor remember
     wall_seconds: float  # from the first to the last moment, on the clock on the wall
 
 
@@ -192,9 +191,6 @@ async def run(
             residents, profile_failures = await written_by_model(configuration, town, residents, nature, knowledge)
             town = Town(hospital, knowledge, residents, seed=configuration.seed, events=configuration.events)
         clinic = await stack.enter_async_context(_computing(configuration, store, workers, brought, shared))
-        tally = None if configuration.setup.learning is None else _LearntSink()
-        warm_up = _WarmUp(configuration.warm_up * DAY)
-        periods = [Periods(event.said, event.begin, event.end) for event in configuration.events]
         simulated = await simulate(
             hospital,
             town,
@@ -211,7 +207,8 @@ async def run(
             at_the_door=seen_at_the_door(knowledge),
             look_again=TriageStation(knowledge).look_again,
             learns=stack.enter_context(_learning(configuration, knowledge, store, clinic, spent)),
-            sinks=[sink for sink in (warm_up, store, watching, tally, *periods) if sink is not None],
+            sinks=[sink for sink in (store, watching) if sink is not None],
+            warm_up=configuration.warm_up,
         )
         usage = nature.ledger.total.usage
     return FinishedRun(
@@ -220,15 +217,13 @@ async def run(
         tokens=spent.tokens + usage.tokens_in + usage.tokens_out,
         cost=spent.cost if usage.cost is None else usage.cost + (spent.cost or 0.0),
         profile_failures=profile_failures,
-        incidents=tuple(period.document() for period in periods),
-        learnt=None if tally is None else tally.learnt(),
         wall_seconds=time.monotonic() - began,
     )
 
 
 def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, Any]:
     """Returns what a run says at its end, as JSON: counts, shares in percent with intervals, the whole summary."""
-    summary, groups = came.run.summary, came.run.groups
+    summary, groups, learning = came.run.summary, came.run.groups, configuration.setup.learning
     staff = {one.id: str(one.job) for one in configuration.hospital.staff.values()}
     shares = {name: getattr(summary, name) for name in ("triage", "examination", "diagnosis", "treatment")}
     document: dict[str, Any] = msgspec.to_builtins(
@@ -269,8 +264,8 @@ def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, An
             "by_acuity": groups.by_acuity,
             "by_level": groups.by_level,
             "by_hour": groups.by_hour,
-            **({"incidents": came.incidents} if came.incidents else {}),
-            **({"memory": _memory(configuration, came.learnt)} if came.learnt is not None else {}),
+            **({"incidents": came.run.incidents} if came.run.incidents else {}),
+            **({} if learning is None else {"memory": _memory(learning, came.run.learnt)}),
             "summary": summary,
             **trust_fields(trust_in(configuration.setup.patient, [configuration.setup.doctor])),
         }
@@ -278,10 +273,8 @@ def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, An
     return document
 
 
-def _memory(configuration: Configuration, learnt: Learnt) -> dict[str, Any]:
+def _memory(setup: LearningSetup, learnt: Learnt) -> dict[str, Any]:
     """Returns what a run says of its doctors' memories."""
-    setup = configuration.setup.learning
-    assert setup is not None  # noqa: S101
     told = {"learns": setup.learns, "of": setup.holder, "feedback": setup.feedback, "brought": setup.version}
     return {**told, **msgspec.to_builtins(learnt), "version": learnt.version or setup.version}
 
@@ -373,24 +366,6 @@ def _reading(learn: Learn) -> Read:
         return PassageRead(done.studied, embedder.vectors([record.query for record in done.studied.records]))
 
     return read
-
-
-class _LearntSink(LearntTally):
-    """Counts what a run's doctors learn while it goes on."""
-
-    def add(self, happening: Happening, account: Account | None = None) -> None:
-        super().add(happening)
-
-
-class _WarmUp:
-    """Tells the account of a run what to leave out of the figures, at its first line."""
-
-    def __init__(self, begin: int) -> None:
-        self._begin = begin
-
-    def add(self, happening: Happening, account: Account) -> None:
-        if not happening.seq:
-            account.leave_out(self._begin)
 
 
 class _Spent:

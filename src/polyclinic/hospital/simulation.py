@@ -73,6 +73,7 @@ async def simulate(
     look_again: LookingAgain | None = None,
     events: Sequence[Incident] = (),
     sinks: Sequence[Sink] = (),
+    warm_up: int = 0,
     clock: Clock | None = None,
     memory: int = 0,
     learns: Callable[[Clock, Log], HospitalLearning] | None = None,
@@ -93,6 +94,7 @@ async def simulate(
         look_again: says what a nurse finds of who waits and has got worse; None: nobody gets worse while it waits.
         events: what befalls the hospital; who comes because of it is the town's.
         sinks: each gets every happening, in order.
+        warm_up: days that are left out of the figures.
         clock: keeps the time.
         memory: how many of its own cases a doctor is told of.
         learns: makes what lets doctors learn from their visits; None: they do not.
@@ -101,7 +103,7 @@ async def simulate(
         Exception: what computing an episode raised, where that was due.
     """
     async with clock or Clock() as time:
-        log = Log(*sinks)
+        log = Log(*sinks, begin=warm_up * DAY)
         house = House(hospital, time, log, kinds=kinds, events=events)
         learning = None if learns is None else learns(time, log)
         life = _Life(
@@ -135,6 +137,8 @@ async def simulate(
             still_ill=life.ill,
             summary=log.account.summary(),
             groups=log.account.groups(),
+            incidents=tuple(log.account.incident(event.said, event.begin, event.end) for event in events),
+            learnt=log.account.learnt(),
             first_failure=log.account.first_failure,
         )
 

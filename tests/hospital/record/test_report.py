@@ -100,6 +100,7 @@ def test_an_outcome_is_that_of_the_first_follow_up_by_treatment():
         return Prescribed(staff="d", plan="mild", treatment=("rest",), right=right)
 
     series = tally(
+        *((0, who, Queued(queue="triage")) for who in "abc"),
         (1, "a", prescribed(True)),
         (2, "b", prescribed(False)),
         (3, "c", LeftUnseen(reason="closed")),
@@ -125,6 +126,7 @@ def test_a_diagnosis_counts_for_the_department_that_made_it():
         right_acuity=Acuity.URGENT,
     )
     series = tally(
+        (0, "a", Queued(queue="triage")),
         (1, "a", triaged),
         (2, "a", Registered(department="heart", visit=1)),
         (3, "a", Registered(department="skin", visit=1)),

@@ -1,12 +1,11 @@
-"""Reads a log once, happening by happening: the state of the hospital, the hash, and every figure that is made of them.
+"""Reads a log once, happening by happening: the state of the hospital, the hash, and the tables that figures come from.
 
-What is kept grows with those who are ill or in the hospital, with departments, staff and days, and not with the length
-of the log. `Log` numbers what happens and hands it on; `Periods` splits a log by an event.
+The tables are visits with their calls, stays in beds, services and shifts of the staff, and who is there at each full
+hour; they take about 2 KB a visit. `Log` numbers what happens and hands it on.
 """
 
 from __future__ import annotations
 
-import copy
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
@@ -14,54 +13,51 @@ from typing import Any, Protocol
 
 import msgspec
 
+from polyclinic.hospital.record.attendances import DIED, FAILED, LEFT, SEEN, Attendances, Treated
 from polyclinic.hospital.record.figures import (
-    OF_BEDS,
-    Attendances,
-    Day,
     Groups,
-    GroupTally,
-    Hour,
-    Inpatients,
-    LevelAgreement,
-    LevelWaits,
+    Learnt,
     RunSummary,
     Series,
-    TimeInWindow,
-    Treated,
-    Window,
+    Span,
+    Stay,
     Work,
+    agreement,
     by_cause,
-    proportion,
+    days_of,
+    grouped,
+    groups_of,
+    hours_of,
+    incident,
+    learnt_of,
+    level_waits,
+    occupancy,
+    overlap,
     proportion_of,
     waits_of,
 )
 from polyclinic.hospital.record.happenings import (
     DAY,
     HOUR,
-    TURNED_AWAY,
     Acuity,
-    CalledIn,
-    Diagnosed,
+    Admitted,
     Died,
+    Discharged,
+    FellIll,
     FollowedUp,
     FollowUpFailed,
     FollowUpOutcome,
-    GotWorse,
     Happening,
-    LeftUnseen,
-    Prescribed,
-    Queued,
-    Registered,
+    MemoriesPublished,
+    Moved,
+    Operated,
+    Referred,
     ShiftEnded,
-    Triaged,
-    TriagedAgain,
     VisitFailed,
-    WentHome,
     What,
+    Worsened,
 )
-from polyclinic.hospital.record.world import Counts, Doing, World
-from polyclinic.knowledge.acuity import LEVELS, TARGETS
-from polyclinic.statistics.agreement import weighted_kappa, weighted_kappa_error
+from polyclinic.hospital.record.world import Doing, World
 
 _CENSUS = {
     Doing.WAITING: "waiting",
@@ -71,170 +67,6 @@ _CENSUS = {
     Doing.WALKING: "other",
     Doing.THERE: "other",
 }
-
-
-class Census:
-    """Who is in the hospital at each full hour, counted by what they do, up to the last day with a service."""
-
-    def __init__(self, *, begin: int = 0) -> None:
-        self.next = begin  # the next full hour
-        self._hours: list[Counter[str]] = [Counter() for _ in range(24)]
-        self._most = [0] * 24
-        self._today: list[tuple[int, Counter[str]]] = []
-        self._serves = False  # somebody has been served today
-        self._later: list[list[tuple[int, Counter[str]]]] = []  # days since somebody has been served
-        self._visited = 0  # days on which somebody was there
-
-    def until(self, t: int, world: World) -> None:
-        """Counts at every full hour up to a time; nothing happens in the world before it."""
-        while self.next <= t:
-            world.advance(self.next)
-            self._take(world)
-            self.next += HOUR
-
-    def serve(self) -> None:
-        """Somebody has been served: the days before count."""
-        self._serves = True
-        for day in self._later:
-            self._count(day)
-        self._later = []
-
-    def hours(self) -> tuple[Hour, ...]:
-        """Returns the mean day."""
-        self._end_day()
-        n = max(1, self._visited)
-        return tuple(
-            Hour(
-                hour=hour,
-                waiting=counts["waiting"] / n,
-                served=counts["served"] / n,
-                lying=counts["lying"] / n,
-                other=counts["other"] / n,
-                most=self._most[hour],
-            )
-            for hour, counts in enumerate(self._hours)
-        )
-
-    def _take(self, world: World) -> None:
-        counts: Counter[str] = Counter()
-        for person in world.people.values():
-            doing = person.doing(world.t)
-            if doing is Doing.WALKING and person.home in (person.path[0], person.path[-1]):
-                continue
-            counts[_CENSUS[doing]] += 1
-        hour = world.t // HOUR % 24
-        if not hour:
-            self._end_day()
-        self._today.append((hour, counts))
-
-    def _end_day(self) -> None:
-        if self._serves:
-            self._count(self._today)
-        else:
-            self._later.append(self._today)
-        self._today, self._serves = [], False
-
-    def _count(self, day: list[tuple[int, Counter[str]]]) -> None:
-        if any(counts for _, counts in day):
-            self._visited += 1
-            for hour, counts in day:
-                self._hours[hour].update(counts)
-                self._most[hour] = max(self._most[hour], counts.total())
-
-
-class DoorTally:
-    """What a log says so far of triage."""
-
-    def __init__(self) -> None:
-        self.worse = self.again = 0  # got worse while waiting; were found so
-        self._levels: Counter[tuple[int, int]] = Counter()
-        self._came: dict[str, int] = {}
-        self._given: dict[str, tuple[str, int]] = {}  # who has seen no doctor yet: where to, and level
-        self._waited: dict[int, Counter[int]] = defaultdict(Counter)
-
-    def add(self, t: int, who: str, what: What) -> None:
-        """Takes one of `OF_DOOR`."""
-        OF_DOOR[type(what)](self, t, who, what)
-
-    def _queue(self, t: int, who: str, _: Queued) -> None:
-        self._came.setdefault(who, t)
-
-    def _triage(self, _: int, who: str, what: Triaged) -> None:
-        if what.level is not None:
-            self._given[who] = what.department, what.level
-            if what.right_level is not None:
-                self._levels[what.right_level, what.level] += 1
-
-    def _call(self, t: int, who: str, what: CalledIn) -> None:
-        department, level = self._given.get(who, ("", 0))
-        if level and what.queue == department:
-            self._waited[level][t - self._came[who]] += 1
-            self._given.pop(who)
-
-    def _worsen(self, *_: Any) -> None:
-        self.worse += 1
-
-    def _look_again(self, *_: Any) -> None:
-        self.again += 1
-
-    def go(self, who: str) -> None:
-        """Somebody is out of the hospital, or is taken in."""
-        self._came.pop(who, None)
-        self._given.pop(who, None)
-
-    def _leave(self, _: int, who: str, __: LeftUnseen | VisitFailed | Died) -> None:
-        self.go(who)
-
-    def agreement(self) -> LevelAgreement:
-        """Returns how near the nurse came."""
-        confusion = tuple(tuple(self._levels[right, given] for given in LEVELS) for right in LEVELS)
-        n = self._levels.total()
-        over = sum(count for (right, given), count in self._levels.items() if given < right)
-        under = sum(count for (right, given), count in self._levels.items() if given > right)
-        kappa = weighted_kappa(confusion) if n else None
-        error = None if kappa is None else weighted_kappa_error(confusion)
-        return LevelAgreement(
-            n=n,
-            right=proportion(n - over - under, n),
-            over=proportion(over, n),
-            under=proportion(under, n),
-            kappa=kappa,
-            low=None if kappa is None or error is None else max(-1.0, kappa - 1.96 * error),
-            high=None if kappa is None or error is None else min(1.0, kappa + 1.96 * error),
-            confusion=confusion,
-        )
-
-    def waits(self) -> dict[str, LevelWaits]:
-        """Returns the waits of each level that was given."""
-        return {str(level): self._of_level(level, self._waited[level]) for level in LEVELS if self._waited[level]}
-
-    def _of_level(self, level: int, waited: Counter[int]) -> LevelWaits:
-        target = TARGETS[level]  # type: ignore[index]
-        within = sum(count for seconds, count in waited.items() if seconds <= max(target.minutes, _AT_ONCE) * 60)
-        return LevelWaits(
-            waits=waits_of(waited),
-            target=target.minutes,
-            within=proportion(within, waited.total()),
-            wanted=target.share,
-        )
-
-
-_AT_ONCE = 5
-"""Minutes that count as at once: who comes in is triaged, and walks to a room."""
-
-OF_DOOR: dict[type, Any] = {
-    Queued: DoorTally._queue,
-    Triaged: DoorTally._triage,
-    CalledIn: DoorTally._call,
-    GotWorse: DoorTally._worsen,
-    TriagedAgain: DoorTally._look_again,
-    LeftUnseen: DoorTally._leave,
-    VisitFailed: DoorTally._leave,
-    Died: DoorTally._leave,
-}
-"""What is counted here."""
-
-
 _RANK = {acuity: rank for rank, acuity in enumerate(Acuity)}
 _HASH = 16  # bytes
 
@@ -242,30 +74,18 @@ encode = msgspec.json.Encoder(order="deterministic").encode
 """Writes a happening, or a part of one, as JSON with its keys in a fixed order."""
 
 
-class _Workload:
-    """Of a member of the staff: time at work in shifts that have ended, seconds with somebody, and calls."""
-
-    def __init__(self, window: Window) -> None:
-        self.serves = 0
-        self.count_anew(window)
-
-    def count_anew(self, window: Window) -> None:
-        self.at_work, self.busy, self.called, self.since = TimeInWindow(window), 0, 0, window.begin
-
-    def take(self, t: int) -> None:
-        self.serves += 1
-        if self.serves == 1:
-            self.since = t
-
-    def let_go(self, t: int) -> None:
-        self.serves -= 1
-        if not self.serves:
-            self.busy += t - self.since
-
-
 def log_hash() -> hashlib.blake2b:
     """Returns the beginning of a log's hash: of each happening as JSON, and a line feed."""
     return hashlib.blake2b(digest_size=_HASH)
+
+
+class _Worked:
+    """A member of the staff: when it was at work, and when it was with somebody."""
+
+    def __init__(self) -> None:
+        self.shifts: list[Span] = []  # that have ended
+        self.busy: list[Span] = []  # with anybody; what goes on has not ended
+        self.serves = self.since = 0  # how many it is with now, and since when it is with anybody
 
 
 class Account:
@@ -274,60 +94,21 @@ class Account:
     Args:
         begin: seconds of the run that are left out of every figure, and not of the hash, while the hospital warms up.
             Who arrived before is in no figure of visits; deaths, beds, follow-ups and work are those that come after.
+            Until then, what is said is of all that has happened so far.
     """
 
     def __init__(self, *, begin: int = 0) -> None:
         self.world = World()  # the hospital after the last happening
-        self._hash = log_hash()
         self.begin = begin
-        self._earlier: set[str] = set()  # in the hospital since before the figures begin
-        self._before = Counts()  # what had happened until then
-        self.first_failure = ""  # whose visit failed first, and why
-        self._window = Window()
-        self._inpatients = Inpatients(self._window)
-        self._work: dict[str, _Workload] = {}
-        self._census = Census()
-        self._counts = not begin  # whether the figures have begun
-        self._count_anew()
-
-    def _count_anew(self) -> None:
-        self._arrived = self._again = self._seen = self._died_inside = 0
-        self._inside: set[str] = set()
-        self._turned_away: set[str] = set()  # once, and may come again for the same visit
-        self._came_again: set[str] = set()
-        self._unseen: set[str] = set()  # registered for a department, and not called by it yet
-        self._left: Counter[str] = Counter()
-        self._taken_over = 0
-        self._failed: Counter[str] = Counter()
-        self._follow_up_failures: Counter[str] = Counter()
-        self._right: dict[str, Counter[bool]] = defaultdict(Counter)
-        self._waits: dict[str, Counter[int]] = defaultdict(Counter)
-        self._area_waits: dict[str, Counter[int]] = defaultdict(Counter)
-        self._days: dict[int, Counter[str]] = defaultdict(Counter)
-        self._departments: dict[str, Counter[bool]] = defaultdict(Counter)
-        self._acuity: Counter[tuple[Acuity, Acuity]] = Counter()
-        self._treated: dict[str, Treated] = {}
-        self._outcomes: Counter[tuple[Treated, FollowUpOutcome]] = Counter()
-        self._door = DoorTally()
-        self._groups = GroupTally(begin=self.begin)
-        self._attendances = Attendances(self._groups.add)
-
-    def leave_out(self, begin: int) -> None:
-        """Leaves out what happens before a time that has not come yet, as `begin` does."""
-        self.begin, self._counts = begin, not begin
-
-    def _begin_to_count(self) -> None:
-        """Begins to count; whatever was counted before is left out."""
-        self._earlier, self._before = set(self._inside), copy.copy(self.world.counts)
-        attendances = self._attendances
-        self._count_anew()
-        self._attendances = attendances.onto(self._groups.add)
-        self._window = Window(self.begin)
-        self._inpatients = Inpatients(self._window, before=self._inpatients)
-        self._census = Census(begin=self._census.next)
-        for work in self._work.values():
-            work.count_anew(self._window)
-        self._counts = True
+        self.visits = Attendances()
+        self._hash = log_hash()
+        self._counts: Counter[type] = Counter()  # happenings in the time that is counted, by their type
+        self._kept: dict[type, list[Happening]] = defaultdict(list)  # those that figures need whole
+        self._stays: list[Stay] = []
+        self._lying: dict[str, Stay] = {}
+        self._work: dict[str, _Worked] = defaultdict(_Worked)
+        self._served: int | None = None  # when the last service so far ended
+        self._hours: list[tuple[int, Counter[str]]] = []  # how many do what at each full hour
 
     def __len__(self) -> int:
         return self.world.seq + 1
@@ -339,232 +120,190 @@ class Account:
 
     def add(self, happening: Happening) -> None:
         """Takes the next line of the log."""
-        t, who, world = happening.t, happening.who, self.world
-        if not self._counts and t >= self.begin:
-            self._begin_to_count()
+        t, who, what, world = happening.t, happening.who, happening.what, self.world
+        kind = type(what)
+        if self.begin and t >= self.begin > world.t:
+            self._counts.clear()
+        self._counts[kind] += 1
         self._hash.update(encode(happening) + b"\n")
-        if t >= self._census.next:
-            self._census.until(t, world)
+        while t >= len(self._hours) * HOUR:
+            self._look_round(len(self._hours) * HOUR)
+        if kind is ShiftEnded and who in world.duty:
+            self._work[who].shifts.append((world.duty[who].since, t))
         before = world.staff_with(who)
-        if who in world.duty:
-            self._shift(t, who, happening.what)
         world.apply(happening)
         after = world.staff_with(who)
         if before != after:
-            if before:
-                self._workload(before).let_go(t)
-                self._census.serve()
-                self._window.until = t
-            if after:
-                self._workload(after).take(t)
-        if type(happening.what) in OF_BEDS:
-            self._inpatients.add(t, who, happening.what)
-        self._attendances.add(happening)
-        if who in self._earlier:
-            if type(happening.what) in _LEAVING:
-                self._earlier.discard(who)
-            return
-        if type(happening.what) in OF_DOOR:
-            self._door.add(t, who, happening.what)
-        count = _COUNTED.get(type(happening.what))
-        if count is not None:
-            count(self, who, happening.what, self._days[max(0, t) // DAY])
+            self._serve(t, before, after)
+        if kind in _KEPT:
+            self._kept[kind].append(happening)
+        lies = _BEDS.get(kind)
+        if lies is not None:
+            lies(self, max(0, t), who, what)
+        self.visits.add(happening)
 
-    def _shift(self, t: int, who: str, what: What) -> None:
-        if isinstance(what, ShiftEnded):
-            self._workload(who).at_work.add(self._at_work_since(who), t)
+    def _look_round(self, t: int) -> None:
+        """Counts who is in the hospital at a full hour; nothing has happened since what was taken last."""
+        self.world.advance(t)
+        counts: Counter[str] = Counter()
+        for person in self.world.people.values():
+            doing = person.doing(t)
+            if doing is not Doing.WALKING or person.home not in (person.path[0], person.path[-1]):
+                counts[_CENSUS[doing]] += 1
+        self._hours.append((t, counts))
 
-    def _workload(self, who: str) -> _Workload:
-        work = self._work.get(who)
-        if work is None:
-            work = self._work[who] = _Workload(self._window)
-        return work
+    def _serve(self, t: int, before: str, after: str) -> None:
+        if before:
+            work = self._work[before]
+            work.serves -= 1
+            if not work.serves:
+                work.busy.append((work.since, t))
+            self._served = t
+        if after:
+            work = self._work[after]
+            work.serves += 1
+            if work.serves == 1:
+                work.since = t
 
-    def _at_work_since(self, who: str) -> int:
-        since = self.world.duty[who].since
-        return max(since, self.begin) if self._counts else since
+    # --- stays in beds
 
-    def _queue(self, who: str, _: Queued, day: Counter[str]) -> None:
-        if who not in self._inside:
-            self._inside.add(who)
-            self._arrived += 1
-            if who in self._turned_away:
-                self._again += 1
-                self._turned_away.discard(who)
-                self._came_again.add(who)
-            day["arrived"] += 1
+    def _admit(self, t: int, who: str, what: Admitted | Moved) -> None:
+        if isinstance(what, Moved):
+            self._get_up(t, who, what)
+        most = 1 + sum(stay.area == what.area for stay in self._lying.values())
+        first = isinstance(what, Admitted)
+        stay = Stay(area=what.area, care=what.care, first=first, since=t, waited=what.waited, most=most)
+        self._lying[who] = stay
+        self._stays.append(stay)
 
-    def _call(self, who: str, what: CalledIn, _: Counter[str]) -> None:
-        if what.staff:
-            self._workload(what.staff).called += 1
-        self._taken_over += bool(what.instead_of)
-        if what.queue != self.world.people[who].department:
-            self._area_waits[what.queue][what.waited] += 1
-        elif who in self._unseen:
-            self._unseen.discard(who)
-            self._waits[what.queue][what.waited] += 1
+    def _get_up(self, t: int, who: str, what: Moved | Discharged | Died) -> None:
+        stay = self._lying.pop(who, None)
+        if stay is not None:
+            stay.until, stay.stayed = t, what.stayed
 
-    def _triage(self, _: str, what: Triaged, __: Counter[str]) -> None:
-        given, right = _RANK[what.acuity], _RANK[what.right_acuity]
-        self._right["triage"][what.department == what.right_department] += 1
-        self._right["acuity"][given == right] += 1
-        self._right["over_triage"][given < right] += 1
-        self._right["under_triage"][given > right] += 1
-        self._acuity[what.right_acuity, what.acuity] += 1
+    # --- queries
 
-    def _register(self, who: str, _: Registered, __: Counter[str]) -> None:
-        self._unseen.add(who)
+    @property
+    def _since(self) -> int:
+        """From when figures count: all while the hospital still warms up."""
+        return self.begin if self.world.t >= self.begin else 0
 
-    def _diagnose(self, who: str, what: Diagnosed, day: Counter[str]) -> None:
-        self._right["examination"][what.right_examination] += 1
-        self._right["diagnosis"][what.right] += 1
-        person = self.world.people.get(who)
-        self._departments[person.department if person is not None else ""][what.right] += 1
-        day["diagnosed"] += 1
-        day["right"] += what.right
+    def _all(self, kind: type) -> list[Any]:
+        return [happening.what for happening in self._kept[kind] if happening.t >= self._since]
 
-    def _prescribe(self, who: str, what: Prescribed, _: Counter[str]) -> None:
-        self._right["treatment"][what.right] += 1
-        self._treated[who] = Treated.RIGHT if what.right else Treated.WRONG
-
-    def _go_home(self, who: str, _: WentHome, day: Counter[str]) -> None:
-        self._door.go(who)
-        day["seen"] += 1
-        self._seen += 1
-        self._inside.discard(who)
-        self._unseen.discard(who)
-
-    def _die(self, who: str, _: Died, day: Counter[str]) -> None:
-        if who in self._inside:
-            day["died"] += 1
-            self._died_inside += 1
-            self._inside.discard(who)
-            self._unseen.discard(who)
-        self._treated.pop(who, None)
-
-    def _end_untreated(self, who: str, what: LeftUnseen | VisitFailed, day: Counter[str]) -> None:
-        if isinstance(what, VisitFailed):
-            day["failed"] += 1
-            self._failed[what.error] += 1
-            self.first_failure = self.first_failure or f"resident {who}: {what.error}: {what.problem}"
-        else:
-            day["left"] += 1
-            self._left[what.reason] += 1
-            if what.reason in TURNED_AWAY and who not in self._came_again:
-                self._turned_away.add(who)
-        self._inside.discard(who)
-        self._unseen.discard(who)
-        self._treated[who] = Treated.NOT
-
-    def _follow_up(self, who: str, what: FollowedUp, _: Counter[str]) -> None:
-        self._turned_away.discard(who)
-        self._came_again.discard(who)
-        treated = self._treated.pop(who, None)
-        # Somebody who was better is told of again when recovered; that is no second outcome.
-        if treated is not None:
-            self._outcomes[treated, what.outcome] += 1
-        if what.outcome is FollowUpOutcome.WORSE:
-            self._treated[who] = Treated.NOT
-
-    def _fail_follow_up(self, _: str, what: FollowUpFailed, __: Counter[str]) -> None:
-        self._follow_up_failures[f"failed: {what.error}"] += 1
+    @property
+    def first_failure(self) -> str:
+        """Whose visit failed first, and why; "" where none has."""
+        for happening in self._kept[VisitFailed]:
+            failed: Any = happening.what
+            return f"resident {happening.who}: {failed.error}: {failed.problem}"
+        return ""
 
     def summary(self) -> RunSummary:
         """Returns what the log says so far, over all of it."""
-        counts, before = self.world.counts, self._before
-        if self._serves() or not self._arrived:
-            self._window.until = max(self.world.t, self._window.begin)
+        since, counts = self._since, self._counts
+        rows = self.visits.rows(since)
+        ends = {end: [row for row in rows if row.ended == end] for end in (SEEN, LEFT, FAILED, DIED, "")}
+        judged = [(_RANK[row.acuity], _RANK[row.right_acuity]) for row in rows if row.acuity and row.right_acuity]
+        levels = Counter((row.right_level, row.level) for row in rows if row.level and row.right_level)
+        calls = [call for row in rows for call in row.calls]
+        called = Counter(call.staff for call in calls if call.staff)
+        serves = any(work.serves for work in self._work.values())
+        until = self.world.t if serves or not rows else self._served or since
+        window = since, max(since, until)
+        followed, deaths = self._all(FollowedUp), self._all(Died)
+        outcomes = Counter(what.outcome for what in followed)
+        worse = [what.cause for what in followed if what.outcome is FollowUpOutcome.WORSE and what.cause is not None]
+        first_calls = grouped([call for call in calls if call.first], lambda call: call.queue)
+        area_calls = grouped([call for call in calls if not call.of_department], lambda call: call.queue)
         return RunSummary(
-            fell_ill=counts.fell_ill - before.fell_ill,
-            counted=(self._window.begin, self._window.until),
-            arrived=self._arrived,
-            came_again=self._again,
-            seen=self._seen,
-            admitted=dict(self._inpatients.admitted.most_common()),
-            operated=self._inpatients.operations,
-            died=counts.died - before.died,
-            died_inside=self._died_inside,
-            died_by_cause=by_cause(self._inpatients.died),
-            died_by_disease=dict(sorted(self._inpatients.died_of.items())),
-            worse_by_cause=by_cause(self._inpatients.worse),
-            beds=self._inpatients.occupancy(),
-            left=dict(sorted(self._left.items())),
-            failed=dict(sorted(self._failed.items())),
-            inside=self._arrived - self._seen - self._died_inside - self._left.total() - self._failed.total(),
-            referred=counts.referred - before.referred,
-            taken_over=self._taken_over,
+            fell_ill=counts[FellIll],
+            counted=window,
+            arrived=len(rows),
+            came_again=sum(row.turned_away is not None and row.turned_away >= since for row in rows),
+            seen=len(ends[SEEN]),
+            admitted=dict(
+                Counter(stay.care for stay in self._stays if stay.first and stay.since >= since).most_common()
+            ),
+            operated=counts[Operated],
+            died=len(deaths),
+            died_inside=len(ends[DIED]),
+            died_by_cause=by_cause(what.cause for what in deaths),
+            died_by_disease=dict(sorted(Counter(what.disease for what in deaths).items())),
+            worse_by_cause=by_cause([*(what.cause for what in self._all(Worsened)), *worse]),
+            beds=occupancy(self._stays, window),
+            left=dict(sorted(Counter(row.reason for row in ends[LEFT]).items())),
+            failed=dict(sorted(Counter(row.reason for row in ends[FAILED]).items())),
+            inside=len(ends[""]),
+            referred=counts[Referred],
+            taken_over=sum(call.taken_over for call in calls),
             follow_ups={
-                **{
-                    outcome.value: getattr(counts, outcome.value) - getattr(before, outcome.value)
-                    for outcome in FollowUpOutcome
-                },
-                **self._follow_up_failures,
+                **{outcome.value: outcomes[outcome] for outcome in FollowUpOutcome},
+                **Counter(f"failed: {what.error}" for what in self._all(FollowUpFailed)),
             },
-            waits={queue: waits_of(waited) for queue, waited in sorted(self._waits.items())},
-            area_waits={area: waits_of(waited) for area, waited in sorted(self._area_waits.items())},
-            work={who: self._work_of(who) for who in sorted({*self._work, *self.world.duty})},
-            triage=proportion_of(self._right["triage"]),
-            acuity=proportion_of(self._right["acuity"]),
-            over_triage=proportion_of(self._right["over_triage"]),
-            under_triage=proportion_of(self._right["under_triage"]),
-            levels=self._door.agreement(),
-            level_waits=self._door.waits(),
-            worse_waiting=self._door.worse,
-            triaged_again=self._door.again,
-            examination=proportion_of(self._right["examination"]),
-            diagnosis=proportion_of(self._right["diagnosis"]),
-            treatment=proportion_of(self._right["treatment"]),
+            waits={queue: waits_of(call.waited for call in part) for queue, part in first_calls.items()},
+            area_waits={area: waits_of(call.waited for call in part) for area, part in area_calls.items()},
+            work={who: self._work_of(who, called[who], window) for who in sorted({*self._work, *self.world.duty})},
+            triage=proportion_of(row.right_department for row in rows),
+            acuity=proportion_of(row.judged_right for row in rows),
+            over_triage=proportion_of(given < right for given, right in judged),
+            under_triage=proportion_of(given > right for given, right in judged),
+            levels=agreement(levels),
+            level_waits=level_waits(rows),
+            worse_waiting=sum(row.worse_waiting for row in rows),
+            triaged_again=sum(row.triaged_again for row in rows),
+            examination=proportion_of(row.right_examination for row in rows),
+            diagnosis=proportion_of(row.right_diagnosis for row in rows),
+            treatment=proportion_of(row.right_treatment for row in rows),
         )
 
-    def _serves(self) -> bool:
-        """Whether anybody is with somebody of the staff now."""
-        return any(work.serves for work in self._work.values())
-
-    def _work_of(self, who: str) -> Work:
-        work = self._workload(who)
-        return Work(
-            at_work=work.at_work.so_far(self._at_work_since(who) if who in self.world.duty else None),
-            busy=work.busy + (self.world.t - work.since if work.serves else 0),
-            called=work.called,
-        )
+    def _work_of(self, who: str, called: int, window: Span) -> Work:
+        worked, duty, now = self._work[who], self.world.duty.get(who), self.world.t
+        shifts = worked.shifts if duty is None else [*worked.shifts, (duty.since, window[1])]
+        busy = [*worked.busy, (worked.since, now)] if worked.serves else worked.busy
+        return Work(at_work=overlap(shifts, window), busy=overlap(busy, (window[0], now)), called=called)
 
     def series(self) -> Series:
         """Returns what the log says so far, by day, hour and department."""
-        last = max((day for day, counts in self._days.items() if counts), default=-1)
+        since = self._since
+        rows = self.visits.rows(since)
+        served = -1 if self._served is None else self._served // DAY
+        told = [row for row in rows if row.right_diagnosis is not None]
+        acuity = Counter((row.right_acuity, row.acuity) for row in rows)
+        outcomes = Counter((one.treated, one.outcome) for one in self.visits.outcomes if one.since >= since)
         return Series(
-            days=tuple(self._day(day, self._days[day]) for day in range(self.begin // DAY, last + 1)),
-            hours=self._census.hours(),
-            diagnosis={name: proportion_of(counts) for name, counts in sorted(self._departments.items())},
-            acuity={right.value: {given.value: self._acuity[right, given] for given in Acuity} for right in Acuity},
+            days=days_of(rows, self.begin // DAY),
+            hours=hours_of((t, counts) for t, counts in self._hours if t >= since and t // DAY <= served),
+            diagnosis={
+                name: proportion_of(row.right_diagnosis for row in part)
+                for name, part in grouped(told, lambda row: row.diagnosed_by).items()
+            },
+            acuity={right.value: {given.value: acuity[right, given] for given in Acuity} for right in Acuity},
             outcomes={
-                treated.value: {outcome.value: self._outcomes[treated, outcome] for outcome in FollowUpOutcome}
+                treated.value: {outcome.value: outcomes[treated, outcome] for outcome in FollowUpOutcome}
                 for treated in Treated
             },
         )
 
     def groups(self) -> Groups:
-        """Returns what the log says so far by disease, department, acuity and hour."""
-        return self._groups.groups(self._attendances.open())
+        """Returns what the log says so far by disease, department, acuity, level and hour."""
+        return groups_of(self.visits.rows(self.begin))
 
-    def _day(self, day: int, counts: Counter[str]) -> Day:
-        ends = {name: counts[name] for name in ("arrived", "seen", "left", "failed", "died")}
-        return Day(day=day + 1, **ends, diagnosis=proportion(counts["right"], counts["diagnosed"]))
+    def learnt(self) -> Learnt:
+        """Returns what the doctors learnt so far, also while the hospital warmed up."""
+        return learnt_of(self.visits.rows(), self._kept[MemoriesPublished])
+
+    def incident(self, said: str, begin: int, end: int) -> dict[str, Any]:
+        """Returns what came before, during and after an event (`polyclinic.hospital.record.figures.incident`)."""
+        return incident(self.visits.rows(), said, begin, end)
 
 
-_LEAVING = (WentHome, LeftUnseen, VisitFailed, Died)
-_COUNTED: dict[type, Callable[[Account, str, Any, Counter[str]], None]] = {
-    Queued: Account._queue,
-    CalledIn: Account._call,
-    Triaged: Account._triage,
-    Registered: Account._register,
-    Diagnosed: Account._diagnose,
-    Prescribed: Account._prescribe,
-    WentHome: Account._go_home,
-    LeftUnseen: Account._end_untreated,
-    VisitFailed: Account._end_untreated,
-    Died: Account._die,
-    FollowedUp: Account._follow_up,
-    FollowUpFailed: Account._fail_follow_up,
+_KEPT = (Died, Worsened, FollowedUp, FollowUpFailed, VisitFailed, MemoriesPublished)
+_BEDS: dict[type, Callable[[Account, int, str, Any], None]] = {
+    Admitted: Account._admit,
+    Moved: Account._admit,
+    Discharged: Account._get_up,
+    Died: Account._get_up,
 }
 
 
@@ -584,10 +323,15 @@ class Sink(Protocol):
 
 
 class Log:
-    """Numbers what happens, counts it, and hands it to each sink."""
+    """Numbers what happens, counts it, and hands it to each sink.
 
-    def __init__(self, *sinks: Sink) -> None:
-        self.account = Account()  # what the log says so far
+    Args:
+        sinks: what gets every happening.
+        begin: that of `Account`.
+    """
+
+    def __init__(self, *sinks: Sink, begin: int = 0) -> None:
+        self.account = Account(begin=begin)  # what the log says so far
         self._sinks = sinks
 
     def add(self, t: int, who: str, what: What) -> None:
@@ -596,77 +340,3 @@ class Log:
         self.account.add(happening)
         for sink in self._sinks:
             sink.add(happening, self.account)
-
-
-PERIODS = ("before", "during", "after")
-"""The three periods."""
-
-_ENDS = (WentHome, LeftUnseen, VisitFailed, Died)
-_MINUTE = 60
-
-
-class Periods:
-    """A sink that splits a log by one event: visits, waits and patients who left unseen before, during and after it.
-
-    A visit belongs to the period in which it came to the door, a wait at an area to that in which it was called.
-
-    Args:
-        said: the event, as it was given.
-        begin: when it begins, in seconds since midnight of the first day.
-        end: when it is over.
-    """
-
-    def __init__(self, said: str, begin: int, end: int) -> None:
-        self.said, self.begin, self.end = said, begin, end
-        self._came: dict[str, int] = {}  # who is in the hospital: when it came
-        self._acuity: dict[str, Acuity] = {}  # who has been triaged and not been with a doctor
-        self._visits: Counter[str] = Counter()
-        self._left: Counter[str] = Counter()
-        self._waits: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
-
-    def add(self, happening: Happening, _: Account) -> None:
-        """Takes the next happening."""
-        who, what, t = happening.who, happening.what, happening.t
-        kind = type(what)
-        if kind is Queued and who not in self._came:
-            self._came[who] = t
-            self._visits[self._period(t)] += 1
-        elif isinstance(what, Triaged):
-            self._acuity[who] = what.acuity
-        elif isinstance(what, CalledIn):
-            self._call(who, what, t)
-        elif kind in _ENDS and who in self._came:
-            came = self._came.pop(who)
-            self._acuity.pop(who, None)
-            self._left[self._period(came)] += kind is LeftUnseen
-
-    def _call(self, who: str, what: CalledIn, t: int) -> None:
-        if what.queue == what.area:
-            self._waits[self._period(t), what.area][what.waited] += 1
-        elif who in self._acuity:
-            came = self._came[who]
-            self._waits[self._period(came), self._acuity.pop(who)][t - came] += 1
-
-    def _period(self, t: int) -> str:
-        return PERIODS[(t >= self.begin) + (t >= self.end)]
-
-    def document(self) -> dict[str, Any]:
-        """Returns it as JSON; waits in minutes, of emergencies, the urgent and the routine, and by area."""
-        return {
-            "event": self.said,
-            "begins": self.begin,
-            "ends": self.end,
-            **{period: self._of(period) for period in PERIODS},
-        }
-
-    def _of(self, period: str) -> dict[str, Any]:
-        waiting = {}
-        for (when, name), counts in sorted(self._waits.items()):
-            if when == period:
-                waits = waits_of(counts)
-                waiting[str(name)] = {
-                    "mean": round(waits.mean / _MINUTE, 1),
-                    "p90": round(waits.p90 / _MINUTE, 1),
-                    "n": waits.n,
-                }
-        return {"visits": self._visits[period], "left": self._left[period], "waiting": waiting}

@@ -20,7 +20,7 @@ import msgspec
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.frames import Tabular
-from polyclinic.hospital.record.figures import FAILED, LEFT, Attendance, Attendances
+from polyclinic.hospital.record.attendances import FAILED, LEFT, Attendance, Attendances
 from polyclinic.hospital.record.happenings import DAY, FellIll, FollowedUp, FollowUpOutcome
 from polyclinic.hospital.record.recorded import RUN, RecordedRun
 from polyclinic.results.folder import ItemMeasure, ItemRow
@@ -83,10 +83,9 @@ class Illnesses:
         self.comings: dict[Onset, list[Attendance]] = defaultdict(list)
         self.last = 0  # when somebody fell ill last; a run that ends by its visits ends for falling ill too
         self._ill: dict[str, list[tuple[int, float]]] = defaultdict(list)  # when each was ill, from and to
-        self._seed, self._begin = seed, begin
-        follow = Attendances(self._take)
+        visits = Attendances()
         for happening in run.happenings():
-            follow.add(happening)
+            visits.add(happening)
             t, who, what = happening.t, happening.who, happening.what
             if isinstance(what, FellIll):
                 self.last = t
@@ -95,16 +94,13 @@ class Illnesses:
                     self.onsets[seed, who, t // DAY] = (t, what)
             elif isinstance(what, FollowedUp) and what.outcome is FollowUpOutcome.RECOVERED and who in self._ill:
                 self._ill[who][-1] = (self._ill[who][-1][0], t)
-        for one in follow.open():
-            self._take(one)
+        for row in visits.rows():
+            if row.onset >= begin:
+                self.comings[seed, row.who, row.onset // DAY].append(row)
 
     def can_fall_ill(self, who: str, t: int) -> bool:
         """Whether somebody is healthy and alive at a time at which people fall ill."""
         return t < self.last and not any(begin <= t <= end for begin, end in self._ill.get(who, ()))
-
-    def _take(self, one: Attendance) -> None:
-        if one.onset >= self._begin:
-            self.comings[self._seed, one.who, one.onset // DAY].append(one)
 
 
 def _minutes(seconds: int | None) -> float | None:
@@ -115,17 +111,13 @@ def _percent(right: bool | None) -> float | None:
     return None if right is None else 100.0 * right
 
 
-def _is(a: object, b: object) -> float | None:
-    return None if a is None or b is None else 100.0 * (a == b)
-
-
 OF_PATIENTS: dict[str, Callable[[Sequence[Attendance]], float | None]] = {
     "minutes to the first doctor": lambda all: _minutes(all[0].waited),
     "minutes in the hospital, first visit": lambda all: (
         None if all[0].left is None or all[0].admitted else (all[0].left - all[0].arrived) / 60
     ),
     "sent to the right department, first visit, %": lambda all: _percent(all[0].right_department),
-    "judged as urgent as it was, first visit, %": lambda all: _is(all[0].acuity, all[0].right_acuity),
+    "judged as urgent as it was, first visit, %": lambda all: _percent(all[0].judged_right),
     "a right examination, first visit, %": lambda all: _percent(all[0].right_examination),
     "right diagnosis, first visit, %": lambda all: _percent(all[0].right_diagnosis),
     "right plan, first visit, %": lambda all: _percent(all[0].right_treatment),
@@ -133,7 +125,7 @@ OF_PATIENTS: dict[str, Callable[[Sequence[Attendance]], float | None]] = {
     "a visit failed, %": lambda all: _percent(any(one.ended == FAILED for one in all)),
     "admitted, %": lambda all: _percent(any(one.admitted for one in all)),
     "visits of the illness": lambda all: float(len(all)),
-    "got worse, %": lambda all: _percent(any(one.worse or one.outcome is FollowUpOutcome.WORSE for one in all)),
+    "got worse, %": lambda all: _percent(any(one.got_worse for one in all)),
     "died, %": lambda all: _percent(any(one.died for one in all)),
     "healthy at the end of the run, %": lambda all: _percent(any(one.recovered for one in all)),
 }

@@ -1,90 +1,28 @@
 """What a log says, as figures: how visits ended, waits, work, how right triage, diagnosis and treatment were.
 
-`polyclinic.hospital.record.account` counts them over the whole log. Here are also the visits one by one (`Attendance`),
-the same figures by disease, department, acuity, level and hour (`Groups`), beds, deaths and their causes
-(`Inpatients`), and what the doctors learnt (`Learnt`). Failed visits are counted and are in no share.
+Nearly all are queries over the table of visits (`polyclinic.hospital.record.attendances`): rows are grouped, and each
+figure is a share, a mean or a quantile of a group. `polyclinic.hospital.record.account` reads the log and puts them
+together. Failed visits are counted and are in no share.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from enum import StrEnum
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
-from polyclinic.cases.truth import Severity
 from polyclinic.frames import Tabular
-from polyclinic.hospital.record.happenings import (
-    DAY,
-    HOUR,
-    Acuity,
-    Admitted,
-    CalledIn,
-    Diagnosed,
-    Died,
-    Discharged,
-    FellIll,
-    FollowedUp,
-    FollowUpOutcome,
-    Happening,
-    HarmCause,
-    LeftUnseen,
-    MemoriesPublished,
-    Moved,
-    Operated,
-    Prescribed,
-    Queued,
-    Triaged,
-    VisitFailed,
-    WentHome,
-    What,
-    Worsened,
-)
+from polyclinic.hospital.record.attendances import DIED, FAILED, LEFT, SEEN, Attendance
+from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity, FollowUpOutcome, Happening, HarmCause
+from polyclinic.knowledge.acuity import LEVELS, TARGETS
+from polyclinic.statistics.agreement import weighted_kappa, weighted_kappa_error
 from polyclinic.statistics.uncertainty import share
 
-
-class Window:
-    """From when to when is counted, in seconds of the run; `until` is when the last service so far ended."""
-
-    __slots__ = ("begin", "until")
-
-    def __init__(self, begin: int = 0) -> None:
-        self.begin = self.until = begin
-
-    @property
-    def seconds(self) -> int:
-        """How long it is."""
-        return self.until - self.begin
-
-
-class TimeInWindow:
-    """Seconds of something, those in a window."""
-
-    __slots__ = ("_inside", "_later", "_until", "_window")
-
-    def __init__(self, window: Window) -> None:
-        self._window = window
-        self._inside = self._later = 0
-        self._until = window.until
-
-    def add(self, begin: int, end: int, times: int = 1) -> None:
-        """Adds what went on from a time to another, before anything else happens; `times` as much of it."""
-        if self._until != self._window.until:
-            # Somebody has been served since then.
-            self._inside += self._later
-            self._later, self._until = 0, self._window.until
-        middle = min(max(begin, self._until), end)
-        self._inside += times * (middle - begin)
-        self._later += times * (end - middle)
-
-    def so_far(self, since: int | None = None, times: int = 1) -> int:
-        """Returns how much it is; `since` when something goes on that has not been added."""
-        until = self._window.until
-        later = self._later if self._until != until else 0
-        going_on = 0 if since is None else times * max(0, until - since)
-        return self._inside + later + going_on
+_MINUTE = 60
+T = TypeVar("T")
 
 
 class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,128 +36,6 @@ class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
     median_days: float | None
     waited: int  # who waited for a bed there
     mean_wait: float  # minutes of those who did
-
-
-class _AreaBeds:
-    def __init__(self, window: Window, lying: int = 0) -> None:
-        self.patients = 0
-        self.now = self.most = lying
-        self.since, self._filled = window.begin, TimeInWindow(window)
-        self.stays: list[int] = []
-        self.waits: list[int] = []
-
-    @property
-    def filled(self) -> int:
-        """Seconds in which beds were in use, of all together."""
-        return self._filled.so_far(self.since, self.now)
-
-    def until(self, t: int) -> None:
-        self._filled.add(self.since, max(0, t), self.now)
-        self.since = max(0, t)
-
-    def enter(self, t: int, waited: int) -> None:
-        self.until(t)
-        self.now += 1
-        self.patients += 1
-        self.most = max(self.most, self.now)
-        if waited:
-            self.waits.append(waited)
-
-    def leave(self, t: int, stayed: int) -> None:
-        self.until(t)
-        self.now -= 1
-        self.stays.append(stayed)
-
-
-class Inpatients:
-    """What a log says so far of beds, deaths, and why patients got worse.
-
-    Args:
-        window: from when to when it counts.
-        before: who counted until then; who lies in a bed goes on lying there, and nothing else is taken over.
-    """
-
-    def __init__(self, window: Window, *, before: Inpatients | None = None) -> None:
-        self._window = window
-        self.operations = 0
-        self.admitted: Counter[str] = Counter()  # by the kind of the first area
-        self.died: Counter[str] = Counter()  # by cause
-        self.died_of: Counter[str] = Counter()  # by disease
-        self.worse: Counter[str] = Counter()  # by cause
-        self._areas: dict[str, _AreaBeds] = defaultdict(lambda: _AreaBeds(window))
-        self._lies: dict[str, str] = {} if before is None else before._lies
-        if before is not None:
-            for area, beds in before._areas.items():
-                self._areas[area] = _AreaBeds(window, beds.now)
-
-    def add(self, t: int, who: str, what: What) -> None:
-        """Takes a happening that is one of `OF_BEDS`."""
-        take: Any = OF_BEDS[type(what)]
-        take(self, t, who, what)
-
-    def _admit(self, t: int, who: str, what: Admitted) -> None:
-        self.admitted[what.care] += 1
-        self._areas[what.area].enter(t, what.waited)
-        self._lies[who] = what.area
-
-    def _move(self, t: int, who: str, what: Moved) -> None:
-        self._areas[self._lies[who]].leave(t, what.stayed)
-        self._areas[what.area].enter(t, what.waited)
-        self._lies[who] = what.area
-
-    def _operate(self, _: int, __: str, ___: Operated) -> None:
-        self.operations += 1
-
-    def _discharge(self, t: int, who: str, what: Discharged) -> None:
-        self._areas[self._lies.pop(who)].leave(t, what.stayed)
-
-    def _die(self, t: int, who: str, what: Died) -> None:
-        self.died[what.cause.value] += 1
-        self.died_of[what.disease] += 1
-        if who in self._lies:
-            self._areas[self._lies.pop(who)].leave(t, what.stayed)
-
-    def _worsen(self, _: int, __: str, what: Worsened) -> None:
-        self.worse[what.cause.value] += 1
-
-    def _follow_up(self, _: int, __: str, what: FollowedUp) -> None:
-        if what.outcome is FollowUpOutcome.WORSE and what.cause is not None:
-            self.worse[what.cause.value] += 1
-
-    def occupancy(self) -> dict[str, Occupancy]:
-        """Returns how full the beds were, by area."""
-        return {area: _occupancy(beds, self._window.seconds) for area, beds in sorted(self._areas.items())}
-
-
-def _occupancy(beds: _AreaBeds, seconds: int) -> Occupancy:
-    stays = sorted(beds.stays)
-    return Occupancy(
-        patients=beds.patients,
-        mean=round(beds.filled / max(1, seconds), 3),
-        most=beds.most,
-        stays=len(stays),
-        mean_days=round(sum(stays) / len(stays) / DAY, 3) if stays else None,
-        median_days=round(stays[(len(stays) - 1) // 2] / DAY, 3) if stays else None,
-        waited=len(beds.waits),
-        mean_wait=round(sum(beds.waits) / len(beds.waits) / 60, 1) if beds.waits else 0.0,
-    )
-
-
-def by_cause(counts: Counter[str]) -> dict[str, int]:
-    """Returns counts in the order of the causes."""
-    return {cause.value: counts[cause.value] for cause in HarmCause if counts[cause.value]}
-
-
-OF_BEDS: dict[type, Any] = {
-    Admitted: Inpatients._admit,
-    Moved: Inpatients._move,
-    Operated: Inpatients._operate,
-    Discharged: Inpatients._discharge,
-    Died: Inpatients._die,
-    Worsened: Inpatients._worsen,
-    FollowedUp: Inpatients._follow_up,
-}
-"""What is counted here."""
 
 
 class Proportion(msgspec.Struct, frozen=True, kw_only=True):
@@ -322,14 +138,6 @@ class RunSummary(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     treatment: Proportion  # the plan of the disease at its severity
 
 
-class Treated(StrEnum):
-    """How somebody was treated before a follow-up."""
-
-    RIGHT = "right plan"
-    WRONG = "wrong plan"
-    NOT = "untreated"
-
-
 class Day(msgspec.Struct, frozen=True, kw_only=True):
     """One day."""
 
@@ -362,221 +170,6 @@ class Series(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     acuity: dict[str, dict[str, int]]  # visits by right acuity, then by acuity as judged
     # First follow-ups after a visit, or after one that did not come about, by how the patient was treated
     outcomes: dict[str, dict[str, int]]
-
-
-def proportion(right: int, n: int) -> Proportion:
-    """Returns so many of so many, with the interval."""
-    percent, low, high = share(right, n)
-    return Proportion(right=right, n=n, percent=percent, low=low, high=high)
-
-
-def proportion_of(counts: Counter[bool]) -> Proportion:
-    """Returns how many are right."""
-    return proportion(counts[True], counts.total())
-
-
-def waits_of(counts: Counter[int]) -> Waits:
-    """Returns what waits come to, of which each has been counted, in seconds."""
-    n, ordered = counts.total(), sorted(counts.items())
-
-    def quantile(q: float) -> int:
-        below = 0
-        for waited, count in ordered:
-            below += count
-            if below >= q * n:
-                return waited
-        return ordered[-1][0]
-
-    return Waits(
-        n=n,
-        mean=sum(waited * count for waited, count in ordered) / n,
-        median=quantile(0.5),
-        p90=quantile(0.9),
-        p99=quantile(0.99),
-        longest=ordered[-1][0],
-    )
-
-
-def utilisation(work: Mapping[str, Work], jobs: Mapping[str, str]) -> dict[str, float]:
-    """Returns how much of its time at work each job's staff spent with somebody, in percent; jobs in their order."""
-    busy: dict[str, int] = defaultdict(int)
-    at_work: dict[str, int] = defaultdict(int)
-    for who, job in jobs.items():
-        if who in work:
-            busy[job] += work[who].busy
-            at_work[job] += work[who].at_work
-    return {job: round(100 * busy[job] / seconds, 2) for job, seconds in at_work.items() if seconds}
-
-
-SEEN, LEFT, FAILED, DIED = "seen", "left", "failed", "died"
-"""How somebody's time in the hospital ends; "" while it is there."""
-
-
-class Attendance(msgspec.Struct, kw_only=True):
-    """One coming to the hospital; who was turned away and comes again comes twice. Times in seconds of the run."""
-
-    who: str
-    onset: int = -1  # when the illness began; -1 where the log does not say
-    disease: str = ""  # "" where the log does not say
-    severity: Severity | None = None  # at the onset
-    number: int = 1  # of the comings with this illness
-    arrived: int  # in the first queue
-    department: str = ""  # where the nurse sent it
-    acuity: Acuity | None = None  # as the nurse judged it first
-    level: int | None = None  # of the five-level index, as she judged it
-    right_acuity: Acuity | None = None
-    right_department: bool | None = None
-    waited: int | None = None  # until the first doctor's call; None where there was none
-    right_examination: bool | None = None
-    right_diagnosis: bool | None = None
-    right_treatment: bool | None = None
-    admitted: str = ""  # the kind of the first area with a bed
-    worse: bool = False  # got worse in a bed
-    ended: str = ""  # `SEEN`, `LEFT`, `FAILED` or `DIED`
-    left: int | None = None  # when that was
-    outcome: FollowUpOutcome | None = None  # at the first follow-up after it
-    recovered: bool = False  # of this illness, after it
-    died: bool = False  # of this illness, there or after it
-
-
-class _Followed:
-    """An illness: how it began, how often its patient has come, and the last time."""
-
-    __slots__ = ("comings", "disease", "last", "onset", "severity")
-
-    def __init__(self, onset: int = -1, disease: str = "", severity: Severity | None = None) -> None:
-        self.onset, self.disease, self.severity = onset, disease, severity
-        self.comings = 0
-        self.last: Attendance | None = None
-
-
-class Attendances:
-    """Follows everybody who is ill through the log.
-
-    Args:
-        done: is told of each coming to which nothing more can be added.
-    """
-
-    def __init__(self, done: Callable[[Attendance], object]) -> None:
-        self._done = done
-        self._ill: dict[str, _Followed] = {}
-
-    def add(self, happening: Happening) -> None:
-        """Takes the next line of the log."""
-        take = _TAKEN.get(type(happening.what))
-        if take is not None:
-            take(self, happening.t, happening.who, happening.what)
-
-    def onto(self, done: Callable[[Attendance], object]) -> Attendances:
-        """Returns the same people, followed on for somebody else."""
-        other = Attendances(done)
-        other._ill = self._ill
-        return other
-
-    def open(self) -> list[Attendance]:
-        """Returns those to which something may still be added, as they are."""
-        return [ill.last for ill in self._ill.values() if ill.last is not None]
-
-    def _last(self, who: str) -> Attendance | None:
-        ill = self._ill.get(who)
-        return None if ill is None else ill.last
-
-    def _tell(self, who: str) -> None:
-        ill = self._ill.pop(who, None)
-        if ill is not None and ill.last is not None:
-            self._done(ill.last)
-
-    def _fall_ill(self, t: int, who: str, what: FellIll) -> None:
-        self._tell(who)
-        self._ill[who] = _Followed(t, what.disease, what.severity)
-
-    def _queue(self, t: int, who: str, _: Queued) -> None:
-        ill = self._ill.get(who)
-        if ill is None:
-            ill = self._ill[who] = _Followed()
-        if ill.last is not None:
-            if not ill.last.ended:
-                return
-            self._done(ill.last)
-        ill.comings += 1
-        ill.last = Attendance(
-            who=who, onset=ill.onset, disease=ill.disease, severity=ill.severity, number=ill.comings, arrived=t
-        )
-
-    def _triage(self, _: int, who: str, what: Triaged) -> None:
-        last = self._last(who)
-        if last is not None:
-            last.department, last.acuity, last.level = what.department, what.acuity, what.level
-            last.right_acuity = what.right_acuity
-            last.right_department = what.department == what.right_department
-
-    def _call(self, t: int, who: str, what: CalledIn) -> None:
-        last = self._last(who)
-        if last is not None and last.waited is None and what.queue == last.department:
-            last.waited = t - last.arrived
-
-    def _diagnose(self, _: int, who: str, what: Diagnosed) -> None:
-        last = self._last(who)
-        if last is not None:
-            last.right_diagnosis, last.right_examination = what.right, what.right_examination
-
-    def _prescribe(self, _: int, who: str, what: Prescribed) -> None:
-        last = self._last(who)
-        if last is not None:
-            last.right_treatment = what.right
-
-    def _admit(self, _: int, who: str, what: Admitted) -> None:
-        last = self._last(who)
-        if last is not None:
-            last.admitted = what.care
-
-    def _worsen(self, _: int, who: str, __: Worsened) -> None:
-        last = self._last(who)
-        if last is not None:
-            last.worse = True
-
-    def _end(self, t: int, who: str, what: WentHome | LeftUnseen | VisitFailed) -> None:
-        last = self._last(who)
-        if last is not None:
-            last.ended, last.left = _ENDS[type(what)], t
-
-    def _die(self, t: int, who: str, _: Died) -> None:
-        last = self._last(who)
-        if last is not None:
-            last.died = True
-            if not last.ended:
-                last.ended, last.left = DIED, t
-        self._tell(who)
-
-    def _follow_up(self, _: int, who: str, what: FollowedUp) -> None:
-        last = self._last(who)
-        if last is not None and last.outcome is None:
-            last.outcome = what.outcome
-        if what.outcome is FollowUpOutcome.RECOVERED:
-            if last is not None:
-                last.recovered = True
-            self._tell(who)
-
-
-_ENDS: dict[type, str] = {WentHome: SEEN, LeftUnseen: LEFT, VisitFailed: FAILED}
-_TAKEN: dict[type, Callable[[Attendances, int, str, Any], None]] = {
-    FellIll: Attendances._fall_ill,
-    Queued: Attendances._queue,
-    Triaged: Attendances._triage,
-    CalledIn: Attendances._call,
-    Diagnosed: Attendances._diagnose,
-    Prescribed: Attendances._prescribe,
-    Admitted: Attendances._admit,
-    Worsened: Attendances._worsen,
-    WentHome: Attendances._end,
-    LeftUnseen: Attendances._end,
-    VisitFailed: Attendances._end,
-    Died: Attendances._die,
-    FollowedUp: Attendances._follow_up,
-}
-
-
-_MINUTE = 60
 
 
 class UntilDoctor(msgspec.Struct, frozen=True, kw_only=True):
@@ -615,127 +208,6 @@ class Groups(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     by_level: dict[str, Subtotal]  # of the five-level index, as she judged it
     by_hour: dict[str, Subtotal]  # of the day at which they arrived, "00" to "23"
     all: Subtotal  # everybody
-
-
-class _GroupCount:
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self.waits: Counter[int] = Counter()
-        self.right: dict[str, Counter[bool]] = defaultdict(Counter)
-        self.outcomes: Counter[FollowUpOutcome] = Counter()
-
-    def add(self, one: Attendance) -> None:
-        counts = self.counts
-        counts["visits"] += 1
-        if one.ended:
-            counts[one.ended] += 1
-        counts["admitted"] += bool(one.admitted)
-        counts["dead"] += one.died
-        counts["worse"] += one.worse or one.outcome is FollowUpOutcome.WORSE
-        if one.waited is not None:
-            self.waits[one.waited] += 1
-        if one.outcome is not None:
-            self.outcomes[one.outcome] += 1
-        acuity = None if one.acuity is None else one.acuity is one.right_acuity
-        for name, right in (
-            ("department", one.right_department),
-            ("acuity", acuity),
-            ("diagnosis", one.right_diagnosis),
-            ("treatment", one.right_treatment),
-        ):
-            if right is not None:
-                self.right[name][right] += 1
-
-    def copy(self) -> _GroupCount:
-        copied = _GroupCount()
-        copied.counts, copied.waits = self.counts.copy(), self.waits.copy()
-        copied.outcomes = self.outcomes.copy()
-        copied.right = defaultdict(Counter, {name: counts.copy() for name, counts in self.right.items()})
-        return copied
-
-    def subtotal(self) -> Subtotal:
-        counts = self.counts
-        return Subtotal(
-            visits=counts["visits"],
-            seen=counts[SEEN],
-            left=counts[LEFT],
-            failed=counts[FAILED],
-            admitted=counts["admitted"],
-            died=counts["dead"],
-            worse=counts["worse"],
-            waiting=_minutes(self.waits),
-            department=proportion_of(self.right["department"]),
-            acuity=proportion_of(self.right["acuity"]),
-            diagnosis=proportion_of(self.right["diagnosis"]),
-            treatment=proportion_of(self.right["treatment"]),
-            outcomes={outcome.value: self.outcomes[outcome] for outcome in FollowUpOutcome},
-        )
-
-
-def _minutes(waits: Counter[int]) -> UntilDoctor:
-    if not waits:
-        return UntilDoctor(mean=None, median=None, p90=None, n=0)
-    found = waits_of(waits)
-    mean, median, p90 = (round(seconds / _MINUTE, 2) for seconds in (found.mean, found.median, found.p90))
-    return UntilDoctor(mean=mean, median=median, p90=p90, n=found.n)
-
-
-def _places(one: Attendance) -> Iterable[tuple[str, str]]:
-    """Yields the parts that somebody belongs to."""
-    yield "all", ""
-    yield "hour", f"{max(0, one.arrived) % DAY // HOUR:02}"
-    if one.disease:
-        yield "disease", one.disease
-    if one.department:
-        yield "department", one.department
-    if one.acuity is not None:
-        yield "acuity", one.acuity.value
-    if one.level is not None:
-        yield "level", str(one.level)
-
-
-class GroupTally:
-    """Counts comings by their parts.
-
-    Args:
-        begin: who arrived before this time of the run, in seconds, is left out.
-    """
-
-    def __init__(self, *, begin: int = 0) -> None:
-        self._begin = begin
-        self._parts: dict[tuple[str, str], _GroupCount] = defaultdict(_GroupCount)
-
-    def add(self, one: Attendance) -> None:
-        """Counts one."""
-        if one.arrived >= self._begin:
-            for place in _places(one):
-                self._parts[place].add(one)
-
-    def groups(self, open: Iterable[Attendance] = ()) -> Groups:
-        """Returns what they come to, with those that are not counted yet."""
-        whole = GroupTally(begin=self._begin)
-        whole._parts.update({place: part.copy() for place, part in self._parts.items()})
-        for one in open:
-            whole.add(one)
-        nobody = _GroupCount()
-
-        def by(what: str, always: Iterable[str] = ()) -> dict[str, Subtotal]:
-            names = sorted(name for kind, name in whole._parts if kind == what)
-            return {
-                name: whole._parts.get((what, name), nobody).subtotal() for name in dict.fromkeys([*always, *names])
-            }
-
-        return Groups(
-            by_disease=by("disease"),
-            by_department=by("department"),
-            by_acuity=by("acuity", [acuity.value for acuity in Acuity]),
-            by_level=by("level"),
-            by_hour=by("hour"),
-            all=whole._parts.get(("all", ""), nobody).subtotal(),
-        )
-
-
-WEEK = 7
 
 
 class LearntBy(msgspec.Struct, frozen=True, kw_only=True):
@@ -778,63 +250,324 @@ class Learnt(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     weeks: tuple[LearntBy, ...]
 
 
-class LearntTally:
-    """Counts, happening by happening."""
+# --- queries
 
-    def __init__(self) -> None:
-        self._version = ""
-        self._days: dict[int, Counter[str]] = defaultdict(Counter)
 
-    def add(self, happening: Happening) -> None:
-        """Takes the next happening of the log."""
-        what = happening.what
-        if isinstance(what, MemoriesPublished):
-            self._version = what.version
-            # What is published at midnight was learnt on the day before.
-            day = self._days[max(0, happening.t - 1) // DAY]
-            day.update(cases=what.cases, records=what.records, experience=what.experience)
-            day.update(passages=what.passages, questions=what.questions)
-        elif isinstance(what, Diagnosed):
-            day = self._days[max(0, happening.t) // DAY]
-            day.update(diagnosed=1, examination=what.right_examination, diagnosis=what.right)
-        elif isinstance(what, Prescribed):
-            self._days[max(0, happening.t) // DAY].update(prescribed=1, treatment=what.right)
+def grouped(rows: Iterable[T], key: Callable[[T], Any], *always: str) -> dict[str, list[T]]:
+    """Returns rows by what they have in common, in its order behind those that are `always` there; None is no group."""
+    found: dict[str, list[T]] = defaultdict(list)
+    for row in rows:
+        name = key(row)
+        if name not in (None, ""):
+            found[str(name)].append(row)
+    return {name: found.get(name, []) for name in dict.fromkeys([*always, *sorted(found)])}
 
-    def looking_on(self, happenings: Iterable[Happening]) -> Iterator[Happening]:
-        """Passes happenings on to whoever reads them, and counts them."""
-        for happening in happenings:
-            self.add(happening)
-            yield happening
 
-    def learnt(self) -> Learnt:
-        """Returns what it comes to so far."""
-        total = sum(self._days.values(), Counter[str]())
-        return Learnt(
-            version=self._version,
-            cases=total["cases"],
-            records=total["records"],
-            experience=total["experience"],
-            passages=total["passages"],
-            questions=total["questions"],
-            days=self._by(1),
-            weeks=self._by(WEEK),
+def proportion(right: int, n: int) -> Proportion:
+    """Returns so many of so many, with the interval."""
+    percent, low, high = share(right, n)
+    return Proportion(right=right, n=n, percent=percent, low=low, high=high)
+
+
+def proportion_of(found: Iterable[bool | None]) -> Proportion:
+    """Returns how many are true of those of which it is known."""
+    known = [one for one in found if one is not None]
+    return proportion(sum(known), len(known))
+
+
+def waits_of(seconds: Iterable[int]) -> Waits:
+    """Returns what waits come to; there is at least one."""
+    ordered = sorted(seconds)
+    n = len(ordered)
+
+    def quantile(q: float) -> int:
+        return ordered[math.ceil(q * n) - 1]
+
+    return Waits(
+        n=n, mean=sum(ordered) / n, median=quantile(0.5), p90=quantile(0.9), p99=quantile(0.99), longest=ordered[-1]
+    )
+
+
+def minutes_of(seconds: Collection[int]) -> UntilDoctor:
+    """Returns waits in minutes."""
+    if not seconds:
+        return UntilDoctor(mean=None, median=None, p90=None, n=0)
+    found = waits_of(seconds)
+    mean, median, p90 = (round(seconds / _MINUTE, 2) for seconds in (found.mean, found.median, found.p90))
+    return UntilDoctor(mean=mean, median=median, p90=p90, n=found.n)
+
+
+def subtotal(rows: Sequence[Attendance]) -> Subtotal:
+    """Returns what some visits come to."""
+    ends, outcomes = Counter(row.ended for row in rows), Counter(row.outcome for row in rows)
+    return Subtotal(
+        visits=len(rows),
+        seen=ends[SEEN],
+        left=ends[LEFT],
+        failed=ends[FAILED],
+        admitted=sum(bool(row.admitted) for row in rows),
+        died=sum(row.died for row in rows),
+        worse=sum(row.got_worse for row in rows),
+        waiting=minutes_of([row.waited for row in rows if row.waited is not None]),
+        department=proportion_of(row.right_department for row in rows),
+        acuity=proportion_of(row.judged_right for row in rows),
+        diagnosis=proportion_of(row.right_diagnosis for row in rows),
+        treatment=proportion_of(row.right_treatment for row in rows),
+        outcomes={outcome.value: outcomes[outcome] for outcome in FollowUpOutcome},
+    )
+
+
+def groups_of(rows: Sequence[Attendance]) -> Groups:
+    """Returns what visits come to by disease, department, acuity, level and hour."""
+
+    def by(key: Callable[[Attendance], Any], *always: str) -> dict[str, Subtotal]:
+        return {name: subtotal(part) for name, part in grouped(rows, key, *always).items()}
+
+    return Groups(
+        by_disease=by(lambda row: row.disease),
+        by_department=by(lambda row: row.department),
+        by_acuity=by(lambda row: row.acuity, *Acuity),
+        by_level=by(lambda row: row.level),
+        by_hour=by(lambda row: f"{max(0, row.arrived) % DAY // HOUR:02}"),
+        all=subtotal(rows),
+    )
+
+
+def agreement(levels: Counter[tuple[int, int]]) -> LevelAgreement:
+    """Returns how near the nurse came, of visits counted by right and by given level."""
+    confusion = tuple(tuple(levels[right, given] for given in LEVELS) for right in LEVELS)
+    n = levels.total()
+    over = sum(count for (right, given), count in levels.items() if given < right)
+    under = sum(count for (right, given), count in levels.items() if given > right)
+    kappa = weighted_kappa(confusion) if n else None
+    error = None if kappa is None else weighted_kappa_error(confusion)
+    return LevelAgreement(
+        n=n,
+        right=proportion(n - over - under, n),
+        over=proportion(over, n),
+        under=proportion(under, n),
+        kappa=kappa,
+        low=None if kappa is None or error is None else max(-1.0, kappa - 1.96 * error),
+        high=None if kappa is None or error is None else min(1.0, kappa + 1.96 * error),
+        confusion=confusion,
+    )
+
+
+_AT_ONCE = 5
+"""Minutes that count as at once: who comes in is triaged, and walks to a room."""
+
+
+def level_waits(rows: Iterable[Attendance]) -> dict[str, LevelWaits]:
+    """Returns the waits of each level that was given, of those who were called."""
+    found = {}
+    for level, part in grouped([row for row in rows if row.waited is not None], lambda row: row.level).items():
+        target = TARGETS[int(level)]  # type: ignore[index]
+        seconds = [row.waited for row in part if row.waited is not None]
+        found[level] = LevelWaits(
+            waits=waits_of(seconds),
+            target=target.minutes,
+            within=proportion_of(wait <= max(target.minutes, _AT_ONCE) * _MINUTE for wait in seconds),
+            wanted=target.share,
         )
+    return found
 
-    def _by(self, days: int) -> tuple[LearntBy, ...]:
-        last = max((day for day, counts in self._days.items() if counts), default=-1)
-        found, so_far = [], Counter[str]()
-        for number in range(last // days + 1):
-            counts = sum((self._days[d] for d in range(number * days, (number + 1) * days)), Counter[str]())
-            so_far += counts
-            found.append(
-                LearntBy(
-                    number=number,
-                    records=so_far["records"],
-                    experience=so_far["experience"],
-                    questions=so_far["questions"],
-                    examination=proportion(counts["examination"], counts["diagnosed"]),
-                    diagnosis=proportion(counts["diagnosis"], counts["diagnosed"]),
-                    treatment=proportion(counts["treatment"], counts["prescribed"]),
-                )
+
+def days_of(rows: Iterable[Attendance], first: int) -> tuple[Day, ...]:
+    """Returns every day from the first, counted from 0, up to the last on which anybody came, was told or left."""
+    came: Counter[int] = Counter()
+    ends: Counter[tuple[int, str]] = Counter()
+    told: dict[int, list[bool | None]] = defaultdict(list)
+    for row in rows:
+        came[max(0, row.arrived) // DAY] += 1
+        if row.left is not None:
+            ends[row.left // DAY, row.ended] += 1
+        if row.diagnosed is not None:
+            told[row.diagnosed // DAY].append(row.right_diagnosis)
+    last = max([*came, *told, *(day for day, _ in ends)], default=-1)
+    return tuple(
+        Day(
+            day=day + 1,
+            arrived=came[day],
+            seen=ends[day, SEEN],
+            left=ends[day, LEFT],
+            failed=ends[day, FAILED],
+            died=ends[day, DIED],
+            diagnosis=proportion_of(told[day]),
+        )
+        for day in range(first, last + 1)
+    )
+
+
+BEFORE, DURING, AFTER = "before", "during", "after"
+
+
+def incident(rows: Sequence[Attendance], said: str, begin: int, end: int) -> dict[str, Any]:
+    """Returns as JSON visits, waits and patients who left unseen before, during and after an event.
+
+    A visit belongs to the period in which it came to the door, a wait at an area to that in which it was called. Waits
+    are in minutes, of emergencies, the urgent and the routine, and by area.
+
+    Args:
+        rows: all visits.
+        said: the event, as it was given.
+        begin: when it begins, in seconds since midnight of the first day.
+        end: when it is over.
+    """
+
+    def period(t: int) -> str:
+        return (BEFORE, DURING, AFTER)[(t >= begin) + (t >= end)]
+
+    came = grouped(rows, lambda row: period(row.arrived))
+    waits: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if row.acuity is not None and row.waited is not None:
+            waits[period(row.arrived)][row.acuity].append(row.waited)
+        for call in row.calls:
+            if call.queue == call.area:
+                waits[period(call.t)][call.area].append(call.waited)
+    document: dict[str, Any] = {"event": said, "begins": begin, "ends": end}
+    for name in (BEFORE, DURING, AFTER):
+        waiting = {}
+        for who, seconds in sorted(waits[name].items()):
+            of_them = waits_of(seconds)
+            mean, p90 = (round(value / _MINUTE, 1) for value in (of_them.mean, of_them.p90))
+            waiting[str(who)] = {"mean": mean, "p90": p90, "n": of_them.n}
+        here = came.get(name, [])
+        document[name] = {"visits": len(here), "left": sum(row.ended == LEFT for row in here), "waiting": waiting}
+    return document
+
+
+def learnt_of(rows: Iterable[Attendance], published: Iterable[Happening]) -> Learnt:
+    """Returns what doctors learnt, from all visits and each time that something was published."""
+    days: dict[int, Counter[str]] = defaultdict(Counter)
+    version = ""
+    for happening in published:
+        what: Any = happening.what
+        version = what.version
+        # What is published at midnight was learnt on the day before.
+        counts = {name: getattr(what, name) for name in ("cases", "records", "experience", "passages", "questions")}
+        days[max(0, happening.t - 1) // DAY].update(counts)
+    for row in rows:
+        if row.diagnosed is not None:
+            right = {"examination": row.right_examination, "diagnosis": row.right_diagnosis}
+            days[row.diagnosed // DAY].update(diagnosed=1, **{name: int(bool(one)) for name, one in right.items()})
+        if row.prescribed is not None:
+            days[row.prescribed // DAY].update(prescribed=1, treatment=int(bool(row.right_treatment)))
+    total = sum(days.values(), Counter[str]())
+    return Learnt(
+        version=version,
+        cases=total["cases"],
+        records=total["records"],
+        experience=total["experience"],
+        passages=total["passages"],
+        questions=total["questions"],
+        days=_learnt_by(days, 1),
+        weeks=_learnt_by(days, 7),
+    )
+
+
+def _learnt_by(days: Mapping[int, Counter[str]], length: int) -> tuple[LearntBy, ...]:
+    found, so_far = [], Counter[str]()
+    for number in range(max(days, default=-1) // length + 1):
+        counts = sum((of_day for day, of_day in days.items() if day // length == number), Counter[str]())
+        so_far += counts
+        found.append(
+            LearntBy(
+                number=number,
+                records=so_far["records"],
+                experience=so_far["experience"],
+                questions=so_far["questions"],
+                examination=proportion(counts["examination"], counts["diagnosed"]),
+                diagnosis=proportion(counts["diagnosis"], counts["diagnosed"]),
+                treatment=proportion(counts["treatment"], counts["prescribed"]),
             )
-        return tuple(found)
+        )
+    return tuple(found)
+
+
+def utilisation(work: Mapping[str, Work], jobs: Mapping[str, str]) -> dict[str, float]:
+    """Returns how much of its time at work each job's staff spent with somebody, in percent; jobs in their order."""
+    busy: dict[str, int] = defaultdict(int)
+    at_work: dict[str, int] = defaultdict(int)
+    for who, job in jobs.items():
+        if who in work:
+            busy[job] += work[who].busy
+            at_work[job] += work[who].at_work
+    return {job: round(100 * busy[job] / seconds, 2) for job, seconds in at_work.items() if seconds}
+
+
+class Stay(msgspec.Struct, kw_only=True):
+    """A row of the table of beds: somebody in a bed of an area, in seconds of the run."""
+
+    area: str
+    care: str  # the kind of area
+    first: bool  # the first bed of the stay
+    since: int
+    waited: int
+    most: int  # beds of the area in use as it lay down, its own included
+    until: int | None = None
+    stayed: int = 0
+
+
+Span = tuple[int, int]
+"""From when to when, in seconds of the run."""
+
+
+def overlap(spans: Iterable[Span], window: Span) -> int:
+    """Returns seconds of spans that lie in a window."""
+    return sum(max(0, min(end, window[1]) - max(begin, window[0])) for begin, end in spans)
+
+
+def occupancy(stays: Iterable[Stay], window: Span) -> dict[str, Occupancy]:
+    """Returns how full the beds of each area were in a window; what happened after it counts, too, but for the mean."""
+    return {area: _occupancy(part, window) for area, part in grouped(stays, lambda stay: stay.area).items()}
+
+
+def _occupancy(stays: Sequence[Stay], window: Span) -> Occupancy:
+    begin, end = window
+    came = [stay for stay in stays if stay.since >= begin]
+    lying = sum(stay.since < begin and (stay.until is None or stay.until >= begin) for stay in stays)
+    filled = overlap(((stay.since, end if stay.until is None else stay.until) for stay in stays), window)
+    stayed = sorted(stay.stayed for stay in stays if stay.until is not None and stay.until >= begin)
+    waits = [stay.waited for stay in came if stay.waited]
+    return Occupancy(
+        patients=len(came),
+        mean=round(filled / max(1, end - begin), 3),
+        most=max([lying, *(stay.most for stay in came)]),
+        stays=len(stayed),
+        mean_days=round(sum(stayed) / len(stayed) / DAY, 3) if stayed else None,
+        median_days=round(stayed[(len(stayed) - 1) // 2] / DAY, 3) if stayed else None,
+        waited=len(waits),
+        mean_wait=round(sum(waits) / len(waits) / 60, 1) if waits else 0.0,
+    )
+
+
+def hours_of(hours: Iterable[tuple[int, Counter[str]]]) -> tuple[Hour, ...]:
+    """Returns the mean day, from how many did what at full hours; days on which nobody was there do not count."""
+    hours = list(hours)
+    there = {t // DAY for t, counts in hours if counts}
+    n = max(1, len(there))
+    by_hour: list[list[Counter[str]]] = [[] for _ in range(24)]
+    for t, counts in hours:
+        by_hour[t // HOUR % 24].append(counts)
+
+    def mean(hour: int, doing: str) -> float:
+        return sum(counts[doing] for counts in by_hour[hour]) / n
+
+    return tuple(
+        Hour(
+            hour=hour,
+            waiting=mean(hour, "waiting"),
+            served=mean(hour, "served"),
+            lying=mean(hour, "lying"),
+            other=mean(hour, "other"),
+            most=max((counts.total() for counts in by_hour[hour]), default=0),
+        )
+        for hour in range(24)
+    )
+
+
+def by_cause(causes: Iterable[HarmCause]) -> dict[str, int]:
+    """Returns how often each cause is among some, in the order of the causes."""
+    counts = Counter(causes)
+    return {cause.value: counts[cause] for cause in HarmCause if counts[cause]}

@@ -20,18 +20,17 @@ import msgspec
 from polyclinic import __version__
 from polyclinic.errors import MissingExtra
 from polyclinic.hospital.record.account import account_of
+from polyclinic.hospital.record.attendances import Treated
 from polyclinic.hospital.record.figures import (
     Day,
     Groups,
     Hour,
     Learnt,
-    LearntTally,
     Occupancy,
     Proportion,
     RunSummary,
     Series,
     Subtotal,
-    Treated,
     Waits,
     Work,
     proportion,
@@ -323,10 +322,8 @@ def figures(run: RecordedRun, *, name: str = "") -> Figures:
     """
     finished = run.summary is not None
     warm_up = run.configuration.get("warm_up", 0)
-    tally = LearntTally()
-    happenings = tally.looking_on(run.happenings())
-    account = account_of(happenings, begin=warm_up * DAY if isinstance(warm_up, int) else 0)
-    learnt = tally.learnt()
+    account = account_of(run.happenings(), begin=warm_up * DAY if isinstance(warm_up, int) else 0)
+    learnt = account.learnt()
     seed = run.configuration.get("seed")
     return Figures(
         run=name or run.folder.resolve().name,
