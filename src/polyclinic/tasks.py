@@ -9,28 +9,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
+from polyclinic import stopping
 from polyclinic.errors import BudgetSpent, PolyclinicError, StoppedByHand
 
 T = TypeVar("T")
 
 AT_ONCE = 256
 """What has not begun can still be stopped, where a budget is spent; how many questions a model takes is its limit."""
-
-
-_IS_STOPPED: ContextVar[Callable[[], bool]] = ContextVar("is_stopped", default=lambda: False)
-
-
-@contextmanager
-def interruptible(is_stopped: Callable[[], bool]) -> Iterator[None]:
-    """While it lasts, what is over counts where somebody stops the rest, as it does where a budget is spent.
-
-    `is_stopped` says whether somebody did: a task can be cancelled for other reasons.
-    """
-    before = _IS_STOPPED.set(is_stopped)
-    try:
-        yield
-    finally:
-        _IS_STOPPED.reset(before)
 
 
 @contextmanager
@@ -65,37 +50,50 @@ def unbounded() -> Iterator[None]:
         _UNBOUNDED.reset(before)
 
 
-async def run_all(makes: Iterable[Callable[[], Awaitable[T]]], *, at_once: int = AT_ONCE) -> list[T]:
+async def run_all(
+    makes: Iterable[Callable[[], Awaitable[T]]],
+    *,
+    at_once: int = AT_ONCE,
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> list[T]:
     """Runs all, some at a time, and returns what came of them, in order.
 
     What ends one with an error ends all of them before it is raised: the models that they ask are closed after this.
     """
-    results, error = await run_until_error(makes, at_once=at_once)
+    results, error = await run_until_error(makes, at_once=at_once, is_stopped=is_stopped)
     if error is not None:
         raise error
     return results
 
 
 async def run_until_error(
-    makes: Iterable[Callable[[], Awaitable[T]]], *, at_once: int = AT_ONCE, advance: Callable[[], None] | None = None
+    makes: Iterable[Callable[[], Awaitable[T]]],
+    *,
+    at_once: int = AT_ONCE,
+    advance: Callable[[], None] | None = None,
+    is_stopped: Callable[[], bool] = stopping.is_stopped,
 ) -> tuple[list[T], PolyclinicError | None]:
     """Runs all, some at a time, until one ends with an error of ours; returns what was over by then, in order.
 
     The error, if there was one, comes with it; any other exception is raised. `advance` is called as each is over.
 
     Where a budget is spent, what has begun ends by itself, at its next question: what is asked by then is paid for, and
-    its answer is kept. Any other error stops the rest, and so does who interrupts, which is an error where it is
-    `interruptible`.
+    its answer is kept. Any other error stops the rest. So does a stop, which is the error `StoppedByHand`: `is_stopped`
+    says whether somebody stopped it, as a task can be cancelled for other reasons.
     """
-    results, error = await run_numbered(makes, at_once=at_once, advance=advance)
+    results, error = await run_numbered(makes, at_once=at_once, advance=advance, is_stopped=is_stopped)
     return [results[number] for number in sorted(results)], error
 
 
 async def run_numbered(
-    makes: Iterable[Callable[[], Awaitable[T]]], *, at_once: int = AT_ONCE, advance: Callable[[], None] | None = None
+    makes: Iterable[Callable[[], Awaitable[T]]],
+    *,
+    at_once: int = AT_ONCE,
+    advance: Callable[[], None] | None = None,
+    is_stopped: Callable[[], bool] = stopping.is_stopped,
 ) -> tuple[dict[int, T], PolyclinicError | None]:
     """Does what `run_until_error` does, and returns what was over by its number."""
-    limit, is_stopped = asyncio.Semaphore(sys.maxsize if _UNBOUNDED.get() else at_once), _IS_STOPPED.get()
+    limit = asyncio.Semaphore(sys.maxsize if _UNBOUNDED.get() else at_once)
     begun: set[int] = set()
     interrupted = None
 

@@ -269,8 +269,8 @@ async def test_what_is_ruled_stands_where_somebody_stops_the_judge_in_the_middle
 
     async def rule(until):
         halting = Halting()
-        until = until and UntilStopped(halting, is_stopped=lambda: halting.is_stopped)
-        rulings = await judging.judge(["a", "b", "c"], until or halting)
+        until = until and UntilStopped(is_stopped=lambda: halting.is_stopped)
+        rulings = await judging.judge(["a", "b", "c"], until.of(halting) if until else halting)
         ended.append(until.stopped)
         return [(one.value, one.error, one.failed) for one in rulings]
 

@@ -29,8 +29,7 @@ from polyclinic.models.share import WHOLE, Share
 from polyclinic.players.mind_names import model_of
 from polyclinic.run.options import MODELS, Force, Models, NewFile, On, Seed, Store, between, check_new, kept_in
 from polyclinic.run.parts import PartDone
-from polyclinic.stopping import is_stopped
-from polyclinic.tasks import interruptible, run_until_error
+from polyclinic.tasks import run_until_error
 from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import console, note, progress
 from polyclinic.terminal.tables import counted, table
@@ -72,7 +71,7 @@ async def write_records(
     async with open_models(
         [writer], options, journal=journal_of(answers, share, run=run), seed=seed, share=share
     ) as session:
-        with interruptible(is_stopped), progress("writing", n, quiet=False, told=share != WHOLE) as advance:
+        with progress("writing", n, quiet=False, told=share != WHOLE) as advance:
 
             async def one(drawn: DrawnPatient) -> WrittenPatient:
                 model = session.model(writer, Asker("writer", drawn.case.id), repeating=True)

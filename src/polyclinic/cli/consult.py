@@ -36,8 +36,7 @@ from polyclinic.players.minds import Cast, Minds, open_minds
 from polyclinic.players.patient_trust import trust_fields
 from polyclinic.run import options
 from polyclinic.run.storing import keep_outcome
-from polyclinic.stopping import is_stopped
-from polyclinic.tasks import interruptible, run_until_error
+from polyclinic.tasks import run_until_error
 from polyclinic.terminal.chinese import ChineseText
 from polyclinic.terminal.screen import console, note, plain, print_json, progress
 from polyclinic.terminal.tables import counted
@@ -243,12 +242,11 @@ async def consult(
             if not json:
                 show_played(screen, visits, await score_played(cases, visits, minds[0], desk, knowledge), knowledge)
         elif one and not json:
-            with interruptible(is_stopped):
-                visits, stopped = await run_until_error([partial(hold, cases[0], screen)])
+            visits, stopped = await run_until_error([partial(hold, cases[0], screen)])
             if visits:
                 show_end(screen, visits[0], knowledge)
         else:
-            with interruptible(is_stopped), progress("consulting", len(cases), quiet=json) as advance:
+            with progress("consulting", len(cases), quiet=json) as advance:
                 visits, stopped = await run_until_error((partial(hold, case) for case in cases), advance=advance)
     held = not one_step and any(visit.report is not None for visit in visits)
     trust = note_trust(opened.patient_trust if held else None)

@@ -62,6 +62,7 @@ from polyclinic.run.options import (
     each_once,
 )
 from polyclinic.run.parts import end_of_part
+from polyclinic.stopping import is_stopped
 from polyclinic.tasks import run_all
 from polyclinic.terminal.screen import note, plain
 from polyclinic.terminal.tables import counted
@@ -250,7 +251,7 @@ async def all_until_spent(makes: Iterable[Callable[[], Awaitable[object]]], is_a
             return AccessLost(str(refused))
         return None
 
-    for spent in filter(None, await run_all([partial(until_spent, make) for make in makes])):
+    for spent in filter(None, await run_all([partial(until_spent, make) for make in makes], is_stopped=is_stopped)):
         raise spent
 
 

@@ -148,11 +148,10 @@ async def tor(
         wards = {mind: _ward(session, library, options, mind, patients, run) for mind in options.minds()}
         stopped = await _put(wards, chosen, results, run)
         for mind, result in results.items():
-            model = None
-            if judge is not None:
-                model = UntilStopped(session.model(judge, Asker("judge", f"judge {mind}")), is_stopped=is_stopped)
+            until = UntilStopped(is_stopped=is_stopped)
+            model = None if judge is None else until.of(session.model(judge, Asker("judge", f"judge {mind}")))
             results[mind] = await with_ratings(result, patients, judge=model, people=people, seed=run.seed)
-            stopped = stopped or (None if model is None else model.ending)
+            stopped = stopped or until.ending
         end_of_part(run, stopped)
     title = f"tor, {counted(len(patients), 'record')}"
     about = _about(options, run, patients) | {

@@ -54,9 +54,8 @@ from polyclinic.run.options import (
     check_new,
 )
 from polyclinic.run.storing import place_memory
-from polyclinic.stopping import is_stopped
 from polyclinic.storage.memory import pointers_to
-from polyclinic.tasks import interruptible, run_numbered
+from polyclinic.tasks import run_numbered
 from polyclinic.terminal.figures import ShownFigure, number
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import counted, table
@@ -415,8 +414,7 @@ async def _vectors_of(texts: Sequence[str], embedder: Embedder, kept: KeptOption
     # An embedder in this process makes all at once; an endpoint makes a batch at a time, so that progress is known.
     at_once = BATCH if asked_for(embedder.name) else max(len(texts), 1)
     parts = [[("", text) for text in texts[first : first + at_once]] for first in range(0, len(texts), at_once)]
-    with interruptible(is_stopped):
-        made, stopped = await run_numbered(partial(embedder.passages, part) for part in parts)
+    made, stopped = await run_numbered(partial(embedder.passages, part) for part in parts)
     if isinstance(stopped, RunStopped):
         over = sum(len(parts[number]) for number in made)
         told = f"{stopped}; {over:,} of {counted(len(texts), 'vector')} are made, and nothing is written"

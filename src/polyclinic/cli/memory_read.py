@@ -37,9 +37,8 @@ from polyclinic.retrieval.library import find_corpus
 from polyclinic.retrieval.retriever import Passage
 from polyclinic.run.options import DIR, MODELS, POSITIVE, Json, KeptOptions, MemoryStore, Models, Seed
 from polyclinic.run.storing import keep_outcome, place_memory
-from polyclinic.stopping import is_stopped
 from polyclinic.storage.memory import READING, address_of, is_begun, place_of
-from polyclinic.tasks import interruptible, run_until_error
+from polyclinic.tasks import run_until_error
 from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import console, note, plain, print_json, progress
 from polyclinic.terminal.tables import counted, table
@@ -101,7 +100,7 @@ async def read(
             made_with = ReadingAbout(embedder=maker.name, dimensions=await dimensions_of(maker))
             with open_reading(place, made_with) as library:
                 new = [passage for passage in chosen if passage.source not in library.passages]
-                with interruptible(is_stopped), progress("reading", len(new), quiet=json) as advance:
+                with progress("reading", len(new), quiet=json) as advance:
 
                     async def one(passage: Passage) -> PassageRead:
                         studied = await study(

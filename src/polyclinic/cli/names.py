@@ -95,9 +95,11 @@ async def _judged(
     opening = open_judge(judge, run, named="disease names", episode="disease names", what="comparison", batches=batches)
     async with opening as asked:
         with progress("comparing", len(pairs), quiet=run.json) as advance:
-            judging = UntilStopped(asked.model, is_stopped=is_stopped)
-            compared = await compare_by_model(pairs, judging, temperature=run.models.temperature, advance=advance)
-    return compared, asked.ledger, judging.stopped
+            until = UntilStopped(is_stopped=is_stopped)
+            compared = await compare_by_model(
+                pairs, until.of(asked.model), temperature=run.models.temperature, advance=advance
+            )
+    return compared, asked.ledger, until.stopped
 
 
 def _row(one: ComparedPair) -> dict[str, Any]:

@@ -21,8 +21,7 @@ from polyclinic.players.mind_names import model_of
 from polyclinic.run import options
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.storing import keep_outcome
-from polyclinic.stopping import is_stopped
-from polyclinic.tasks import interruptible, run_numbered
+from polyclinic.tasks import run_numbered
 from polyclinic.terminal.screen import console, note, plain
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
@@ -68,8 +67,7 @@ async def patient_test(
             except PlayFailure as failure:
                 return failure
 
-        with interruptible(is_stopped):
-            over, stopped = await run_numbered(partial(make, case) for case in read)
+        over, stopped = await run_numbered(partial(make, case) for case in read)
     if stopped is not None and not isinstance(stopped, RunStopped):
         raise stopped
     built = [one for one in over.values() if isinstance(one, BuiltCase)]

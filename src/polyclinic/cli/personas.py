@@ -22,8 +22,7 @@ from polyclinic.run import options
 from polyclinic.run.batching import batches_beside
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.storing import keep_outcome
-from polyclinic.stopping import is_stopped
-from polyclinic.tasks import interruptible, run_numbered
+from polyclinic.tasks import run_numbered
 from polyclinic.terminal.screen import console, note, plain
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
@@ -72,8 +71,7 @@ async def personas(
             model = session.model(mind, Asker("patient", f"persona {case.id}")) if names else None
             return await made_persona(case, model, seed=seed, manner=chosen, temperature=models.temperature)
 
-        with interruptible(is_stopped):
-            over, stopped = await run_numbered(partial(make, case) for case in read)
+        over, stopped = await run_numbered(partial(make, case) for case in read)
     if stopped is not None and not isinstance(stopped, RunStopped):
         raise stopped
     screen = console(sys.stderr)

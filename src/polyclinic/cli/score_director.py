@@ -57,8 +57,6 @@ from polyclinic.run.options import (
     RunOptions,
 )
 from polyclinic.run.storing import keep_outcome
-from polyclinic.stopping import is_stopped
-from polyclinic.tasks import interruptible
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import counted, interval, mean_and_error, show_problems, table
@@ -264,8 +262,7 @@ async def _graded(reports: Sequence[RecordedReport], asking: _Grading) -> tuple[
     if judge == "rules":
         return await grade_recorded(RulesJudge(read_knowledge()), reports)
     async with open_judge(judge, run, named="director", episode="director", what="grading", batches=batches) as asked:
-        with interruptible(is_stopped):
-            graded, stopped = await grade_recorded(ModelJudge(asked.model, temperature=run.models.temperature), reports)
+        graded, stopped = await grade_recorded(ModelJudge(asked.model, temperature=run.models.temperature), reports)
     ledger.include(asked.ledger)
     if stopped is not None:
         stopped = type(stopped)(f"{stopped}; {len(graded)} of {len(reports)} reports are graded")

@@ -199,13 +199,14 @@ async def _named_by(
     texts = texts_of(reports.pairs)
     async with opening as asked:
         with progress("reading names", len(set(texts)), quiet=run.json) as advance:
-            reading = UntilStopped(asked.model, is_stopped=is_stopped)
-            found = await extract_diseases(texts, reading, temperature=run.models.temperature, advance=advance)
+            until = UntilStopped(is_stopped=is_stopped)
+            reader, temperature = until.of(asked.model), run.models.temperature
+            found = await extract_diseases(texts, reader, temperature=temperature, advance=advance)
     pairs = tuple(with_names(pair, found.names) for pair in reports.pairs if not found.left & set(texts_of([pair])))
     stopped, by_rules = None, dict(found.by_rules)
-    if reading.stopped is not None:
+    if until.stopped is not None:
         by_rules.pop(NotAsked.__name__, None)
-        stopped = type(reading.stopped)(f"{reading.stopped}; {len(pairs)} of {len(reports.pairs)} reports are read")
+        stopped = type(until.stopped)(f"{until.stopped}; {len(pairs)} of {len(reports.pairs)} reports are read")
     return msgspec.structs.replace(reports, pairs=pairs), by_rules, asked.ledger, stopped
 
 

@@ -206,12 +206,10 @@ async def errors(
     with within_budget(run):
         async with opening as session:
             # The prompts' hash is in every request, so that one journal serves all runs that are judged.
-            model = None
-            if judge is not None:
-                model = UntilStopped(session.model(judge, Asker("judge", "error categories")), is_stopped=is_stopped)
+            until = UntilStopped(is_stopped=is_stopped)
+            model = None if judge is None else until.of(session.model(judge, Asker("judge", "error categories")))
             found = await find_categories(run.part.mine(wrong.answers), judge=model, words=said)
-    stopped = None if model is None else model.ending
-    end_of_part(run, stopped)
+    end_of_part(run, stopped := until.ending)
     output = with_agreement(errors_output(found, wrong, judge=judge), people, seed=run.seed)
     failed, failure = sum(found.failed.values()), ""
     if 100 * failed > run.max_failures * max(len(wrong.answers), 1):

@@ -131,13 +131,12 @@ async def medagents(
                     models = models_of(session, model, answer_tokens)
                     result = await run_study(questions, planned, rules, models, learning=learning, advance=advance)
                 if judge is not None and "figure-5" in parts and run.share is None:  # which are drawn from all
-                    sorting = UntilStopped(
-                        session.model(judge, Asker("judge", "error categories")), is_stopped=is_stopped
-                    )
+                    until = UntilStopped(is_stopped=is_stopped)
+                    sorting = until.of(session.model(judge, Asker("judge", "error categories")))
                     most = rules.of(rules.settings.wrong_answers)
                     for name, wrong in errors_of(result, questions, most=most, seed=run.seed).items():
                         errors[name] = await find_categories(wrong.answers, judge=sorting)
-                    stopped = sorting.ending
+                    stopped = until.ending
             except StoppedEarly as early:
                 if early.summary is None:
                     raise

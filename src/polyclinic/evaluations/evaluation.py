@@ -38,7 +38,7 @@ from polyclinic.retrieval.retriever import LookingUp
 from polyclinic.run.options import CaseOptions
 from polyclinic.run.run import Run
 from polyclinic.stopping import is_stopped
-from polyclinic.tasks import AT_ONCE, interruptible, run_until_error
+from polyclinic.tasks import AT_ONCE, run_until_error
 
 Item = TypeVar("Item")
 Who = TypeVar("Who")
@@ -179,8 +179,7 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
         if not self.sums_up_parts or not any(plays.values()):
             return None
         try:
-            with interruptible(lambda: False):
-                return await self.summarise(plays)
+            return await self.summarise(plays)
         except (PolyclinicError, ArithmeticError, LookupError, ValueError):
             return None  # a judge may not be asked any more, or too little is over
 
@@ -216,9 +215,9 @@ class Opened:
         model = self.session.model(name, Asker("judge", "judge"))
         if as_it_goes and self.is_shard:
             return model  # the process that started the shard must hear of it
-        judge = UntilStopped(model, is_stopped=is_stopped, judges_as_it_goes=as_it_goes)
-        self.judges.append(judge)
-        return judge
+        until = UntilStopped(is_stopped=is_stopped, judges_as_it_goes=as_it_goes)
+        self.judges.append(until)
+        return until.of(model)
 
     @property
     def ending(self) -> RunStopped | None:

@@ -20,74 +20,76 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, Unpack
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from polyclinic.errors import AccessLost, ModelError, PlayFailure, RunStopped, StoppedByHand, UnknownModel, WrongKey
 from polyclinic.events import Role
 from polyclinic.language.language import Language
-from polyclinic.models.model import Answer, AskOptions, Message, Messages, Model, Reply, Wrapper
+from polyclinic.models.model import Message, Model
+from polyclinic.models.pipeline import Call, Hook, Pipeline, with_hooks
 from polyclinic.prompts import read_prompts
-from polyclinic.tasks import interruptible, run_all, run_numbered
+from polyclinic.tasks import run_all, run_numbered
 
 
 class NotAsked(PlayFailure):
     """The run ended before the judge was asked."""
 
 
-class UntilStopped(Wrapper):
-    """A model that is asked until the run has cost what it may cost; every question behind that is `NotAsked`.
+class UntilStopped(Hook):
+    """Asks models until the run has cost what it may cost; every question after that is `NotAsked`.
 
-    `is_stopped` says whether somebody stopped the run. That the judge cannot be asked (any more) ends it as well, but
-    not where it `judges_as_it_goes`: whoever holds what is not over by then is told, and ends it all.
+    `is_stopped` says whether somebody stopped the run. A judge that cannot be asked (any more) is a stop too, unless it
+    `judges_as_it_goes`: then its error ends the run, and what is not over by then is lost.
 
     Attributes:
         stopped: what ended it, None where nothing did.
-        answered: how many questions got an answer, or a failure of their own.
+        answers: how many questions got an answer, or a failure of their own.
         not_asked: how many were `NotAsked`.
     """
 
-    def __init__(
-        self, model: Model, *, is_stopped: Callable[[], bool] = lambda: False, judges_as_it_goes: bool = False
-    ) -> None:
-        super().__init__(model)
+    def __init__(self, *, is_stopped: Callable[[], bool] = lambda: False, judges_as_it_goes: bool = False) -> None:
         self._judges_as_it_goes = judges_as_it_goes
         self.is_stopped = is_stopped
         self.stopped: RunStopped | None = None
-        self.answered = self.not_asked = 0
+        self.answers = self.not_asked = 0
+        self._name = ""
+
+    def of(self, model: Model) -> Pipeline:
+        """Returns the model, asked until it is stopped."""
+        self._name = model.name
+        return with_hooks(model, self)
 
     @property
     def ending(self) -> RunStopped | None:
         """What ended it, with how many of its questions are missing; None where nothing did."""
         if self.stopped is None:
             return None
-        asked = self.not_asked + self.answered
-        return type(self.stopped)(f"{self.stopped}; {self.not_asked} of {asked} questions to {self.name} are not asked")
+        asked = self.not_asked + self.answers
+        return type(self.stopped)(
+            f"{self.stopped}; {self.not_asked} of {asked} questions to {self._name} are not asked"
+        )
 
-    async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
-        """Asks the model behind; see `Model.ask`.
-
-        Raises:
-            NotAsked: the run has cost what it may cost, somebody stopped it, or the judge cannot be asked (any more).
-            WrongKey, UnknownModel: that is so, and it judges as it goes.
-        """
+    async def admitted(self, call: Call) -> None:
+        """Refuses a question once somebody stopped the run."""
         if self.is_stopped():
             raise self._not_asked(StoppedByHand("interrupted"))
-        try:
-            reply = await self._model.ask(messages, answer=answer, **options)
-        except RunStopped as stopped:
-            raise self._not_asked(stopped) from None
-        except (WrongKey, UnknownModel) as refused:
-            if self._judges_as_it_goes:
-                raise
+
+    async def answered(self, call: Call) -> None:
+        """Counts an answer."""
+        self.answers += 1
+
+    async def failed(self, call: Call) -> None:
+        """Counts a failure; a question whose failure ends the run is `NotAsked`."""
+        failure = call.failure
+        if isinstance(failure, RunStopped):
+            call.failure = self._not_asked(failure)
+        elif isinstance(failure, WrongKey | UnknownModel) and not self._judges_as_it_goes:
             # What is judged is over by then, and paid for.
-            raise self._not_asked(AccessLost(str(refused))) from None
-        except PlayFailure:
-            self.answered += 1
-            raise
-        self.answered += 1
-        return reply
+            call.failure = self._not_asked(AccessLost(str(failure)))
+        elif isinstance(failure, PlayFailure):
+            self.answers += 1
 
     def _not_asked(self, stopped: RunStopped) -> NotAsked:
         self.stopped = self.stopped or stopped
@@ -260,17 +262,18 @@ class Judging(Generic[Item]):
                     # A purpose an order: two doctors who said the same would have one question put twice at a time.
                     yield partial(ask, self.turn(item), ", turned")
 
-        if not isinstance(model, UntilStopped):
+        hooks = model.hooks if isinstance(model, Pipeline) else ()
+        until = next((hook for hook in hooks if isinstance(hook, UntilStopped)), None)
+        if until is None:
             return await run_all(questions())
         every = list(questions())
-        with interruptible(model.is_stopped):
-            ruled, error = await run_numbered(every)
+        ruled, error = await run_numbered(every, is_stopped=until.is_stopped)
         if error is None:
             return [ruled[number] for number in range(len(every))]
         if not isinstance(error, RunStopped):
             raise error
-        model.stopped = model.stopped or error
-        model.not_asked += len(every) - len(ruled)
+        until.stopped = until.stopped or error
+        until.not_asked += len(every) - len(ruled)
         lost = Ruling(None, NotAsked(str(error)))
         return [ruled.get(number, lost) for number in range(len(every))]
 

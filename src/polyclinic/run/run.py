@@ -34,7 +34,7 @@ from polyclinic.run.provenance import kind_of_command, write_results
 from polyclinic.run.storing import keep_results, results_folder
 from polyclinic.run.words import is_given
 from polyclinic.stopping import is_stopped
-from polyclinic.tasks import interruptible
+from polyclinic.tasks import ended_by_hand
 from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.usage import show_usage
 
@@ -87,7 +87,7 @@ class Run:
     def progress(self, doing: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[], None]]:
         """Shows how far the run is, and yields what advances it; an interrupt keeps what is over."""
         told = self.config.share is not None
-        with interruptible(is_stopped), progress(doing, total, quiet=self.config.json or quiet, told=told) as advance:
+        with ended_by_hand(is_stopped), progress(doing, total, quiet=self.config.json or quiet, told=told) as advance:
             yield advance
 
     def session(
