@@ -138,7 +138,7 @@ def test_visits_are_those_that_were_registered(lived, lived_run):
 def test_every_visit_of_a_run_can_be_told(lived, lived_run):
     held = {}
     for visit in fold(lived, keep=True):
-        held[visit.id] = visit
+        held[visit.visit.id] = visit
     with RecordedRun(lived_run) as run:
         for id in list(held)[::40]:
             one = story(run, id)
@@ -158,8 +158,11 @@ def test_whoever_is_turned_away_comes_again_for_the_same_visit():
         log += [walk(len(log), t, "homes", "triage")]
         log += [Happening(seq=len(log), t=t + 1, who="r1", what=gone[t >= 2000])]
         log += [walk(len(log), t + 2, "triage", "homes")]
-    visits = list(fold(log))
-    assert [(one.number, one.comings, one.begin) for one in visits] == [(1, 2, 0), (2, 1, 2000), (3, 1, 3000)]
+    assert [(one.visit.number, one.comings, one.visit.begin) for one in fold(log)] == [
+        (1, 2, 0),
+        (2, 1, 2000),
+        (3, 1, 3000),
+    ]
 
 
 def test_a_wrong_id_or_name_is_one_line_that_says_what_there_is(told, lived_run):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ import msgspec
 from polyclinic.errors import BadInput, UserError
 from polyclinic.frames import Tabular
 from polyclinic.hospital.record.attendances import FAILED, LEFT, Attendance, Attendances
+from polyclinic.hospital.record.figures import grouped
 from polyclinic.hospital.record.happenings import DAY, FellIll, FollowedUp, FollowUpOutcome
 from polyclinic.hospital.record.recorded import RUN, RecordedRun
 from polyclinic.results.folder import ItemMeasure, ItemRow
@@ -111,7 +112,9 @@ def _percent(right: bool | None) -> float | None:
     return None if right is None else 100.0 * right
 
 
-OF_PATIENTS: dict[str, Callable[[Sequence[Attendance]], float | None]] = {
+Measures = Mapping[str, Callable[[Sequence[Attendance]], float | None]]
+
+OF_PATIENTS: Measures = {
     "minutes to the first doctor": lambda all: _minutes(all[0].waited),
     "minutes in the hospital, first visit": lambda all: (
         None if all[0].left is None or all[0].admitted else (all[0].left - all[0].arrived) / 60
@@ -131,7 +134,7 @@ OF_PATIENTS: dict[str, Callable[[Sequence[Attendance]], float | None]] = {
 }
 """Of an illness, from its comings in their order."""
 
-_OF_DAYS: dict[str, Callable[[Sequence[Attendance]], float | None]] = {
+_OF_DAYS: Measures = {
     "came that day": lambda came: float(len(came)),
     "minutes to the first doctor, mean of the day": lambda came: _mean(
         [o.waited / 60 for o in came if o.waited is not None]
@@ -172,7 +175,11 @@ def compare_runs(first: Path, second: Path) -> RunComparison:
         days = max(days, int(configuration.get("days") or 0))
     both = [one.onsets.keys() & other.onsets.keys() for one, other in zip(ours, theirs, strict=True)]
     return RunComparison(
-        measures=(*_by_patients(ours, theirs), *_by_days(ours, theirs), *_by_runs(ours, theirs)),
+        measures=(
+            *_paired("patients", _values(_patients(ours, theirs), OF_PATIENTS)),
+            *_paired("days", _values(_days(ours, theirs), _OF_DAYS)),
+            *_paired("runs", _of_runs(ours, theirs)),
+        ),
         first=str(first),
         second=str(second),
         seeds=tuple(seeds),
@@ -255,24 +262,64 @@ def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, 
     return found
 
 
-Run = Sequence[Illnesses]
+Runs = Sequence[Illnesses]
+Pair = tuple[Any, Sequence[Attendance], Sequence[Attendance]]
+"""What is resampled together, and comings in the one run and in the other."""
+
+Values = dict[str, list[tuple[Any, float, float]]]
+"""Of each measure, what is resampled together, and its value in the one run and in the other, where both have it."""
 
 
-def _paired(ours: Run, theirs: Run) -> Iterator[tuple[Onset, list[Attendance], list[Attendance]]]:
+def _patients(ours: Runs, theirs: Runs) -> Iterator[Pair]:
     """Yields the illnesses with which their patient came to both."""
     for one, other in zip(ours, theirs, strict=True):
         for onset in sorted(one.onsets.keys() & other.onsets.keys()):
+            seed, who, _ = onset
             mine, yours = one.comings.get(onset), other.comings.get(onset)
             if mine and yours:
-                yield onset, mine, yours
+                yield (seed, who), mine, yours
 
 
-def _measures(by: PairedBy, rows: Mapping[str, tuple[list[float], list[float], list[Any]]]) -> list[PairedMeasure]:
+def _days(ours: Runs, theirs: Runs) -> Iterator[Pair]:
+    """Yields the days on which anybody came to either."""
+    for number, runs in enumerate(zip(ours, theirs, strict=True)):
+        mine, yours = (
+            grouped([row for comings in run.comings.values() for row in comings], lambda row: row.arrived // DAY)
+            for run in runs
+        )
+        for day in sorted({*mine, *yours}, key=int):
+            yield (number, day), mine.get(day, []), yours.get(day, [])
+
+
+def _values(pairs: Iterable[Pair], measures: Measures) -> Values:
+    found: Values = {name: [] for name in measures}
+    for cluster, mine, yours in pairs:
+        for name, measure in measures.items():
+            a, b = measure(mine), measure(yours)
+            if a is not None and b is not None:
+                found[name].append((cluster, a, b))
+    return found
+
+
+def _of_runs(ours: Runs, theirs: Runs) -> Values:
+    """Returns the measures of patients in whole runs, each a mean over its patients; of one run nothing."""
+    found: Values = {}
+    for number, (one, other) in enumerate(zip(ours, theirs, strict=True) if len(ours) > 1 else ()):
+        for name, rows in _values(_patients([one], [other]), OF_PATIENTS).items():
+            of_name = found.setdefault(name, [])
+            first, second = (_mean([row[side] for row in rows]) for side in (1, 2))
+            if first is not None and second is not None:
+                of_name.append((number, first, second))
+    return found
+
+
+def _paired(by: PairedBy, values: Values) -> list[PairedMeasure]:
+    columns = {name: [[row[side] for row in rows] for side in range(3)] for name, rows in values.items()}
     differences = {
         name: paired_difference(
             second, first, clusters=clusters, resamples=_FEWER if len(first) > _MANY else _RESAMPLES
         )
-        for name, (first, second, clusters) in rows.items()
+        for name, (clusters, first, second) in columns.items()
         if first
     }
     adjusted = dict(zip(differences, holm([one.p for one in differences.values()]), strict=True))
@@ -286,63 +333,8 @@ def _measures(by: PairedBy, rows: Mapping[str, tuple[list[float], list[float], l
             difference=differences.get(name, nothing),
             p_holm=adjusted.get(name),
         )
-        for name, (first, second, _) in rows.items()
+        for name, (_, first, second) in columns.items()
     ]
-
-
-def _by_patients(ours: Run, theirs: Run) -> list[PairedMeasure]:
-    return _measures("patients", _rows_of_patients(_paired(ours, theirs)))
-
-
-def _rows_of_patients(
-    paired: Iterator[tuple[Onset, list[Attendance], list[Attendance]]],
-) -> dict[str, tuple[list[float], list[float], list[Any]]]:
-    rows: dict[str, tuple[list[float], list[float], list[Any]]] = {name: ([], [], []) for name in OF_PATIENTS}
-    for (seed, who, _), mine, yours in paired:
-        for name, measure in OF_PATIENTS.items():
-            a, b = measure(mine), measure(yours)
-            if a is not None and b is not None:
-                _add(rows[name], a, b, (seed, who))
-    return rows
-
-
-def _add(row: tuple[list[float], list[float], list[Any]], a: float, b: float, cluster: Any) -> None:
-    for values, value in zip(row, (a, b, cluster), strict=True):
-        values.append(value)
-
-
-def _by_days(ours: Run, theirs: Run) -> list[PairedMeasure]:
-    rows: dict[str, tuple[list[float], list[float], list[Any]]] = {name: ([], [], []) for name in _OF_DAYS}
-    for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
-        mine, yours = _days(one), _days(other)
-        for day in sorted(mine.keys() | yours.keys()):
-            for name, measure in _OF_DAYS.items():
-                a, b = measure(mine.get(day, [])), measure(yours.get(day, []))
-                if a is not None and b is not None:
-                    _add(rows[name], a, b, (number, day))
-    return _measures("days", rows)
-
-
-def _days(run: Illnesses) -> dict[int, list[Attendance]]:
-    """Returns who came on each day."""
-    days: dict[int, list[Attendance]] = defaultdict(list)
-    for comings in run.comings.values():
-        for one in comings:
-            days[one.arrived // DAY].append(one)
-    return days
-
-
-def _by_runs(ours: Run, theirs: Run) -> list[PairedMeasure]:
-    """Returns the same of whole runs, of which each is a mean over its patients; of one run nothing."""
-    if len(ours) < 2:
-        return []
-    rows: dict[str, tuple[list[float], list[float], list[Any]]] = {name: ([], [], []) for name in OF_PATIENTS}
-    for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
-        for name, (first, second, _) in _rows_of_patients(_paired([one], [other])).items():
-            a, b = _mean(first), _mean(second)
-            if a is not None and b is not None:
-                _add(rows[name], a, b, number)
-    return _measures("runs", rows)
 
 
 _CHIEF = "right diagnosis, first visit, %"

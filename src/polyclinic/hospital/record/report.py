@@ -26,17 +26,16 @@ from polyclinic.hospital.record.figures import (
     Groups,
     Hour,
     Learnt,
-    Occupancy,
     Proportion,
     RunSummary,
     Series,
-    Subtotal,
     Waits,
     Work,
     proportion,
 )
 from polyclinic.hospital.record.happenings import DAY, Acuity, FollowUpOutcome
 from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.terminal.figures import number
 from polyclinic.terminal.html import page_table, whole_page
 
 if TYPE_CHECKING:
@@ -413,9 +412,10 @@ def _sections(figures: Figures, configuration: Mapping[str, Any], source: str) -
         parts.append("<h2>Waiting</h2>")
         says = "For the first talk with a doctor; in brackets: calls."
         parts.append(figure("Waiting times by department", charts.waits(waits), says))
-        parts.append(_waits_table("department", waits))
+        parts.append(_columns("department", dict(sorted(waits.items())), _WAITS, unit=60))
     if summary.area_waits:
-        parts.append(_waits_table("area", _renamed(summary.area_waits, _called(configuration, "areas"))))
+        areas = _renamed(summary.area_waits, _called(configuration, "areas"))
+        parts.append(_columns("area", dict(sorted(areas.items())), _WAITS, unit=60))
     parts += _groups(figures.groups, departments)
     if any(sum(row.values()) for row in series.outcomes.values()):
         parts.append("<h2>Outcomes</h2>")
@@ -424,9 +424,7 @@ def _sections(figures: Figures, configuration: Mapping[str, Any], source: str) -
     if summary.beds:
         parts.append("<h2>Beds</h2>")
         beds = _renamed(summary.beds, _called(configuration, "areas"))
-        parts.append(
-            _table(("", "patients", "in use, mean", "most", "mean days", "waited", "mean wait (min)"), _beds(beds))
-        )
+        parts.append(_columns("", beds, _BEDS))
     if summary.worse_by_cause or summary.died_by_cause:
         parts.append("<h2>Harm and its causes</h2>")
         causes = dict.fromkeys([*summary.worse_by_cause, *summary.died_by_cause])
@@ -439,45 +437,19 @@ def _sections(figures: Figures, configuration: Mapping[str, Any], source: str) -
         work = _renamed(summary.work, _called(configuration, "staff"))
         says = "From the call of a patient to the end of the service, over all shifts of the log."
         parts.append(figure("Occupancy of the staff", charts.occupancy(work), says))
-        rows = [
-            (id, f"{w.at_work / 3600:.1f}", f"{w.busy / 3600:.1f}", str(w.called)) for id, w in sorted(work.items())
-        ]
-        parts.append(_table(("", "hours at work", "hours with patients", "calls"), rows))
+        parts.append(_columns("", dict(sorted(work.items())), _STAFF, unit=3600))
     return parts
 
 
 def _learnt(learnt: Learnt) -> list[str]:
     """Returns what the doctors learnt, day by day, and how right they were."""
-    tasks = ("examination", "diagnosis", "treatment")
-    heads = ("day", "diagnoses", *(f"{task} right (%)" for task in tasks), "records", "experience", "questions read")
-    rows = []
-    for day in learnt.days:
-        shares = (getattr(day, task).percent for task in tasks)
-        told = ["–" if percent is None else f"{percent:.1f}" for percent in shares]
-        counts = (day.records, day.experience, day.questions)
-        rows.append((str(day.number + 1), str(day.diagnosis.n), *told, *map(str, counts)))
+    days = {str(day.number + 1): day for day in learnt.days}
     note = f"All memories together at the end of each day; they come from {learnt.cases} patients."
-    return ["<h2>What the doctors learnt</h2>", f'<p class="note">{note}</p>', _table(heads, rows)]
-
-
-def _beds(areas: Mapping[str, Occupancy]) -> list[tuple[str, ...]]:
-    return [
-        (
-            area,
-            str(beds.patients),
-            f"{beds.mean:.1f}",
-            str(beds.most),
-            "–" if beds.mean_days is None else f"{beds.mean_days:.1f}",
-            str(beds.waited),
-            f"{beds.mean_wait:.0f}",
-        )
-        for area, beds in areas.items()
-    ]
+    return ["<h2>What the doctors learnt</h2>", f'<p class="note">{note}</p>', _columns("day", days, _LEARNT)]
 
 
 def _groups(groups: Groups, departments: Mapping[str, str]) -> list[str]:
     """Returns a table for each way to part the visits."""
-    heads = ("visits", "wait (min)", "90 %", "diagnosis right (%)", "plan right (%)", "left", "admitted", "worse")
     parts = {
         "acuity, as the nurse judged it first": groups.by_acuity,
         "level of the five-level index": groups.by_level,
@@ -487,21 +459,8 @@ def _groups(groups: Groups, departments: Mapping[str, str]) -> list[str]:
     }
     told = "Wait: from arrival to the first doctor's call, mean, and within what nine in ten were called. Worse: in a "
     told += "bed or by the first follow-up."
-    found = ["<h2>Parts of those who came</h2>", f'<p class="note">{told}</p>']
-    for name, part in parts.items():
-        if part:
-            rows = [(one, *_group(came)) for one, came in part.items()]
-            found.append(_table((name, *heads, "recovered", "died"), rows))
-    return found
-
-
-def _group(came: Subtotal) -> list[str]:
-    def shown(value: float | None) -> str:
-        return "–" if value is None else f"{value:.0f}"
-
-    measured = (came.waiting.mean, came.waiting.p90, came.diagnosis.percent, came.treatment.percent)
-    counts = (came.left, came.admitted, came.worse, came.outcomes["recovered"], came.died)
-    return [str(came.visits), *map(shown, measured), *map(str, counts)]
+    tables = [_columns(name, part, _PARTS) for name, part in parts.items() if part]
+    return ["<h2>Parts of those who came</h2>", f'<p class="note">{told}</p>', *tables]
 
 
 def _ends(summary: RunSummary) -> list[tuple[str, int]]:
@@ -520,22 +479,65 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _shares_table(shares: Mapping[str, Proportion]) -> str:
-    def percent(value: float | None) -> str:
-        return "–" if value is None else f"{value:.1f}"
-
     rows = [
-        (text, percent(s.percent), f"{percent(s.low)} to {percent(s.high)}", f"{s.right} of {s.n}")
+        (text, number(s.percent, ".1f"), f"{number(s.low, '.1f')} to {number(s.high, '.1f')}", f"{s.right} of {s.n}")
         for text, s in shares.items()
     ]
     return _table(("", "%", "95 % interval", "visits"), rows)
 
 
-def _waits_table(what: str, waits: Mapping[str, Waits]) -> str:
-    rows = [
-        (name, str(w.n), *(f"{seconds / 60:.0f}" for seconds in (w.mean, w.median, w.p90, w.p99, w.longest)))
-        for name, w in sorted(waits.items())
-    ]
-    return _table((what, "calls", "mean (min)", "median", "90 %", "99 %", "longest"), rows)
+# The head of each column, and the field that it shows with its format.
+_WAITS = {
+    "calls": "n",
+    "mean (min)": "mean:.0f",
+    "median": "median:.0f",
+    "90 %": "p90:.0f",
+    "99 %": "p99:.0f",
+    "longest": "longest:.0f",
+}
+_BEDS = {
+    "patients": "patients",
+    "in use, mean": "mean:.1f",
+    "most": "most",
+    "mean days": "mean_days:.1f",
+    "waited": "waited",
+    "mean wait (min)": "mean_wait:.0f",
+}
+_STAFF = {"hours at work": "at_work:.1f", "hours with patients": "busy:.1f", "calls": "called"}
+_PARTS = {
+    "visits": "visits",
+    "wait (min)": "waiting.mean:.0f",
+    "90 %": "waiting.p90:.0f",
+    "diagnosis right (%)": "diagnosis.percent:.0f",
+    "plan right (%)": "treatment.percent:.0f",
+    "left": "left",
+    "admitted": "admitted",
+    "worse": "worse",
+    "recovered": "outcomes.recovered",
+    "died": "died",
+}
+_LEARNT = {
+    "diagnoses": "diagnosis.n",
+    "examination right (%)": "examination.percent:.1f",
+    "diagnosis right (%)": "diagnosis.percent:.1f",
+    "treatment right (%)": "treatment.percent:.1f",
+    "records": "records",
+    "experience": "experience",
+    "questions read": "questions",
+}
+
+
+def _columns(what: str, things: Mapping[str, Any], columns: Mapping[str, str], *, unit: int = 1) -> str:
+    """Returns a table with a row for each of several things; `unit` of what has a format is one here."""
+
+    def cell(thing: Any, column: str) -> str:
+        path, _, form = column.partition(":")
+        for name in path.split("."):
+            thing = thing[name] if isinstance(thing, dict) else getattr(thing, name)
+        return number(thing if thing is None or not form else thing / unit, form)
+
+    rows = [(name, *(cell(thing, column) for column in columns.values())) for name, thing in things.items()]
+    return _table((what, *columns), rows)
 
 
 def _renamed(values: Mapping[str, T], names: Mapping[str, str]) -> dict[str, T]:

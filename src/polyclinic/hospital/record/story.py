@@ -15,6 +15,7 @@ from __future__ import annotations
 import difflib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
@@ -57,7 +58,7 @@ UNDER_WAY = "under way"
 _TURNED_AWAY = tuple(f"left: {reason}" for reason in TURNED_AWAY)
 
 
-class ListedVisit(msgspec.Struct, frozen=True, kw_only=True):
+class ListedVisit(msgspec.Struct, kw_only=True):
     """A visit in one line."""
 
     id: str  # the illness and the number of the visit in it
@@ -65,15 +66,15 @@ class ListedVisit(msgspec.Struct, frozen=True, kw_only=True):
     name: str  # who came; "" where the log does not say
     number: int  # from 1 within the illness
     begin: int  # when it set out, in seconds since midnight of the first day
-    end: int | None  # when it was at home again, or died; None where neither is so yet
+    end: int | None = None  # when it was at home again, or died; None where neither is so yet
     disease: str  # that it has, by id; "" where the log does not say
     severity: Severity | None  # how ill it was when it set out
-    department: str  # the last that it was sent to; "" where nobody sent it anywhere
-    acuity: Acuity | None  # as the nurse judged it
-    diagnosis: str  # as the last doctor told it; "" where none did
-    right: bool | None  # whether that is what it has; None where none was told
-    outcome: str  # how the visit ended: "went home", "discharged", "died", "left: ...", "failed: ..." or "under way"
-    later: str  # how it was some time after: "recovered", "better", "worse", "died"; "" where nobody knows
+    department: str = ""  # the last that it was sent to; "" where nobody sent it anywhere
+    acuity: Acuity | None = None  # as the nurse judged it
+    diagnosis: str = ""  # as the last doctor told it; "" where none did
+    right: bool | None = None  # whether that is what it has; None where none was told
+    outcome: str = UNDER_WAY  # how it ended: "went home", "discharged", "died", "left: ...", "failed: ..."
+    later: str = ""  # how it was some time after: "recovered", "better", "worse", "died"; "" where nobody knows
 
 
 def clock(t: int) -> str:
@@ -82,163 +83,107 @@ def clock(t: int) -> str:
     return f"day {day + 1} {second // HOUR:02}:{second // 60 % 60:02}"
 
 
-class FoldedVisit:
-    """A visit while it is read."""
+@dataclass
+class VisitRead:
+    """A visit as it is read from the log."""
 
-    def __init__(self, who: str, ill: FellIll | None, severity: Severity | None, number: int, begin: int) -> None:
-        self.who, self.ill, self.severity, self.number, self.begin = who, ill, severity, number, begin
-        self.happenings: list[Happening] = []  # empty where they are not wanted
-        self.end: int | None = None
-        self.department = self.diagnosis = self.later = ""
-        self.acuity: Acuity | None = None
-        self.right: bool | None = None
-        self.outcome = UNDER_WAY
-        self.admitted = False
-        self.comings = 1
-
-    @property
-    def illness(self) -> str:
-        """Names the illness; that of nobody knows what is the resident's."""
-        return self.ill.case if self.ill is not None else self.who
-
-    @property
-    def id(self) -> str:
-        """Names the visit."""
-        return f"{self.illness}/{self.number}"
-
-    def listed(self) -> ListedVisit:
-        """Returns it in one line."""
-        return ListedVisit(
-            id=self.id,
-            resident=self.who,
-            name="" if self.ill is None else self.ill.name,
-            number=self.number,
-            begin=self.begin,
-            end=self.end,
-            disease="" if self.ill is None else self.ill.disease,
-            severity=self.severity,
-            department=self.department,
-            acuity=self.acuity,
-            diagnosis=self.diagnosis,
-            right=self.right,
-            outcome=self.outcome,
-            later=self.later,
-        )
-
-    # --- what changes it
-
-    def _send(self, what: Triaged | Registered) -> None:
-        self.department = what.department
-        if isinstance(what, Triaged):
-            self.acuity = what.acuity
-
-    def _refer(self, what: Referred) -> None:
-        self.department = what.to_department
-
-    def _diagnose(self, what: Diagnosed) -> None:
-        self.diagnosis, self.right = what.diagnosis, what.right
-
-    def _admit(self, _: Admitted) -> None:
-        self.admitted = True
-
-    def _leave(self, what: LeftUnseen) -> None:
-        self.outcome = f"left: {what.reason}"
-
-    def _fail(self, what: VisitFailed) -> None:
-        self.outcome = f"failed: {what.error} ({what.who})"
-
-    def _go_home(self, _: WentHome) -> None:
-        self.outcome = "discharged" if self.admitted else "went home"
-
-    def _follow_up(self, what: FollowedUp) -> None:
-        self.later = what.outcome.value
+    visit: ListedVisit
+    happenings: list[Happening]  # from falling ill on; empty where they are not wanted
+    comings: int = 1
+    admitted: bool = False
 
 
-_CHANGES: dict[type, Callable[[FoldedVisit, Any], None]] = {
-    Triaged: FoldedVisit._send,
-    Registered: FoldedVisit._send,
-    Referred: FoldedVisit._refer,
-    Diagnosed: FoldedVisit._diagnose,
-    Admitted: FoldedVisit._admit,
-    LeftUnseen: FoldedVisit._leave,
-    VisitFailed: FoldedVisit._fail,
-    WentHome: FoldedVisit._go_home,
-    FollowedUp: FoldedVisit._follow_up,
+_SAYS: dict[type, Callable[[Any], dict[str, Any]]] = {
+    Triaged: lambda what: {"department": what.department, "acuity": what.acuity},
+    Registered: lambda what: {"department": what.department},
+    Referred: lambda what: {"department": what.to_department},
+    Diagnosed: lambda what: {"diagnosis": what.diagnosis, "right": what.right},
+    LeftUnseen: lambda what: {"outcome": f"left: {what.reason}"},
+    VisitFailed: lambda what: {"outcome": f"failed: {what.error} ({what.who})"},
+    FollowedUp: lambda what: {"later": what.outcome.value},
+    Died: lambda _: {"later": "died"},
 }
+"""What a happening says of the visit."""
 
 
-class ResidentRead:
+class _Resident:
     """What the log says of one resident so far."""
 
     def __init__(self) -> None:
         self.ill: FellIll | None = None
         self.severity: Severity | None = None
-        self.before: list[Happening] = []  # what belongs to the visit that comes
-        self.visit: FoldedVisit | None = None  # the last one
+        self.before: list[Happening] = []  # what belongs to the next visit
+        self.last: VisitRead | None = None
         self.home = ""
         self.out = False
 
-    def take(self, happening: Happening, *, keep: bool = False) -> FoldedVisit | None:
+    def take(self, happening: Happening, *, keep: bool) -> VisitRead | None:
         """Takes the next that happens to it; returns the visit that begins with it, or None."""
         what, begun = happening.what, None
         if isinstance(what, FellIll):
-            self.falls_ill(happening, what)
+            self.ill, self.severity, self.last, self.before = what, what.severity, None, [happening]
             return None
         if isinstance(what, Walked) and not self.out:
-            begun = self.sets_out(happening.who, happening.t, what.path[0])
-        if self.visit is not None:
+            begun = self._set_out(happening.who, happening.t, what.path[0])
+        if self.last is not None:
             if keep:
-                self.visit.happenings.append(happening)
-            self.goes_on(self.visit, happening.t, what)
+                self.last.happenings.append(happening)
+            self._change(self.last, happening.t, what)
         return begun
 
-    def falls_ill(self, happening: Happening, what: FellIll) -> None:
-        """Another illness: its first visit comes."""
-        self.ill, self.severity, self.visit, self.before = what, what.severity, None, [happening]
-
-    def sets_out(self, who: str, t: int, home: str) -> FoldedVisit | None:
+    def _set_out(self, who: str, t: int, home: str) -> VisitRead | None:
         """Leaves home; returns the visit that this begins, None where it comes again for the last one."""
         self.out, self.home = True, home
-        visit = self.visit
-        if visit is not None and visit.comings == 1 and visit.outcome in _TURNED_AWAY:
-            visit.comings, visit.outcome, visit.end = 2, UNDER_WAY, None
+        last, ill = self.last, self.ill
+        if last is not None and last.comings == 1 and last.visit.outcome in _TURNED_AWAY:
+            last.comings, last.visit.outcome, last.visit.end = 2, UNDER_WAY, None
             return None
-        self.visit = FoldedVisit(who, self.ill, self.severity, 1 if visit is None else visit.number + 1, t)
-        self.visit.happenings, self.before = self.before, []
-        return self.visit
+        number = 1 if last is None else last.visit.number + 1
+        visit = ListedVisit(
+            id=f"{who if ill is None else ill.case}/{number}",
+            resident=who,
+            name="" if ill is None else ill.name,
+            number=number,
+            begin=t,
+            disease="" if ill is None else ill.disease,
+            severity=self.severity,
+        )
+        self.last, self.before = VisitRead(visit, self.before), []
+        return self.last
 
-    def goes_on(self, visit: FoldedVisit, t: int, what: What) -> None:
-        """Whatever else happens to it."""
-        change = _CHANGES.get(type(what))
-        if change is not None:
-            change(visit, what)
-        if isinstance(what, Walked) and what.path[-1] == self.home:
+    def _change(self, last: VisitRead, t: int, what: What) -> None:
+        visit, says = last.visit, _SAYS.get(type(what))
+        if says is not None:
+            for name, value in says(what).items():
+                setattr(visit, name, value)
+        if isinstance(what, Admitted):
+            last.admitted = True
+        elif isinstance(what, WentHome):
+            visit.outcome = "discharged" if last.admitted else "went home"
+        elif isinstance(what, Walked) and what.path[-1] == self.home:
             self.out, visit.end = False, what.times[-1]
-        elif isinstance(what, Died):
-            visit.later = "died"
-            if self.out:
-                self.out, visit.end, visit.outcome = False, t, "died"
+        elif isinstance(what, Died) and self.out:
+            self.out, visit.end, visit.outcome = False, t, "died"
         elif isinstance(what, FollowedUp | Worsened | GotWorse) and what.severity is not None:
             self.severity = what.severity
 
 
-def fold(happenings: Iterable[Happening], *, keep: bool = False) -> Iterator[FoldedVisit]:
-    """Reads visits off a log, or off what of it concerns some residents; yields each when it is begun.
-
-    What comes later changes a visit until the last happening is read. So does a death at home, and a follow-up.
+def fold(happenings: Iterable[Happening], *, keep: bool = False) -> list[VisitRead]:
+    """Returns the visits in a log, or in what of it concerns some residents, by the time of setting out.
 
     Args:
         happenings: in order.
         keep: visits hold their happenings, from falling ill on.
     """
-    lives: dict[str, ResidentRead] = defaultdict(ResidentRead)
+    lives: dict[str, _Resident] = defaultdict(_Resident)
+    visits = []
     for happening in happenings:
-        who = happening.who
-        if who not in lives and not isinstance(happening.what, FellIll | Walked):
+        if happening.who not in lives and not isinstance(happening.what, FellIll | Walked):
             continue  # of the staff
-        begun = lives[who].take(happening, keep=keep)
+        begun = lives[happening.who].take(happening, keep=keep)
         if begun is not None:
-            yield begun
+            visits.append(begun)
+    return visits
 
 
 _EVENT: msgspec.json.Decoder[Event] = msgspec.json.Decoder(cast(type[Event], Event))
@@ -273,7 +218,7 @@ def listed(run: RecordedRun) -> list[ListedVisit]:
     Raises:
         BadInput: the run is damaged.
     """
-    return [visit.listed() for visit in list(fold(run.happenings()))]
+    return [read.visit for read in fold(run.happenings())]
 
 
 def story(run: RecordedRun, visit: str) -> VisitStory:
@@ -288,8 +233,8 @@ def story(run: RecordedRun, visit: str) -> VisitStory:
         BadInput: the run is damaged.
     """
     resident = visit.partition("-")[0].partition("/")[0]
-    for one in list(fold(run.happenings_of(resident), keep=True)):
-        if one.id == visit:
+    for one in fold(run.happenings_of(resident), keep=True):
+        if one.visit.id == visit:
             return _told(run, one)
     ids = [one.id for one in listed(run)]
     near = difflib.get_close_matches(visit, ids, n=_NAMED, cutoff=0.5) or ids[:_NAMED]
@@ -303,7 +248,7 @@ def stories_of(run: RecordedRun, resident: str) -> list[VisitStory]:
     Raises:
         BadInput: the run is damaged.
     """
-    return [_told(run, one) for one in list(fold(run.happenings_of(resident), keep=True))]
+    return [_told(run, one) for one in fold(run.happenings_of(resident), keep=True)]
 
 
 def visits_by(run: RecordedRun, resident: str) -> list[ListedVisit]:
@@ -329,21 +274,20 @@ def visits_by(run: RecordedRun, resident: str) -> list[ListedVisit]:
     return found
 
 
-def _told(run: RecordedRun, visit: FoldedVisit) -> VisitStory:
-    episode = _episode(run, visit)
-    moments = list(_moments(visit.happenings, episode))
-    moments.sort(key=lambda moment: moment.t)
+def _told(run: RecordedRun, read: VisitRead) -> VisitStory:
+    episode = _episode(run, read)
+    moments = sorted(_moments(read.happenings, episode), key=lambda moment: moment.t)
     told = episode is not None and any(held.trace for held in episode.seen)
-    return VisitStory(visit=visit.listed(), told=told, moments=tuple(moments))
+    return VisitStory(visit=read.visit, told=told, moments=tuple(moments))
 
 
-def _episode(run: RecordedRun, visit: FoldedVisit) -> Episode | None:
+def _episode(run: RecordedRun, read: VisitRead) -> Episode | None:
     """Returns the medical part; of somebody who got worse waiting, that of the worse illness."""
-    found = [one for one in run.episodes_of(visit.illness) if _number(one) == str(visit.number)]
+    illness, _, number = read.visit.id.rpartition("/")
+    found = sorted((one for one in run.episodes_of(illness) if _number(one) == number), key=_stage)
     if not found:
         return None
-    found.sort(key=_stage)
-    if not any(isinstance(happening.what, GotWorse) for happening in visit.happenings):
+    if not any(isinstance(happening.what, GotWorse) for happening in read.happenings):
         return found[0]
     return found[-1] if len(found) > 1 else found[0].worse or found[0]
 
