@@ -122,12 +122,26 @@ def batches(path: Path) -> object:
     return _read_kept(asyncio.run(BatchIdsFile(path).read()), path)
 
 
-def score(path: Path) -> object:
-    from polyclinic.web.chair.played_visits import PlayedVisits
+def practice(path: Path) -> object:
+    from polyclinic.web.chair.classes import KeptClass
+    from polyclinic.web.practice import Practice
 
-    made: Any = object.__new__(PlayedVisits)
-    made._path = lambda *_: path
-    return made.stored_score("a")
+    there = Practice(path.parent, lambda: None)
+    try:
+        return there.get("class", "a", KeptClass)
+    finally:
+        there.close()
+
+
+def one_class(path: Path) -> None:
+    """A file of the pages with a class in it."""
+    from polyclinic.web.practice import Practice
+
+    there = Practice(path.parent, lambda: None)
+    asked = {"title": "t", "cases": [{"set": "shipped", "key": "1"}], "students": ["a"]}
+    document = {"id": "a", "made": 1.0, "set": asked, "students": [{"name": "a", "key": "k"}]}
+    there.put(("class", "a", document))
+    there.close()
 
 
 def picture(path: Path) -> object:

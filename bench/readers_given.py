@@ -9,12 +9,13 @@ from bench.readers import (
     made_by,
     meetings,
     of_package,
+    one_class,
     picture,
     png,
+    practice,
     read,
     records,
     results,
-    score,
     text,
     transcript,
 )
@@ -35,8 +36,6 @@ _CASES = made_by("cases", "generate", "--n", 2, "--out", "{}")
 _DIALOGUE = {"patient_id": 1, "dialog_history": [{"role": "Doctor", "content": "#Symptoms: cough\n#Diagnosis: gout"}]}
 _JUDGED = {"patient_id": 1, "doctor_diagnosis": {"diagnosis": "gout"}, "reference_diagnosis": {"diagnosis": "gout"}}
 _AIE = {"id": 1, "question": "A man of 40 has a cough. What is it?", "options": {"A": "x", "B": "y"}, "answer": "x"}
-_CHAIR = {"title": "t", "cases": [{"set": "shipped", "key": "1"}], "students": ["a"]}
-_STUDY = {"title": "t", "forms": ["rounds"], "people": ["a"]}
 
 READERS = (
     ReaderTried("cases", ("cases/loaders/reader.py", "evals/case_files.py"), "c.jsonl", _CASES, _CHECKED),
@@ -283,27 +282,13 @@ READERS = (
         kept("players.human.desk", "TypedLine"),
     ),
     ReaderTried(
-        "moves in the chair",
-        (),
+        "what an earlier version of the pages kept",
+        ("web/practice.py",),
         "k.jsonl",
         records({"at": 1.0, "move": {"do": "say", "text": "x"}}),
-        kept("web.chair.sitting", "KeptMove"),
+        read("web.practice", "_lines"),
     ),
-    ReaderTried("a score", ("web/chair/played_visits.py",), "s.json", records({"points": 1, "of": "x"}), score),
-    ReaderTried(
-        "a class",
-        ("web/chair/classes.py",),
-        "c.json",
-        records({"id": "a", "made": 1.0, "set": _CHAIR, "students": [{"name": "a", "key": "k"}]}),
-        read("web.chair.classes", "_read"),
-    ),
-    ReaderTried(
-        "a study of people",
-        ("web/judging/studies.py",),
-        "s.json",
-        records({"id": "a", "made": 1.0, "set": _STUDY, "people": [{"name": "a", "key": "k"}], "items": []}),
-        read("web.judging.studies", "_read"),
-    ),
+    ReaderTried("what is kept of the pages", (), "practice.sqlite", one_class, practice),
     ReaderTried(
         "batches",
         ("models/batch.py",),

@@ -6,7 +6,8 @@ from contextlib import closing
 from tests.web.asking import asked
 
 from polyclinic.web.application import application
-from polyclinic.web.serving import LOCK, Serving
+from polyclinic.web.practice import LOCK
+from polyclinic.web.serving import Serving
 
 CLASS = b'{"title": "t", "cases": [{"set": "none", "key": "k"}], "students": ["Ada"]}'
 

@@ -136,9 +136,10 @@ def serve(
     """Serves the pages until Ctrl-C."""
     need_pages()
     from polyclinic.web.browse.holdings import Holdings  # noqa: PLC0415
+    from polyclinic.web.practice import PracticeTaken  # noqa: PLC0415
     from polyclinic.web.server import address, bound  # noqa: PLC0415
     from polyclinic.web.server import serve as serve_pages  # noqa: PLC0415
-    from polyclinic.web.serving import PracticeTaken, Serving  # noqa: PLC0415
+    from polyclinic.web.serving import Serving  # noqa: PLC0415
 
     shown = folders or [Path()]
     for folder in shown:
@@ -154,14 +155,14 @@ def serve(
         exams=chair.exam_files(),
         players=chair.players(models),
     )
-    if serving.practice.is_dir():
+    if serving.practice.folder.is_dir():
         try:
             serving.hold_practice()
         except PracticeTaken as taken_already:
-            note(f"{serving.practice}: {taken_already}. Until then the pages show, and keep nothing.")
+            note(f"{serving.practice.folder}: {taken_already}. Until then the pages show, and keep nothing.")
     with bound(host, port) as taken:
         if not serving.shelf.look():
-            there = Holdings(shown, without=[serving.practice]).look()
+            there = Holdings(shown, without=[serving.practice.folder]).look()
             note(
                 "There is no run of the hospital here; what else there is stands on the page Results."
                 if there

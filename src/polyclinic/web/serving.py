@@ -1,78 +1,23 @@
 """What every part of the server is given: the folders it may show, who may look, and what is closed at the end.
 
-A request names a run by an id that is looked up among those found: no text of a request becomes a path. One server at
-a time writes to a folder of practice. Its lock is SQLite's, on a file in the folder, so the system releases it however
-the server ends; servers within one process share it.
+A request names a run by an id that is looked up among those found: no text of a request becomes a path.
 """
 
 from __future__ import annotations
 
 import functools
-import sqlite3
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
-from threading import Lock
 
 import msgspec
 from starlette.routing import BaseRoute
 
 from polyclinic.errors import UserError
-from polyclinic.files import make_folder
 from polyclinic.hospital.record.recorded import RUN, RecordedRun, is_locked
-from polyclinic.sqlite_file import locked
 from polyclinic.web.chair.staff import OfferedPlayers
-
-LOCK = "server.lock"
-
-_guard = Lock()
-_held: dict[Path, tuple[sqlite3.Connection, int]] = {}  # and by how many servers of this process
-
-
-class PracticeTaken(UserError):
-    """Another server writes to the folder."""
-
-    status = 409
-
-
-def hold(folder: Path) -> Path:
-    """Takes a folder of practice for this process, and makes it where it is not there; returns what `let_go` takes.
-
-    Raises:
-        PracticeTaken: another process has it.
-        BadInput: it cannot be made.
-    """
-    make_folder(folder)
-    place = folder.resolve()
-    with _guard:
-        connection, count = _held.get(place) or (_locked(place), 0)
-        _held[place] = (connection, count + 1)
-    return place
-
-
-def let_go(place: Path) -> None:
-    """Gives a folder back that `hold` has taken."""
-    with _guard:
-        connection, count = _held.pop(place)
-        if count > 1:
-            _held[place] = (connection, count - 1)
-        else:
-            connection.close()
-
-
-def _locked(place: Path) -> sqlite3.Connection:
-    try:
-        connection = locked(place / LOCK)
-    except sqlite3.Error as error:
-        raise UserError(f"what is played cannot be kept: {error}") from None
-    if connection is None:
-        raise PracticeTaken(
-            "another server keeps what is played, taught and judged in this folder; end it, or begin this one with "
-            "--practice and another folder"
-        )
-    return connection
-
+from polyclinic.web.practice import Practice, hold, let_go
 
 _DEPTH = 3  # folders below one that was given
 _MOST = 500  # runs that are looked for
@@ -192,7 +137,7 @@ class Serving:
         host: the address that is listened on.
         token: whoever asks must know it; "" for nobody must, which is for this machine alone.
         live: the id of the run that the town opens with, as it goes on; "" for none.
-        practice: the folder that keeps what is played and taught; `practice` in the first folder by default.
+        practice: the folder that keeps what people make; `practice` in the first folder by default.
         cases: case files of one's own that can be played.
         exams: files of exam questions, so that wrong answers to them can be judged.
         players: who may play beside a person.
@@ -214,7 +159,7 @@ class Serving:
         self.shelf = Shelf(self.folders)
         self.host, self.token, self.live = host, token, live
         self.streams = Counter[str]()  # that are open, by address
-        self.practice = practice or self.folders[0] / "practice"
+        self.practice = Practice(practice or self.folders[0] / "practice", self.hold_practice)
         self.cases, self.exams, self.players = tuple(cases), tuple(exams), players or OfferedPlayers()
         self._practises = False
         self._closing, self._ending = ExitStack(), AsyncExitStack()
@@ -227,7 +172,7 @@ class Serving:
             BadInput: it cannot be made.
         """
         if not self._practises:
-            self.on_close(functools.partial(let_go, hold(self.practice)))
+            self.on_close(functools.partial(let_go, hold(self.practice.folder)))
             self._practises = True
 
     def on_close(self, close: Callable[[], object]) -> None:
@@ -245,6 +190,7 @@ class Serving:
 
     def close(self) -> None:
         """Closes what parts of the server have opened."""
+        self.practice.close()
         self._closing.close()
 
 

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-import os
+import sqlite3
 
 from tests.web.asking import asked
 
@@ -140,45 +140,28 @@ async def test_what_is_damaged_takes_only_itself_away(client, restarted, folder)
         client.at, client.moves = f"{ann}/visits/{n}", 0
         await client.post(client.at, {})
         await client.hand_in()
+    rows = (await client.get(one)).document["rows"]
     visits = (await client.get(one)).document["class"]["students"][0]["visits"]
-    score = folder / "visits" / f"{visits['1']}.score.json"
-    for damage in (
-        b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
-        b"{",
-        b'{"truth": {"diagnoses": [{"name": "\xff"}]}}',
-        None,
-    ):
-        score.unlink()
-        os.mkfifo(score) if damage is None else score.write_bytes(damage)
-        for path in (f"{ann}/visits/1/score", f"{one}/visits/1?student=Ann"):
-            answer = await client.get(path)
-            assert answer.status == 422 and answer.document["error"].startswith(score.name), answer.document
-        rows = (await client.get(one)).document["rows"]
-        assert [row["state"] for row in rows] == ["damaged", "done", "new", "new"]
-        table = list(csv.DictReader(io.StringIO((await client.get(f"{one}/results.csv")).body.decode("utf-8-sig"))))
-        assert [row["points"] != "" for row in table] == [False, True, False, False]
-        assert [case["state"] for case in (await client.get(ann)).document["cases"]] == ["damaged", "done"]
+    with sqlite3.connect(folder / "practice.sqlite", isolation_level=None) as file:
+        change = "UPDATE documents SET json = ? WHERE kind = ? AND id = ?"
+        for damage in (b'{"a":' * 50_000 + b"1" + b"}" * 50_000, b"{", b'{"truth": {"diagnoses": [{"name": "\xff"}]}}'):
+            # A score is made again of the moves.
+            file.execute(change, (damage, "score", visits["1"]))
+            assert [row["state"] for row in (await client.get(one)).document["rows"]][:2] == ["begun", "done"]
+            assert (await client.get(f"{ann}/visits/1/score")).document["own"]["verdict"] == "right"
+            assert (await client.get(one)).document["rows"] == rows
 
-    # No pipe is waited for, nor a device read without end, in whatever's place they stand.
-    begun = await client.begin()
-    pipe, device = folder / "visits" / f"{visits['1']}.jsonl", folder / "visits" / f"{visits['2']}.jsonl"
-    for path in (pipe, device, folder / "visits" / f"{visits['1']}.trace.jsonl"):
-        path.unlink()
-    os.mkfifo(pipe)
-    os.mkfifo(folder / "visits" / f"{visits['1']}.trace.jsonl")
-    device.symlink_to("/dev/zero")
-    (folder / "visits" / f"{'a' * 22}.jsonl").symlink_to("nowhere")
-    damaged = folder / "classes" / f"{kept['id']}.json"
-    damaged.unlink()
-    os.mkfifo(damaged)
+        begun = await client.begin()
+        file.execute(change, (b"[{}]", "visit", visits["1"]))
+        file.execute(change, (b"[]", "visit", visits["2"]))
+        file.execute(change, (b"{", "class", kept["id"]))
     again = restarted()
     assert [visit["id"] for visit in (await again.get("visits")).document["visits"]] == [begun["id"]]
-    for path in (pipe, device):
-        answer = await again.get(f"visits/{path.stem}")
-        assert answer.status == 422 and "no regular file" in answer.document["error"]
+    assert (await again.get(f"visits/{visits['1']}")).status == 422
+    assert (await again.get(f"visits/{visits['2']}")).status == 404
     listed = (await again.get("classes")).document
     assert [found["id"] for found in listed["classes"]] == [other["id"]]
-    assert listed["damaged"] == [f"{damaged.name}: this is no regular file; move it away"]
+    assert len(listed["damaged"]) == 1 and f"the class {kept['id']} is damaged" in listed["damaged"][0]
     assert (await again.get(one)).status == 422
     table = (await again.get(f"classes/{other['id']}/results.csv")).body.decode("utf-8-sig")
     assert "\n'＠x," in table

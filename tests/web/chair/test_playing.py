@@ -1,6 +1,7 @@
 """A visit that is played in a browser, as the server answers it."""
 
 import json
+import sqlite3
 from urllib.parse import quote
 
 from tests.web.asking import asked
@@ -172,13 +173,14 @@ async def test_a_patient_who_gives_no_answer_is_asked_again(tmp_path, folder):
     await serving.end()
 
 
-async def test_a_folder_that_cannot_be_written_to_loses_nothing_and_is_not_told(client, folder, monkeypatch):
+async def test_a_folder_that_cannot_be_written_to_loses_nothing_and_is_not_told(client, folder):
     seen = await client.begin()
-    kept = next(folder.glob("visits/*.jsonl"))
-    monkeypatch.setattr("polyclinic.files.os.access", lambda *_: False)
-    refused = await client.move("say", text="Do you have a cough?")
-    assert refused.status == 422 and refused.document == {"error": f"{kept.name}: may not be written to"}
-    monkeypatch.undo()
+    with sqlite3.connect(folder / "practice.sqlite", isolation_level=None) as file:
+        file.execute("CREATE TRIGGER full BEFORE INSERT ON documents BEGIN SELECT RAISE(ABORT, 'disk full'); END")
+        refused = await client.move("say", text="Do you have a cough?")
+        assert refused.status == 422
+        assert refused.document == {"error": "practice.sqlite: cannot be written (disk full)"}
+        file.execute("DROP TRIGGER full")
     assert (await client.get(client.at)).document == seen
     assert (await client.move("say", text="Do you have a cough?")).document["turns_left"] == 9
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-import os
+import sqlite3
 
 import pytest
 from tests.web.asking import asked
@@ -81,6 +81,13 @@ async def judged(desk, key, answer):
     return len(work["items"])
 
 
+async def downloaded(desk, study, folder):
+    """Returns the verdicts of a study as they are downloaded."""
+    file = folder / "verdicts.jsonl"
+    file.write_bytes((await desk.get(f"studies/{study}/verdicts.jsonl")).body)
+    return read_verdicts([file])
+
+
 async def test_a_study_of_rounds_with_a_third_person(desk, recorded, tmp_path):
     offered = (await desk.get("settings")).document["material"]
     assert [one["name"] for one in offered] == ["traces/keen.jsonl", "traces/lazy.jsonl"]
@@ -106,9 +113,8 @@ async def test_a_study_of_rounds_with_a_third_person(desk, recorded, tmp_path):
         and relevant["people"] == ["Ann", "Bo"]
         and relevant["alike"] == pytest.approx(100 * (items - 2) / items)
     )
-    # The scorers read the files as they lie there, and the table that is downloaded.
-    files = sorted((tmp_path / "practice" / "studies" / made["id"]).glob("verdicts-*.jsonl"))
-    verdicts = read_verdicts(files)
+    # The scorers read the files that are downloaded.
+    verdicts = await downloaded(desk, made["id"], tmp_path)
     assert len(verdicts) == 2 * items + 2 and figures(verdicts, "rounds")["model/keen"].relevance.percent < 100
     table = tmp_path / "verdicts.csv"
     table.write_bytes((await desk.get(f"studies/{made['id']}/verdicts.csv")).body)
@@ -125,7 +131,7 @@ async def test_pairs_are_turned_back_whichever_stands_first(desk, recorded, tmp_
         # It is shown as it was answered; who plays the patient does not see what is right.
         assert all(set(task["answers"].values()) == {keen(task, None)} for task in tasks)
         assert ["right" in task["shown"] for task in tasks] == [False, False, True, True]
-    verdicts = read_verdicts((tmp_path / "practice" / "studies" / made["id"]).glob("verdicts-*.jsonl"))
+    verdicts = await downloaded(desk, made["id"], tmp_path)
     for form in ("pairs doctor", "pairs patient"):
         said = accepted(verdicts, form)
         assert {item[1:] for item in said} == {("model/keen", "model/lazy")}
@@ -172,14 +178,15 @@ async def test_what_a_study_cannot_be(desk):
 
 async def test_a_damaged_study_takes_only_itself_away(desk, recorded, tmp_path):
     ids = [(await desk.post("studies", new("rounds"))).document["id"] for _ in range(3)]
-    folders = [tmp_path / "practice" / "studies" / id for id in ids]
-    (folders[0] / "study.json").write_text('{"a":' * 50_000)
-    os.mkfifo(folders[1] / "verdicts-1.jsonl")
+    with sqlite3.connect(tmp_path / "practice" / "practice.sqlite") as file:
+        file.execute("UPDATE documents SET json = ? WHERE id = ?", (b'{"a":' * 50_000, ids[0]))
+        file.execute("INSERT INTO documents VALUES ('verdicts', ?, 0, ?)", (f"{ids[1]}/1", b"{"))
     again = Desk(recorded, tmp_path / "practice")
     assert [one["id"] for one in (await again.get("studies")).document["studies"]] == [ids[2]]
     told = [await again.get(f"studies/{id}") for id in ids]
     assert [one.status for one in told] == [422, 422, 200]
-    assert ["study.json" in told[0].document["error"], "verdicts-1.jsonl" in told[1].document["error"]] == [True, True]
+    assert [f"the study {ids[0]} is damaged" in told[0].document["error"],
+            f"the verdicts {ids[1]}/1 is damaged" in told[1].document["error"]] == [True, True]  # fmt: skip
 
 
 async def test_one_person_alone_makes_no_study(desk):
@@ -209,4 +216,4 @@ async def test_wrong_answers_are_judged_beside_their_questions(recorded, tmp_pat
     task = (await desk.get(f"by-link/{made['people'][0]['key']}/items/1")).document
     assert "Which?" in task["shown"]["asked"] and task["shown"]["answer"] == "B. two"
     assert await judged(desk, made["people"][0]["key"], lambda _, asked: asked["answers"][0]) == 1
-    assert read_verdicts((tmp_path / "practice" / "studies" / made["id"]).glob("*.jsonl"))[0].form == "errors"
+    assert (await downloaded(desk, made["id"], tmp_path))[0].form == "errors"

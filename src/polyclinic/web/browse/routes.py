@@ -22,7 +22,7 @@ from polyclinic.web.serving import Serving
 
 def browse(serving: Serving) -> Sequence[BaseRoute]:
     """Returns the routes of the page of results."""
-    documents = Documents(Holdings(serving.folders, without=[serving.practice]))
+    documents = Documents(Holdings(serving.folders, without=[serving.practice.folder]))
 
     async def document(request: Request) -> Response:
         return reply(await run_sync(documents, request.path_params["key"]))

@@ -1,4 +1,4 @@
-"""Classes: a teacher's set of cases, a link for each student, and what came of it; a file each, with the visits.
+"""Classes: a teacher's set of cases, a link for each student, and what came of it.
 
 Whoever has a student's link plays as that student: the key in it cannot be guessed, and opens that student's visits and
 nothing else. Before the end of a visit no student is sent what is so; in a class that keeps scores back, none is before
@@ -8,21 +8,18 @@ the teacher lets them out.
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.evaluations.visit_score import Scored
-from polyclinic.files import make_folder, read_records, write_text
 from polyclinic.judging.verdicts import table_text
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.web.chair.catalogue import CaseAt, NoSuchCase
-from polyclinic.web.chair.played_visits import PlayedVisits
-from polyclinic.web.chair.sitting import PlayedCase, Sitting
-from polyclinic.web.kept_files import read_all
+from polyclinic.web.chair.visits import PlayedCase, PlayedVisits, Sitting
 
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
 
@@ -45,7 +42,7 @@ class NewClass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     scores: bool = True
 
 
-class Student(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Student(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A student of a class: the key of the link, and the visits by the number of the case, from 1."""
 
     name: str
@@ -54,13 +51,13 @@ class Student(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_def
     comments: dict[int, str] = {}
 
 
-class KeptClass(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A class as its file holds it."""
+class KeptClass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A class as it is kept."""
 
     id: str
     made: float
     set: NewClass
-    students: list[Student]
+    students: tuple[Student, ...]
     scores_out: bool = False
 
 
@@ -68,7 +65,7 @@ class StudentsCase(msgspec.Struct, frozen=True, kw_only=True):
     """How a student stands with a case of the class; the points where they may be seen."""
 
     number: int
-    state: str  # "new", "begun", "done"; "damaged" where the score cannot be read
+    state: str  # "new", "begun", "done"
     points: int | None = None
     comment: str = ""
 
@@ -116,22 +113,19 @@ class NoSuchClass(UserError):
 
 
 class Classes:
-    """The classes of a practice; one whose file cannot be read is left out, and named."""
+    """The classes of a practice; one that cannot be read is left out, and named."""
 
-    def __init__(self, practice: PlayedVisits) -> None:
-        self._practice, self._folder = practice, practice.folder / "classes"
-        there, damaged = read_all(self._folder.glob("*.json"), _read)
-        self._classes = {kept.id: kept for kept in there}
-        self._damaged = {path.stem: error for path, error in damaged.items()}
-        self._by_key = {student.key: (kept, student) for kept in self._classes.values() for student in kept.students}
+    def __init__(self, visits: PlayedVisits) -> None:
+        self._visits, self._practice = visits, visits.practice
+        self.all()  # names those that cannot be read
 
     def all(self) -> list[KeptClass]:
         """Returns all classes, the latest first."""
-        return sorted(self._classes.values(), key=lambda kept: -kept.made)
+        return sorted(self._practice.all("class", KeptClass).values(), key=lambda kept: -kept.made)
 
     def damaged(self) -> list[BadInput]:
-        """Returns what is wrong with files of classes that cannot be read."""
-        return list(self._damaged.values())
+        """Returns what is wrong with classes that cannot be read."""
+        return self._practice.damaged("class")
 
     def make(self, new: NewClass) -> KeptClass:
         """Makes a class, with a key for each student.
@@ -142,35 +136,27 @@ class Classes:
         if not new.title.strip():
             raise UserError("the title is empty")
         for at in new.cases:
-            self._practice.catalogue.case(at)
+            self._visits.catalogue.case(at)
         if len(set(new.cases)) < len(new.cases):
             raise UserError("a case stands twice in the class; who ended it once would know what is so")
-        if new.patient not in self._practice.staff.players.patients:
-            raise UserError(
-                f"no such patient is offered; there are: {', '.join(self._practice.staff.players.patients)}"
-            )
-        students = [Student(name=name.strip(), key=secrets.token_urlsafe(16)) for name in new.students]
-        names = [student.name for student in students]
+        self._visits.staff.check_patient(new.patient)
+        names = [name.strip() for name in new.students]
         if twice := [name for name in names if not name or names.count(name) > 1]:
             raise UserError(f"two students are called {twice[0]!r}; tell them apart" if twice[0] else "a name is empty")
-        kept = KeptClass(id=secrets.token_urlsafe(9), made=self._practice.clock(), set=new, students=students)
-        self._write(kept)
-        self._classes[kept.id] = kept
-        self._by_key |= {student.key: (kept, student) for student in students}
-        return kept
+        students = tuple(_student(name) for name in names)
+        return self._keep(KeptClass(id=secrets.token_urlsafe(9), made=time.time(), set=new, students=students))
 
     def named(self, id: str) -> KeptClass:
         """Returns a class.
 
         Raises:
             NoSuchClass: there is none of that id.
-            BadInput: its file cannot be read.
+            BadInput: it cannot be read.
         """
-        if id not in self._classes:
-            if error := self._damaged.get(id):
-                raise BadInput(error.problem, path=error.path, line=error.line, field=error.field)
+        kept = self._practice.get("class", id, KeptClass)
+        if kept is None:
             raise NoSuchClass("there is no such class here")
-        return self._classes[id]
+        return kept
 
     def add(self, id: str, names: tuple[str, ...]) -> KeptClass:
         """Adds students to a class.
@@ -185,29 +171,23 @@ class Classes:
             if not name or name in taken:
                 raise UserError(f"{name!r} is in the class already" if name else "a name is empty")
             taken.add(name)
-            added.append(Student(name=name, key=secrets.token_urlsafe(16)))
-        kept.students += added
-        self._write(kept)
-        self._by_key |= {student.key: (kept, student) for student in added}
-        return kept
+            added.append(_student(name))
+        return self._keep(msgspec.structs.replace(kept, students=(*kept.students, *added)))
 
     def let_out(self, id: str, *, out: bool) -> KeptClass:
         """Lets students see scores and the truth, or no longer."""
-        kept = self.named(id)
-        kept.scores_out = out
-        self._write(kept)
-        return kept
+        return self._keep(msgspec.structs.replace(self.named(id), scores_out=out))
 
-    def comment(self, id: str, name: str, number: int, text: str) -> None:
+    def comment(self, id: str, name: str, number: int, text: str) -> KeptClass:
         """Keeps what a teacher says of a student's visit, who sees it with the score; "" takes it away."""
         kept = self.named(id)
         student = next((one for one in kept.students if one.name == name), None)
         if student is None or not 1 <= number <= len(kept.set.cases):
             raise NoSuchClass("there is no such student, or no such case, in this class")
-        student.comments = {**student.comments, number: text}
+        comments = {**student.comments, number: text}
         if not text:
-            del student.comments[number]
-        self._write(kept)
+            del comments[number]
+        return self._keep(_with(kept, student, comments=comments))
 
     def student(self, key: str) -> tuple[KeptClass, Student]:
         """Returns whose link it is.
@@ -215,9 +195,11 @@ class Classes:
         Raises:
             NoSuchClass: nobody's.
         """
-        if key not in self._by_key:
-            raise NoSuchClass("this link is nobody's; ask your teacher for another")
-        return self._by_key[key]
+        for kept in self.all():
+            for student in kept.students:
+                if student.key == key:
+                    return kept, student
+        raise NoSuchClass("this link is nobody's; ask your teacher for another")
 
     def seen_by(self, key: str) -> StudentsClass:
         """Returns what a student sees of the class."""
@@ -251,8 +233,8 @@ class Classes:
         if not 1 <= number <= len(kept.set.cases):
             raise NoSuchClass(f"this class has the cases 1 to {len(kept.set.cases)}")
         if number in student.visits:
-            return self._practice.sitting(student.visits[number])
-        sitting = self._practice.begin(
+            return self._visits.sitting(student.visits[number])
+        sitting = self._visits.begin(
             PlayedCase(
                 case=kept.set.cases[number - 1],
                 patient=kept.set.patient,
@@ -262,8 +244,7 @@ class Classes:
                 student=student.name,
             )
         )
-        student.visits = {**student.visits, number: sitting.id}
-        self._write(kept)
+        self._keep(_with(kept, student, visits={**student.visits, number: sitting.id}))
         return sitting
 
     def visit_of(self, id: str, name: str, number: int) -> str:
@@ -301,30 +282,31 @@ class Classes:
 
     def _case_id(self, at: CaseAt) -> str:
         try:
-            return self._practice.catalogue.case(at).id
+            return self._visits.catalogue.case(at).id
         except NoSuchCase:  # the server was begun without that file of cases
             return f"{at.set} {at.key}"
 
     def _score(self, student: Student, number: int) -> tuple[Scored | None, str]:
-        """Returns what a visit was worth, and how it stands; a damaged score takes no other away."""
+        """Returns what a visit was worth, and how it stands."""
         id = student.visits.get(number)
         if id is None:
             return None, "new"
-        try:
-            scored = self._practice.stored_score(id)
-        except BadInput:
-            return None, "damaged"
+        scored = self._visits.stored_score(id)
         return scored, "done" if scored else "begun"
 
-    def _write(self, kept: KeptClass) -> None:
-        make_folder(self._practice.folder)
-        make_folder(self._folder)
-        write_text(self._folder / f"{kept.id}.json", msgspec.json.encode(kept).decode() + "\n")
+    def _keep(self, kept: KeptClass) -> KeptClass:
+        self._practice.put(("class", kept.id, kept))
+        return kept
 
 
-def _read(path: Path) -> KeptClass:
-    (_, kept), *_ = read_records(path, KeptClass, "a class")
-    return kept
+def _student(name: str) -> Student:
+    return Student(name=name, key=secrets.token_urlsafe(16))
+
+
+def _with(kept: KeptClass, student: Student, **changes: object) -> KeptClass:
+    """Returns a class in which something of a student is changed."""
+    changed = msgspec.structs.replace(student, **changes)
+    return msgspec.structs.replace(kept, students=tuple(changed if one is student else one for one in kept.students))
 
 
 def _figures(scored: Scored) -> dict[str, object]:

@@ -35,11 +35,10 @@ from polyclinic.players.human.moves import Move, OrderMove, ReportMove
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.web.chair.catalogue import CaseAt, Catalogue
 from polyclinic.web.chair.classes import Classes, KeptClass, NewClass
-from polyclinic.web.chair.played_visits import PlayedVisits
 from polyclinic.web.chair.shift import nursing
-from polyclinic.web.chair.sitting import PlayedCase, Sitting
 from polyclinic.web.chair.staff import Staff
 from polyclinic.web.chair.view import view
+from polyclinic.web.chair.visits import PlayedCase, PlayedVisits, Sitting
 from polyclinic.web.replies import RequestRefused, body, number, reply, without_folders
 from polyclinic.web.serving import Serving
 
@@ -81,13 +80,13 @@ class _Comment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def chair(serving: Serving) -> Sequence[BaseRoute]:
     """Returns the routes of the doctor's chair."""
     knowledge = read_knowledge()
-    staff = Staff(serving.players, knowledge, serving.practice)
-    practice = PlayedVisits(serving.practice, catalogue=Catalogue(serving.cases), knowledge=knowledge, staff=staff)
+    staff, catalogue = Staff(serving.players, knowledge, serving.practice.folder), Catalogue(serving.cases)
+    practice = PlayedVisits(serving.practice, catalogue=catalogue, knowledge=knowledge, staff=staff)
     serving.on_end(practice.close)
     players, classes = _Playing(practice), Classes(practice)
     return [
         *players.routes(),
-        *nursing(practice, knowledge),
+        *nursing(serving.practice, catalogue, knowledge),
         *_Teaching(practice, classes).routes(),
         *_Linked(practice, classes).routes(),
     ]
@@ -235,8 +234,7 @@ class _Teaching:
 
     async def _comment(self, request: Request) -> Response:
         said = await body(request, _Comment, most=_MOST_BODY)
-        self._classes.comment(request.path_params["id"], said.student, said.case, said.text)
-        return self._told(self._classes.named(request.path_params["id"]))
+        return self._told(self._classes.comment(request.path_params["id"], said.student, said.case, said.text))
 
     async def _csv(self, request: Request) -> Response:
         written = self._classes.csv(request.path_params["id"])

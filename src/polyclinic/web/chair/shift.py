@@ -1,8 +1,8 @@
 """A shift at the door: somebody plays the nurse, patient after patient, and says how soon each must be seen.
 
 The nurse sees who comes and what is measured, may ask the patient a few questions, and gives a level of the five-level
-index. What is so, and what the nurse by rules said of the same patients, is told when the shift is over. A shift is a
-file of its own: what was asked and judged, one after the other; each patient is received anew with what stands there.
+index. What is so, and what the nurse by rules said of the same patients, is told when the shift is over. What
+was asked and judged is kept, one after the other; each patient is received anew with it.
 
 POST /api/chair/shifts               begins a shift
 GET  /api/chair/shifts/ID            as far as it has come
@@ -11,12 +11,10 @@ POST /api/chair/shifts/ID/moves      asks, or judges
 
 from __future__ import annotations
 
-import re
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Annotated, Any, cast
 
 import msgspec
@@ -28,19 +26,17 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Presentation
 from polyclinic.errors import PersonLeft, UserError
 from polyclinic.events import Examined
-from polyclinic.files import json_lines, make_folder, write_text
 from polyclinic.hospital.care.triage import StationFailure, TriageStation
 from polyclinic.knowledge.acuity import Level
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.players.human.moves import Kept
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Ask, Triage
 from polyclinic.players.roles.staff import MAX_QUESTIONS, Nurse
 from polyclinic.seeds import derive
 from polyclinic.web.chair.catalogue import CaseAt, Catalogue
-from polyclinic.web.chair.played_visits import NoSuchVisit, PlayedVisits
-from polyclinic.web.chair.sitting import NotNow
 from polyclinic.web.chair.view import ShownResult, shown_results
+from polyclinic.web.chair.visits import NoSuchVisit, NotNow
+from polyclinic.web.practice import KeptMoves, Practice
 from polyclinic.web.replies import body, reply
 
 _CLINIC = "clinic"
@@ -63,7 +59,7 @@ class NursesMove(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class KeptShift(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A line of a shift's file: who comes, in the first one, or a move, and when it was (seconds since 1970)."""
+    """What a shift is kept as: who comes, in the first one, or a move, and when it was (seconds since 1970)."""
 
     at: float
     patients: tuple[CaseAt, ...] = ()
@@ -101,14 +97,11 @@ class ShiftView(msgspec.Struct, frozen=True, kw_only=True):
 class NurseShift:
     """One shift; see the module. Patients answer by rules."""
 
-    def __init__(
-        self, path: Path, catalogue: Catalogue, knowledge: Knowledge, *, clock: Callable[[], float] = time.time
-    ) -> None:
-        self.id, self._clock, self._knowledge = path.stem, clock, knowledge
-        self._kept = Kept(path, KeptShift, "a move of a shift")
-        self._cases = [catalogue.case(at) for at in self._kept.all[0].patients]
+    def __init__(self, kept: KeptMoves[KeptShift], catalogue: Catalogue, knowledge: Knowledge) -> None:
+        self.id, self._kept, self._knowledge = kept.id, kept, knowledge
+        self._cases = [catalogue.case(at) for at in kept.all[0].patients]
         if not self._cases:
-            raise UserError(f"{path} does not begin with who comes")
+            raise UserError(f"the shift {kept.id} does not begin with who comes")
 
     @property
     def _moves(self) -> list[NursesMove]:
@@ -156,7 +149,7 @@ class NurseShift:
             raise UserError("either ask something, or judge with a level from 1 to 5")
         if move.level is None and len(asked) >= MAX_QUESTIONS:
             raise NotNow(f"no more than {MAX_QUESTIONS} questions at the door; say how soon the patient must be seen")
-        self._kept.keep(KeptShift(at=round(self._clock(), 3), move=move))
+        self._kept.keep(KeptShift(at=round(time.time(), 3), move=move))
 
     async def _receive(self, case: Case, asked: Sequence[NursesMove]) -> Nurse:
         """Receives a patient as far as was asked, and returns what the nurse knows then."""
@@ -211,7 +204,6 @@ def who_comes(new: NewShift, catalogue: Catalogue) -> tuple[CaseAt, ...]:
     return tuple(CaseAt(set=new.set, key=key) for key in drawn)
 
 
-_ID = re.compile(r"[\w-]{22}")
 _MOST_BODY = 16 * 1024
 
 
@@ -220,31 +212,27 @@ class _NextNursesMove(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     move: NursesMove
 
 
-def nursing(practice: PlayedVisits, knowledge: Knowledge) -> list[BaseRoute]:
+def nursing(practice: Practice, catalogue: Catalogue, knowledge: Knowledge) -> list[BaseRoute]:
     """Returns the routes."""
-    folder = practice.folder / "shifts"
 
-    def shift(request: Request) -> NurseShift:
-        id = request.path_params["id"]
-        path = folder / f"{id}.jsonl"
-        if not _ID.fullmatch(id) or not path.exists():
+    def shift(id: str) -> NurseShift:
+        kept = practice.moves("shift", id, KeptShift)
+        if kept is None:
             raise NoSuchVisit("there is no such shift here")
-        return NurseShift(path, practice.catalogue, knowledge)
+        return NurseShift(kept, catalogue, knowledge)
 
     async def begin(request: Request) -> Response:
-        patients = who_comes(await body(request, NewShift, most=_MOST_BODY), practice.catalogue)
-        make_folder(practice.folder)
-        make_folder(folder)
-        path = folder / f"{secrets.token_urlsafe(16)}.jsonl"
-        write_text(path, json_lines([KeptShift(at=round(time.time(), 3), patients=patients)]))
-        return reply(await NurseShift(path, practice.catalogue, knowledge).view(), 201)
+        patients = who_comes(await body(request, NewShift, most=_MOST_BODY), catalogue)
+        id = secrets.token_urlsafe(16)
+        practice.put(("shift", id, [KeptShift(at=round(time.time(), 3), patients=patients)]))
+        return reply(await shift(id).view(), 201)
 
     async def seen(request: Request) -> Response:
-        return reply(await shift(request).view())
+        return reply(await shift(request.path_params["id"]).view())
 
     async def moved(request: Request) -> Response:
         told = await body(request, _NextNursesMove, most=_MOST_BODY)
-        theirs = shift(request)
+        theirs = shift(request.path_params["id"])
         await theirs.make(told.move, after=told.after)
         return reply(await theirs.view())
 

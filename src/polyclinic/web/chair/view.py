@@ -19,7 +19,7 @@ from polyclinic.metrics.points import HINT_COSTS
 from polyclinic.metrics.reasoning import reference_ends
 from polyclinic.players.human.advice import Rung
 from polyclinic.players.player import Purpose
-from polyclinic.web.chair.sitting import GivenHint, Sitting
+from polyclinic.web.chair.visits import GivenHint, Sitting
 
 Side = Literal["low", "normal", "high"]
 
@@ -133,7 +133,7 @@ class SittingView(msgspec.Struct, frozen=True, kw_only=True):
 def view(sitting: Sitting) -> SittingView:
     """Returns what the player may see."""
     said = [event for event in sitting.trace if isinstance(event, Said | Examined)]
-    now = {given.hint.rung for given in sitting.hints if given.turn == _turn(sitting)}
+    now = {given.hint.rung for given in sitting.hints if given.turn == sitting.turn}
     rung = next((rung for rung in Rung if rung not in now), None) if sitting.played.hints else None
     missing = [name for event in said if isinstance(event, Examined) for name in event.not_recorded]
     return SittingView(
@@ -151,7 +151,7 @@ def view(sitting: Sitting) -> SittingView:
         lines=tuple(_line(event) for event in said),
         results=tuple(shown_results(sitting.trace)),
         not_recorded=tuple(dict.fromkeys(missing)),
-        differential=tuple(NotedDifferential(turn=turn, diagnoses=note.diagnoses) for turn, note in sitting.notes),
+        differential=tuple(sitting.notes),
         hints=tuple(sitting.hints),
         next_hint=rung,
         hint_cost=0 if rung is None else HINT_COSTS[rung],
@@ -167,10 +167,6 @@ def _phase(sitting: Sitting) -> Phase:
     if sitting.problem:
         return "failed"
     return "report" if sitting.purpose is Purpose.REPORT else "talk"
-
-
-def _turn(sitting: Sitting) -> int:
-    return sitting.played.max_turns - sitting.turns_left
 
 
 def _line(event: Said | Examined) -> SpokenLine:

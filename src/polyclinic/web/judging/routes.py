@@ -48,9 +48,9 @@ def judging(serving: Serving) -> Sequence[BaseRoute]:
 class _JudgingDesk:
     def __init__(self, serving: Serving) -> None:
         self._catalogue = Catalogue(serving.cases)
-        self._shelf = MaterialShelf(serving.folders, serving.practice)
+        self._shelf = MaterialShelf(serving.folders, serving.practice.folder)
         self._exams = serving.exams
-        self._studies = Studies(serving.practice / "studies")
+        self._studies = Studies(serving.practice)
 
     async def settings(self, _: Request) -> Response:
         material = await run_sync(self._shelf.listed)

@@ -1,8 +1,7 @@
 """Studies: items of one or more forms, several people by link, a third where two differ, and what they say so far.
 
-A study is a folder: `study.json` holds what is judged and by whom, `verdicts-N.jsonl` what the Nth of them says, in the
-form that `read_verdicts` reads. Whoever judges is told neither whose an item is nor which case, and has the items in an
-order of its own, drawn by the seed.
+Two kinds of documents are kept: a study, which says what is judged and by whom, and the verdicts of each person.
+Nobody who judges learns whose an item is or of which case, and each has the items in an order drawn by the seed.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +17,6 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.errors import BadInput, UserError
-from polyclinic.files import make_folder, read_records, write_text
 from polyclinic.judging.people import PeopleFigures, QuestionAgreement, agreed, disputed, figures
 from polyclinic.judging.sheets import errors_sheet, sheet_of
 from polyclinic.judging.verdicts import (
@@ -29,14 +27,11 @@ from polyclinic.judging.verdicts import (
     form_named,
     forms,
     in_order,
-    read_verdicts,
-    write_verdicts,
 )
-from polyclinic.opened_files import check_regular
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.seeds import derive
 from polyclinic.web.judging.material import kind_of
-from polyclinic.web.kept_files import MOST_BYTES, read_all
+from polyclinic.web.practice import Practice
 
 
 class ShownQuestion(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,7 +127,7 @@ class Annotator(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class KeptStudy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A study as its file holds it."""
+    """A study as it is kept."""
 
     id: str
     made: float
@@ -170,23 +165,22 @@ class NoSuchStudy(UserError):
     status = 404
 
 
+_Said = dict[tuple[str, Item], PersonsVerdict]
+
+
 class Study:
     """One study, with all that was said in it."""
 
-    def __init__(self, folder: Path, kept: KeptStudy) -> None:
-        self.kept, self.folder = kept, folder
+    def __init__(self, practice: Practice, kept: KeptStudy) -> None:
+        self.kept, self._practice = kept, practice
         self._order = {person.key: self._drawn(person) for person in kept.people}
-        self._said: dict[str, dict[tuple[str, Item], PersonsVerdict]] = {}
+        self._said: dict[str, _Said] = {}
         for person in kept.people:
-            path = self.file(person)
-            if path.exists():
-                check_regular(path, most=MOST_BYTES)
-            said = read_verdicts([path]) if path.exists() and path.stat().st_size else []
+            said = practice.get("verdicts", self._verdicts_of(person), tuple[PersonsVerdict, ...]) or ()
             self._said[person.key] = {(one.form, one.item): one for one in said}
 
-    def file(self, person: Annotator) -> Path:
-        """Returns where somebody's verdicts are."""
-        return self.folder / f"verdicts-{self.kept.people.index(person) + 1}.jsonl"
+    def _verdicts_of(self, person: Annotator) -> str:
+        return f"{self.kept.id}/{self.kept.people.index(person) + 1}"
 
     def verdicts(self) -> list[PersonsVerdict]:
         """Returns all verdicts, person by person; two doctors of an item stand in the order of the alphabet."""
@@ -246,7 +240,7 @@ class Study:
             theirs[one.form, one.key] = PersonsVerdict(
                 form=one.form, item=one.key, who=person.name, answers=answers, comment=judged.comment.strip()
             )
-        write_text(self.file(person), write_verdicts(theirs.values(), ".jsonl"))
+        self._practice.put(("verdicts", self._verdicts_of(person), tuple(theirs.values())))
         self._said[person.key] = theirs
 
     def state(self) -> StudyState:
@@ -317,24 +311,27 @@ class Study:
 
 
 class Studies:
-    """The studies of a folder.
+    """The studies of a practice; one that cannot be read is left out, and named."""
 
-    One whose files cannot be read is left out, and named.
-
-    Args:
-        folder: is made with the first study.
-    """
-
-    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
-        self._folder, self._clock = folder, clock
-        there, damaged = read_all(folder.glob("*/study.json"), _read)
-        self._studies = {study.kept.id: study for study in there}
-        self._damaged = {path.parent.name: error for path, error in damaged.items()}
-        self._by_key = {person.key: (study, person) for study in self._studies.values() for person in study.kept.people}
+    def __init__(self, practice: Practice) -> None:
+        self._practice = practice
+        self._studies: dict[str, Study] = {}
+        self.all()  # names those that cannot be read
 
     def all(self) -> list[Study]:
         """Returns all studies, the latest first."""
-        return sorted(self._studies.values(), key=lambda one: -one.kept.made)
+        return sorted(self._read().values(), key=lambda one: -one.kept.made)
+
+    def _read(self) -> dict[str, Study]:
+        """Returns the studies by id; each is read once, unless another server changes the file."""
+        there = self._practice.all("study", KeptStudy)
+        for id, kept in there.items():
+            if id not in self._studies or self._studies[id].kept is not kept:
+                try:
+                    self._studies[id] = Study(self._practice, kept)
+                except BadInput as error:
+                    self._practice.leave_out("study", id, error)
+        return {id: self._studies[id] for id in there if id in self._studies}
 
     def make(
         self,
@@ -364,28 +361,22 @@ class Studies:
             for place, name in enumerate(names)
         )
         new = msgspec.structs.replace(new, forms=tuple(dict.fromkeys(new.forms)))
-        kept = KeptStudy(id=secrets.token_urlsafe(9), made=self._clock(), set=new, people=people, items=tuple(items))
-        make_folder(self._folder.parent)
-        make_folder(self._folder)
-        folder = self._folder / kept.id
-        make_folder(folder)
-        write_text(folder / "study.json", msgspec.json.encode(kept).decode() + "\n")
-        study = self._studies[kept.id] = Study(folder, kept)
-        self._by_key |= {person.key: (study, person) for person in people}
-        return study
+        kept = KeptStudy(id=secrets.token_urlsafe(9), made=time.time(), set=new, people=people, items=tuple(items))
+        self._practice.put(("study", kept.id, kept))
+        return self._read()[kept.id]
 
     def named(self, id: str) -> Study:
         """Returns a study.
 
         Raises:
             NoSuchStudy: there is none of that id.
-            BadInput: its files cannot be read.
+            BadInput: it cannot be read.
         """
-        if id not in self._studies:
-            if error := self._damaged.get(id):
-                raise BadInput(error.problem, path=error.path, line=error.line, field=error.field)
+        study = self._read().get(id)
+        if study is None:
+            self._practice.check("study", id)
             raise NoSuchStudy("there is no such study here")
-        return self._studies[id]
+        return study
 
     def person(self, key: str) -> tuple[Study, Annotator]:
         """Returns whose link it is.
@@ -393,14 +384,11 @@ class Studies:
         Raises:
             NoSuchStudy: nobody's.
         """
-        if key not in self._by_key:
-            raise NoSuchStudy("this link is nobody's; ask whoever holds the study for another")
-        return self._by_key[key]
-
-
-def _read(path: Path) -> Study:
-    (_, kept), *_ = read_records(path, KeptStudy, "a study")
-    return Study(path.parent, kept)
+        for study in self._read().values():
+            for person in study.kept.people:
+                if person.key == key:
+                    return study, person
+        raise NoSuchStudy("this link is nobody's; ask whoever holds the study for another")
 
 
 def _items_of(

@@ -1,35 +1,55 @@
-"""A visit that somebody plays in a browser: move after move, kept on disk, and held by the same loop as any visit.
+"""Visits that people play in a browser: move after move, kept, and held by the same loop as any visit.
 
-The visit goes on in a task of its own, and waits in the doctor's chair for the next move. After a restart, or where a
+A visit goes on in a task of its own, and waits in the doctor's chair for the next move. After a restart, or where a
 move was taken back, it is held once more with the moves that stand; rules do the same again, and models answer from a
-journal. The file of a sitting says first what is played, and then move after move, also those that were taken back.
+journal. All moves are kept, also those that were taken back. The trace of a visit that is over is a file, as any other.
 """
 
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
-from pathlib import Path
+from contextlib import suppress
 
 import msgspec
 
 from polyclinic.cases.case import Case
+from polyclinic.cases.record import Record, read_out
 from polyclinic.errors import BadInput, PolyclinicError, UserError
+from polyclinic.evaluations.visit_score import NotedDifferential, PlayScore, Scored, Scorer
 from polyclinic.events import End, Event, Failed, Trace
+from polyclinic.files import make_folder
+from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.models.tally import SharedAnswers
 from polyclinic.players.human.advice import Adviser, Hint
-from polyclinic.players.human.moves import HintMove, Kept, Move, NoteMove, ReportMove, Turn, UndoMove
+from polyclinic.players.human.moves import HintMove, Move, NoteMove, ReportMove, Turn, UndoMove
 from polyclinic.players.human.seated import MoveNow
-from polyclinic.players.minds import Minds
+from polyclinic.players.minds import Minds, order_names_of
 from polyclinic.players.player import Purpose
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.visits.consultation import MAX_TURNS
-from polyclinic.visits.visit import Visit, attend
-from polyclinic.web.chair.catalogue import CaseAt
+from polyclinic.visits.visit import Visit, attend, see
+from polyclinic.web.chair.catalogue import CaseAt, Catalogue
+from polyclinic.web.chair.staff import Staff
+from polyclinic.web.practice import KeptMoves, Practice
 
 MOST_MOVES = 400
 """Moves of a sitting, those that were taken back among them."""
+
+MOST_VISITS = 20_000
+"""Visits that are kept."""
+
+_AT_ONCE = 200
+"""Visits that are kept in memory; another that is taken up again is held once more from its moves."""
+
+_LOOKED = 500
+"""Visits that are looked through for a list, the latest first."""
+
+TRACES = "visits"
+"""The folder of traces, below that of practice."""
 
 
 class PlayedCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -44,7 +64,7 @@ class PlayedCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class KeptMove(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A line of a sitting's file: what is played, in the first one, or a move, and when it was (seconds since 1970)."""
+    """What a visit is kept as: what is played, in the first one, or a move, and when it was (seconds since 1970)."""
 
     at: float
     played: PlayedCase | None = None
@@ -68,30 +88,27 @@ class Sitting:
     """One visit that is played; see the module.
 
     Args:
-        path: its file, which holds at least its first line.
+        kept: what is played, and the moves so far.
         case: the case of a place.
         minds: whoever plays with a patient of that name.
         answers: what models answered in this visit before, so that what is held once more comes out the same.
-        clock: what time it is.
     """
 
     def __init__(
         self,
-        path: Path,
+        kept: KeptMoves[KeptMove],
         case: Callable[[CaseAt], Case],
         minds: Callable[[str], Awaitable[Minds]],
         *,
         answers: SharedAnswers | None = None,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         self._answers = answers or SharedAnswers()
-        self.id = path.stem
-        self._kept = Kept(path, KeptMove, "a move of a visit")
-        first = self._kept.all[0].played
+        self.id, self._kept = kept.id, kept
+        first = kept.all[0].played if kept.all else None
         if first is None:
-            raise UserError(f"{path} does not begin with what is played")
+            raise UserError(f"the visit {kept.id} does not begin with what is played")
         self.played, self.case = first, case(first.case)
-        self._minds_of, self._clock = minds, clock
+        self._minds_of = minds
         self.minds: Minds | None = None
         self._turns: list[Turn | HintMove | NoteMove] = []
         self._ahead = asyncio.Event()  # a move is there that was not made yet
@@ -110,7 +127,7 @@ class Sitting:
         self.problem = ""
         self.turns_left = self.played.max_turns
         self.hints: list[GivenHint] = []
-        self.notes: list[tuple[int, NoteMove]] = []
+        self.notes: list[NotedDifferential] = []
         self._ahead.clear()
         self._settled.clear()
 
@@ -169,7 +186,7 @@ class Sitting:
             if after != len(made):
                 raise NotNow("the visit has gone on elsewhere, in another window perhaps; load it again")
             self._check(move)
-            self._kept.keep(KeptMove(at=round(self._clock(), 3), move=move))
+            self._kept.keep(KeptMove(at=round(time.time(), 3), move=move))
             if isinstance(move, UndoMove):
                 await self._stop()
                 self._restart()
@@ -214,15 +231,16 @@ class Sitting:
         move = self._turns[self._at]
         self._at += 1
         if isinstance(move, NoteMove):
-            self.notes.append((self._turn, move))
+            self.notes.append(NotedDifferential(turn=self.turn, diagnoses=move.diagnoses))
         return move
 
     async def advise(self, adviser: Adviser, move: HintMove, role: Doctor) -> None:
         """Keeps a hint for who looks."""
-        self.hints.append(GivenHint(turn=self._turn, hint=await adviser.hint(move.rung, role)))
+        self.hints.append(GivenHint(turn=self.turn, hint=await adviser.hint(move.rung, role)))
 
     @property
-    def _turn(self) -> int:
+    def turn(self) -> int:
+        """How many turns the doctor has had."""
         return self.played.max_turns - self.turns_left
 
     async def _hold(self) -> None:
@@ -265,3 +283,162 @@ def standing(moves: list[Move]) -> list[Turn | HintMove | NoteMove]:
         if last is not None:
             del left[last]
     return left
+
+
+class NoSuchVisit(UserError):
+    """There is no visit of that id."""
+
+    status = 404
+
+
+class PlayedVisits:
+    """All visits that are played on a server: begun, taken up and scored."""
+
+    def __init__(
+        self,
+        practice: Practice,
+        *,
+        catalogue: Catalogue,
+        knowledge: Knowledge,
+        staff: Staff,
+    ) -> None:
+        self.practice, self.catalogue, self.staff = practice, catalogue, staff
+        self.order_names = order_names_of(knowledge)
+        self._knowledge = knowledge
+        self._scorer: Scorer | None = None
+        self._sittings: dict[str, Sitting] = {}
+        self._answers: defaultdict[str, SharedAnswers] = defaultdict(SharedAnswers)
+        self._comparing = asyncio.Lock()
+        self._beside: dict[tuple[str, str, str], PlayScore] = {}
+
+    def begin(self, played: PlayedCase) -> Sitting:
+        """Begins a visit.
+
+        Raises:
+            UserError: no such case or patient is offered, or there are too many visits.
+            BadInput: it cannot be kept.
+        """
+        self.catalogue.case(played.case)
+        self.staff.check_patient(played.patient)
+        if self.practice.count("visit") >= MOST_VISITS:
+            raise UserError(f"this folder holds {MOST_VISITS:,} visits, and takes no more")
+        id = secrets.token_urlsafe(16)
+        self.practice.put(("visit", id, [KeptMove(at=round(time.time(), 3), played=played)]))
+        return self.sitting(id)
+
+    def sitting(self, id: str) -> Sitting:
+        """Returns a visit; one that is not in memory is read.
+
+        Raises:
+            NoSuchVisit: there is none of that id.
+            BadInput: it cannot be read.
+        """
+        if id in self._sittings:
+            self._sittings[id] = self._sittings.pop(id)
+            return self._sittings[id]
+        kept = self.practice.moves("visit", id, KeptMove)
+        if kept is None:
+            raise NoSuchVisit("there is no such visit here")
+        self._sittings[id] = Sitting(kept, self.catalogue.case, self.staff.minds, answers=self._answers[id])
+        return self._sittings[id]
+
+    def of_nobodys_class(self, most: int) -> list[tuple[Sitting, Scored | None]]:
+        """Returns the latest visits that no student plays, each with its score where it is over.
+
+        What cannot be read, or whose case is not offered any more, is left out.
+        """
+        found: list[tuple[Sitting, Scored | None]] = []
+        for id, moves in self.practice.latest("visit", list[KeptMove], _LOOKED).items():
+            with suppress(UserError):
+                sitting = Sitting(KeptMoves(self.practice, "visit", id, moves), self.catalogue.case, self.staff.minds)
+                if not sitting.played.student:
+                    found.append((sitting, self.stored_score(id)))
+            if len(found) == most:
+                break
+        return found
+
+    async def make_room(self) -> None:
+        """Frees the memory of visits that were not asked for of late."""
+        while len(self._sittings) > _AT_ONCE:
+            await self._sittings.pop(next(iter(self._sittings))).close()
+
+    async def close(self) -> None:
+        """Ends whatever waits."""
+        for sitting in self._sittings.values():
+            await sitting.close()
+        await self.staff.close()
+
+    def stored_score(self, id: str) -> Scored | None:
+        """Returns the score of a visit; None if it was not scored, or by another version, whose scores differ."""
+        with suppress(BadInput):
+            return self.practice.get("score", id, Scored)
+        return None
+
+    async def scored(self, sitting: Sitting) -> Scored:
+        """Returns what a visit is worth, beside what is so and beside others; keeps it, and the trace.
+
+        Raises:
+            NotNow: it is not over.
+            BadInput: it cannot be kept.
+            UserError: a model that judges, or is compared with, cannot be reached.
+        """
+        if (stored := self.stored_score(sitting.id)) is not None:
+            return stored
+        await sitting.settle()
+        if not sitting.is_over or sitting.visit is None or sitting.minds is None:
+            raise NotNow("the visit is not over; its score comes with the report")
+        scorer = await self._scorer_ready()
+        own = await scorer.score(
+            sitting.case,
+            sitting.visit,
+            sitting.minds,
+            doctor="human",
+            hints=[given.hint.rung for given in sitting.hints],
+            notes=sitting.notes,
+        )
+        scored = Scored(
+            truth=sitting.case.truth,
+            record=_record_of(sitting.case.record),
+            own=own,
+            beside=tuple([await self._seen_by(doctor, sitting) for doctor in self.staff.players.beside]),
+            taken_back=sitting.taken_back,
+            seconds=sitting.seconds,
+        )
+        traces = self.practice.folder / TRACES
+        make_folder(traces)
+        sitting.visit.trace.write(traces / f"{sitting.id}.trace.jsonl")
+        self.practice.put(("score", sitting.id, scored))
+        return scored
+
+    def trace(self, sitting: Sitting) -> str:
+        """Returns the trace of a visit that is over, as JSON lines.
+
+        Raises:
+            NotNow: it is not over.
+        """
+        if not sitting.is_over or sitting.visit is None:
+            raise NotNow("the visit is not over; its trace holds what is so")
+        return sitting.visit.trace.sealed()
+
+    async def _seen_by(self, doctor: str, sitting: Sitting) -> PlayScore:
+        """Returns what another doctor's visit to the same patient is worth."""
+        played = sitting.played
+        key = (doctor, played.patient, f"{played.case.set}/{played.case.key}/{played.max_turns}")
+        async with self._comparing:
+            if key not in self._beside:
+                minds = await self.staff.minds(played.patient, doctor)
+                visit: Visit = await see(sitting.case, minds, max_turns=played.max_turns)
+                self._beside[key] = await (await self._scorer_ready()).score(sitting.case, visit, minds, doctor=doctor)
+            return self._beside[key]
+
+    async def _scorer_ready(self) -> Scorer:
+        if self._scorer is None:
+            names = (await self.staff.minds(self.staff.players.patients[0])).examination_names
+            self._scorer = Scorer(self._knowledge, names, judge=await self.staff.judge())
+        return self._scorer
+
+
+def _record_of(record: Record) -> dict[str, tuple[str, ...]]:
+    """Returns what a record has of what a report tells: symptoms, or the story of the illness, and examinations."""
+    symptoms = record.history.symptoms or tuple(filter(None, (record.history.present,)))
+    return {"symptoms": symptoms, "examinations": tuple(read_out(record.findings, record.presentation.language))}
