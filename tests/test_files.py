@@ -9,7 +9,6 @@ import pytest
 
 from polyclinic import files
 from polyclinic.errors import BadInput
-from polyclinic.seals import sums_of
 
 
 def problem(call) -> str:
@@ -133,10 +132,11 @@ def test_no_database_is_written_over(tmp_path):
 
 def test_nothing_that_a_run_has_left_is_written_over(tmp_path):
     (tmp_path / "items.jsonl").write_text("{}\n")
-    (tmp_path / "SHA256SUMS").write_text(sums_of(tmp_path, ["items.jsonl"]))
+    (tmp_path / "rules.jsonl").write_text("{}\n")
+    (tmp_path / "results.json").write_text('{"kind": "eval aie", "files": ["rules.jsonl"]}')
     (tmp_path / "run.lock").touch()
     (tmp_path / "link").symlink_to(tmp_path / "items.jsonl")
-    for name in ("items.jsonl", "SHA256SUMS", "run.lock", "link"):
+    for name in ("items.jsonl", "rules.jsonl", "results.json", "run.lock", "link"):
         assert "a part of what a run has left" in problem(lambda: files.check_writable(tmp_path / name))  # noqa: B023
     files.check_writable(tmp_path / "report.html")
 

@@ -22,7 +22,6 @@ import msgspec
 
 from polyclinic.errors import BadInput, meant
 from polyclinic.opened_files import MAX_FILE_BYTES, MAX_WRITTEN_BYTES, check_kind, read_at_once, unpacked
-from polyclinic.seals import check_sum, has_sum
 
 T = TypeVar("T")
 
@@ -42,10 +41,7 @@ _BEGINNING = 200  # bytes of a line that is too long
 
 
 def check_file(path: Path) -> None:
-    """Checks that the path is a file that can be read: neither missing, empty nor too large, and no directory.
-
-    Nor another than was written, where its folder has sums (`polyclinic.seals`).
-    """
+    """Checks that the path is a file that can be read: neither missing, empty nor too large, and no directory."""
     try:
         if not path.exists():
             raise BadInput(f"no such file{_meant_file(path)}", path=path)
@@ -57,7 +53,6 @@ def check_file(path: Path) -> None:
         raise BadInput("the file is empty; at least one line is needed", path=path)
     if size > MAX_FILE_BYTES:
         raise BadInput(f"the file is {size / 2**30:.1f} GiB; at most {MAX_FILE_BYTES >> 30} GiB are read", path=path)
-    check_sum(path)
 
 
 def _meant_file(path: Path) -> str:
@@ -252,7 +247,7 @@ def check_writable(path: Path, *, unlike: Path | None = None, nor: Path | None =
     _check_place(path)
     if unlike is not None and path.exists() and unlike.exists() and path.samefile(unlike):
         raise BadInput("this is the file that is read; name another one to write to", path=path)
-    if path.is_file() and (path.suffix == _LOCK or has_sum(path.resolve())):
+    if path.is_file() and (path.suffix == _LOCK or _is_result(path.resolve())):
         raise BadInput("this is a part of what a run has left; name another file to write to", path=path)
     if not _begins(path, begins):
         raise BadInput("there is a file of another kind; name another, or move that away first", path=path)
@@ -267,6 +262,21 @@ def _check_place(path: Path) -> None:
         raise BadInput("may not be written to", path=path)
     if not _begins(path, _DATABASE, other=True):
         raise BadInput("this is a run, a journal or another database; name another file to write to", path=path)
+
+
+class _Left(msgspec.Struct):
+    """What the record of a run says about the other files in its folder."""
+
+    files: list[str] = []
+
+
+def _is_result(path: Path) -> bool:
+    """Whether a file belongs to the results of a run, by the record in its folder."""
+    record = path.with_name("results.json")
+    with suppress(BadInput, *NO_JSON):
+        left = msgspec.json.decode(read_at_once(record), type=_Left)
+        return path.name in (record.name, "items.jsonl", "calls.jsonl", *left.files)
+    return False
 
 
 def _begins(path: Path, said: bytes, *, other: bool = False) -> bool:

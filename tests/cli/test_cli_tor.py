@@ -33,7 +33,7 @@ def test_tables_and_files(run, tmp_path):
     assert "tree_of_reasoning" in done.stdout
     written = sorted(path.name for path in (tmp_path / "o").iterdir())
     own = ["tree_of_reasoning.jsonl", "tree_of_reasoning.meetings.jsonl"]
-    assert written == ["SHA256SUMS", "items.jsonl", "results.json", "summary.json", *own]
+    assert written == ["items.jsonl", "results.json", "summary.json", *own]
 
 
 def fill(schema, defs):

@@ -30,7 +30,7 @@ def names(folder):
 
 
 def test_only_the_same_kind_of_run_that_was_stopped_gives_way(part):
-    assert part_in(part, "eval medqa") == {"old.jsonl", "summary.json", "items.jsonl", "results.json", "SHA256SUMS"}
+    assert part_in(part, "eval medqa") == {"old.jsonl", "summary.json", "items.jsonl", "results.json"}
     assert not part_in(part, "eval tor")
     with replacing(part) as place:
         write_whole(place)
@@ -43,7 +43,7 @@ def test_what_is_new_takes_the_place_of_what_was_there_and_of_nothing_else(part)
         write_whole(place)
         assert len(read_results(part)[0].rows) == 2
     assert len(read_results(part)[0].rows) == 5
-    assert names(part) == ["SHA256SUMS", "items.jsonl", "mine.txt", "new.jsonl", "results.json", "summary.json"]
+    assert names(part) == ["items.jsonl", "mine.txt", "new.jsonl", "results.json", "summary.json"]
 
 
 def test_whoever_fails_while_writing_leaves_what_was_there(part):
@@ -64,7 +64,7 @@ def test_what_cannot_be_written_whole_leaves_nothing_and_is_named_where_it_was_t
 
 @pytest.mark.parametrize("moved", range(5))
 def test_whoever_is_killed_while_files_change_places_is_helped_on(part, moved):
-    """The record and its sums go last: whatever came through, the next run knows what there is to do."""
+    """The record goes last: whatever came through, the next run knows what there is to do."""
     whole = part / ".results-whole"
     whole.mkdir()
     write_whole(whole)
@@ -74,7 +74,7 @@ def test_whoever_is_killed_while_files_change_places_is_helped_on(part, moved):
     for name in order:
         (whole / name).replace(part / name)
     assert not part_in(part, "eval medqa")
-    assert names(part) == ["SHA256SUMS", "items.jsonl", "mine.txt", "new.jsonl", "results.json", "summary.json"]
+    assert names(part) == ["items.jsonl", "mine.txt", "new.jsonl", "results.json", "summary.json"]
     assert len(read_results(part)[0].rows) == 5
 
 

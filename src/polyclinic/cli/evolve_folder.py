@@ -24,7 +24,7 @@ from polyclinic.memory.library import asked_for, check_memory_embedder
 from polyclinic.memory.memory import FILE, is_stored, move_to_store
 from polyclinic.models.session import ModelSettings
 from polyclinic.players.mind_names import model_of
-from polyclinic.results.folder import decoded, seal_files
+from polyclinic.results.folder import decoded
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.options import Models
 from polyclinic.run.storing import keep_results
@@ -185,7 +185,6 @@ def begin_or_take_up(
     say_practice(rules, train=len(patients[0]), test=len(patients[1]))
     make_empty_folder(out, beside=out / ANSWERS)
     write_text(out / CONFIGURATION, msgspec.json.encode(made).decode() + "\n")
-    seal_files(out, [CONFIGURATION])
     return out, made, patients
 
 
@@ -200,7 +199,6 @@ def made_here(folder: Path, files: Mapping[str, str | None]) -> None:
     if asked is not None and (file := files["model_file"]) is not None:
         asked = {**asked, "model_file": str(Path(file).resolve())}
     write_text(path, msgspec.json.encode(msgspec.structs.replace(made, endpoint=asked, **named)).decode() + "\n")
-    seal_files(folder, [CONFIGURATION])
 
 
 def _made_of(configuration: PracticeConfiguration) -> dict[str, str]:

@@ -88,11 +88,10 @@ def _remove_empty_journals(journals: set[Path]) -> None:
 def _is_work(path: Path) -> bool:
     """Whether a file is more than what a command prepares before it asks or computes anything."""
     from polyclinic.cli.evolve_folder import CONFIGURATION  # noqa: PLC0415 - for those who are refused
-    from polyclinic.seals import SUMS  # noqa: PLC0415
 
     if path.is_symlink():
         return True
-    if path.name in (CONFIGURATION, SUMS):
+    if path.name == CONFIGURATION:
         return False
     if path.name.endswith(("-wal", "-shm")):  # of the file that it is named after
         return not path.with_name(path.name[:-4]).is_file()

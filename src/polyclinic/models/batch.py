@@ -314,6 +314,13 @@ class _KeptBatch(msgspec.Struct, frozen=True, omit_defaults=True):
     batch: str = ""
 
 
+def _read_kept(lines: Sequence[bytes], where: Path | str) -> list[_KeptBatch]:
+    kept = [one for line in lines if (one := decoded(line, _KeptBatch)) is not None]
+    if len(lines) > 1 and not kept:
+        raise BadInput("no list of batches; name another journal", path=where if isinstance(where, Path) else None)
+    return kept
+
+
 class _OpenRequest:
     """A request that waits for its answer; what the model does not take is left out when it is made again."""
 
@@ -364,11 +371,7 @@ class Batched(Provider):
 
     async def __aenter__(self) -> Self:
         # Before the model is opened: what cannot be read ends the command.
-        lines = await self._ids.read()
-        kept = [one for line in lines if (one := decoded(line, _KeptBatch)) is not None]
-        if len(lines) > 1 and not kept:
-            where = self._where if isinstance(self._where, Path) else None
-            raise BadInput("no list of batches; name another journal", path=where)
+        kept = _read_kept(await self._ids.read(), self._where)
         await self._direct.__aenter__()
         self._batch_of = {request: one for one in kept if one.at == self.address for request in one.requests}
         return self

@@ -3,7 +3,6 @@
     results.json  what it was: command, configuration, versions, data, models, measures, and what the models cost
     items.jsonl   a line for each item that was put to each entrant: an `ItemRow`
     calls.jsonl   a line for each call to a model, where there were any: a `KeptCall`
-    SHA256SUMS    by which each of them, and what else the run wrote, is known again
 
 Beside them lies what the kind of run writes besides (`summary.json`, outcomes, traces). Nothing in them is secret.
 """
@@ -25,11 +24,11 @@ from polyclinic.files import NO_JSON, check_file, read_records, split_place, wri
 from polyclinic.models.ledger import KeptCall
 from polyclinic.opened_files import opened, read_at_once
 from polyclinic.protocols.study_plan import PublishedValue
-from polyclinic.seals import SUMS, sums_of
 
 RECORD = "results.json"
 ITEMS = "items.jsonl"
 CALLS = "calls.jsonl"
+_SUMS = "SHA256SUMS"  # in folders of earlier versions
 FORMAT = 1
 
 T = TypeVar("T")
@@ -213,7 +212,6 @@ def write_record(folder: Path, record: RunRecord, rows: Iterable[ItemRow]) -> No
         lines.append(encode(row).decode() + "\n")
     write_text(folder / ITEMS, "".join(lines))
     write_text(folder / RECORD, msgspec.json.format(encode(record), indent=2).decode() + "\n")
-    seal_files(folder, (RECORD, *record.files, *(path.name for path in folder.glob("*.jsonl"))))
 
 
 def _check_numbers(row: ItemRow, path: Path, line: int) -> None:
@@ -223,15 +221,6 @@ def _check_numbers(row: ItemRow, path: Path, line: int) -> None:
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
                 allowed = "it is a finite number, or left out where there is none"
                 raise BadInput(f"item {row.item!r}, {field}[{name!r}] is {value!r}; {allowed}", path=path, line=line)
-
-
-def seal_files(folder: Path, names: Iterable[str]) -> None:
-    """Seals these files of a folder: another one in their place, or a byte of them, is named when they are read.
-
-    Raises:
-        BadInput: the folder cannot be written to.
-    """
-    write_text(folder / SUMS, sums_of(folder, names))
 
 
 def read_record(folder: Path) -> RunRecord:
@@ -351,12 +340,12 @@ def replacing(folder: Path) -> Iterator[Path]:
 
 
 def _files(folder: Path) -> frozenset[str]:
-    names = (*read_record(folder).files, CALLS, ITEMS, RECORD, SUMS)
+    names = (*read_record(folder).files, CALLS, ITEMS, RECORD, _SUMS)
     return frozenset(name for name in names if Path(name).name == name and (folder / name).is_file())
 
 
 def _go_on(folder: Path) -> None:
-    """Puts what is whole where it belongs: the items first, the record and its sums last.
+    """Puts what is whole where it belongs: the items first, the record last.
 
     As long as the items have not gone, nothing has, and what the old record names may still be taken away.
     """
@@ -365,12 +354,11 @@ def _go_on(folder: Path) -> None:
     if not new.is_dir():
         return
     try:
-        last = (RECORD, SUMS)
         names = {one.name for one in new.iterdir()}
         if ITEMS in names and (folder / RECORD).is_file():
-            for name in _files(folder) - names - set(last):
+            for name in _files(folder) - names - {RECORD}:
                 (folder / name).unlink(missing_ok=True)
-        for name in (one for one in (ITEMS, *sorted(names - {ITEMS, *last}), *last) if one in names):
+        for name in (one for one in (ITEMS, *sorted(names - {ITEMS, RECORD}), RECORD) if one in names):
             (new / name).replace(folder / name)
         new.rmdir()
     except OSError as error:

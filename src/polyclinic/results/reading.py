@@ -25,7 +25,6 @@ from polyclinic.results.folder import (
     read_items,
     read_record,
 )
-from polyclinic.seals import SUMS
 from polyclinic.storage.server import is_store
 
 STUDY = "study run"
@@ -93,7 +92,7 @@ def _stored(text: str) -> Iterator[RunResults]:
     from polyclinic.storage.results import StoredFolders, fetch_folders  # noqa: PLC0415 - for those who share a store
 
     wanted = StoredFolders.read(text)
-    for number, folder in fetch_folders(wanted, _scratch_of(text), (RECORD, ITEMS, CALLS, SUMS)):
+    for number, folder in fetch_folders(wanted, _scratch_of(text), (RECORD, ITEMS, CALLS)):
         try:
             yield _read(folder)._replace(name=f"#{number}")
         except BadInput as problem:
