@@ -12,8 +12,8 @@ from starlette.routing import Route
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from polyclinic.web import connections
-from polyclinic.web.connections import BoundedConnection, FilesRunOut, allow_files, places
+from polyclinic.web import server
+from polyclinic.web.server import BoundedConnection, FilesRunOut, allow_files, places
 
 ASK = b"GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n"
 STREAM = ASK.replace(b"/", b"/stream", 1)
@@ -63,7 +63,7 @@ async def asked(port, request):
 
 async def test_who_asks_nothing_is_not_waited_for(port, monkeypatch):
     assert await asked(port, ASK) == b"HTTP/1.1 200"
-    monkeypatch.setattr(connections, "HEAD", 0.01)
+    monkeypatch.setattr(server, "HEAD", 0.01)
     for before, half in ((b"", b"GET / HTTP/1.1\r\nX"), (ASK.replace(b"close", b"keep-alive"), b"GET")):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(before)
@@ -83,7 +83,7 @@ async def streaming(port):
 
 
 async def test_half_requests_keep_nobody_out(port, monkeypatch):
-    monkeypatch.setattr(connections, "MOST", 6)
+    monkeypatch.setattr(server, "MOST", 6)
     streams = [await streaming(port) for _ in range(2)]
     half = []
     for n in range(12):
@@ -105,15 +105,15 @@ async def test_half_requests_keep_nobody_out(port, monkeypatch):
 
 
 async def test_one_address_elsewhere_has_half_of_the_places(port, monkeypatch):
-    monkeypatch.setattr(connections, "MOST", 6)
-    monkeypatch.setattr(connections, "_is_here", lambda _: False)
+    monkeypatch.setattr(server, "MOST", 6)
+    monkeypatch.setattr(server, "_is_here", lambda _: False)
     streams = [await streaming(port) for _ in range(3)]
     assert await asked(port, ASK) == b""
     for _, writer in streams:
         writer.transport.abort()
     here = {"127.0.0.1": True, "::1": True, "::ffff:127.0.0.1": True, "10.0.0.1": False, "fe80::1": False}
     monkeypatch.undo()
-    assert {one: connections._is_here(one) for one in here} == here
+    assert {one: server._is_here(one) for one in here} == here
 
 
 def test_places_need_files(monkeypatch):
@@ -130,7 +130,7 @@ def test_places_need_files(monkeypatch):
 
 async def test_that_files_have_run_out_is_a_line_a_minute(monkeypatch):
     tell, told, lines = FilesRunOut(), [], []
-    monkeypatch.setattr(connections._log, "warning", lambda line, *parts: lines.append(line % parts))
+    monkeypatch.setattr(server._log, "warning", lambda line, *parts: lines.append(line % parts))
     loop = asyncio.get_running_loop()
     monkeypatch.setattr(loop, "default_exception_handler", told.append)
     for _ in range(100):

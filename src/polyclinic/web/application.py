@@ -15,10 +15,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from polyclinic import __version__
 from polyclinic.errors import UserError
-from polyclinic.web.browse.routes import browse
+from polyclinic.web.browse.documents import browse
 from polyclinic.web.chair.routes import chair
 from polyclinic.web.guard import Guard
-from polyclinic.web.judging.routes import judging
+from polyclinic.web.judging import judging
 from polyclinic.web.pages import page
 from polyclinic.web.replies import complaint, reply, without_folders
 from polyclinic.web.serving import Part, Serving

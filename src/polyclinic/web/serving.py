@@ -9,6 +9,7 @@ import functools
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -16,12 +17,11 @@ from starlette.routing import BaseRoute
 
 from polyclinic.errors import UserError
 from polyclinic.hospital.record.recorded import RUN, RecordedRun, is_locked
+from polyclinic.web.browse.holdings import folders_below
 from polyclinic.web.chair.staff import OfferedPlayers
 from polyclinic.web.practice import Practice, hold, let_go
 
-_DEPTH = 3  # folders below one that was given
 _MOST = 500  # runs that are looked for
-_READ = 5_000  # folders that are looked into
 
 
 class NoSuchRun(UserError):
@@ -101,22 +101,10 @@ def _listed(id: str, path: Path) -> ShelvedRun:
 
 
 def _runs(folder: Path) -> Iterator[Path]:
-    looked, found = 0, 0
-    line = [(folder, 0)]
-    while line and looked < _READ and found < _MOST:
-        path, depth = line.pop(0)
-        looked += 1
-        if (path / RUN).is_file():
-            found += 1
-            yield path
-            continue
-        if depth < _DEPTH:
-            try:
-                below = sorted(one for one in path.iterdir() if one.is_dir() and not one.name.startswith("."))
-            except OSError:
-                continue
-            # A link may lead anywhere, also out of the folder that was given.
-            line += [(one, depth + 1) for one in below if not one.is_symlink()]
+    def is_run(path: Path) -> bool:
+        return (path / RUN).is_file()
+
+    return islice((path for path, _ in folders_below(folder, ends=is_run) if is_run(path)), _MOST)
 
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})

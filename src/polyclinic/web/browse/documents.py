@@ -1,4 +1,10 @@
-"""What the page shows, each under a key that is also its address and, in a copy, the name of its file.
+"""What the page of results asks for, and its documents.
+
+GET  /api/browse/of/KEY            a document
+GET  /api/browse/visit?run=ID&visit=ID    the key of a visit to a hospital; the run by its id on the map
+GET  /api/browse/search?q=WORDS    where something was said; `&begin=N` goes on
+
+The key of a document is its address, and in a copy the name of its file:
 
     all                     what there is
     about/ID                what a holding is: table, files, curve
@@ -23,6 +29,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from anyio.to_thread import run_sync
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.hospital.record.recorded import RecordedRun
@@ -47,6 +57,8 @@ from polyclinic.web.browse.showing import (
     shown_episode,
     table,
 )
+from polyclinic.web.replies import RequestRefused, number, reply
+from polyclinic.web.serving import Serving
 
 PAGE = 200
 """Items, records or episodes on a page."""
@@ -451,3 +463,23 @@ def _around(text: str, word: str) -> str:
     at = max(text.casefold().find(word), 0)
     begin, end = max(at - _AROUND, 0), at + len(word) + _AROUND
     return ("… " if begin else "") + text[begin:end].strip() + (" …" if end < len(text) else "")
+
+
+def browse(serving: Serving) -> Sequence[BaseRoute]:
+    """Returns the routes of the page of results."""
+    documents = Documents(Holdings(serving.folders, without=[serving.practice.folder]))
+
+    async def document(request: Request) -> Response:
+        return reply(await run_sync(documents, request.path_params["key"]))
+
+    async def found(request: Request) -> Response:
+        question = request.query_params.get("q", "")
+        if len(question) > LONGEST:
+            raise RequestRefused(f"at most {LONGEST} letters are searched for")
+        return reply(await run_sync(search, documents, question, number(request, "begin", 0)))
+
+    async def visit(request: Request) -> Response:
+        run = await run_sync(serving.shelf.folder, request.query_params.get("run", ""))
+        return reply({"key": await run_sync(documents.visit_of, run, request.query_params.get("visit", ""))})
+
+    return [Route("/of/{key:path}", document), Route("/search", found), Route("/visit", visit)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -100,26 +100,38 @@ def _id(name: str, taken: set[str]) -> str:
     return id
 
 
-_Found = tuple[Path, Holds, list[tuple[Path, RecordingKind]]]
+def folders_below(
+    folder: Path, *, without: Collection[Path] = (), ends: Callable[[Path], bool] = lambda _: False
+) -> Iterator[tuple[Path, list[Path]]]:
+    """Yields a folder and those below it, each with its entries; links, which may lead anywhere, are left out.
 
-
-def _below(folder: Path, without: frozenset[Path]) -> Iterator[_Found]:
+    Args:
+        folder: the highest one.
+        without: folders that are left out.
+        ends: whether nothing is looked for below a folder.
+    """
     line, looked = [(folder, 0)], 0
     while line and looked < _LOOKED:
         path, depth = line.pop(0)
         entries = _entries(path)
-        looked += len(entries)
-        names = {one.name for one in entries}
-        holds = _kind_of_folder(names)
+        looked += len(entries) + 1
+        yield path, entries
+        if depth < _DEPTH and not ends(path):
+            line += [(one, depth + 1) for one in entries if one.is_dir() and one not in without]
+
+
+_Found = tuple[Path, Holds, list[tuple[Path, RecordingKind]]]
+
+
+def _below(folder: Path, without: Collection[Path]) -> Iterator[_Found]:
+    for path, entries in folders_below(folder, without=without):
+        holds = _kind_of_folder({one.name for one in entries})
         files = [(one, kind) for one in entries if (kind := recording_kind(one)) is not None]
         if holds is not None:
             yield path, holds, files
-            yield from ((one, "journal", []) for one in entries if _is_journal(one))
         else:
             yield from ((one, "recording", [(one, kind)]) for one, kind in files)
-            yield from ((one, "journal", []) for one in entries if _is_journal(one))
-        if depth < _DEPTH:
-            line += [(one, depth + 1) for one in entries if one.is_dir() and one not in without]
+        yield from ((one, "journal", []) for one in entries if _is_journal(one))
 
 
 def _kind_of_folder(names: set[str]) -> Holds | None:

@@ -258,15 +258,14 @@ class Classes:
             raise NoSuchClass("there is no such visit in this class")
         return student.visits[number]
 
-    def rows(self, id: str) -> list[ClassRow]:
+    def rows(self, kept: KeptClass) -> list[ClassRow]:
         """Returns what became of every case with every student."""
-        kept = self.named(id)
         return [row for student in kept.students for row in self._of_student(kept, student)]
 
     def csv(self, id: str) -> str:
         """Returns the rows as a table; nothing in it is run by a spreadsheet."""
         fields = ClassRow.__struct_fields__
-        return table_text([{field: getattr(row, field) for field in fields} for row in self.rows(id)])
+        return table_text([{field: getattr(row, field) for field in fields} for row in self.rows(self.named(id))])
 
     def _of_student(self, kept: KeptClass, student: Student) -> Iterator[ClassRow]:
         for number, at in enumerate(kept.set.cases, start=1):

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from starlette.requests import Request
@@ -39,14 +39,11 @@ from polyclinic.web.chair.shift import nursing
 from polyclinic.web.chair.staff import Staff
 from polyclinic.web.chair.view import view
 from polyclinic.web.chair.visits import PlayedCase, PlayedVisits, Sitting
-from polyclinic.web.replies import RequestRefused, body, number, reply, without_folders
+from polyclinic.web.replies import RequestRefused, download, get, number, post, reply, without_folders
 from polyclinic.web.serving import Serving
 
-_MOST_BODY = 256 * 1024
 _LISTED = 50
 _COMPLETED = 12
-
-_Answer = Callable[[Request], Awaitable[Response]]
 
 
 class _NewVisit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -81,53 +78,38 @@ def chair(serving: Serving) -> Sequence[BaseRoute]:
     """Returns the routes of the doctor's chair."""
     knowledge = read_knowledge()
     staff, catalogue = Staff(serving.players, knowledge, serving.practice.folder), Catalogue(serving.cases)
-    practice = PlayedVisits(serving.practice, catalogue=catalogue, knowledge=knowledge, staff=staff)
-    serving.on_end(practice.close)
-    players, classes = _Playing(practice), Classes(practice)
+    visits = PlayedVisits(serving.practice, catalogue=catalogue, knowledge=knowledge, staff=staff)
+    serving.on_end(visits.close)
+    classes = Classes(visits)
     return [
-        *players.routes(),
+        *_playing(visits),
         *nursing(serving.practice, catalogue, knowledge),
-        *_Teaching(practice, classes).routes(),
-        *_Linked(practice, classes).routes(),
+        *_teaching(visits, classes),
+        *_by_link(visits, classes),
     ]
 
 
-class _Playing:
-    """Visits of whoever reaches the server."""
+def _playing(visits: PlayedVisits) -> list[BaseRoute]:
+    """Returns the routes of visits that are in no class."""
+    catalogue, offered = visits.catalogue, visits.staff.players
 
-    def __init__(self, practice: PlayedVisits) -> None:
-        self._practice = practice
+    def settings() -> Any:
+        return {
+            "sets": catalogue.sets(),
+            "patients": offered.patients,
+            "beside": offered.beside,
+            "judge": offered.judge or "rules",
+            "max_turns": MAX_TURNS,
+        }
 
-    def routes(self) -> list[BaseRoute]:
-        return [
-            Route("/settings", self._settings),
-            Route("/cases", self._cases),
-            Route("/names", _names(self._practice)),
-            Route("/visits", self._visits),
-            Route("/visits", self._begin, methods=["POST"]),
-            *_visit_routes("/visits/{id}", self._practice, self._sitting),
-        ]
-
-    async def _settings(self, _: Request) -> Response:
-        offered = self._practice.staff.players
-        return reply(
-            {
-                "sets": self._practice.catalogue.sets(),
-                "patients": offered.patients,
-                "beside": offered.beside,
-                "judge": offered.judge or "rules",
-                "max_turns": MAX_TURNS,
-            }
-        )
-
-    async def _cases(self, request: Request) -> Response:
+    async def cases(request: Request) -> Response:
         asked = request.query_params
-        cases, found = self._practice.catalogue.offered(
+        cases, found = catalogue.offered(
             asked.get("set", "shipped"), words=asked.get("words", ""), start=number(request, "start", 0)
         )
         return reply({"cases": cases, "found": found})
 
-    async def _visits(self, _: Request) -> Response:
+    def listed() -> Any:
         rows = [
             {
                 "id": sitting.id,
@@ -136,193 +118,156 @@ class _Playing:
                 "moves": len(sitting.moves),
                 "points": None if scored is None else scored.own.points.total,
             }
-            for sitting, scored in self._practice.of_nobodys_class(_LISTED)
+            for sitting, scored in visits.of_nobodys_class(_LISTED)
         ]
-        return reply({"visits": rows})
+        return {"visits": rows}
 
-    async def _begin(self, request: Request) -> Response:
-        new = await body(request, _NewVisit, most=_MOST_BODY)
-        key = new.key or secrets.choice(self._practice.catalogue.keys(new.set))
+    async def begin(new: _NewVisit) -> Any:
+        key = new.key or secrets.choice(catalogue.keys(new.set))
         played = PlayedCase(case=CaseAt(set=new.set, key=key), patient=new.patient, max_turns=new.max_turns)
-        sitting = self._practice.begin(played)
-        await self._practice.make_room()
-        await sitting.settle()
-        return reply(view(sitting), 201)
+        return view(await visits.settled(visits.begin(played)))
 
-    async def _sitting(self, request: Request) -> Sitting:
-        sitting = self._practice.sitting(request.path_params["id"])
+    def sitting_of(id: str) -> Sitting:
+        sitting = visits.sitting(id)
         if sitting.played.student:
             raise RequestRefused("this visit is a student's; it is reached by the student's link", 404)
         return sitting
 
-
-class _Linked:
-    """A student's visits, by the student's link."""
-
-    def __init__(self, practice: PlayedVisits, classes: Classes) -> None:
-        self._practice, self._classes = practice, classes
-
-    def routes(self) -> list[BaseRoute]:
-        base = "/by-link/{key}"
-        return [
-            Route(base, self._seen),
-            Route(f"{base}/names", _names(self._practice)),
-            Route(f"{base}/visits/{{n:int}}", self._begin, methods=["POST"]),
-            *_visit_routes(f"{base}/visits/{{n:int}}", self._practice, self._sitting, self._may_see),
-        ]
-
-    async def _seen(self, request: Request) -> Response:
-        return reply(self._classes.seen_by(request.path_params["key"]))
-
-    async def _begin(self, request: Request) -> Response:
-        sitting = self._classes.sitting(request.path_params["key"], request.path_params["n"])
-        await self._practice.make_room()
-        await sitting.settle()
-        return reply(view(sitting))
-
-    async def _sitting(self, request: Request) -> Sitting:
-        _, student = self._classes.student(request.path_params["key"])
-        if request.path_params["n"] not in student.visits:
-            raise RequestRefused("this visit has not begun", 404)
-        return self._classes.sitting(request.path_params["key"], request.path_params["n"])
-
-    def _may_see(self, request: Request) -> None:
-        kept, _ = self._classes.student(request.path_params["key"])
-        if not self._classes.shows_scores(kept):
-            raise RequestRefused("your teacher has not let the scores out yet", 409)
+    return [
+        get("/settings", settings),
+        Route("/cases", cases),
+        Route("/names", _names(visits)),
+        get("/visits", listed),
+        post("/visits", _NewVisit, begin, status=201),
+        *_visit_routes("/visits/{id}", visits, sitting_of),
+    ]
 
 
-class _Teaching:
-    """Classes, for whoever reaches the server."""
+def _teaching(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
+    """Returns the routes of classes, for the teacher."""
 
-    def __init__(self, practice: PlayedVisits, classes: Classes) -> None:
-        self._practice, self._classes = practice, classes
-
-    def routes(self) -> list[BaseRoute]:
-        one = "/classes/{id}"
-        return [
-            Route("/classes", self._all),
-            Route("/classes", self._make, methods=["POST"]),
-            Route(one, self._one),
-            Route(f"{one}/results.csv", self._csv),
-            Route(f"{one}/students", self._add, methods=["POST"]),
-            Route(f"{one}/scores", self._let_out, methods=["POST"]),
-            Route(f"{one}/comments", self._comment, methods=["POST"]),
-            Route(f"{one}/visits/{{n:int}}", self._visit),
-        ]
-
-    async def _all(self, _: Request) -> Response:
+    def listed() -> Any:
         told = [
             {"id": one.id, "title": one.set.title, "made": one.made, "students": len(one.students)}
-            for one in self._classes.all()
+            for one in classes.all()
         ]
-        return reply({"classes": told, "damaged": [without_folders(one) for one in self._classes.damaged()]})
+        return {"classes": told, "damaged": [without_folders(one) for one in classes.damaged()]}
 
-    async def _make(self, request: Request) -> Response:
-        return self._told(self._classes.make(await body(request, NewClass, most=_MOST_BODY)), 201)
+    def told(kept: KeptClass) -> Any:
+        cases = [visits.catalogue.at_the_door(at) for at in kept.set.cases]
+        return {"class": kept, "cases": cases, "rows": classes.rows(kept)}
 
-    async def _one(self, request: Request) -> Response:
-        return self._told(self._classes.named(request.path_params["id"]))
-
-    async def _add(self, request: Request) -> Response:
-        more = await body(request, _MoreStudents, most=_MOST_BODY)
-        return self._told(self._classes.add(request.path_params["id"], more.students))
-
-    async def _let_out(self, request: Request) -> Response:
-        told = await body(request, _ScoresOut, most=_MOST_BODY)
-        return self._told(self._classes.let_out(request.path_params["id"], out=told.out))
-
-    async def _comment(self, request: Request) -> Response:
-        said = await body(request, _Comment, most=_MOST_BODY)
-        return self._told(self._classes.comment(request.path_params["id"], said.student, said.case, said.text))
-
-    async def _csv(self, request: Request) -> Response:
-        written = self._classes.csv(request.path_params["id"])
-        headers = {"content-disposition": 'attachment; filename="results.csv"', "cache-control": "no-store"}
-        return Response(written, media_type="text/csv; charset=utf-8", headers=headers)
-
-    async def _visit(self, request: Request) -> Response:
+    async def visit(request: Request) -> Response:
         student = request.query_params.get("student", "")
-        id = self._classes.visit_of(request.path_params["id"], student, request.path_params["n"])
-        sitting = self._practice.sitting(id)
-        await sitting.settle()
-        return reply({"visit": view(sitting), "score": self._practice.stored_score(id)})
+        id = classes.visit_of(request.path_params["id"], student, request.path_params["n"])
+        sitting = await visits.settled(visits.sitting(id))
+        return reply({"visit": view(sitting), "score": visits.stored_score(id)})
 
-    def _told(self, kept: KeptClass, status: int = 200) -> Response:
-        cases = [self._practice.catalogue.at_the_door(at) for at in kept.set.cases]
-        return reply({"class": kept, "cases": cases, "rows": self._classes.rows(kept.id)}, status)
+    one = "/classes/{id}"
+    return [
+        get("/classes", listed),
+        post("/classes", NewClass, lambda new: told(classes.make(new)), status=201),
+        get(one, lambda id: told(classes.named(id))),
+        get(f"{one}/results.csv", lambda id: download(classes.csv(id), "results.csv", "text/csv; charset=utf-8")),
+        post(f"{one}/students", _MoreStudents, lambda more, id: told(classes.add(id, more.students))),
+        post(f"{one}/scores", _ScoresOut, lambda scores, id: told(classes.let_out(id, out=scores.out))),
+        post(
+            f"{one}/comments", _Comment, lambda said, id: told(classes.comment(id, said.student, said.case, said.text))
+        ),
+        Route(f"{one}/visits/{{n:int}}", visit),
+    ]
+
+
+def _by_link(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
+    """Returns the routes of a student's visits, by the student's link."""
+
+    async def begin(key: str, n: int) -> Any:
+        return view(await visits.settled(classes.sitting(key, n)))
+
+    def sitting_of(key: str, n: int) -> Sitting:
+        _, student = classes.student(key)
+        if n not in student.visits:
+            raise RequestRefused("this visit has not begun", 404)
+        return classes.sitting(key, n)
+
+    def check(key: str, **_: int) -> None:
+        kept, _student = classes.student(key)
+        if not classes.shows_scores(kept):
+            raise RequestRefused("your teacher has not let the scores out yet", 409)
+
+    one = "/by-link/{key}/visits/{n:int}"
+    return [
+        get("/by-link/{key}", classes.seen_by),
+        Route("/by-link/{key}/names", _names(visits)),
+        get(one, begin, method="POST"),
+        *_visit_routes(one, visits, sitting_of, check),
+    ]
 
 
 def _visit_routes(
     base: str,
-    practice: PlayedVisits,
-    sitting_of: Callable[[Request], Awaitable[Sitting]],
-    check: Callable[[Request], None] = lambda _: None,
+    visits: PlayedVisits,
+    sitting_of: Callable[..., Sitting],
+    check: Callable[..., None] = lambda **_: None,
 ) -> list[BaseRoute]:
     """Returns the routes of one visit; `check` refuses score and trace where they are held back."""
 
-    async def seen(request: Request) -> Response:
-        sitting = await sitting_of(request)
+    async def seen(**at: Any) -> Any:
+        sitting = sitting_of(**at)
         await sitting.settle()
-        return reply(view(sitting))
+        return view(sitting)
 
-    async def moved(request: Request) -> Response:
-        sitting = await sitting_of(request)
-        next_move = await body(request, _NextMove, most=_MOST_BODY)
-        move = next_move.move
+    async def moved(next_move: _NextMove, **at: Any) -> Any:
+        sitting, move = sitting_of(**at), next_move.move
         if isinstance(move, OrderMove):
-            move = OrderMove(names=tuple(_ordered(practice, sitting, name) for name in move.names))
+            move = OrderMove(names=tuple(_ordered(visits, sitting, name) for name in move.names))
         await sitting.make(move, after=next_move.after)
         if isinstance(move, ReportMove):
-            await practice.scored(sitting)
-        return reply(view(sitting))
+            await visits.scored(sitting)
+        return view(sitting)
 
-    async def scored(request: Request) -> Response:
-        sitting = await sitting_of(request)
+    async def ended(**at: Any) -> Sitting:
+        sitting = sitting_of(**at)
         await sitting.settle()
         if sitting.is_over:
-            check(request)
-        return reply(await practice.scored(sitting))
+            check(**at)
+        return sitting
 
-    async def trace(request: Request) -> Response:
-        sitting = await sitting_of(request)
-        await sitting.settle()
-        if sitting.is_over:
-            check(request)
-        headers = {"content-disposition": 'attachment; filename="visit.trace.jsonl"', "cache-control": "no-store"}
-        return Response(practice.trace(sitting), media_type="application/x-ndjson", headers=headers)
+    async def scored(**at: Any) -> Any:
+        return await visits.scored(await ended(**at))
 
-    async def picture(request: Request) -> Response:
-        sitting = await sitting_of(request)
-        number = request.path_params["picture"]
+    async def trace(**at: Any) -> Any:
+        return download(visits.trace(await ended(**at)), "visit.trace.jsonl", "application/x-ndjson")
+
+    def picture(picture: int, **at: Any) -> Any:
         try:
-            kind, data = bytes_of(practice.catalogue.picture(sitting.played.case, number))
+            kind, data = bytes_of(visits.catalogue.picture(sitting_of(**at).played.case, picture))
         except BadInput:  # it says the name of the file, which may be that of the disease
-            raise RequestRefused(f"picture {number} of this case cannot be shown", 422) from None
+            raise RequestRefused(f"picture {picture} of this case cannot be shown", 422) from None
         return Response(data, media_type=kind, headers={"cache-control": "private, max-age=3600"})
 
     return [
-        Route(base, seen),
-        Route(f"{base}/pictures/{{picture:int}}", picture),
-        Route(f"{base}/moves", moved, methods=["POST"]),
-        Route(f"{base}/score", scored),
-        Route(f"{base}/trace", trace),
+        get(base, seen),
+        get(f"{base}/pictures/{{picture:int}}", picture),
+        post(f"{base}/moves", _NextMove, moved),
+        get(f"{base}/score", scored),
+        get(f"{base}/trace", trace),
     ]
 
 
-def _ordered(practice: PlayedVisits, sitting: Sitting, name: str) -> str:
+def _ordered(visits: PlayedVisits, sitting: Sitting, name: str) -> str:
     """Returns the name in full of what is ordered; as it was written where no examination is called so."""
-    meant = practice.order_names.meant(name, sitting.case.presentation.language)
+    meant = visits.order_names.meant(name, sitting.case.presentation.language)
     if len(meant) > 1:
         among = ", ".join(meant[:_COMPLETED])
         raise RequestRefused(f"{name[:80]!r} may mean several examinations: {among}; name one", 422)
     return (meant or [name.strip()])[0]
 
 
-def _names(practice: PlayedVisits) -> _Answer:
+def _names(visits: PlayedVisits) -> Callable[[Request], Awaitable[Response]]:
     async def names(request: Request) -> Response:
         language: Language = "zh" if request.query_params.get("language") == "zh" else "en"
-        found = practice.order_names.titles(request.query_params.get("words", "")[:200], language)
+        found = visits.order_names.titles(request.query_params.get("words", "")[:200], language)
         return reply({"names": found[:_COMPLETED], "found": len(found)})
 
     return names

@@ -18,9 +18,7 @@ from contextlib import suppress
 from typing import Annotated, Any, cast
 
 import msgspec
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Presentation
@@ -37,7 +35,7 @@ from polyclinic.web.chair.catalogue import CaseAt, Catalogue
 from polyclinic.web.chair.view import ShownResult, shown_results
 from polyclinic.web.chair.visits import NoSuchVisit, NotNow
 from polyclinic.web.practice import KeptMoves, Practice
-from polyclinic.web.replies import body, reply
+from polyclinic.web.replies import get, post
 
 _CLINIC = "clinic"
 _REASON = {"en": "as a person judged it", "zh": "由人判断"}
@@ -204,9 +202,6 @@ def who_comes(new: NewShift, catalogue: Catalogue) -> tuple[CaseAt, ...]:
     return tuple(CaseAt(set=new.set, key=key) for key in drawn)
 
 
-_MOST_BODY = 16 * 1024
-
-
 class _NextNursesMove(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     after: int
     move: NursesMove
@@ -221,23 +216,19 @@ def nursing(practice: Practice, catalogue: Catalogue, knowledge: Knowledge) -> l
             raise NoSuchVisit("there is no such shift here")
         return NurseShift(kept, catalogue, knowledge)
 
-    async def begin(request: Request) -> Response:
-        patients = who_comes(await body(request, NewShift, most=_MOST_BODY), catalogue)
+    async def begin(new: NewShift) -> ShiftView:
+        patients = who_comes(new, catalogue)
         id = secrets.token_urlsafe(16)
         practice.put(("shift", id, [KeptShift(at=round(time.time(), 3), patients=patients)]))
-        return reply(await shift(id).view(), 201)
+        return await shift(id).view()
 
-    async def seen(request: Request) -> Response:
-        return reply(await shift(request.path_params["id"]).view())
-
-    async def moved(request: Request) -> Response:
-        told = await body(request, _NextNursesMove, most=_MOST_BODY)
-        theirs = shift(request.path_params["id"])
-        await theirs.make(told.move, after=told.after)
-        return reply(await theirs.view())
+    async def moved(next_move: _NextNursesMove, id: str) -> ShiftView:
+        theirs = shift(id)
+        await theirs.make(next_move.move, after=next_move.after)
+        return await theirs.view()
 
     return [
-        Route("/shifts", begin, methods=["POST"]),
-        Route("/shifts/{id}", seen),
-        Route("/shifts/{id}/moves", moved, methods=["POST"]),
+        post("/shifts", NewShift, begin, status=201),
+        get("/shifts/{id}", lambda id: shift(id).view()),
+        post("/shifts/{id}/moves", _NextNursesMove, moved),
     ]

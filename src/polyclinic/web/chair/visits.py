@@ -357,10 +357,12 @@ class PlayedVisits:
                 break
         return found
 
-    async def make_room(self) -> None:
-        """Frees the memory of visits that were not asked for of late."""
+    async def settled(self, sitting: Sitting) -> Sitting:
+        """Holds a visit as far as its moves go, and frees the memory of those that were not asked for of late."""
         while len(self._sittings) > _AT_ONCE:
             await self._sittings.pop(next(iter(self._sittings))).close()
+        await sitting.settle()
+        return sitting
 
     async def close(self) -> None:
         """Ends whatever waits."""

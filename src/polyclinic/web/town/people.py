@@ -1,4 +1,8 @@
-"""What is known of a person of a run: who it is, its past, its visits moment by moment; the truth where asked for."""
+"""What a page is sent of a run: its state at a time without what is so, and what is known of a person.
+
+Of thousands who are ill at home the map shows the number alone; their names and houses are asked for afterwards, when
+the map stands. Of a person it is who that is, the past, and the visits moment by moment; the truth if asked for.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import msgspec
 
 from polyclinic.errors import UserError
 from polyclinic.hospital.record.story import stories_of
+from polyclinic.hospital.record.world import Duty, Place, StaffWalk, Visitor, World
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.web.town.runs import ShownRun, without_truth
@@ -85,3 +90,41 @@ def _resident(run: ShownRun, who: str) -> dict[str, Any] | None:
         "allergies": history.allergies,
         "personal": history.personal,
     }
+
+
+Neighbour = tuple[str, tuple[int, ...]]
+"""Who is ill: the name, and the place of the home in metres from the entrance."""
+
+
+class SentWorld(msgspec.Struct, frozen=True, kw_only=True):
+    """A state; what the page can tell from the rest is left out."""
+
+    t: int
+    seq: int
+    people: dict[str, Visitor]
+    ill: int  # how many
+    duty: dict[str, Duty]
+    staff_walks: dict[str, StaffWalk]
+    queues: dict[str, list[Place]]
+    counts: dict[str, Any]
+
+
+def sent(world: World) -> SentWorld:
+    """Returns what is sent of a state."""
+    counts = msgspec.to_builtins(world.counts)
+    counts.pop("diagnosed_right", None)
+    return SentWorld(
+        t=world.t,
+        seq=world.seq,
+        people=world.people,
+        ill=len(world.ill),
+        duty=world.duty,
+        staff_walks=world.staff_walks,
+        queues=world.queues,
+        counts=counts,
+    )
+
+
+def neighbours(world: World) -> dict[str, Neighbour]:
+    """Returns those who are ill, by id."""
+    return {who: (one.name, one.home) for who, one in world.ill.items()}

@@ -21,13 +21,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from polyclinic.errors import BadInput
-from polyclinic.web.replies import number, packed, reply
+from polyclinic.web.replies import ALIVE, event, last_id, number, packed, reply, streamed
 from polyclinic.web.serving import Serving
-from polyclinic.web.streams import ALIVE, event, last_id, streamed
-from polyclinic.web.town.course import EVERY
-from polyclinic.web.town.people import person, words
-from polyclinic.web.town.runs import ROWS, Block, Runs, ShownRun
-from polyclinic.web.town.sent import neighbours, sent
+from polyclinic.web.town.people import neighbours, person, sent, words
+from polyclinic.web.town.runs import EVERY, ROWS, Block, Runs, ShownRun
 
 _LOOK_AGAIN = 0.25  # seconds between two looks at a run that goes on
 _LOCK_AGAIN = 1.0  # seconds of quiet between two looks at whether somebody is at the run

@@ -30,7 +30,7 @@ from polyclinic.judging.verdicts import (
 )
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.seeds import derive
-from polyclinic.web.judging.material import kind_of
+from polyclinic.web.browse.holdings import recording_kind
 from polyclinic.web.practice import Practice
 
 
@@ -405,7 +405,7 @@ def _items_of(
             raise UserError(
                 "wrong answers are shown with their questions: begin the server with --exams and their file"
             )
-        sheet = errors_sheet([path for path in files if kind_of(path) == "outcomes"], questions)
+        sheet = errors_sheet([path for path in files if recording_kind(path) == "outcomes"], questions)
     else:
         sheet = sheet_of(form, () if form == "records" else files, cases, seed=new.seed)
     if not sheet.items:

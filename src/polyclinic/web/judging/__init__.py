@@ -1,1 +1,0 @@
-"""The annotator's desk: studies in which people judge what was recorded, by link, and what they say."""
