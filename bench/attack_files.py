@@ -163,7 +163,7 @@ def _kept(folder: Path, *, runs: bool) -> list[Kept]:
         ("study, shown", study, lambda at: call("results", "show", at, "--json")),
         ("study, taken up", study, _study_again),
         ("runs of several seeds, compared", several, lambda at: call("results", "compare", at, several, "--json")),
-        ("practices of several seeds", folder / "practices", lambda at: call("results", "join", at, "--json")),
+        ("practices of several seeds", folder / "practices", lambda at: call("results", "show", at, "--json")),
         ("words of names", folder / "cache", _names_read),
         ("memory, shown", practice, lambda at: call("memory", "show", at, "--limit", 1_000, "--json")),
         ("practice, taken up", practice, lambda at: call("evolve", "--resume", at, "--json")),

@@ -64,10 +64,10 @@ def folders(scratch: Path, count: int) -> list[str]:
 
 
 def joined(scratch: Path, names: list[str]) -> None:
-    seconds, out = called(scratch, "results", "join", *names, "--json")
+    seconds, out = called(scratch, "results", "show", *names, "--json")
     items = sum((scratch / name / "items.jsonl").read_bytes().count(b"\n") for name in names)
-    rows = len(json.loads(out))
-    print(f"results join of {len(names)} folders, {items:,} items: {rows} rows, {against(seconds, JOINED)}")
+    rows = len(json.loads(out)["table"])
+    print(f"results show of {len(names)} folders, {items:,} items: {rows} rows, {against(seconds, JOINED)}")
 
 
 def hospital(folder: Path, visits: int) -> Path:

@@ -71,25 +71,25 @@ def test_a_run_says_what_it_was(folder, medqa):
 def test_runs_in_one_table(run, folder, complaint, tmp_path):
     listed = json.loads(run("results", "list", folder, "--json").stdout)
     assert (listed[0]["models"], listed[0]["items"]) == (["direct/good", "direct/bad"], 48)
-    joined = json.loads(run("results", "join", folder.parent, "--json").stdout)
+    joined = json.loads(run("results", "show", folder.parent, "--json").stdout)["table"]
     assert {(row["model"], row["right"]) for row in joined} == {("direct/good", 200 / 3), ("direct/bad", 25)}
     compared = json.loads(run("results", "compare", folder, "--json", "--baseline", "direct/bad").stdout)
     assert {round(row["difference"]["mean"], 1) for row in compared} == {41.7}
     assert "0.0625" in run("results", "compare", folder).stdout
     assert "temperature 0.5" in run("results", "show", folder).stdout
     assert "medqa" in run("results", "list", folder).stdout
-    assert run("results", "export", folder, "--to", "markdown").stdout.startswith("| set | model |")
-    run("results", "export", folder, "--what", "items", "--out", tmp_path / "items.csv")
+    assert run("results", "show", folder, "--format", "markdown").stdout.startswith("| set | model |")
+    run("results", "show", folder, "--rows", "items", "--out", tmp_path / "items.csv")
     assert len((tmp_path / "items.csv").read_text("utf-8").splitlines()) == 49
-    assert "there are no results here" in complaint("results", "join", tmp_path)
-    assert "name one or more folders" in complaint("results", "join")
-    assert "no command 'jion' (did you mean join?)" in complaint("results", "jion")
+    assert "there are no results here" in complaint("results", "show", tmp_path)
+    assert "name one or more folders" in complaint("results", "show")
+    assert "no command 'shwo' (did you mean show?)" in complaint("results", "shwo")
 
 
 def test_every_table_is_csv_too(run, folder):
-    done = run("results", "join", folder, "--csv")
+    done = run("results", "show", folder, "--csv")
     rows = list(csv.DictReader(io.StringIO(done.stdout), strict=True))
-    joined = json.loads(run("results", "join", folder, "--json").stdout)
+    joined = json.loads(run("results", "show", folder, "--json").stdout)["table"]
     for row, one in zip(rows, joined, strict=True):
         assert (row["set"], row["model"], row["method"]) == (one["set"], one["model"], one["method"])
         assert [float(row[f"right{end}"]) for end in ("", " low", " high")] == [
@@ -134,7 +134,7 @@ def test_a_spent_budget_shows_what_is_over_and_goes_on(run, medqa, tmp_path, ser
     record = json.loads((tmp_path / "out" / "results.json").read_bytes())
     assert 0 < sum(one["replayed"] for one in record["calls"]) < 24
     assert "of them answered from a journal" in run("results", "show", tmp_path / "out").stdout
-    assert "of 24 calls were answered from a journal" in run("results", "join", tmp_path / "out").stdout
+    assert "of 24 calls were answered from a journal" in run("results", "show", tmp_path / "out").stdout
 
 
 def test_mmlu_is_sampled_where_a_number_is_named(run, shared_data, serving):
@@ -164,7 +164,7 @@ async def test_a_call_may_take_so_long_on_every_command_that_asks_models():
         (("eval", "aie", "--cases", "shipped", "--doctor", "rules", "--metric", "COVERGE"), "did you mean COVERAGE?"),
         (("eval", "aie", "--cases", "shipped", "--doctor", "rules", "--layout", "polyclinik"), "mean polyclinic?"),
         (("cases", "generate", "--diseases", "influenzza", "--out", "x", "--n", "1"), "(did you mean influenza"),
-        (("results", "export", ".", "--to", "latx"), "did you mean latex?"),
+        (("results", "show", ".", "--format", "latx"), "did you mean latex?"),
         (("eval", "medqa", "--questions", "shiped", "--model", "made-up"), "did you mean shipped?"),
         (("eval", "medqa", "--questions", "shipped", "--model", "made_up"), "did you mean made-up?"),
         (("eval", "medqa", "--questions", "shipped", "--model", "scripted:s.json"), "did you mean scripted/s.json?"),
@@ -223,7 +223,9 @@ def test_every_kind_of_run_leaves_one_kind_of_folder(run, lived, tmp_path):
     options = shown.partition("options: ")[2].partition("\n")[0]
     assert "doctor rules" in options and not re.search(r"setup|made_of|hospital\.|api_key|pilot", options)
     assert len(shown) < 6000
-    rows = {row["set"]: row for row in json.loads(run("results", "join", lived, tmp_path / "aie", "--json").stdout)}
+    rows = {
+        row["set"]: row for row in json.loads(run("results", "show", lived, tmp_path / "aie", "--json").stdout)["table"]
+    }
     assert rows["shipped"]["DIAGNOSIS"] == 100 and rows["hospital"]["right diagnosis, first visit, %"] is not None
     items = [json.loads(line) for line in (tmp_path / "aie" / "items.jsonl").read_text("utf-8").splitlines()]
     traces = (tmp_path / "aie" / "rules.jsonl").read_text("utf-8").splitlines()
@@ -240,7 +242,7 @@ def test_a_learning_run_and_a_tree_run_leave_it_too(run, tmp_path):
     run("evolve", *cases, "--out", tmp_path / "evolved")
     run("eval", "tor", "--cases", "inpatients", "--limit", 2, "--doctor", "rules", "--out", tmp_path / "tor")
     run("eval", "mvme", "--cases", "shipped", "--limit", 2, "--doctor", "rules", "--out", tmp_path / "mvme")
-    rows = {row["set"]: row for row in json.loads(run("results", "join", tmp_path, "--json").stdout)}
+    rows = {row["set"]: row for row in json.loads(run("results", "show", tmp_path, "--json").stdout)["table"]}
     assert rows["test"]["method"] == "after 24 patients" and rows["test"]["diagnosis (evolve)"] is not None
     assert rows["shipped"]["diagnosis (mvme)"] <= 4  # a grade, and no share
     assert rows["inpatients"]["f1_of_a_record"] is not None and rows["shipped"]["symptoms"] is not None
@@ -276,23 +278,23 @@ def test_what_a_script_lacks_is_named(run, lived, tmp_path):
 
 
 def test_every_call_is_a_row(run, complaint, folder):
-    calls = json.loads(run("results", "export", folder, "--what", "calls", "--to", "json").stdout)
+    calls = json.loads(run("results", "show", folder, "--rows", "calls", "--format", "json").stdout)
     assert len(calls) == 48 and not any("sesame" in str(one) for one in calls)
     assert {(one["role"], one["model"]) for one in calls} == {
         (method, model) for method in ("zero_shot", "chain_of_thought") for model in ("direct/good", "direct/bad")
     }
     assert all(one["tokens_in"] and one["cost"] and one["requests"] == 1 and not one["error"] for one in calls)
-    items = json.loads(run("results", "export", folder, "--what", "items", "--to", "json").stdout)
+    items = json.loads(run("results", "show", folder, "--rows", "items", "--format", "json").stdout)
     assert {(one["player"], one["item"]) for one in calls} == {(one["method"], one["item"]) for one in items}
     bare = folder.parent.with_name("bare")
     bare.mkdir()
     for name in ("results.json", "items.jsonl"):
         (bare / name).write_bytes((folder / name).read_bytes())
-    assert "no calls are kept there" in complaint("results", "export", bare, "--what", "calls")
+    assert "no calls are kept there" in complaint("results", "show", bare, "--rows", "calls")
 
 
 def test_a_file_is_no_folder(complaint, medqa, tmp_path):
-    for command in (("report",), ("results", "list"), ("results", "join"), ("run", "--resume")):
+    for command in (("report",), ("results", "list"), ("results", "show"), ("run", "--resume")):
         assert "this is a file, and no folder" in complaint(*command, medqa)
         assert "no such folder" in complaint(*command, tmp_path / "none")
 
@@ -313,24 +315,24 @@ def lines(path):
 
 
 def test_what_is_shown_goes_into_a_paper(run, folder, complaint, tmp_path):
-    run("results", "join", folder, "--columns", "sets", "--out", tmp_path / "t.tex")
+    run("results", "show", folder, "--columns", "sets", "--out", tmp_path / "t.tex")
     text = (tmp_path / "t.tex").read_text("utf-8")
     assert r"direct/good & zero\_shot & 66.67 {\footnotesize [39.06, 86.19]} \\" in text
     assert (
         "| direct/good | zero_shot | 66.67 [39.06, 86.19] |"
-        in run("results", "join", folder, "--columns", "sets", "--to", "markdown").stdout
+        in run("results", "show", folder, "--columns", "sets", "--format", "markdown").stdout
     )
-    compared = run("results", "compare", folder, "--baseline", "direct/bad", "--to", "markdown").stdout
+    compared = run("results", "compare", folder, "--baseline", "direct/bad", "--format", "markdown").stdout
     assert "| +41.67 [" in compared and "p (Holm)" in compared
-    rows = run("results", "join", folder, "--to", "csv").stdout.splitlines()
+    rows = run("results", "show", folder, "--format", "csv").stdout.splitlines()
     assert rows[0].startswith("set,model,method,right,right_stderr,right_low") and len(rows) == 5
-    run("results", "export", folder, "--out", tmp_path / "t.md")
+    run("results", "show", folder, "--out", tmp_path / "t.md")
     assert "66.67 [39.06, 86.19]" in (tmp_path / "t.md").read_text("utf-8")
-    for command in ("join", "compare", "export"):
+    for command in ("show", "compare"):
         assert "what a run has left" in complaint(
-            "results", command, folder, "--to", "csv", "--out", folder / "items.jsonl"
+            "results", command, folder, "--format", "csv", "--out", folder / "items.jsonl"
         )
-    assert "its ending says no layout" in complaint("results", "join", folder, "--out", tmp_path / "table")
+    assert "its ending says no layout" in complaint("results", "show", folder, "--out", tmp_path / "table")
 
 
 @pytest.mark.slow
@@ -341,11 +343,11 @@ def test_what_was_written_anew_is_another_method(process, medqa, tmp_path, servi
             mine.write_text(f"async def ask(question, model):\n    return await model.ask('say {letter}')\n")
             words = ("eval", "medqa", "--questions", medqa, "--model", "direct/a", "--out", folder)
             process(*words, "--method", "mine.py:ask", "zero_shot", "--base-url", endpoint.url, cwd=tmp_path)
-    joined = json.loads(process("results", "join", *folders[:2], "--json").stdout)
+    joined = json.loads(process("results", "show", *folders[:2], "--json").stdout)["table"]
     right = {row["method"]: row["right"] for row in joined}
     own = {name: value for name, value in right.items() if name.startswith("mine.py:ask")}
     assert len(right) == 3 and len(own) == 2 and all("code of mine.py:ask=" in name for name in own)
     assert set(own.values()) == {100.0, 0.0}
-    assert len(json.loads(process("results", "join", *folders[1:], "--json").stdout)) == 2
+    assert len(json.loads(process("results", "show", *folders[1:], "--json").stdout)["table"]) == 2
     (code,) = json.loads((folders[0] / "results.json").read_text())["code"]
     assert code["name"] == "mine.py:ask" and code["sha256"][:12] in process("results", "show", folders[0]).stdout

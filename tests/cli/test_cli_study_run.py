@@ -71,7 +71,7 @@ def test_models_methods_and_seeds_are_one_table(run, tmp_path, serving):
     assert "GPT-4 (published)" in shown and "Two methods" in shown and "detectable" in shown
     record = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))
     assert (record["kind"], record["title"], len(record["data"])) == ("study run", "Two methods", 1)
-    again = json.loads(run("results", "join", tmp_path / "out", "--json").stdout)
+    again = json.loads(run("results", "show", tmp_path / "out", "--json").stdout)["table"]
     assert again == rows
 
 

@@ -8,7 +8,7 @@ from tests.cli.test_budgets import ANSWERS
 
 
 def of_results(run, folder, name):
-    (row,) = json.loads(run("results", "join", name, "--json", cwd=folder).stdout)
+    (row,) = json.loads(run("results", "show", name, "--json", cwd=folder).stdout)["table"]
     return row
 
 

@@ -25,7 +25,6 @@ WITHOUT_TABLE = {
     "serve": "it shows runs in the browser",
     "report": PAGE,
     "export-site": PAGE,
-    "results export": "it writes tables; what is written is its --to",
     "cases convert": CASES,
     "cases patient-test": CASES,
     "cases personas": CASES,
@@ -48,7 +47,7 @@ WITHOUT_TABLE = {
 """Commands that print no table, each with the reason."""
 
 WITHOUT_DOCUMENT = {
-    **{name: WITHOUT_TABLE[name] for name in ("serve", "results export", "cases schema", "demo", "models install")},
+    **{name: WITHOUT_TABLE[name] for name in ("serve", "cases schema", "demo", "models install")},
     **dict.fromkeys(("cases generate", "cases patient-test", "cases personas"), CASES),
     **dict.fromkeys(("verdicts export", "verdicts import"), SHEETS),
     "memory build": MEMORY,
@@ -64,8 +63,7 @@ OTHERS = {
     "report": ("answered", "--out", "rep.html"),
     "export-site": ("answered", "--out", "site"),
     "results list": ("answered", "aie"),
-    "results show": ("aie",),
-    "results join": ("answered", "aie"),
+    "results show": ("answered", "aie"),
     "results compare": ("two",),
     "cases list": ("shipped",),
     "cases show": ("shipped#p1-00001",),

@@ -16,7 +16,7 @@ def test_what_a_run_has_left_is_never_written_over(run, kept):
     for name in ("items.jsonl", "results.json", "rules.jsonl"):
         for words in (
             ("report", kept, "--out"),
-            ("results", "export", kept, "--out"),
+            ("results", "show", kept, "--out"),
             ("consult", "--case", "shipped#p1-00001", "--out"),
         ):
             done = run(*words, kept / name, code=2)

@@ -2,6 +2,10 @@
 
 import pytest
 
+from polyclinic.cli.commands import APP, COMMANDS
+from polyclinic.cli.moved import COMMANDS as MOVED
+from polyclinic.cli.moved import OPTIONS
+
 LONG = "x" * 300
 
 
@@ -13,7 +17,7 @@ LONG = "x" * 300
         (("run", "--out", "  "), "--out"),
         (("consult", "--case", ""), "--case"),
         (("cases", "list", ""), "FILE"),
-        (("results", "show", ""), "FOLDER"),
+        (("results", "show", ""), "FOLDERS"),
         (("replay", ""), "TRACE"),
         (("eval", "aie", "--verdicts", "", "--json"), "--verdicts"),
     ],
@@ -109,3 +113,29 @@ def test_a_file_that_is_misspelt_is_guessed(complaint, tmp_path):
         "score", "aie", "rule.jsonl", cwd=tmp_path
     )
     assert "did you mean" not in complaint("score", "aie", "quite-another.jsonl", cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("results", "join", "a", "b"), "'results join' is 'results show DIR...' now"),
+        (("results", "export", "a", "--what", "items"), "'results export' is 'results show DIR... --format LAYOUT"),
+        (("results", "compare", "a", "--to", "csv"), "--to is --format now"),
+        (("memory", "near", "a", "cough"), "'memory near' is 'memory show DIR --near TEXT' now"),
+    ],
+)
+def test_old_words_say_the_new_ones(complaint, words, said):
+    assert said in complaint(*words)
+
+
+def test_every_new_spelling_is_a_command():
+    for old, new in MOVED.items():
+        assert old not in COMMANDS
+        assert any(new.startswith(name) for name in COMMANDS), new
+    for command, options in OPTIONS.items():
+        there = {
+            name
+            for one in APP.parse_commands(command.split())[1][-1].assemble_argument_collection()
+            for name in one.names
+        }
+        assert there.isdisjoint(options), command

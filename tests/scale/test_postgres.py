@@ -227,7 +227,7 @@ def test_results_are_read_from_a_store_as_from_a_folder(base, run, tmp_path):
     with EndpointProcess(seed=1) as endpoint:
         for number, method in enumerate(("zero_shot", "self_consistency"), 1):
             run(*exam(endpoint, "--method", method, "--store", base, "--out", out / str(number)))
-    for words in (["join"], ["export", "--what", "items"], ["export", "--what", "calls"], ["compare"]):
+    for words in (["show"], ["show", "--rows", "items"], ["show", "--rows", "calls"], ["compare"]):
         told = run("results", *words, out).stdout
         for number in (1, 2):
             told = told.replace(f"{out}/{number}", f"#{number}")
@@ -235,7 +235,7 @@ def test_results_are_read_from_a_store_as_from_a_folder(base, run, tmp_path):
     listed = json.loads(run("results", "list", base, "--json").stdout)
     assert [one["folder"] for one in listed] == ["#1", "#2"]
     assert json.loads(run("results", "show", f"{base}#2", "--json").stdout)["record"]["kind"] == "eval medqa"
-    run("results", "export", f"{base}#1", "--what", "folder", "--out", fetched)
+    run("results", "show", f"{base}#1", "--format", "folder", "--out", fetched)
     was, came = ({path.name: path.read_bytes() for path in (where / "1").iterdir()} for where in (out, fetched))
     assert was == came
     with psycopg.connect(base) as connection:
@@ -244,7 +244,7 @@ def test_results_are_read_from_a_store_as_from_a_folder(base, run, tmp_path):
     refused = {"#9": "no results #9; there are, the last ones: #1, #2", "#x": "are named by their numbers"}
     for where, said in refused.items():
         assert said in run("results", "list", f"{base}{where}", code=2).stderr
-    assert "holds 2 runs; name one of them" in run("results", "show", base, code=2).stderr
+    assert len(json.loads(run("results", "show", base, "--json").stdout)["records"]) == 2
 
 
 def test_what_was_stopped_gives_way_to_the_whole(base, run):

@@ -21,6 +21,7 @@ from cyclopts.exceptions import ConsumeMultipleError
 
 from polyclinic.cli.commands import APP, COMMANDS
 from polyclinic.cli.configuration import key_of
+from polyclinic.cli.moved import moved_command, moved_option
 from polyclinic.errors import UserError, meant
 from polyclinic.run.words import WORDS
 from polyclinic.settings import section_of
@@ -123,11 +124,13 @@ def _problem(error: CycloptsError) -> str:
         case UnknownCommandError() if error.app is not None and error.unused_tokens:
             there = [command for command in error.app if not command.startswith("-")]
             came = error.unused_tokens[0]
+            if moved := moved_command([*(error.command_chain or ()), *error.unused_tokens]):
+                return moved
             return f"no command {came!r}{meant(came, there)}; there are {', '.join(there)}"
         case UnknownOptionError():
             came = (error.token.keyword or error.token.value).partition("=")[0]
             there = [name for one in error.argument_collection for name in one.names]
-            return f"no option {came}{_meant_option(came, there)}"
+            return moved_option(error.command_chain or (), came) or f"no option {came}{_meant_option(came, there)}"
         case UnusedCliTokensError():
             return f"nothing takes {', '.join(map(repr, error.unused_tokens or ()))}"
         case ConsumeMultipleError():
@@ -136,7 +139,8 @@ def _problem(error: CycloptsError) -> str:
             strange = next((word for word in error.unused_tokens or () if word.startswith("--")), None)
             if strange is not None and error.app is not None and not tokens and not error.keyword:
                 names = [name for one in error.app.assemble_argument_collection() for name in one.names]
-                return f"no option {strange.partition('=')[0]}{_meant_option(strange.partition('=')[0], names)}"
+                came = strange.partition("=")[0]
+                return moved_option(error.command_chain or (), came) or f"no option {came}{_meant_option(came, names)}"
             return f"{name} needs a value" if tokens or error.keyword else f"{name} is missing"
         case RepeatArgumentError():
             return f"{error.token.keyword} is given more than once"

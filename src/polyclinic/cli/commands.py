@@ -30,12 +30,10 @@ COMMANDS = {
     "export-site": "export_site:export_site Copy results into a folder of pages that open from disk, or with any host "
     "of files.\n\nIt shows what the page of results of 'polyclinic serve' shows; the truth of the cases is in it.",
     "results list": "results:list_results List runs: what was run, of what, by whom, and what it cost.",
-    "results show": "results:show Show a run: command, versions, data, models, and what came of it.",
-    "results join": "results:join_results Join any number of runs to one table of sets, models and methods.",
+    "results show": "results:show Show a run: command, versions, data, models, and what came of it; several are one "
+    "table of sets, models and methods.",
     "results compare": "results:compare Compare runs item by item, with Holm's correction; two runs of the hospital "
     "with one seed patient by patient and day by day.",
-    "results export": "results:export Write the table, every item or the comparisons of runs as CSV, Markdown, LaTeX, "
-    "Parquet or JSON.",
     "cases list": "cases:list_cases List the cases of a file: who is ill, and how much is recorded.",
     "cases show": "cases:show Show the record of a case as a chart on a ward; what is so only with --truth.",
     "cases check": "cases:check Check a case file: schema, duplicate ids, truth that stands where a doctor can read "

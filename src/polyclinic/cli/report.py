@@ -52,7 +52,9 @@ def report(
         _of_hospital(runs[0], out, export, json=json)
         return
     if export is not None:
-        raise UserError("--export writes the log of one run of the hospital; of results: polyclinic results export")
+        raise UserError(
+            "--export writes the log of one run of the hospital; of results: polyclinic results show --format"
+        )
     _of_results(runs, out or _beside(runs[0]) / "report.html", json=json)
 
 

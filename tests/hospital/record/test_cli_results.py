@@ -35,6 +35,6 @@ def test_what_is_wrong_has_one_line(complaint, lived_run, tmp_path):
 
 @pytest.mark.slow
 def test_what_is_compared_goes_into_a_paper(run, lived_run, other):
-    text = run("results", "compare", lived_run, other, "--to", "latex").stdout
+    text = run("results", "compare", lived_run, other, "--format", "latex").stdout
     assert r"\caption{day by day}" in text and "right diagnosis" in text and text.count("adjusted over") == 1
-    assert run("results", "compare", lived_run, other, "--to", "csv").stdout.startswith("name,by,first,second,")
+    assert run("results", "compare", lived_run, other, "--format", "csv").stdout.startswith("name,by,first,second,")
