@@ -1,4 +1,4 @@
-# Eleven words: demo, quick, test, test-browser, test-cluster, fuzz, check, bench, size, docs, frontend. Each makes the environment it needs in .venv first; a second call is quick.
+# Twelve words: demo, quick, test, golden, test-browser, test-cluster, fuzz, check, bench, size, docs, frontend. Each makes the environment it needs in .venv first; a second call is quick.
 PYTHON ?= python3
 BIN := .venv/bin
 CORE := .venv/.core
@@ -6,7 +6,7 @@ DEV := .venv/.dev
 CACHE := $(CURDIR)/.venv/cache
 WEIGHTS := .venv/.weights
 
-.PHONY: demo quick test test-browser test-cluster fuzz check bench size docs frontend clean
+.PHONY: demo quick test golden test-browser test-cluster fuzz check bench size docs frontend clean
 .DEFAULT_GOAL := demo
 
 .venv/.python:
@@ -39,6 +39,10 @@ quick: $(DEV)
 
 test: $(DEV) $(WEIGHTS)
 	@PYTHONDONTWRITEBYTECODE= XDG_CACHE_HOME=$(CACHE) $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
+
+# The results of every recorded command and seed (tests/golden/README.md); `make test` compares a part of them.
+golden: $(DEV)
+	@POLYCLINIC_GOLDEN=all XDG_CACHE_HOME=$(CACHE) $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal tests/golden
 
 # Searches at random for inputs that break a property; `make test` tries the same examples every time.
 fuzz: $(DEV)
