@@ -1,6 +1,6 @@
-"""Writes the parts of the documentation that are made from the code and the knowledge; `make docs` calls it.
+"""Writes what is made from the code, the knowledge and the YAML files: parts of the documentation, and JSON.
 
-With `--check` it writes nothing and fails where a file is not what it would write.
+`make docs` calls it. With `--check` it writes nothing and fails where a file is not what it would write.
 """
 
 import sys
@@ -13,6 +13,7 @@ from polyclinic.cases.case import case_schema
 from polyclinic.cli.commands import APP
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
+from polyclinic.yaml_files import COMPILED, compile_shipped
 
 DOCS = Path(__file__).parent
 MADE = "<!-- Made by `make docs`; change what it is made from. -->\n"
@@ -71,18 +72,19 @@ def knowledge_pages(knowledge: Knowledge) -> str:
 def main() -> None:
     """Writes or checks the files."""
     schema = msgspec.json.format(msgspec.json.encode(case_schema()), indent=2).decode()
-    made = {
+    made: dict[str | Path, str] = {
         "api.md": f"{MADE}\n{reference()}",
         "case.schema.json": schema + "\n",
         "command-line.md": command_line(),
         "knowledge.md": knowledge_pages(read_knowledge()),
+        COMPILED: compile_shipped().decode(),
     }
     stale = [name for name, text in made.items() if not _holds(DOCS / name, text)]
     if "--check" in sys.argv:
         # How help is laid out is for cyclopts to say, and differs between its versions.
         stale = [name for name in stale if name != "command-line.md"]
         if stale:
-            sys.exit(f"stale: {', '.join(stale)}; run: make docs")
+            sys.exit(f"stale: {', '.join(map(str, stale))}; run: make docs")
         return
     for name in stale:
         (DOCS / name).write_text(made[name], "utf-8")

@@ -5,6 +5,7 @@ import re
 import msgspec
 import pytest
 
+from polyclinic import yaml_files
 from polyclinic.errors import BadInput
 from polyclinic.yaml_files import read_yaml
 
@@ -32,3 +33,21 @@ def test_what_is_none(tmp_path, text, problem):
     with pytest.raises(BadInput, match=problem) as raised:
         read(tmp_path, text)
     assert raised.value.path.name == "rules.yaml"
+
+
+def test_the_compiled_files_are_the_files():
+    """`make docs` writes them again where this fails."""
+    assert yaml_files.COMPILED.read_bytes() == yaml_files.compile_shipped()
+
+
+def test_a_shipped_file_that_was_changed_is_read_as_it_is(tmp_path, monkeypatch):
+    (tmp_path / "a.yaml").write_text("x: 1")
+    monkeypatch.setattr(yaml_files, "_PACKAGE", tmp_path)
+    compiled = yaml_files.compile_shipped()
+    of_type = dict[str, yaml_files._Compiled]
+    monkeypatch.setattr(yaml_files, "_compiled", lambda: msgspec.json.decode(compiled, type=of_type))
+    with monkeypatch.context() as without:
+        without.setattr(yaml_files, "parse_yaml", lambda text: pytest.fail("is compiled"))
+        assert yaml_files.read_yaml(tmp_path / "a.yaml", dict[str, int]) == {"x": 1}
+    (tmp_path / "a.yaml").write_text("x: 2")
+    assert yaml_files.read_yaml(tmp_path / "a.yaml", dict[str, int]) == {"x": 2}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import re
 from pathlib import Path
 from typing import Any, TypeVar, get_origin
@@ -15,6 +17,10 @@ from polyclinic.opened_files import MAX_WRITTEN_BYTES, read_at_once
 MOST_NODES = 100_000  # No file of ours or of a user's is larger; aliases of aliases would grow without end.
 DEEPEST = 32  # levels of lists and mappings in one another; also what ends a text that holds itself
 
+COMPILED = Path(__file__).with_name("shipped_yaml.json")
+"""What the YAML files of the package hold, as JSON, which is read a hundred times as fast; `make docs` writes it."""
+
+_PACKAGE = Path(__file__).parent
 _UNKNOWN = re.compile(r"Object contains unknown field `(.+)`")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 
@@ -33,7 +39,11 @@ def read_yaml(path: Path, kind: type[T]) -> T:
     """
     check_file(path)
     try:
-        data = parse_yaml(decode(read_at_once(path, most=MAX_WRITTEN_BYTES).removeprefix(b"\xef\xbb\xbf"), path=path))
+        written = read_at_once(path, most=MAX_WRITTEN_BYTES)
+        compiled = _compiled().get(path.relative_to(_PACKAGE).as_posix()) if path.is_relative_to(_PACKAGE) else None
+        if compiled is not None and compiled.sum == _sum(written):
+            return msgspec.json.decode(compiled.data, type=kind, dec_hook=_pattern)
+        data = parse_yaml(decode(written.removeprefix(b"\xef\xbb\xbf"), path=path))
         return msgspec.convert(data, kind, dec_hook=_pattern)
     except OSError as error:
         raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
@@ -44,6 +54,36 @@ def read_yaml(path: Path, kind: type[T]) -> T:
         raise BadInput(problem, path=path, line=line_of(path, field), field=field) from None
     except BadInput as error:
         raise BadInput(error.problem, path=path, line=error.line, field=error.field) from None
+
+
+class _Compiled(msgspec.Struct):
+    """What a YAML file of the package holds, and a hash of the file: another text is read as YAML."""
+
+    sum: str
+    data: msgspec.Raw
+
+
+def compile_shipped() -> bytes:
+    """Returns what `COMPILED` holds for the YAML files of the package as they are, a line each."""
+    lines = []
+    for path in sorted(_PACKAGE.rglob("*.yaml")):
+        written = path.read_bytes()
+        data = msgspec.Raw(msgspec.json.encode(parse_yaml(written.decode())))
+        name = msgspec.json.encode(path.relative_to(_PACKAGE).as_posix())
+        lines.append(name + b":" + msgspec.json.encode(_Compiled(_sum(written), data)))
+    return b"{\n" + b",\n".join(lines) + b"\n}\n"
+
+
+@functools.cache
+def _compiled() -> dict[str, _Compiled]:
+    try:
+        return msgspec.json.decode(COMPILED.read_bytes(), type=dict[str, _Compiled])
+    except (OSError, msgspec.DecodeError):  # what a checkout without it, or a half-written one, can do without
+        return {}
+
+
+def _sum(written: bytes) -> str:
+    return hashlib.blake2b(written, digest_size=16).hexdigest()
 
 
 def line_of(path: Path, field: str) -> int | None:

@@ -99,7 +99,8 @@ def test_the_information_of_examinations_by_hand(knowledge):
         log = 0.0
         for item in knowledge.examinations[name].items:
             table = NumberLikelihoods if item.numeric else WordingLikelihoods
-            log = log + table(item, [d.distribution(name, item, s) for d in diseases for s in SEVERITIES]).quantiles(8)
+            of = table(item, [d.distribution(name, item, s) for d in diseases for s in SEVERITIES])
+            log = log + of.quantiles(8, np.arange(len(prior)))
         left = []
         for sample in np.exp(log)[..., :-1].reshape(-1, len(prior)) * prior:
             by_disease = sample.reshape(len(diseases), -1).sum(axis=1) / sample.sum()

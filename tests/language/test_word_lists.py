@@ -1,5 +1,7 @@
 """Words as data: how a list is read, and that what ships can be read in both languages."""
 
+import re
+
 import msgspec
 import pytest
 from tests.tables import each_row
@@ -10,7 +12,7 @@ from polyclinic.knowledge import duration, examination_words, name_table
 from polyclinic.language import clauses, content_words
 from polyclinic.language import content_words as overlap
 from polyclinic.language.language import LANGUAGES
-from polyclinic.language.word_lists import Pattern, Rule, WordLists, rewritten
+from polyclinic.language.word_lists import Pattern, Rule, WordLists, lazy_pattern, rewritten
 from polyclinic.players.rules import patient as hearing
 from polyclinic.players.rules import patient as orders
 from polyclinic.players.rules import questions, sayings, story, topics, wording
@@ -94,14 +96,37 @@ def test_what_nobody_knows_is_refused(tmp_path):
         lists(tmp_path, "{part: {heard: [cough], herd: [cough]}}").section("part", Words)("en")
 
 
+def compile_all(words):
+    """Compiles every pattern of a section, which otherwise waits until it is used."""
+    if isinstance(words, Pattern):
+        words.search("")
+    elif isinstance(words, msgspec.Struct):
+        compile_all([getattr(words, field) for field in words.__struct_fields__])
+    elif isinstance(words, dict):
+        compile_all(list(words.values()))
+    elif isinstance(words, list | tuple):
+        for part in words:
+            compile_all(part)
+
+
 @each_row("section", SECTIONS)
 def test_what_ships_holds_the_same_in_both_languages(section):
     assert type(section("en")) is type(section("zh"))
+    compile_all([section(language) for language in LANGUAGES])
 
 
 @each_row(("section", "language"), OF_ONE_LANGUAGE)
 def test_what_ships_in_one_language(section, language):
     assert section(language) is section(language)
+    compile_all(section(language))
+
+
+def test_a_pattern_waits_until_it_is_used():
+    pattern = lazy_pattern("(", re.IGNORECASE)
+    with pytest.raises(re.error):
+        pattern.search("cough")
+    with pytest.raises(AttributeError):
+        _ = pattern.finds
 
 
 def test_both_languages_speak_of_the_same_things():

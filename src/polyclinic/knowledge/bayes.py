@@ -100,7 +100,7 @@ class Reader:
         self._absent = np.log1p(-self.shares)
         self._items = {(e.id, i.id): (e, i) for e in knowledge.examinations.values() for i in e.items}
         self._tables = {key: self._table(examination, item) for key, (examination, item) in self._items.items()}
-        self._drawn: set[int] = set()
+        self._drawn = np.zeros((len(self._examination_row), len(self._pairs)), dtype=np.bool_)
         self._ages: dict[int, Vector] = {}
         self._names = _names(knowledge.examinations.values())
         self.lexicons = {language: Lexicon(knowledge.symptoms.values(), language) for language in LANGUAGES}
@@ -230,21 +230,22 @@ class Reader:
         """Likelihood of results drawn under each hypothesis: (drawn under, hypothesis, examination, sample).
 
         What is picked out for a posterior, and what is summed over, stands first: the rest lies in one piece. An
-        examination is drawn by `_draw` when it is first thought of.
+        examination is drawn by `_draw` under a hypothesis when it is first thought of.
         """
         drawn, hypotheses = len(self._pairs), len(self._pairs) + 1
         return np.empty((drawn, hypotheses, len(self._examination_row), _SAMPLES), dtype=np.float32)
 
-    def _draw(self, examination: str) -> int:
-        """Draws the results of an examination; returns its row."""
+    def _draw(self, examination: str, under: npt.NDArray[np.intp]) -> int:
+        """Draws the results of an examination under some hypotheses; returns its row."""
         row = self._examination_row[examination]
-        if row not in self._drawn:
-            total = np.zeros((len(self._pairs), _SAMPLES, len(self._pairs) + 1))
+        under = under[~self._drawn[row, under]]
+        if len(under):
+            total = np.zeros((len(under), _SAMPLES, len(self._pairs) + 1))
             for item in self.knowledge.examinations[examination].items:
-                total += self._tables[examination, item.id].quantiles(_SAMPLES)
+                total += self._tables[examination, item.id].quantiles(_SAMPLES, under)
             total -= total.max(axis=2, keepdims=True)
-            self._outcomes[:, :, row] = np.exp(total, out=total).swapaxes(1, 2)
-            self._drawn.add(row)
+            self._outcomes[under, :, row] = np.exp(total, out=total).swapaxes(1, 2)
+            self._drawn[row, under] = True
         return row
 
     def impossible(self, age: float | None, sex: Sex | None) -> frozenset[str]:
@@ -315,7 +316,7 @@ class Reader:
         members = self.members[:, kept]
         members = members[members.any(axis=1)].astype(np.float32)
         plausible = posterior[kept].astype(np.float32)
-        rows = np.array([self._draw(examination) for examination in asked], dtype=np.intp)
+        rows = np.array([self._draw(examination, drawn) for examination in asked], dtype=np.intp)
         # OpenBLAS reads beyond the end of small float32 arrays and raises flags for what it does not use there.
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             before = _entropy(members @ (plausible / plausible.sum()))

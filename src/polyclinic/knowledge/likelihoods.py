@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -14,6 +15,14 @@ Vector = npt.NDArray[np.float64]
 
 LEAST = 0.002
 """No single observation rules a disease out: texts and tests err in ways that no table holds."""
+
+
+@functools.cache
+def _steps(samples: int) -> Vector:
+    """Returns evenly spread values of the standard normal distribution."""
+    from statistics import NormalDist  # noqa: PLC0415
+
+    return np.array([NormalDist().inv_cdf((k + 0.5) / samples) for k in range(samples)])
 
 
 class NumberLikelihoods:
@@ -60,14 +69,11 @@ class NumberLikelihoods:
         log -= self._log_spread
         return log
 
-    def quantiles(self, samples: int) -> Vector:
-        """Returns the log-likelihoods (hypothesis, sample, hypothesis) of evenly spread results of each hypothesis."""
-        from statistics import NormalDist  # noqa: PLC0415
-
+    def quantiles(self, samples: int, under: npt.NDArray[np.intp]) -> Vector:
+        """Returns the log-likelihoods (hypothesis, sample, hypothesis) of evenly spread results of some hypotheses."""
         # Every item goes through its quantiles in an order of its own, so that the items of an examination vary freely.
-        steps = np.array([NormalDist().inv_cdf((k + 0.5) / samples) for k in range(samples)])
         order = np.random.default_rng(len(self._centre) + int(abs(self._centre).sum() * 997)).permutation(samples)
-        drawn = self._centre[:-1, None] + self._spread[:-1, None] * steps[order]
+        drawn = self._centre[under, None] + self._spread[under, None] * _steps(samples)[order]
         return self._density(drawn)
 
 
@@ -98,11 +104,12 @@ class WordingLikelihoods:
         likelihood: Vector = self._unread if known is None else self._log[:, self._ids.index(known)]
         return likelihood
 
-    def quantiles(self, samples: int) -> Vector:
+    def quantiles(self, samples: int, under: npt.NDArray[np.intp]) -> Vector:
         """As `NumberLikelihoods.quantiles`: each text as often as its share says."""
         order = np.random.default_rng(int(self._shares.sum() * 997)).permutation(samples)
         levels = (order + 0.5) / samples
-        cumulative = np.cumsum(self._shares[:-1] / self._shares[:-1].sum(axis=1, keepdims=True), axis=1)
+        shares = self._shares[under]
+        cumulative = np.cumsum(shares / shares.sum(axis=1, keepdims=True), axis=1)
         drawn = np.minimum((levels[None, :, None] > cumulative[:, None, :]).sum(axis=2), self._shares.shape[1] - 1)
         likelihoods: Vector = self._log.T[drawn]
         return likelihoods

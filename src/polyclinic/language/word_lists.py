@@ -11,21 +11,44 @@ import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
 from polyclinic.language.language import Language
 from polyclinic.yaml_files import read_yaml
 
-Pattern = re.Pattern[str]
+if TYPE_CHECKING:
+    Pattern = re.Pattern[str]
+else:
+
+    class Pattern:
+        """A regular expression that is compiled when it is first used; most of a file's are not, in one run."""
+
+        def __init__(self, source: str, flags: int = 0) -> None:
+            self._source, self._flags = source, flags
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in _METHODS:
+                raise AttributeError(name)
+            compiled = re.compile(self._source, self._flags)
+            vars(self).update({method: getattr(compiled, method) for method in _METHODS})
+            return getattr(compiled, name)
+
+
 Rule = tuple[Pattern, str]
 """What is found, and what is said instead."""
 
 T = TypeVar("T")
 
+_METHODS = ("search", "match", "fullmatch", "split", "findall", "finditer", "sub", "subn", "pattern", "flags")
 _NAME = re.compile(r"\{([a-z_]+)\}")
 _WHOLE: dict[Language, str] = {"en": r"\b(?:{})\b", "zh": "(?:{})"}
+
+
+def lazy_pattern(source: str, flags: int = 0) -> Pattern:
+    """Returns a regular expression that is compiled when it is first used."""
+    return cast("Callable[[str, int], Pattern]", Pattern)(source, flags)
 
 
 class WordLists:
@@ -52,9 +75,9 @@ class WordLists:
 
         def compiled(_: type, given: str | Sequence[str]) -> Pattern:
             if not given:
-                return re.compile("(?!)")
+                return lazy_pattern("(?!)")
             source = _filled(given, patterns) if isinstance(given, str) else _either(given, patterns, _WHOLE[language])
-            return re.compile(source, re.IGNORECASE)
+            return lazy_pattern(source, re.IGNORECASE)
 
         fields = {name: value for name, value in section.items() if name != "words"}
         return msgspec.convert(fields, kind, dec_hook=compiled)

@@ -30,6 +30,7 @@ from polyclinic.knowledge.lexicon import lexicon_of
 from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.knowledge.several import Observation, SeveralReader, Shown, SymptomTold, Weighed
 from polyclinic.language.language import LANGUAGES, Language
+from polyclinic.language.word_lists import Pattern
 from polyclinic.players.rules.sayings import WORDS
 from polyclinic.retrieval.retriever import Passage
 
@@ -214,7 +215,7 @@ class _SpecialistWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     doctors: dict[Kind, str]
     speaks_for: str
     speaks_against: str
-    weight: re.Pattern[str]
+    weight: Pattern
     said: str
     suspects: str
     nothing: str
