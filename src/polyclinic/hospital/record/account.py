@@ -102,7 +102,7 @@ class Account:
         self.begin = begin
         self.visits = Attendances()
         self._hash = log_hash()
-        self._counts: Counter[type] = Counter()  # happenings in the time that is counted, by their type
+        self._counts: Counter[type] = Counter()  # happenings of which the number is wanted, in the time that counts
         self._kept: dict[type, list[Happening]] = defaultdict(list)  # those that figures need whole
         self._stays: list[Stay] = []
         self._lying: dict[str, Stay] = {}
@@ -124,7 +124,8 @@ class Account:
         kind = type(what)
         if self.begin and t >= self.begin > world.t:
             self._counts.clear()
-        self._counts[kind] += 1
+        if kind in _COUNTED:
+            self._counts[kind] += 1
         self._hash.update(encode(happening) + b"\n")
         while t >= len(self._hours) * HOUR:
             self._look_round(len(self._hours) * HOUR)
@@ -298,7 +299,8 @@ class Account:
         return incident(self.visits.rows(), said, begin, end)
 
 
-_KEPT = (Died, Worsened, FollowedUp, FollowUpFailed, VisitFailed, MemoriesPublished)
+_COUNTED = frozenset({FellIll, Referred, Operated})
+_KEPT = frozenset({Died, Worsened, FollowedUp, FollowUpFailed, VisitFailed, MemoriesPublished})
 _BEDS: dict[type, Callable[[Account, int, str, Any], None]] = {
     Admitted: Account._admit,
     Moved: Account._admit,

@@ -47,7 +47,7 @@ class Treated(StrEnum):
     NOT = "untreated"
 
 
-class Call(NamedTuple):
+class Call(msgspec.Struct, frozen=True, gc=False):
     """A call out of a queue. Times in seconds."""
 
     t: int
@@ -60,7 +60,7 @@ class Call(NamedTuple):
     taken_over: bool  # by another doctor than was expected
 
 
-class Attendance(msgspec.Struct, kw_only=True):
+class Attendance(msgspec.Struct, kw_only=True, gc=False):
     """One coming to the hospital; who was turned away and comes again comes twice. Times in seconds of the run."""
 
     who: str
@@ -143,11 +143,13 @@ class Attendances:
 
     def add(self, happening: Happening) -> None:
         """Takes the next line of the log."""
-        kind, ill = type(happening.what), self._ill.get(happening.who)
-        change = _CHANGES.get(kind)
+        kind = type(happening.what)
+        change, take = _CHANGES.get(kind), _TAKEN.get(kind)
+        if change is None and take is None:
+            return
+        ill = self._ill.get(happening.who)
         if change is not None and ill is not None and ill.last is not None:
             change(ill.last, happening.t, happening.what)
-        take = _TAKEN.get(kind)
         if take is not None:
             take(self, happening.t, happening.who, happening.what, ill)
 

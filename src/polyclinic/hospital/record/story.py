@@ -152,17 +152,18 @@ class _Resident:
         return self.last
 
     def _change(self, last: VisitRead, t: int, what: What) -> None:
-        visit, says = last.visit, _SAYS.get(type(what))
+        kind, visit = type(what), last.visit
+        says = _SAYS.get(kind)
         if says is not None:
             for name, value in says(what).items():
                 setattr(visit, name, value)
-        if isinstance(what, Admitted):
+        if kind is Admitted:
             last.admitted = True
-        elif isinstance(what, WentHome):
+        elif kind is WentHome:
             visit.outcome = "discharged" if last.admitted else "went home"
         elif isinstance(what, Walked) and what.path[-1] == self.home:
             self.out, visit.end = False, what.times[-1]
-        elif isinstance(what, Died) and self.out:
+        elif kind is Died and self.out:
             self.out, visit.end, visit.outcome = False, t, "died"
         elif isinstance(what, FollowedUp | Worsened | GotWorse) and what.severity is not None:
             self.severity = what.severity
