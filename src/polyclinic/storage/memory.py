@@ -22,7 +22,7 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.files import write_text
 from polyclinic.opened_files import read_at_once
 from polyclinic.seals import seal
-from polyclinic.storage.server import Connection, StoreServer, library, plain, read_address
+from polyclinic.storage.server import Connection, StoreServer, library, opened_store, plain, read_address
 
 POINTER = "memory.store"
 READING = "reading.store"
@@ -62,7 +62,7 @@ class StoreMemory:
     """The rows of one memory; see `polyclinic.memory.memory.KeptMemory`. Made by `open_store_memory`."""
 
     def __init__(self, server: StoreServer, path: Path, name: str) -> None:
-        self.path, self._server, self._name = path, server, name
+        self.path, self.server, self.name = path, server, name
         self._n = 0
 
     def entries(self) -> Iterator[Row]:
@@ -71,8 +71,7 @@ class StoreMemory:
         Raises:
             BadInput: an entry is not what was stored.
         """
-        sql = self._server.statement(_ENTRIES)
-        rows = self._server.together(lambda connection: connection.execute(sql, (self._name,), binary=True).fetchall())
+        rows = self.server.rows(_ENTRIES, self.name)
         self._n = len(rows)
         for *row, sealed in rows:
             if sealed_row(row) != sealed:
@@ -81,8 +80,7 @@ class StoreMemory:
 
     def notes(self) -> list[KeptNote]:
         """Returns all notes."""
-        sql = self._server.statement(_NOTES)
-        return self._server.together(lambda connection: connection.execute(sql, (self._name,), binary=True).fetchall())
+        return self.server.rows(_NOTES, self.name)
 
     def commit(self, rows: Sequence[Row], notes: Sequence[KeptNote]) -> None:
         """Remembers all of it, or nothing.
@@ -94,20 +92,20 @@ class StoreMemory:
         known = [tuple(note) for note in notes]
 
         def write(connection: Connection) -> None:
-            new = _insert(connection, self._server.statement(_ADD), self._name, sealed)
+            new = _insert(connection, self.server.statement(_ADD), self.name, sealed)
             if new < len(sealed):
                 # That is what a commit left behind whose end was not heard of; or somebody else's.
-                args = (self._name, self._n, self._n + len(sealed))
-                there = [one for (one,) in connection.execute(self._server.statement(_SEALS), args, binary=True)]
+                args = (self.name, self._n, self._n + len(sealed))
+                there = [one for (one,) in connection.execute(self.server.statement(_SEALS), args, binary=True)]
                 if new or there != [row[-1] for row in sealed]:
                     raise BadInput(_OTHER, path=self.path)
-            _insert(connection, self._server.statement(_NOTE), self._name, known)
+            _insert(connection, self.server.statement(_NOTE), self.name, known)
             if known:
-                there = connection.execute(self._server.statement(_NOTES), (self._name,), binary=True).fetchall()
+                there = connection.execute(self.server.statement(_NOTES), (self.name,), binary=True).fetchall()
                 if not set(known) <= set(there):
                     raise BadInput(_OTHER, path=self.path)
 
-        self._server.together(write)
+        self.server.together(write)
         self._n += len(sealed)
 
 
@@ -152,18 +150,18 @@ def pointers_there(store: str, memory: str) -> list[str]:
     Raises:
         BadInput: it has neither, or cannot be reached.
     """
-    server, names = _names(store, make=False)
+    where, names = read_address(store).shown, _names(store, make=False)
     found = [pointer for pointer, name in ((POINTER, memory), (READING, f"{memory}/read")) if plain(name) in names]
     if not found:
         there = ", ".join(dict.fromkeys(name.removesuffix("/read") for name in names)) or "none"
-        raise BadInput(f"{server.address.shown}: no memory {memory!r}; there are: {there}")
+        raise BadInput(f"{where}: no memory {memory!r}; there are: {there}")
     return found
 
 
 def is_begun(folder: Path, pointer: str = POINTER) -> bool:
     """Whether the store to which a folder points has a memory already; it has none before the first entry."""
     name = place_of(folder, pointer).memory
-    return name in _names(address_of(folder, pointer), make=True)[1]
+    return name in _names(address_of(folder, pointer), make=True)
 
 
 def check_not_there(store: str, memory: str) -> None:
@@ -172,19 +170,13 @@ def check_not_there(store: str, memory: str) -> None:
     Raises:
         BadInput: it has, or cannot be reached.
     """
-    server, names = _names(store, make=True)
-    if plain(memory) in names:
-        raise BadInput(f"{server.address.shown}: there is a memory {memory!r} already; name the folder otherwise")
+    if plain(memory) in _names(store, make=True):
+        raise BadInput(f"{read_address(store).shown}: there is a memory {memory!r} already; name the folder otherwise")
 
 
-def _names(store: str, *, make: bool) -> tuple[StoreServer, list[str]]:
-    server = StoreServer(read_address(store))
-    server.open(make=make)
-    try:
-        sql = server.statement(_NAMES)
-        return server, [name for (name,) in server.alone(lambda connection: connection.execute(sql).fetchall())]
-    finally:
-        server.close()
+def _names(store: str, *, make: bool) -> list[str]:
+    with opened_store(read_address(store), make=make) as server:
+        return [name for (name,) in server.rows(_NAMES)]
 
 
 def password_of(folder: Path, store: str, pointer: str = POINTER) -> None:
@@ -235,20 +227,14 @@ def open_store_memory(
     Raises:
         BadInput: the store cannot be reached, or has no such memory.
     """
-    place = place_of(folder, pointer)
-    server = StoreServer(read_address(address_of(folder, pointer)))
-    server.open(make=made_with is not None)
-    try:
+    name, address = place_of(folder, pointer).memory, read_address(address_of(folder, pointer))
+    with opened_store(address, make=made_with is not None) as server:
         if made_with is not None:
             sql = server.statement(_NEW)
-            server.together(lambda connection: connection.execute(sql, (place.memory, made_with)))
-        sql = server.statement(_ABOUT)
-        row = server.together(lambda connection: connection.execute(sql, (place.memory,), binary=True).fetchone())
-        if row is None:
-            raise BadInput(f"{server.address.shown}: there is no memory {place.memory!r}", path=folder / pointer)
-        yield StoreMemory(server, folder / pointer, place.memory), row[0]
-    finally:
-        server.close()
+            server.together(lambda connection: connection.execute(sql, (name, made_with)))
+        if not (found := server.rows(_ABOUT, name)):
+            raise BadInput(f"{address.shown}: there is no memory {name!r}", path=folder / pointer)
+        yield StoreMemory(server, folder / pointer, name), found[0][0]
 
 
 _MARGIN = 1e-5
@@ -316,10 +302,10 @@ class NearbyEntries:
         searcher: who says what may be near.
     """
 
-    def __init__(self, server: StoreServer, path: Path, memory: str, about: bytes) -> None:
+    def __init__(self, kept: StoreMemory, about: bytes) -> None:
         self.about = about
-        self._server, self._path, self._memory = server, path, memory
-        self._extension = server.together(self._caught_up)
+        self._server, self._path, self._memory = kept.server, kept.path, kept.name
+        self._extension = self._server.together(self._caught_up)
         self.searcher = Searcher.HERE if self._extension is None else Searcher.PGVECTOR
 
     def maybe_near(self, task: str, kind: str, vector: NDArray[np.float32], k: int) -> MaybeNear:
@@ -350,10 +336,8 @@ class NearbyEntries:
         Raises:
             BadInput: one of them is not what was stored.
         """
-        sql, args = self._server.statement(_SOME_ENTRIES), (self._memory, list(places))
-        rows = self._server.together(lambda connection: _rows(connection, sql, args))
         entries: dict[int, bytes] = {}
-        for n, *row, sealed in rows:
+        for n, *row, sealed in self._server.rows(_SOME_ENTRIES, self._memory, list(places)):
             whole: Row = tuple(row)
             if sealed_row(whole) != sealed:
                 raise self._damaged()
@@ -433,14 +417,5 @@ def open_nearby(folder: Path, pointer: str = POINTER) -> Iterator[NearbyEntries]
     Raises:
         BadInput: the store cannot be reached, or has no such memory.
     """
-    place = place_of(folder, pointer)
-    server = StoreServer(read_address(address_of(folder, pointer)))
-    server.open(make=False)
-    try:
-        sql = server.statement(_ABOUT)
-        row = server.together(lambda connection: connection.execute(sql, (place.memory,), binary=True).fetchone())
-        if row is None:
-            raise BadInput(f"{server.address.shown}: there is no memory {place.memory!r}", path=folder / pointer)
-        yield NearbyEntries(server, folder / pointer, place.memory, row[0])
-    finally:
-        server.close()
+    with open_store_memory(folder, None, pointer) as (kept, about):
+        yield NearbyEntries(kept, about)

@@ -5,13 +5,12 @@ For whoever asks by SQL, the view `items` has a row for each item; nothing of ou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from polyclinic.errors import BadInput, UserError
-from polyclinic.storage.server import Connection, StoreAddress, StoreServer, plain, read_address
+from polyclinic.storage.server import Connection, StoreAddress, opened_store, plain, read_address
 
 _LARGEST = 1 << 28  # bytes; PostgreSQL takes no value of 1 GiB
 
@@ -72,7 +71,7 @@ def keep_folder(
     for path in files:
         if path.stat().st_size > _LARGEST:
             raise BadInput(f"is larger than {_LARGEST >> 20} MiB, the most that a store keeps in one piece", path=path)
-    with _opened(address, make=True, was_there=True) as server:
+    with opened_store(address, make=True, was_there=True) as server:
 
         def keep(connection: Connection) -> int:
             connection.execute(server.statement(_TAKE_AWAY), (plain(kind), made_of))
@@ -90,7 +89,7 @@ def check_store(address: StoreAddress) -> None:
     Raises:
         BadInput: it cannot be reached or used.
     """
-    with _opened(address, make=True):
+    with opened_store(address, make=True):
         pass
 
 
@@ -105,7 +104,7 @@ def fetch_folders(wanted: StoredFolders, to: Path, names: Sequence[str] = ()) ->
     Raises:
         BadInput: the store cannot be reached, or has no such results.
     """
-    with _opened(wanted.address, make=False) as server:
+    with opened_store(wanted.address, make=False) as server:
 
         def fetch(connection: Connection) -> list[tuple[int, Path]]:
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -128,13 +127,3 @@ def fetch_folders(wanted: StoredFolders, to: Path, names: Sequence[str] = ()) ->
             return found
 
         return server.together(fetch)
-
-
-@contextmanager
-def _opened(address: StoreAddress, *, make: bool, was_there: bool = False) -> Iterator[StoreServer]:
-    server = StoreServer(address)
-    server.open(make=make, was_there=was_there)
-    try:
-        yield server
-    finally:
-        server.close()

@@ -14,8 +14,8 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
@@ -313,6 +313,12 @@ class StoreServer:
                 time.sleep(pause) if self._leaving.is_set() else self._leaving.wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
+    def rows(self, text: str, *values: object) -> list[Any]:
+        """Returns the rows of a statement; raises as `together`."""
+        sql = self.statement(text)
+        found: list[Any] = self.alone(lambda connection: connection.execute(sql, values, binary=True).fetchall())
+        return found
+
     def leave(self) -> None:
         """Says, from another thread, that nobody waits for long any more."""
         self._leaving.set()
@@ -349,6 +355,17 @@ class StoreServer:
         """Returns what the server or the library says, in one line and without a password."""
         said = " ".join(self.address.without_secrets(str(error)).split())
         return BadInput(f"{self.address.shown}: {said}")
+
+
+@contextmanager
+def opened_store(address: StoreAddress, *, make: bool, was_there: bool = False) -> Iterator[StoreServer]:
+    """Opens a store as long as it is needed; see `StoreServer.open`."""
+    server = StoreServer(address)
+    server.open(make=make, was_there=was_there)
+    try:
+        yield server
+    finally:
+        server.close()
 
 
 def _prepare(connection: Connection, address: StoreAddress, errors: Any, *, make: bool) -> None:
