@@ -11,9 +11,9 @@ from pathlib import Path
 
 _UNSTABLE = re.compile(
     r"(.*_)?(seconds|wall|time|began|begun|ended|finished|started|made|date|version|versions|path|paths|url|host|pid|python|"
-    r"system|store|journal|library|command|configuration|prompts|file|folder|took|per_second|sha256|commit|index|seal|made_of)"
+    r"system|store|journal|library|command|configuration|prompts|file|folder|took|per_second|sha256|commit|index|seal|made_of|data)"
 )
-"""Keys whose values are times, paths, versions, addresses, or the command line itself."""
+"""Keys whose values are times, paths, versions, addresses, files that were read, or the command line itself."""
 
 _SKIPPED = ("SHA256SUMS", "run.lock", "calls.jsonl", "references.bib")
 _TEXTS = {".json", ".jsonl", ".csv"}
@@ -21,20 +21,18 @@ _LONG = 48  # characters of a text that is kept as it is; of a longer one its ha
 _ROWS = 24  # rows of a file or list that are kept field by field; of more, one hash a row
 
 
-def reduced(folder: Path, before: set[Path], printed: list[str], fields: dict[str, str]) -> dict[str, object]:
+def reduced(folder: Path, before: set[Path], printed: list[object], fields: dict[str, str]) -> dict[str, object]:
     """Returns the results of commands, by what printed or holds them.
 
     Args:
         folder: where they ran.
         before: the files that lay there.
-        printed: what each wrote on standard output.
+        printed: the document that each wrote on standard output; None for a sentence, which may change.
         fields: new names of fields, with the recorded ones.
     """
     clean = _Clean(folder, fields)
     found: dict[str, object] = {}
-    for n, text in enumerate(printed):
-        if text.lstrip()[:1] in ("{", "["):  # sentences for people may change
-            found[f"stdout {n}"] = clean.read(text, ".json")
+    found |= {f"stdout {n}": clean.value(document) for n, document in enumerate(printed) if document is not None}
     for file in sorted(set(folder.rglob("*")) - before):
         name = file.relative_to(folder).as_posix()
         if file.name == "run.sqlite":

@@ -97,11 +97,18 @@ TODAY: dict[str, list[str]] = {
     "compare": [
         f"eval medqa --questions medqa.jsonl --model direct/a direct/b {_ASK} {_FAIL} --out two",
         "results compare two --json",
-        "results join two --json",
+        "results show two --json",
     ],
 }
 
-RECORDED: dict[str, list[str]] = {}
+RECORDED: dict[str, list[str]] = {
+    "compare": [
+        "eval medqa --questions medqa.jsonl --model direct/a direct/b "
+        "--base-url {url} --seed {seed} --json --max-failures 100 --out two",
+        "results compare two --json",
+        "results join two --json",
+    ],
+}
 """Rows that were spelled otherwise when they were recorded."""
 
 SETTINGS = {
@@ -109,6 +116,9 @@ SETTINGS = {
     "--set run.warm-up=1": "--warm-up 1",
 }
 """Parts of rows that were spelled otherwise when they were recorded; a row in `RECORDED` is taken as it is."""
+
+PARTS = {"compare": {2: "table"}}
+"""Lines, by row and number from 0, whose recorded document is a field of today's document."""
 
 FIELDS: dict[str, str] = {}
 """Fields that were renamed since: today's name and the recorded one."""
