@@ -117,7 +117,7 @@ class Nodes:
 def _replicas(folder, options):
     took = {}
     with Nodes(1) as nodes:
-        for where in ("processes:2", nodes.address):
+        for where in ("local:2", nodes.address):
             began = time.monotonic()
             name = where.partition(":")[0]
             _call("run", *TOWN, "--replicas", options.replicas, "--out", folder / name, "--on", where, "--json")

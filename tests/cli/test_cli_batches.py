@@ -47,14 +47,14 @@ def test_beside_workers_the_batches_are_made_once_and_here(run, tmp_path, servin
             "--set",
             "models.batch-api=true",
             "--on",
-            "processes:2",
+            "local:2",
             "--journal",
             tmp_path / "j",
             "--out",
             tmp_path / "out",
         )
         done = run(*command)
-        assert "models.batch-api: asked from here, in one file; no worker of --on processes:2" in done.stderr
+        assert "models.batch-api: asked from here, in one file; no worker of --on local:2" in done.stderr
         assert len(endpoint.batches.made) == 1 and endpoint.requests == 5
     assert len((tmp_path / "out" / "items.jsonl").read_text().splitlines()) == 5
 
@@ -82,7 +82,7 @@ def test_of_a_plan_the_workers_ask_what_goes_by_no_batch(run, tmp_path, serving,
     (tmp_path / "plan.toml").write_text(PLAN, "utf-8")
     with serving(lambda _: "Answer: A", batches={}) as endpoint:
         command = ("study", "run", tmp_path / "plan.toml", "--model", "direct/a", "--base-url", endpoint.url)
-        run(*command, "--on", "processes:2", "--out", tmp_path / "out")
+        run(*command, "--on", "local:2", "--out", tmp_path / "out")
         assert (endpoint.requests, len(endpoint.batches.made)) == (10, 1)
 
 

@@ -296,8 +296,8 @@ def test_several_practices_differ_in_order_and_say_their_mean(run, complaint, fi
     for wrong, told in {
         ("--replicas", "2"): "makes practices that are kept; say where with --out DIR",
         ("--replicas", "2", "--resume", tmp_path): "--resume goes on with one practice",
-        ("--replicas", "2", "--on", "processes:2"): "say where with --out DIR",
-        ("--on", "processes:2"): "say how many with --replicas N",
+        ("--replicas", "2", "--on", "local:2"): "say where with --out DIR",
+        ("--on", "local:2"): "say how many with --replicas N",
     }.items():
         assert told in complaint(*words, *wrong)
 

@@ -40,7 +40,7 @@ def test_an_evaluation_in_parts_is_the_same_and_asks_as_often(workers, run, tmp_
         came = []
         for name, more in {
             "whole": [],
-            "parts": ["--on", f"processes:{workers}", "--journal", str(tmp_path / "j.sqlite")],
+            "parts": ["--on", f"local:{workers}", "--journal", str(tmp_path / "j.sqlite")],
         }.items():
             before = endpoint.counters()["requests"]
             run(*asked, "--out", tmp_path / name, *more)
@@ -57,17 +57,17 @@ def test_runs_side_by_side_are_the_same_and_are_not_made_twice(run, tmp_path, mo
     def told(done):
         return [{**one, "wall_seconds": 0} for one in json.loads(done.stdout)["runs"]]
 
-    parts = told(run(*TOWN, "--replicas", "2", "--out", tmp_path / "parts", "--on", "processes:2"))
+    parts = told(run(*TOWN, "--replicas", "2", "--out", tmp_path / "parts", "--on", "local:2"))
     alone = json.loads(run(*TOWN, "--seed", "1", "--out", tmp_path / "alone").stdout)
     assert parts[1] == {**alone, "wall_seconds": 0}
     monkeypatch.setattr(JobWorker, "begin", None)  # nothing begins any more
-    assert told(run(*TOWN, "--replicas", "2", "--out", tmp_path / "parts", "--on", "processes:2")) == parts
+    assert told(run(*TOWN, "--replicas", "2", "--out", tmp_path / "parts", "--on", "local:2")) == parts
 
 
 @pytest.mark.slow
 def test_patients_drawn_in_parts_are_the_same_and_practices_come_home(run, tmp_path):
     drawn = ("cases", "generate", "--n", "50", "--diseases", "respiratory", "--out")
-    for name, more in {"whole": [], "parts": ["--on", "processes:2"]}.items():
+    for name, more in {"whole": [], "parts": ["--on", "local:2"]}.items():
         run(*drawn, tmp_path / name, *more)
     assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
     run(*drawn, tmp_path / "test", "--seed", "1")
@@ -85,7 +85,7 @@ def test_patients_drawn_in_parts_are_the_same_and_practices_come_home(run, tmp_p
     )
     came = [
         json.loads(run(*words, "--replicas", "2", "--out", name, *more, cwd=tmp_path).stdout)["runs"]
-        for name, more in {"alone": [], "spread": ["--on", "processes:2"]}.items()
+        for name, more in {"alone": [], "spread": ["--on", "local:2"]}.items()
     ]
     assert [{**one, "wall_seconds": 0} for one in came[0]] == [{**one, "wall_seconds": 0} for one in came[1]]
 
@@ -137,8 +137,8 @@ def test_a_command_that_was_killed_goes_on_from_what_its_workers_were_answered(t
 
     monkeypatch.setattr(spreading, "open_site", opened)
     journal, out = tmp_path / "j.sqlite", tmp_path / "runs"
-    evaluation = ["eval", "exam", "--on", "processes:2", "--journal", str(journal)]
-    runs = ["run", "--replicas", "2", "--on", "processes:2", "--out", str(out)]
+    evaluation = ["eval", "exam", "--on", "local:2", "--journal", str(journal)]
+    runs = ["run", "--replicas", "2", "--on", "local:2", "--out", str(out)]
 
     def given(words):
         sites.append(Left([row]))
@@ -162,13 +162,13 @@ def test_what_cannot_be_divided_is_said(complaint, tmp_path):
     asked = ("eval", "exam", "--questions", "shipped", "--model", "direct/x", "--base-url", "http://127.0.0.1:9/v1")
     wrong = {}
     for words, told in {
-        (*asked, "--on", "mars"): "--on 'mars'; allowed: processes, processes:N, ray",
-        (*asked, "--on", "processes:0"): "--on 'processes:0'; allowed",
+        (*asked, "--on", "mars"): "--on 'mars'; allowed: local, local:N, ray",
+        (*asked, "--on", "local:0"): "--on 'local:0'; allowed",
         (*asked, "--share", "3/2"): "--share '3/2'; needs which part of how many",
-        ("cases", "generate", "--out", "x", "--layout", "tor", "--on", "processes:2"): "divides patients in our layout",
-        ("run", "--on", "processes:2"): "makes several runs at once; say how many with --replicas N, 2 or more",
-        ("run", "--replicas", "auto", "--on", "processes:2"): "say how many with --replicas N",
-        ("run", "--replicas", "2", "--on", "processes:2"): "makes runs that are kept; say where with --out DIR",
+        ("cases", "generate", "--out", "x", "--layout", "tor", "--on", "local:2"): "divides patients in our layout",
+        ("run", "--on", "local:2"): "makes several runs at once; say how many with --replicas N, 2 or more",
+        ("run", "--replicas", "auto", "--on", "local:2"): "say how many with --replicas N",
+        ("run", "--replicas", "2", "--on", "local:2"): "makes runs that are kept; say where with --out DIR",
     }.items():
         if told not in (said := complaint(*words)):
             wrong[words[-3:]] = said
@@ -222,7 +222,7 @@ def test_a_study_in_parts_is_the_same_and_asks_as_often(study, run, tmp_path):
         if study == "errors":
             run("eval", "medqa", "--questions", "shipped", "--model", "made-up", "--out", tmp_path / "run")
         came = []
-        for more in ([], ["--on", "processes:2", "--journal", str(tmp_path / "j.sqlite")]):
+        for more in ([], ["--on", "local:2", "--journal", str(tmp_path / "j.sqlite")]):
             before = endpoint.counters()["requests"]
             came.append((json.loads(run(*words, *more).stdout), endpoint.counters()["requests"] - before))
         assert came[0][1] == came[1][1] > 1
@@ -245,13 +245,13 @@ def test_a_plan_in_parts_is_the_same_table_and_asks_as_often(run, tmp_path):
         plan = ["study", "run", str(tmp_path / "plan.toml"), "--model", "direct/x", "--model", "direct/y"]
         plan += ["--base-url", endpoint.url]
         came = []
-        for name, more in {"whole": [], "parts": ["--on", "processes:2"]}.items():
+        for name, more in {"whole": [], "parts": ["--on", "local:2"]}.items():
             before = endpoint.counters()["requests"]
             run(*plan, "--out", tmp_path / name, *more)
             came.append((rows(tmp_path / name), endpoint.counters()["requests"] - before))
         assert came[0] == came[1]
         assert came[0][1] == len(came[0][0])  # each of two models, methods and seeds, each question once
-        run(*plan, "--out", tmp_path / "parts", "--on", "processes:2")
+        run(*plan, "--out", tmp_path / "parts", "--on", "local:2")
         assert endpoint.counters()["requests"] == came[0][1] * 2
 
 
@@ -260,7 +260,7 @@ def test_a_budget_is_of_all_parts_and_of_what_holds_them_and_goes_on_where_answe
     write_exam(tmp_path / "medqa.jsonl", range(24))
     with serving(latency=0.02) as endpoint:
         words = ("eval", "medqa", "--questions", tmp_path / "medqa.jsonl", "--all", "--model", "direct/x")
-        words += ("--base-url", endpoint.url, "--concurrency", "1", "--on", "processes:2")
+        words += ("--base-url", endpoint.url, "--concurrency", "1", "--on", "local:2")
         whole = json.loads(run(*words, "--journal", tmp_path / "whole", "--json").stdout)
         (method,) = whole["methods"]
         cost = method["cost"]
@@ -294,7 +294,7 @@ def test_who_stops_the_parts_sees_what_is_over_and_goes_on(run, serving, tmp_pat
 
     with serving(stopped_at_the_tenth, latency=0.05) as endpoint:
         words = ("eval", "medqa", "--questions", str(tmp_path / "medqa.jsonl"), "--all", "--model", "direct/x")
-        words += ("--base-url", endpoint.url, "--concurrency", "1", "--on", "processes:2")
+        words += ("--base-url", endpoint.url, "--concurrency", "1", "--on", "local:2")
         words += ("--journal", str(tmp_path / "j"), "--out", str(tmp_path / "out"))
         program = [sys.executable, "-m", "polyclinic", *words]
         processes.append(subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
@@ -318,7 +318,7 @@ def test_a_study_in_parts_keeps_its_budget_and_goes_on(run, serving, tmp_path):
         words += ("--base-url", endpoint.url, "--concurrency", "1")
         whole = json.loads(run(*words, "--out", tmp_path / "whole", "--json").stdout)
         asks, each = endpoint.requests, whole[0]["tokens"]
-        parts = (*words, "--out", tmp_path / "parts", "--on", "processes:2", "--token-budget", int(each * 8))
+        parts = (*words, "--out", tmp_path / "parts", "--on", "local:2", "--token-budget", int(each * 8))
         endpoint.requests, code = 0, 1
         while code:
             before = endpoint.requests

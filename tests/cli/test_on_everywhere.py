@@ -86,7 +86,7 @@ def test_a_command_in_parts_gives_what_the_whole_gives(command, data, run, servi
     with serving(answers) if command == "study tor" else serving(seed=1) as endpoint:
         if "--base-url" in options_of(command) and "direct/x" in words:
             words += ["--base-url", endpoint.url]
-        for name, more in {"whole": [], "parts": ["--on", "processes:2"]}.items():
+        for name, more in {"whole": [], "parts": ["--on", "local:2"]}.items():
             before = endpoint.requests
             run(*words, "--out", tmp_path / name, *more)
             came.append((kept(tmp_path / name), endpoint.requests - before))

@@ -71,7 +71,7 @@ def test_where_the_input_is_wrong_nothing_is_left(command, run, data, tmp_path):
 def test_where_a_part_says_that_its_input_is_wrong_nothing_is_left(command, run, data, tmp_path):
     shutil.copytree(data, tmp_path, dirs_exist_ok=True)
     before = left(tmp_path)
-    run(*command.split(), *IN_PARTS[command], "--out", "nope", "--on", "processes:2", cwd=tmp_path, code=2)
+    run(*command.split(), *IN_PARTS[command], "--out", "nope", "--on", "local:2", cwd=tmp_path, code=2)
     assert left(tmp_path) == before
 
 

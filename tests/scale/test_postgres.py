@@ -107,7 +107,7 @@ def test_a_server_that_goes_away_in_the_middle_loses_nothing(how, run, tmp_path)
 
 def test_a_part_that_begins_while_the_server_is_away_waits_for_it(run, tmp_path):
     with PostgresProcess(durable=True) as server, EndpointProcess(seed=1, latency=0.05) as endpoint:
-        more = ["--store", server.url, "--concurrency", "2", "--method", "self_consistency", "--on", "processes:2"]
+        more = ["--store", server.url, "--concurrency", "2", "--method", "self_consistency", "--on", "local:2"]
         words = [*_COMMAND, *map(str, exam(endpoint, *more, "--out", tmp_path / "came"))]
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         while requests(endpoint) < 15:
@@ -262,7 +262,7 @@ def test_parts_of_a_command_share_a_store(base, run, tmp_path):
     with EndpointProcess(seed=1) as endpoint:
         run(*exam(endpoint, "--out", tmp_path / "whole"))
         asked = requests(endpoint)
-        run(*exam(endpoint, "--store", base, "--on", "processes:2", "--out", tmp_path / "parts"))
+        run(*exam(endpoint, "--store", base, "--on", "local:2", "--out", tmp_path / "parts"))
         assert requests(endpoint) == 2 * asked
     assert rows(tmp_path / "whole") == rows(tmp_path / "parts")
 

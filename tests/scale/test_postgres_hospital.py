@@ -159,7 +159,7 @@ def test_resumed_in_its_folder_it_goes_on_too(base, run, whole, tmp_path):
 
 def test_runs_in_several_processes_have_their_answers_in_the_store_as_they_come(base, run, tmp_path):
     def replicas(endpoint, *more):
-        return command(endpoint, "--replicas", 3, "--on", "processes:2", *more)
+        return command(endpoint, "--replicas", 3, "--on", "local:2", *more)
 
     with EndpointProcess(seed=1) as endpoint:
         expected = means(run(*replicas(endpoint, "--out", tmp_path / "whole")).stdout)

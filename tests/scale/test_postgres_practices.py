@@ -62,7 +62,7 @@ def remembered(folder):
         return [(task, entry) for task, entry in entries_of(memory)]
 
 
-@pytest.mark.parametrize("where", [(), ("--on", "processes:2")], ids=["here", "elsewhere"])
+@pytest.mark.parametrize("where", [(), ("--on", "local:2")], ids=["here", "elsewhere"])
 def test_they_are_the_same_as_without_a_store(where, base, run, tmp_path):
     filed = means(run(*practices("--out", "filed", "--json")).stdout)
     stored = means(run(*practices("--out", "stored", "--store", base, "--json", *where)).stdout)
@@ -83,7 +83,7 @@ def test_they_are_the_same_as_without_a_store(where, base, run, tmp_path):
     assert begun and not (tmp_path / "filed" / "seed-0" / "memory.sqlite").exists(), "what is over is put there"
 
 
-@pytest.mark.parametrize("where", [(), ("--on", "processes:2")], ids=["here", "elsewhere"])
+@pytest.mark.parametrize("where", [(), ("--on", "local:2")], ids=["here", "elsewhere"])
 def test_killed_they_go_on_here_and_on_another_machine(where, base, run, tmp_path):
     with EndpointProcess(seed=1) as endpoint:
         whole = means(run(*by_model(endpoint, "--out", "filed")).stdout)

@@ -89,7 +89,7 @@ async def test_a_cluster_of_another_ray_or_python_is_refused_in_one_line(what, o
 def whole(endpoint, evaluations, tmp_path_factory):
     """Returns a folder with an evaluation that nobody disturbed, and how often it asked."""
     folder = tmp_path_factory.mktemp("killed")
-    same, needed, _ = in_parts(folder, "processes:1", endpoint, evaluations["aie"])
+    same, needed, _ = in_parts(folder, "local:1", endpoint, evaluations["aie"])
     assert same
     (folder / "one").rename(folder / "whole")
     return folder, needed

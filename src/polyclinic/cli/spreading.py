@@ -16,6 +16,7 @@ from pathlib import Path
 
 from polyclinic import stopping
 from polyclinic.cli.case_generate import WRITER_ANSWERS
+from polyclinic.cli.evaluations import DECLARATIONS
 from polyclinic.cli.evolve_folder import ANSWERS, RESULTS, ReplicaPlaces, made_here
 from polyclinic.cli.evolve_options import SHUFFLED
 from polyclinic.cluster.jobs import ClusterJob, Here, JobEnded, Site, shipped, unpack
@@ -52,8 +53,9 @@ def in_parts(words: Sequence[str]) -> Iterator[Sequence[str]]:
         ClusterLost: the cluster is gone.
     """
     where, rest = value_of(words, "--on"), without(words, "--on")
-    if where is None or words[0] not in _WHOLES:
-        yield words  # which says that the option has no value, or is none of the command's
+    spreads = (where or "").startswith("local") and "".join(words[1:2]).replace("-", "_") in DECLARATIONS
+    if where is None or words[0] not in _WHOLES or spreads:
+        yield words  # which says that the option has no value, or spreads its items itself
         return
     check_site(where)
     if asks_by_batches(rest) and words[0] in ("eval", "study"):

@@ -62,13 +62,15 @@ class _InProcess:
         await asyncio.to_thread(self._worker.release)
 
 
-PROCESSES = "processes"
+PROCESSES = "local"
 ALLOWED = f"{PROCESSES}, {PROCESSES}:N, {LOCAL}, {LOCAL}:N (a cluster on this machine) or {SCHEME}HOST:PORT"
 
 
 def check_site(name: str) -> None:
     """Refuses what names no place to run; a UserError."""
     kind, _, number = name.partition(":")
+    if kind == "processes":
+        raise UserError(f"--on {name!r}; write --on {PROCESSES}{name.removeprefix(kind)}")
     if kind in (PROCESSES, LOCAL) and (not number or (number.isdecimal() and int(number))):
         return
     if not name.startswith(SCHEME):

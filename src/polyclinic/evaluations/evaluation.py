@@ -49,6 +49,10 @@ Options = TypeVar("Options")
 S = TypeVar("S", bound=Settings)
 
 
+Elsewhere = Callable[[Any], Awaitable[Any]]
+"""Has an item of the work computed by another process, with `Work.compute`."""
+
+
 class Work(Protocol):
     """What an evaluation does once everything is open, and what it makes of the results."""
 
@@ -70,8 +74,20 @@ class Work(Protocol):
         """Returns the same work with at most so many plays at a time."""
         ...
 
-    async def hold(self, *, advance: Callable[[], None]) -> Any:
-        """Does the work; raises StoppedEarly, with the summary of what was over, if it is stopped."""
+    def times(self, workers: int) -> Work:
+        """Returns the same work with so many times as many plays at a time, as so many workers have them open."""
+        ...
+
+    async def hold(self, *, advance: Callable[[], None], elsewhere: Elsewhere | None = None) -> Any:
+        """Does the work, or has its items computed `elsewhere`.
+
+        Raises:
+            StoppedEarly: it was stopped; holds the summary of what was over.
+        """
+        ...
+
+    async def compute(self, item: Any) -> Any:
+        """Returns what comes of one item that `hold` has computed elsewhere; both can be pickled."""
         ...
 
     def output(self, result: Any) -> Output:
@@ -126,6 +142,10 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
         """Returns the same with at most so many plays at a time."""
         return replace(self, at_once=min(self.at_once, plays))
 
+    def times(self, workers: int) -> Self:
+        """Returns the same with so many times as many plays at a time."""
+        return replace(self, at_once=self.at_once * workers)
+
     def by(self, players: Mapping[str, Who], report: Callable[[Summary], Output]) -> Self:
         """Returns the same plays by these players, with what makes the output of a summary."""
         return replace(self, players=players, report=report)
@@ -141,26 +161,37 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
             raise TypeError("these plays have no report")
         return self.report(result)
 
+    async def compute(self, item: tuple[str, int]) -> tuple[Played, Scored]:
+        """Returns the play of an item, by its number, and a player, by name, and its score."""
+        name, number = item
+        player, put = self.players[name], self.items[number]
+        played = await self.play(put, player)
+        return played, await self.score(put, player, played)
+
     async def hold(
-        self, players: Mapping[str, Who] | None = None, *, advance: Callable[[], None] = lambda: None
+        self,
+        players: Mapping[str, Who] | None = None,
+        *,
+        advance: Callable[[], None] = lambda: None,
+        elsewhere: Elsewhere | None = None,
     ) -> Summary:
-        """Puts every item to every player, and calls `advance` after each play.
+        """Puts every item to every player, here or `elsewhere`, and calls `advance` after each play.
 
         Raises:
             WrongKey: an endpoint wants another key, and nothing is over.
             UnknownModel: it has no such model, and nothing is over.
             StoppedEarly: the budget is spent, the user stopped the run, or a model cannot be asked any more.
         """
-        entrants = self.players if players is None else players
+        if players is not None:
+            return await replace(self, players=players).hold(advance=advance, elsewhere=elsewhere)
+        entrants, compute = self.players, elsewhere or self.compute
 
-        async def one(name: str, item: Item) -> tuple[str, Play[Item, Who, Played, Scored]]:
-            player = entrants[name]
-            played = await self.play(item, player)
-            play = Play(item, player, played, await self.score(item, player, played))
+        async def one(name: str, number: int) -> tuple[str, Play[Item, Who, Played, Scored]]:
+            play = Play(self.items[number], entrants[name], *await compute((name, number)))
             advance()
             return name, play
 
-        makes = (partial(one, name, item) for name in entrants for item in self.items)
+        makes = (partial(one, name, number) for name in entrants for number in range(len(self.items)))
         over, stopped = await run_until_error(makes, at_once=self.at_once)
         if over and isinstance(stopped, (WrongKey, UnknownModel)):
             stopped = AccessLost(str(stopped))

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 from polyclinic.cases.case import Case
-from polyclinic.errors import PolyclinicError, RunStopped, StoppedEarly
+from polyclinic.errors import PolyclinicError, RunStopped, StoppedEarly, UserError
 from polyclinic.evaluations.case_pictures import note_pictures
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Stage, Work
 from polyclinic.evaluations.memory_knowledge import say_other_knowledge
 from polyclinic.evaluations.people import with_agreement
-from polyclinic.evaluations.protocol import held_by
+from polyclinic.evaluations.protocol import ByProtocol, held_by
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
+from polyclinic.parallel.holder import Holder
+from polyclinic.parallel.pool import WorkerPool, check_site, open_workers
+from polyclinic.parallel.worker import WorkerSide
 from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.players.patient_trust import PatientTrust
 from polyclinic.results.output import Output
 from polyclinic.retrieval.library import open_library
 from polyclinic.run.batching import batches_beside
-from polyclinic.run.options import BatchOption, RunOptions, SessionOption, open_desk
+from polyclinic.run.options import AskedModels, BatchOption, RunOptions, SessionOption, open_desk
 from polyclinic.run.parts import end_of_part
 from polyclinic.run.run import Run, resumable
 from polyclinic.tasks import AT_ONCE, run_until_error
 from polyclinic.terminal.screen import note
 
 Options = TypeVar("Options")
+OpenWorkers = Callable[..., AbstractAsyncContextManager[WorkerPool]]
 
 
 async def evaluate(evaluation: Evaluation[Options, Any], options: Options, config: RunOptions) -> None:
@@ -39,23 +44,67 @@ async def evaluate(evaluation: Evaluation[Options, Any], options: Options, confi
         PlayFailure: more failed than allowed; the results were written and shown.
     """
     run = Run(config)
-    setup = Setup(run=run, paper=evaluation.paper)
-    plan = evaluation.plan(options, setup)
-    by = None
-    if setup.rules is not None:
-        by = held_by(setup.rules, config.models, plan.roles, cases=len(plan.cases))
-        run.asking(replace(config, models=by.models))
-    async with _open(plan, options, setup) as (opened, trust):
-        work = await plan.prepare(opened)
-        result = await _hold(run, work, plan)
-        if run.stopped is None:
-            run.stopped = opened.ending
-        if run.stopped is None:
-            await _hold_stages(run, plan.stages(result))
+    plan, setup, by = _planned(evaluation, options, run)
+    where = _where(plan, options, config)
+    with nullcontext() if where is None else run.keeping_answers():
+        async with _open(plan, options, setup) as (opened, trust):
+            work = await plan.prepare(opened)
+            items = EvaluationItems(evaluation, options, config.for_worker())
+            holder = Holder(opened.session.journal, opened.session.ledger)
+            workers = None if where is None else partial(open_workers, where, items, holder, report=note)
+            result = await _hold(run, work, plan, workers)
+            if run.stopped is None:
+                run.stopped = opened.ending
+            if run.stopped is None:
+                await _hold_stages(run, plan.stages(result))
     output = work.output(result)
     output = with_agreement(output if by is None else by.told(output), plan.people, seed=config.seed)
     run.finish(_with_trust(output, trust), opened.session.ledger, purposes=plan.purposes)
     plan.check(result)
+
+
+@dataclass(frozen=True)
+class EvaluationItems(Generic[Options]):
+    """The work of an evaluation in a worker: it makes the same plan, and computes the items that it is given."""
+
+    evaluation: Evaluation[Options, Any]
+    options: Options
+    config: RunOptions
+
+    @asynccontextmanager
+    async def open(self, side: WorkerSide) -> AsyncIterator[Callable[[Any, WorkerSide], Awaitable[Any]]]:
+        """Opens the players, and yields what computes an item."""
+        plan, setup, _ = _planned(self.evaluation, self.options, Run(self.config, worker=side))
+        async with _open(plan, self.options, setup) as (opened, _trust):
+            with side.uncounted():  # what is asked beforehand the command has asked, and counted
+                work = await plan.prepare(opened)
+            yield lambda item, _: work.compute(item)
+
+
+def _planned(
+    evaluation: Evaluation[Options, Any], options: Options, run: Run
+) -> tuple[Plan, Setup[Any], ByProtocol[AskedModels] | None]:
+    """Returns what is going to be done, and how it follows the protocol of a paper."""
+    setup = Setup(run=run, paper=evaluation.paper)
+    plan = evaluation.plan(options, setup)
+    if setup.rules is None:
+        return plan, setup, None
+    by = held_by(setup.rules, run.config.models, plan.roles, cases=len(plan.cases))
+    run.asking(replace(run.config, models=by.models))
+    return plan, setup, by
+
+
+def _where(plan: Plan, options: object, config: RunOptions) -> str | None:
+    """Returns where the items are computed, None for this process."""
+    if config.on is None or config.models.dry_run:
+        return None
+    check_site(config.on)
+    if HUMAN in (*plan.doctors, *(() if plan.visits is None else (plan.visits.patient,))):
+        raise UserError(f"--on {config.on}: a person plays in one process; leave it out")
+    if isinstance(options, BatchOption) and options.batch_api:
+        note(f"models.batch-api: asked from here, in one file; no worker of --on {config.on} is kept waiting for it")
+        return None
+    return config.on
 
 
 @asynccontextmanager
@@ -95,7 +144,7 @@ async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[tu
         )
         say_other_knowledge(visits.memory)
         trust = players.patient_trust if plan.in_person else None
-        is_shard = run.config.share is not None
+        is_shard = run.config.share is not None or run.worker is not None
         yield Opened(minds=players.minds, session=players.session, knowledge=knowledge, is_shard=is_shard), trust
 
 
@@ -103,8 +152,8 @@ def _languages(cases: Sequence[Case]) -> set[Language]:
     return {case.presentation.language for case in cases}
 
 
-async def _hold(run: Run, work: Work, plan: Plan) -> Any:
-    """Holds the work; if it was stopped, returns the summary of what was over.
+async def _hold(run: Run, work: Work, plan: Plan, workers: OpenWorkers | None) -> Any:
+    """Holds the work, here or by workers; if it was stopped, returns the summary of what was over.
 
     Raises:
         StoppedEarly: it was stopped, and there is no summary of what was over.
@@ -113,14 +162,20 @@ async def _hold(run: Run, work: Work, plan: Plan) -> Any:
     if config.share is not None:
         work = work.of_shard(config.part)
     seated = HUMAN in plan.doctors
+    limited = config.models.token_budget is not None or config.models.cost_budget is not None
     if seated:
         work = work.at_most(1)  # a person sees one patient at a time, and no record before the end of that visit
-    elif config.models.token_budget is not None or config.models.cost_budget is not None:
+    elif limited:
         # Otherwise all plays would be half over when the budget is spent, and none would be in the table.
         work = work.at_most(2 * (config.models.concurrency or AT_ONCE) * max(work.entrants, 1))
-    with run.progress(plan.doing, work.total, quiet=seated) as advance:
+    async with AsyncExitStack() as stack:
+        compute = None
+        if workers is not None:
+            pool = await stack.enter_async_context(workers(items=work.total))
+            compute, work = pool.compute, work if limited else work.times(pool.workers)
+        advance = stack.enter_context(run.progress(plan.doing, work.total, quiet=seated))
         try:
-            result = await work.hold(advance=advance)
+            result = await work.hold(advance=advance, elsewhere=compute)
         except StoppedEarly as stopped:
             if stopped.summary is None:
                 raise

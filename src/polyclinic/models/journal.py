@@ -88,6 +88,11 @@ class JournalFile:
         """Whether there were answers of this run when it was opened."""
         return bool(self._readers)
 
+    def reread(self) -> None:
+        """Has `find` return also what was stored since it was opened."""
+        if all(path != self.path for path, _ in self._readers):
+            self._readers.append((self.path, open_journal(self.path)))
+
     async def find(self, keys: Sequence[Key]) -> tuple[Key, bytes] | None:
         """Returns the first of the keys that was answered, with what is stored."""
         for key in keys:
@@ -209,6 +214,9 @@ class Keeper(Protocol):
     @property
     def goes_on(self) -> bool: ...  # noqa: D102
 
+    def reread(self) -> None:
+        """Has `find` return also what was stored since it was opened."""
+
     async def find(self, keys: Sequence[Key]) -> tuple[Key, bytes] | None:
         """Returns the first of the keys that was answered, with what is stored."""
 
@@ -223,6 +231,10 @@ class Keeper(Protocol):
         """Writes what is left, and closes."""
 
 
+Answers = Path | str | Keeper
+"""Where answers are kept: a file, the address of a database, or what the command keeps for its workers."""
+
+
 class Journal:
     """Answers in a file, made where there is none, or in a database. Use it with `async with`; `wrap` for each episode.
 
@@ -231,12 +243,13 @@ class Journal:
     cannot be read or written, is `BadInput`. Of a database (`postgresql://...`) what others are answered at the same
     time is taken as well, and where two ask at once, the answer that is stored first is that of both.
 
-    A run that has a file of its own may be `shared` in a database, too: what holds there holds in the file.
+    A run that has a file of its own may be `shared` in a database, too: what holds there holds in the file. A worker
+    has a `Keeper` in place of a file.
     """
 
     def __init__(
         self,
-        where: Path | str,
+        where: Answers,
         *,
         run: str = "",
         beside: Iterable[Path] = (),
@@ -253,11 +266,13 @@ class Journal:
         self._shared: Keeper | None = None
 
     async def __aenter__(self) -> Self:
-        where = str(self._where)
-        if is_store(where):
+        where = self._where
+        if not isinstance(where, str | Path):
+            self._keeper = where
+        elif is_store(str(where)):
             from polyclinic.storage.journal import open_store_journal  # noqa: PLC0415 - for those who share one
 
-            self._keeper = await open_store_journal(read_address(where), self.run)
+            self._keeper = await open_store_journal(read_address(str(where)), self.run)
         else:
             self._keeper = JournalFile(Path(where), self.run, self._beside, prompts=self._prompts is not None)
         if self._shared_as is not None:
@@ -276,6 +291,13 @@ class Journal:
         for keeper in filter(None, keepers):
             with contextlib.suppress(BadInput):  # whoever stored what could not be written was told
                 await keeper.close()
+
+    @property
+    def keeper(self) -> Keeper:
+        """Where its rows are."""
+        if self._keeper is None:
+            raise RuntimeError("the journal is not open; use it with 'async with'")
+        return self._keeper
 
     @property
     def goes_on(self) -> bool:
@@ -452,6 +474,12 @@ class Journalling(Hook):
             return await self._journal.store(question, reply)
         with places.storing():
             return await self._journal.store(question, reply)
+
+
+def key_of(call: Call) -> Key | None:
+    """Returns what an answer to a call is known by in its journal, None if it has none."""
+    noted = next((note for hook, note in call.notes.items() if isinstance(hook, Journalling)), None)
+    return None if noted is None else noted[0].key
 
 
 def _digest(asked: tuple[Any, ...]) -> bytes:

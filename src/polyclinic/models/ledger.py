@@ -17,7 +17,7 @@ import msgspec
 from polyclinic.errors import BudgetSpent, EndpointError, ModelError, RunStopped, UserError
 from polyclinic.files import whole
 from polyclinic.models.limits import Limit
-from polyclinic.models.model import Model, Reply, Usage
+from polyclinic.models.model import Model, Usage
 from polyclinic.models.pipeline import Call, Hook, Pipeline, Place, with_hooks
 
 _IN_MEMORY = 1 << 20
@@ -249,30 +249,52 @@ class Ledger:
         Raises:
             BudgetSpent: no further question may be asked.
         """
-        if limit is None or (self.cost_budget is None and self.token_budget is None):
+        if limit is None or not self.is_limited:
             self.check()
             return None
-        line = self._waiting.setdefault(limit, Limit(limit.at_most))
-        line.now = limit.places
-        await line.enter()
+        line = await self.wait_in_line(limit)
         try:
-            self.check()
-            while self._reaches():
-                self._ended.clear()
-                await self._ended.wait()
-                self.check()
+            await self.admit()
         except BaseException:
             line.leave()
             raise
-        self._asking += 1
         return line
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is a budget."""
+        return self.cost_budget is not None or self.token_budget is not None
+
+    async def wait_in_line(self, limit: Limit) -> Limit:
+        """Waits until no more questions than the endpoint takes are before the budget; returns the place."""
+        line = self._waiting.setdefault(limit, Limit(limit.at_most))
+        line.now = limit.places
+        await line.enter()
+        return line
+
+    async def admit(self) -> None:
+        """Waits until the budget leaves room for a further question, which is then under way until its `release`.
+
+        Raises:
+            BudgetSpent: no further question may be asked.
+        """
+        self.check()
+        while self._reaches():
+            self._ended.clear()
+            await self._ended.wait()
+            self.check()
+        self._asking += 1
+
+    def release(self) -> None:
+        """Takes note that a question is over which `admit` let through."""
+        self._asking -= 1
+        self._ended.set()
 
     def leave(self, line: Limit | None, limit: Limit | None) -> None:
         """Gives a place back that `enter` returned."""
         if line is None:
             return
-        self._asking -= 1
-        self._ended.set()
+        self.release()
         if limit is not None:
             line.now = limit.places
         line.leave()
@@ -306,9 +328,16 @@ class Ledger:
             self._dearest_tokens = max(self._dearest_tokens, usage.tokens)
             self._dearest_cost = max(self._dearest_cost, usage.cost or 0.0)
 
-    def add_at(self, model: str, server: str, reply: Reply) -> None:
+    def add_at(self, model: str, server: str, usage: Usage, attempts: int) -> None:
         """Writes down which of a model's servers answered."""
-        self.servers.setdefault((model, server), Line()).add(_asked_once(reply.usage, reply.attempts))
+        self.servers.setdefault((model, server), Line()).add(_asked_once(usage, attempts))
+
+    def keep(self, call: Call, kept: KeptCall, usage: Usage, server: str) -> None:
+        """Keeps a call that was added, and the server that answered it."""
+        if server:
+            self.add_at(call.pipeline.name, server, usage, kept.requests)
+        if self.calls is not None:
+            self.calls.add(kept)
 
 
 def _asked_once(usage: Usage, attempts: int, *, failed: bool = False, replayed: bool = False) -> Line:
@@ -355,9 +384,7 @@ class Counting(Hook):
         assert reply is not None  # noqa: S101
         usage, attempts = reply.usage, reply.attempts
         ledger.add(call.asker.role, call.purpose, usage, attempts=attempts, replayed=reply.replayed, of=name)
-        if reply.server:
-            ledger.add_at(name, reply.server, reply)
-        self._keep(call, usage, reply.seconds, attempts, replayed=reply.replayed)
+        self._keep(call, usage, reply.seconds, attempts, replayed=reply.replayed, server=reply.server)
         self._check_told(call, usage)
 
     async def failed(self, call: Call) -> None:
@@ -383,26 +410,32 @@ class Counting(Hook):
             raise UserError(f"--max-{name} cannot be kept: {told}")
 
     def _keep(
-        self, call: Call, usage: Usage, seconds: float, attempts: int, *, error: str = "", replayed: bool
+        self,
+        call: Call,
+        usage: Usage,
+        seconds: float,
+        attempts: int,
+        *,
+        replayed: bool,
+        error: str = "",
+        server: str = "",
     ) -> None:
-        if self._ledger.calls is not None:
-            self._ledger.calls.add(
-                KeptCall(
-                    role=call.asker.role,
-                    model=call.pipeline.name,
-                    purpose=call.purpose,
-                    item=call.asker.item,
-                    player=call.asker.player,
-                    tokens_in=usage.tokens_in,
-                    cached=usage.cached,
-                    tokens_out=usage.tokens_out,
-                    cost=usage.cost,
-                    seconds=round(seconds, 3),
-                    requests=attempts,
-                    error=error,
-                    replayed=replayed,
-                )
-            )
+        kept = KeptCall(
+            role=call.asker.role,
+            model=call.pipeline.name,
+            purpose=call.purpose,
+            item=call.asker.item,
+            player=call.asker.player,
+            tokens_in=usage.tokens_in,
+            cached=usage.cached,
+            tokens_out=usage.tokens_out,
+            cost=usage.cost,
+            seconds=round(seconds, 3),
+            requests=attempts,
+            error=error,
+            replayed=replayed,
+        )
+        self._ledger.keep(call, kept, usage, server)
 
 
 def _usage_of(failure: ModelError | EndpointError) -> Usage | None:

@@ -13,7 +13,7 @@ import msgspec
 
 from polyclinic.errors import NoAddress, PlayFailure, UserError
 from polyclinic.models.dry_run import DryRunOver, StandIn
-from polyclinic.models.journal import Journal, Journalling, SharedRun
+from polyclinic.models.journal import Answers, Journal, Journalling, SharedRun
 from polyclinic.models.ledger import Budget, Counting, KeptCalls, Ledger, Spending
 from polyclinic.models.limits import Limit, Paces
 from polyclinic.models.model import LONGEST, Model, Price
@@ -268,7 +268,7 @@ async def estimating(
 
 
 def journal_of(
-    where: str | Path | None,
+    where: Answers | None,
     share: Share = WHOLE,
     *,
     run: str = "",
@@ -277,12 +277,12 @@ def journal_of(
 ) -> Journal | None:
     """Returns the journal of one of several processes, which answers from the files of the others too; None for none.
 
-    A database's address (`postgresql://...`) is one journal for all; a file has one for each beside it. `shared` keeps
-    a file's answers in a database as well.
+    A database's address (`postgresql://...`) is one journal for all, and so is what the command keeps for its workers;
+    a file has one for each beside it. `shared` keeps a file's answers in a database as well.
     """
     if where is None:
         return None
-    if is_store(where):
+    if not isinstance(where, str | Path) or is_store(where):
         return Journal(where, run=run, prompts=prompts)
     whole = Path(where)
     mine = part_of(whole, share) if share.of > 1 else whole

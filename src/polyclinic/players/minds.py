@@ -28,7 +28,7 @@ from polyclinic.language.language import Language
 from polyclinic.memory.opening import open_what_is_remembered
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
 from polyclinic.memory.remembering import Remembering
-from polyclinic.models.journal import Journal, SharedRun
+from polyclinic.models.journal import Answers, Journal, SharedRun
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
 from polyclinic.models.open import OpenModels, meant_model
@@ -457,7 +457,8 @@ async def open_minds(
     *,
     knowledge: Knowledge,
     seed: int,
-    journal: str | Path | None = None,
+    journal: Answers | None = None,
+    ledger: Ledger | None = None,
     others: Sequence[str] = (),
     run: str | None = None,
     shared: SharedRun | None = None,
@@ -477,7 +478,7 @@ async def open_minds(
     name in the journal, unless given, is made of seed, patient and examiner; `prompts` says whether what was asked is
     kept there. With a library, doctors look things up; with a memory, they remember; it must be in the `languages` of
     the visits, as far as they are given. People play at the desk, the terminal by default. Doctors who see are shown
-    the pictures. `shared`, `batches` and `report` are as in `open_models`.
+    the pictures. `ledger`, `shared`, `batches` and `report` are as in `open_models`.
 
     Raises:
         BadInput: the memory is in another language.
@@ -495,6 +496,7 @@ async def open_minds(
         open_models(
             filter(None, [*named, *(opened.asked if opened else ())]),
             options,
+            ledger=ledger,
             journal=journal_of(journal, share, run=run, prompts=prompts, shared=shared),
             seed=seed,
             share=share,

@@ -8,10 +8,10 @@ something else of an option adds it: `seed: Annotated[Seed, Parameter(help="..."
 # Annotations are objects here, not text: declarations elsewhere inherit these classes, and the command line reads both.
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from cyclopts import Group, Parameter
 
@@ -151,7 +151,7 @@ On = Annotated[
     str | None,
     Parameter(
         metavar="WHERE",
-        help="In several processes at once: processes:N on this machine, ray or ray://HOST:PORT on a Ray cluster.",
+        help="In several processes at once: local:N on this machine, ray or ray://HOST:PORT on a Ray cluster.",
     ),
 ]
 
@@ -365,6 +365,10 @@ class RunOptions(KeptOptions):
     on: Annotated[On, Parameter(group=MODELS_GROUP)] = None
     share: Annotated[str | None, Parameter(show=False)] = None
     """Which part of the items, NUMBER/OF: of one of the processes that --on starts."""
+
+    def for_worker(self) -> Self:
+        """Returns the same for a worker, which writes nothing and keeps nothing itself."""
+        return replace(self, journal=None, store=None, out=None, json=False, on=None, share=None)
 
     @property
     def part(self) -> Share:

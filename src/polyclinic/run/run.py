@@ -7,6 +7,7 @@ shards, budgets or stores itself.
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import replace
@@ -21,8 +22,10 @@ from polyclinic.errors import PlayFailure, RunStopped, StoppedEarly
 from polyclinic.files import make_empty_folder
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
+from polyclinic.models.journal import Answers
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import Session, journal_of, open_models
+from polyclinic.parallel.worker import WorkerSide
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.minds import Cast, OpenMinds, open_minds
 from polyclinic.results.folder import part_in, replacing
@@ -47,12 +50,18 @@ class Run:
     Attributes:
         config: its configuration.
         stopped: the reason it ended early, None if it did not.
+        worker: what the command gives this process if it is one of its workers; None in the command itself.
+        answers: where answers are kept; None where they are not.
+        share: the part of the limits that this process has.
     """
 
-    def __init__(self, config: RunOptions, *, what: str = "evaluation") -> None:
+    def __init__(self, config: RunOptions, *, what: str = "evaluation", worker: WorkerSide | None = None) -> None:
         self.config = config
         self.what = what
         self.stopped: RunStopped | None = None
+        self.worker = worker
+        self.answers: Answers | None = config.answers if worker is None else worker.keeper
+        self.share = config.part if worker is None else worker.share
 
     def asking(self, config: RunOptions) -> None:
         """Changes the configuration, as a protocol does that sets temperatures."""
@@ -103,12 +112,26 @@ class Run:
         return open_models(
             names,
             self.config.models,
-            journal=journal_of(self.config.answers, self.config.part, run=named),
+            ledger=self._ledger(),
+            journal=journal_of(self.answers, self.share, run=named),
             seed=self.config.seed,
-            share=self.config.part,
+            share=self.share,
             batches=batches,
             report=note,
         )
+
+    @contextmanager
+    def keeping_answers(self) -> Iterator[None]:
+        """While it lasts, answers are kept, if nowhere else then in a file that goes away."""
+        if self.answers is not None:
+            yield
+            return
+        with tempfile.TemporaryDirectory(prefix="polyclinic-") as scratch:
+            self.answers = Path(scratch) / "journal.sqlite"
+            yield
+
+    def _ledger(self) -> Ledger | None:
+        return None if self.worker is None else self.worker.ledger(self.config.models)
 
     @asynccontextmanager
     async def players(
@@ -137,12 +160,13 @@ class Run:
                 self.config.models,
                 knowledge=known,
                 seed=self.config.seed,
-                journal=self.config.answers,
+                journal=self.answers,
+                ledger=self._ledger(),
                 others=judges,
                 library=options.library,
                 memory=options.memory,
                 languages=languages,
-                share=self.config.part,
+                share=self.share,
                 pictures=pictures,
                 batches=batches,
                 report=note,

@@ -1,0 +1,1 @@
+"""Work items: computed in this process, by worker processes of this machine, or on a Ray cluster."""

@@ -1,0 +1,386 @@
+"""Items are computed by workers, and given to another where one is lost.
+
+    async with open_workers("local:4", task, holder, items=len(items)) as pool:
+        results = await asyncio.gather(*map(pool.compute, items))
+
+A worker has many items open at a time. What was asked for an item that is lost is in the journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import pickle
+import time
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from copy import copy
+from typing import Any, Self
+
+from polyclinic.errors import PolyclinicError, UserError, in_short
+from polyclinic.models.share import Share
+from polyclinic.parallel.holder import Holder
+from polyclinic.parallel.messages import (
+    Admit,
+    Answered,
+    Cancel,
+    Compute,
+    Done,
+    Left,
+    Note,
+    Open,
+    Opened,
+    Question,
+    Warned,
+)
+from polyclinic.parallel.sites import LocalProcesses, Process, Site, WorkerLost, processors
+from polyclinic.parallel.worker import Task
+
+MOST_LOSSES = 5
+"""How often the worker of one item may be lost; by then it is the item that ends them."""
+
+MOST_OPEN = 256
+"""Items that a worker has open at a time."""
+
+LOCAL, RAY, SCHEME = "local", "ray", "ray://"
+ALLOWED = f"{LOCAL}, {LOCAL}:N, {RAY}, {RAY}:N (a cluster on this machine) or {SCHEME}HOST:PORT"
+
+_ONCE = 30.0  # seconds in which several workers warn of the same thing
+_LOG = logging.getLogger("polyclinic.parallel")
+
+
+def check_site(name: str) -> None:
+    """Refuses what names no place to run; a UserError."""
+    kind, _, number = name.partition(":")
+    if kind == "processes":
+        raise UserError(f"--on {name!r}; write --on {LOCAL}{name.removeprefix('processes')}")
+    if kind in (LOCAL, RAY) and (not number or (number.isdecimal() and int(number))):
+        return
+    if not name.startswith(SCHEME):
+        raise UserError(f"--on {name!r}; allowed: {ALLOWED}")
+
+
+@asynccontextmanager
+async def open_site(name: str) -> AsyncIterator[Site]:
+    """Opens the place that is named, for as long as it is needed.
+
+    Raises:
+        UserError: there is no such place, or nobody is there.
+    """
+    check_site(name)
+    kind, _, number = name.partition(":")
+    workers = int(number) if number.isdecimal() else None
+    if kind != LOCAL:
+        raise UserError(f"--on {name!r}; allowed: {ALLOWED}")
+    site: Site = LocalProcesses(workers or processors())
+    try:
+        yield site
+    finally:
+        await site.close()
+
+
+@asynccontextmanager
+async def open_workers(
+    where: str,
+    task: Task,
+    holder: Holder,
+    *,
+    items: int,
+    at_once: int = MOST_OPEN,
+    environment: Mapping[str, str] | None = None,
+    report: Callable[[str], None] = lambda _: None,
+) -> AsyncIterator[WorkerPool]:
+    """Opens workers for so many items, at most as many workers as items.
+
+    Args:
+        where: as `--on` names it.
+        task: what each worker opens.
+        holder: of the journal and the budget.
+        items: how many there will be.
+        at_once: how many of them a worker has open at most.
+        environment: variables for workers on other machines, such as keys; they are never printed.
+        report: told of workers that died.
+
+    Raises:
+        UserError: there is no such place, or the task cannot be opened.
+        WorkerLost: workers die as they begin.
+    """
+    async with open_site(where) as site:
+        pool = WorkerPool(
+            site, task, holder, items=items, at_once=at_once, environment=environment or {}, report=report
+        )
+        async with pool:
+            yield pool
+
+
+class WorkerPool:
+    """Workers of a site. Use it with `async with`; see `open_workers`."""
+
+    def __init__(
+        self,
+        site: Site,
+        task: Task,
+        holder: Holder,
+        *,
+        items: int,
+        at_once: int,
+        environment: Mapping[str, str],
+        report: Callable[[str], None],
+    ) -> None:
+        self._site, self._holder, self._report = site, holder, report
+        self._task, self._environment = pickle.dumps(task), environment
+        self.workers = max(1, min(site.workers, items))
+        # No worker takes more than its part before the others are there.
+        self._each = min(at_once, -(-items // self.workers))
+        self._open = set[_Worker]()
+        self._waiting = deque[asyncio.Future[_Worker]]()
+        self._lanes = list[asyncio.Task[None]]()
+        self._ended: PolyclinicError | None = None
+        self._warned = dict[str, float]()
+
+    async def __aenter__(self) -> Self:
+        self._lanes = [asyncio.create_task(self._keep_one(number)) for number in range(self.workers)]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._end(WorkerLost("the workers are not needed any more"))
+        for lane in self._lanes:
+            lane.cancel()
+        await asyncio.gather(*self._lanes, return_exceptions=True)
+
+    async def compute(self, item: Any, holder: Holder | None = None) -> Any:
+        """Returns what comes of an item, computed by the worker that has the least to do.
+
+        Raises:
+            Exception: what computing the item raised.
+            WorkerLost: its workers were lost again and again.
+            ClusterLost: all workers are gone.
+        """
+        losses = 0
+        while True:
+            worker = await self._place()
+            try:
+                return await worker.compute(item, holder or self._holder)
+            except WorkerLost as lost:
+                losses += 1
+                if losses >= MOST_LOSSES:
+                    raise WorkerLost(f"{lost}; given up after {MOST_LOSSES} times") from None
+            finally:
+                worker.places += 1
+                self._let_in()
+
+    async def _place(self) -> _Worker:
+        """Waits for a place at a worker, and takes it."""
+        if self._ended is not None:
+            raise copy(self._ended)
+        turn: asyncio.Future[_Worker] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        self._let_in()
+        try:
+            return await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled() and turn.exception() is None:
+                turn.result().places += 1
+                self._let_in()
+            raise
+
+    def _let_in(self) -> None:
+        while self._waiting and (free := [worker for worker in self._open if worker.places > 0]):
+            turn = self._waiting.popleft()
+            if not turn.done():
+                worker = max(free, key=lambda one: one.places)
+                worker.places -= 1
+                turn.set_result(worker)
+
+    def _end(self, error: PolyclinicError) -> None:
+        """Ends all that waits for a worker."""
+        self._ended = self._ended or error
+        for turn in self._waiting:
+            if not turn.done():
+                turn.set_exception(copy(error))
+        self._waiting.clear()
+
+    async def _keep_one(self, number: int) -> None:
+        """Keeps one worker at work, and another if that is lost."""
+        lost_at_once = 0
+        while self._ended is None:
+            worker = None
+            try:
+                process = await self._site.start()
+                worker = _Worker(process, f"worker {number + 1} of {self.workers}", self._holder, self._warn)
+                worker.places = self._each
+                await worker.open(
+                    Open(self._task, Share(number, self.workers), self._holder.goes_on, self._environment)
+                )
+                lost_at_once = 0
+                self._open.add(worker)
+                self._let_in()
+                await worker.ended.wait()
+                raise WorkerLost(worker.how)
+            except WorkerLost as lost:
+                lost_at_once += 1
+                if lost_at_once >= MOST_LOSSES:
+                    self._end(WorkerLost(f"{lost}; given up after {MOST_LOSSES} times"))
+                self._holder.reread()
+                self._report(f"{lost}; {worker.open_items if worker else 0} items are given to others")
+            except PolyclinicError as error:
+                self._end(error)
+            except Exception as error:
+                self._end(WorkerLost(f"worker {number + 1} of {self.workers}: {in_short(error)}"))
+            finally:
+                if worker is not None:
+                    self._open.discard(worker)
+                    await _to_its_end(worker.close())
+
+    def _warn(self, line: str) -> None:
+        """Logs what one worker warns of, unless another has just done so."""
+        now = time.monotonic()
+        if now - self._warned.get(line, -_ONCE) >= _ONCE:
+            self._warned[line] = now
+            _LOG.warning("%s", line)
+
+
+async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Awaits what must not be broken off, also when this is cancelled."""
+    working = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(working)
+    except asyncio.CancelledError:
+        await working
+        raise
+
+
+class _Worker:
+    """One worker, and the items that it has open.
+
+    Attributes:
+        places: how many more items it takes.
+        ended: set when it has ended; `how` then says how.
+        open_items: how many items it had when it ended.
+    """
+
+    def __init__(self, process: Process, name: str, holder: Holder, warn: Callable[[str], None]) -> None:
+        self._process, self._name, self._warn = process, name, warn
+        self._items: dict[int, asyncio.Future[Any]] = {0: asyncio.get_running_loop().create_future()}
+        self._holders, self._admitted = {0: holder}, Counter[int]()
+        self._count, self.places, self.open_items = 0, 0, 0
+        self._outbox = list[object]()
+        self._answering = set[asyncio.Task[None]]()
+        self.ended = asyncio.Event()
+        self.how = f"{name} is gone"
+        self._reading = asyncio.create_task(self._read())
+
+    async def open(self, opening: Open) -> None:
+        """Waits until its task is open.
+
+        Raises:
+            UserError: the task cannot be opened.
+            WorkerLost: it died.
+        """
+        self._send(opening)
+        await self._items[0]
+
+    async def compute(self, item: Any, holder: Holder) -> Any:
+        """Returns what comes of an item."""
+        if self.ended.is_set():
+            raise WorkerLost(self.how)
+        self._count += 1
+        number, coming = self._count, asyncio.get_running_loop().create_future()
+        self._items[number], self._holders[number] = coming, holder
+        self._send(Compute(number, item, holder.goes_on))
+        try:
+            return await coming
+        except asyncio.CancelledError:
+            self._send(Cancel(number))
+            raise
+        finally:
+            self._items.pop(number, None)
+
+    async def close(self) -> None:
+        """Ends it, and all that waits for it."""
+        await self._process.stop()
+        self._reading.cancel()
+        for answering in self._answering:
+            answering.cancel()
+        await asyncio.gather(self._reading, *self._answering, return_exceptions=True)
+        self._over()
+
+    def _send(self, message: object) -> None:
+        if not self._outbox:
+            asyncio.get_running_loop().call_soon(self._post)
+        self._outbox.append(message)
+
+    def _post(self) -> None:
+        messages, self._outbox = self._outbox, []
+        if not self.ended.is_set():
+            self._process.send(messages)
+
+    async def _read(self) -> None:
+        try:
+            while messages := await self._process.receive():
+                for message in messages:
+                    self._take(message)
+            self.how = f"{self._name} {await self._process.death()}"
+        except Exception as error:
+            self.how = str(error) if isinstance(error, PolyclinicError) else f"{self._name}: {in_short(error)}"
+        self._over()
+
+    def _take(self, message: Opened | Done | Question | Note | Warned) -> None:
+        match message:
+            case Opened():
+                self._settle(0, None, failed=False)
+            case Done(number, value, failed):
+                self._settle(number, value, failed=failed)
+                if number:
+                    self._holders.pop(number, None)
+            case Question():
+                answering = asyncio.create_task(self._answer(message))
+                self._answering.add(answering)
+                answering.add_done_callback(self._answering.discard)
+            case Note(item, what):
+                if isinstance(what, Left):
+                    self._admitted[item] -= 1
+                self._holder(item).take(what)
+            case Warned(line):
+                self._warn(line)
+
+    def _settle(self, number: int, value: Any, *, failed: bool) -> None:
+        coming = self._items.get(number)
+        if coming is None or coming.done():
+            return
+        if failed:
+            coming.set_exception(value)
+        else:
+            coming.set_result(value)
+
+    async def _answer(self, question: Question) -> None:
+        try:
+            value, failed = await self._holder(question.item).answer(question.what), False
+            if isinstance(question.what, Admit):
+                if self.ended.is_set():
+                    self._holder(question.item).take(Left())
+                self._admitted[question.item] += 1
+        except Exception as error:
+            value, failed = error, True
+        self._send(Answered(question.number, value, failed))
+
+    def _holder(self, item: int) -> Holder:
+        return self._holders.get(item) or self._holders[0]
+
+    def _over(self) -> None:
+        """Ends what waits for it, and gives back what it was admitted."""
+        if self.ended.is_set():
+            return
+        self.ended.set()
+        for item, admitted in self._admitted.items():
+            for _ in range(admitted):
+                self._holder(item).take(Left())
+        self._admitted.clear()
+        self.open_items = sum(not coming.done() for number, coming in self._items.items() if number)
+        for coming in self._items.values():
+            if not coming.done():
+                coming.set_exception(WorkerLost(self.how))
+                with contextlib.suppress(Exception):
+                    coming.exception()  # nobody may wait for it any more
