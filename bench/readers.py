@@ -125,7 +125,7 @@ def practice(path: Path) -> object:
     from polyclinic.web.chair.classes import KeptClass
     from polyclinic.web.practice import Practice
 
-    there = Practice(path.parent, lambda: None)
+    there = Practice(path.parent)
     try:
         return there.get("class", "a", KeptClass)
     finally:
@@ -136,7 +136,7 @@ def one_class(path: Path) -> None:
     """A file of the pages with a class in it."""
     from polyclinic.web.practice import Practice
 
-    there = Practice(path.parent, lambda: None)
+    there = Practice(path.parent)
     asked = {"title": "t", "cases": [{"set": "shipped", "key": "1"}], "students": ["a"]}
     document = {"id": "a", "made": 1.0, "set": asked, "students": [{"name": "a", "key": "k"}]}
     there.put(("class", "a", document))

@@ -27,7 +27,7 @@ async def test_what_another_server_has_is_not_written_to(tmp_path):
         assert (await asked(pages, "/api/chair/classes")).status == 200
     assert (await make()).status == 404  # there is no such set: it is looked at now
     beside = Serving([tmp_path])  # of the same process
-    beside.hold_practice()
+    beside.practice.hold()
     serving.close()
     beside.close()
     with closing(sqlite3.connect(tmp_path / "practice" / LOCK, isolation_level=None, timeout=0)) as other:

@@ -157,7 +157,7 @@ def serve(
     )
     if serving.practice.folder.is_dir():
         try:
-            serving.hold_practice()
+            serving.practice.hold()
         except PracticeTaken as taken_already:
             note(f"{serving.practice.folder}: {taken_already}. Until then the pages show, and keep nothing.")
     with bound(host, port) as taken:

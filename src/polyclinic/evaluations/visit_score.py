@@ -8,6 +8,7 @@ from typing import get_args
 import msgspec
 
 from polyclinic.cases.case import Case
+from polyclinic.cases.record import Record, read_out
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import MissingExtra
@@ -23,7 +24,7 @@ from polyclinic.metrics.accuracy import Verdict
 from polyclinic.metrics.conversation import score
 from polyclinic.metrics.dialogue import Unscorable, from_trace
 from polyclinic.metrics.grades import Aspect, Judgement
-from polyclinic.metrics.points import Points, danger_signs, points, stewardship
+from polyclinic.metrics.points import DangerSigns, Points, danger_signs, points, stewardship
 from polyclinic.metrics.prescribing import DuePoint, due_points, graded
 from polyclinic.metrics.reasoning import (
     FindingsTold,
@@ -71,14 +72,6 @@ class NamedStewardship(msgspec.Struct, frozen=True, kw_only=True):
     burden: int
 
 
-class NamedDangerSigns(msgspec.Struct, frozen=True, kw_only=True):
-    """`DangerSigns` with names in place of ids."""
-
-    has: tuple[str, ...]
-    missed: tuple[str, ...]
-    unreported: tuple[str, ...]
-
-
 class PlayScore(msgspec.Struct, frozen=True, kw_only=True):
     """What one doctor's visit is worth.
 
@@ -100,7 +93,7 @@ class PlayScore(msgspec.Struct, frozen=True, kw_only=True):
     judge: str
     aspects: tuple[GradedAspect, ...]
     stewardship: NamedStewardship
-    danger: NamedDangerSigns
+    danger: DangerSigns  # with names in place of ids
     points: Points
     treatment: tuple[DuePoint, ...] = ()
     expected: dict[Aspect, tuple[str, ...]] = {}
@@ -119,6 +112,12 @@ class Scored(msgspec.Struct, frozen=True, kw_only=True):
     beside: tuple[PlayScore, ...]
     taken_back: int
     seconds: float
+
+
+def record_told(record: Record) -> dict[str, tuple[str, ...]]:
+    """Returns what a record has of what a report tells: symptoms, or the story of the illness, and examinations."""
+    symptoms = record.history.symptoms or tuple(filter(None, (record.history.present,)))
+    return {"symptoms": symptoms, "examinations": tuple(read_out(record.findings, record.presentation.language))}
 
 
 class Scorer:
@@ -194,9 +193,7 @@ class Scorer:
                 radiation=chosen.radiation,
                 burden=chosen.burden,
             ),
-            danger=NamedDangerSigns(
-                has=named(signs.has), missed=named(signs.missed), unreported=named(signs.unreported)
-            ),
+            danger=DangerSigns(has=named(signs.has), missed=named(signs.missed), unreported=named(signs.unreported)),
             points=points(judged.grades, chosen, signs, hints),
             treatment=due_points(visit.truth.treatment, report.treatment, self._knowledge),
             expected=self._expected(case),

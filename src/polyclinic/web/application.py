@@ -31,7 +31,7 @@ def application(serving: Serving) -> ASGIApp:
     """Returns what answers requests."""
 
     def about(_: Request) -> Response:
-        return reply({"version": __version__, "parts": list(PARTS), "live": serving.live})
+        return reply({"version": __version__, "parts": list(PARTS)})
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
@@ -59,7 +59,7 @@ class _Keeping:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "POST":
-            self._serving.hold_practice()
+            self._serving.practice.hold()
         await self._application(scope, receive, send)
 
 

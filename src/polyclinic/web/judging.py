@@ -23,7 +23,6 @@ from polyclinic.judging.verdicts import form_named, write_verdicts
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.layouts import read_exam
 from polyclinic.web.browse.holdings import folders_below, recording_kind
-from polyclinic.web.chair.catalogue import Catalogue
 from polyclinic.web.chair.visits import TRACES
 from polyclinic.web.replies import download, get, post
 from polyclinic.web.serving import Serving
@@ -96,7 +95,7 @@ class MaterialShelf:
 
 def judging(serving: Serving) -> Sequence[BaseRoute]:
     """Returns the routes of the annotator's desk."""
-    catalogue, studies = Catalogue(serving.cases), Studies(serving.practice)
+    catalogue, studies = serving.catalogue, Studies(serving.practice)
     shelf = MaterialShelf(serving.folders, serving.practice.folder)
 
     async def settings() -> Any:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock, RLock
@@ -57,31 +57,6 @@ class PracticeTaken(UserError):
     status = 409
 
 
-def hold(folder: Path) -> Path:
-    """Takes a folder of practice for this process, and makes it if it is missing; returns what `let_go` takes.
-
-    Raises:
-        PracticeTaken: another process has it.
-        BadInput: it cannot be made.
-    """
-    make_folder(folder)
-    place = folder.resolve()
-    with _guard:
-        connection, count = _held.get(place) or (_locked(place), 0)
-        _held[place] = (connection, count + 1)
-    return place
-
-
-def let_go(place: Path) -> None:
-    """Gives a folder back that `hold` has taken."""
-    with _guard:
-        connection, count = _held.pop(place)
-        if count > 1:
-            _held[place] = (connection, count - 1)
-        else:
-            connection.close()
-
-
 def _locked(place: Path) -> sqlite3.Connection:
     try:
         connection = locked(place / LOCK)
@@ -99,18 +74,32 @@ class Practice:
     """The documents of a folder, by kind and id.
 
     Args:
-        folder: is made when the first document is kept.
-        hold: takes the folder for this server before old files are converted.
+        folder: is made when it is held.
     """
 
-    def __init__(self, folder: Path, hold: Callable[[], object]) -> None:
-        self.folder, self._hold = folder, hold
-        self._path = folder / FILE
+    def __init__(self, folder: Path) -> None:
+        self.folder, self._path = folder, folder / FILE
+        self._place: Path | None = None  # of the folder while it is held
         self._lock = RLock()
         self._connection: sqlite3.Connection | None = None
         self._all: dict[str, dict[str, Any]] = {}  # by kind, those that were asked for as a whole
         self._version = 0  # of the file, as other connections change it
         self._damaged: dict[tuple[str, str], BadInput] = {}
+
+    def hold(self) -> None:
+        """Takes the folder for this process, and makes it if it is missing; `close` gives it back.
+
+        Raises:
+            PracticeTaken: another process has it.
+            BadInput: it cannot be made.
+        """
+        if self._place is None:
+            make_folder(self.folder)
+            place = self.folder.resolve()
+            with _guard:
+                connection, count = _held.get(place) or (_locked(place), 0)
+                _held[place] = (connection, count + 1)
+            self._place = place
 
     def get(self, kind: str, id: str, type: type[T]) -> T | None:
         """Returns a document; None where there is none.
@@ -192,11 +181,19 @@ class Practice:
         self._damaged[kind, id] = error
 
     def close(self) -> None:
-        """Closes the file."""
+        """Closes the file, and gives the folder back."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
+        if self._place is not None:
+            with _guard:
+                connection, count = _held.pop(self._place)
+                if count > 1:
+                    _held[self._place] = (connection, count - 1)
+                else:
+                    connection.close()
+            self._place = None
 
     def _rows(self, select: str, *values: object) -> list[tuple[Any, ...]]:
         with self._lock, read_errors(self._path):
@@ -229,7 +226,7 @@ class Practice:
         old = list(_old_documents(self.folder))
         if old:
             try:
-                self._hold()
+                self.hold()
             except PracticeTaken:
                 return []
         return old

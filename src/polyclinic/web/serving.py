@@ -5,7 +5,6 @@ A request names a run by an id that is looked up among those found: no text of a
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack
@@ -18,8 +17,9 @@ from starlette.routing import BaseRoute
 from polyclinic.errors import UserError
 from polyclinic.hospital.record.recorded import RUN, RecordedRun, is_locked
 from polyclinic.web.browse.holdings import folders_below
+from polyclinic.web.chair.catalogue import Catalogue
 from polyclinic.web.chair.staff import OfferedPlayers
-from polyclinic.web.practice import Practice, hold, let_go
+from polyclinic.web.practice import Practice
 
 _MOST = 500  # runs that are looked for
 
@@ -124,7 +124,6 @@ class Serving:
         folders: what may be shown: runs, or folders of runs.
         host: the address that is listened on.
         token: whoever asks must know it; "" for nobody must, which is for this machine alone.
-        live: the id of the run that the town opens with, as it goes on; "" for none.
         practice: the folder that keeps what people make; `practice` in the first folder by default.
         cases: case files of one's own that can be played.
         exams: files of exam questions, so that wrong answers to them can be judged.
@@ -137,7 +136,6 @@ class Serving:
         *,
         host: str = "127.0.0.1",
         token: str = "",
-        live: str = "",
         practice: Path | None = None,
         cases: Sequence[Path] = (),
         exams: Sequence[Path] = (),
@@ -145,23 +143,11 @@ class Serving:
     ) -> None:
         self.folders = tuple(folders)
         self.shelf = Shelf(self.folders)
-        self.host, self.token, self.live = host, token, live
+        self.host, self.token = host, token
         self.streams = Counter[str]()  # that are open, by address
-        self.practice = Practice(practice or self.folders[0] / "practice", self.hold_practice)
-        self.cases, self.exams, self.players = tuple(cases), tuple(exams), players or OfferedPlayers()
-        self._practises = False
+        self.practice = Practice(practice or self.folders[0] / "practice")
+        self.catalogue, self.exams, self.players = Catalogue(cases), tuple(exams), players or OfferedPlayers()
         self._closing, self._ending = ExitStack(), AsyncExitStack()
-
-    def hold_practice(self) -> None:
-        """Takes the folder of practice for this server, as whatever is played, taught or judged is written there.
-
-        Raises:
-            PracticeTaken: another server has it.
-            BadInput: it cannot be made.
-        """
-        if not self._practises:
-            self.on_close(functools.partial(let_go, hold(self.practice.folder)))
-            self._practises = True
 
     def on_close(self, close: Callable[[], object]) -> None:
         """Lets something be closed when the server ends."""

@@ -33,7 +33,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.players.human.moves import Move, OrderMove, ReportMove
 from polyclinic.visits.consultation import MAX_TURNS
-from polyclinic.web.chair.catalogue import CaseAt, Catalogue
+from polyclinic.web.chair.catalogue import CaseAt
 from polyclinic.web.chair.classes import Classes, KeptClass, NewClass
 from polyclinic.web.chair.shift import nursing
 from polyclinic.web.chair.staff import Staff
@@ -77,7 +77,7 @@ class _Comment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def chair(serving: Serving) -> Sequence[BaseRoute]:
     """Returns the routes of the doctor's chair."""
     knowledge = read_knowledge()
-    staff, catalogue = Staff(serving.players, knowledge, serving.practice.folder), Catalogue(serving.cases)
+    staff, catalogue = Staff(serving.players, knowledge, serving.practice.folder), serving.catalogue
     visits = PlayedVisits(serving.practice, catalogue=catalogue, knowledge=knowledge, staff=staff)
     serving.on_end(visits.close)
     classes = Classes(visits)

@@ -17,9 +17,8 @@ from contextlib import suppress
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.record import Record, read_out
 from polyclinic.errors import BadInput, PolyclinicError, UserError
-from polyclinic.evaluations.visit_score import NotedDifferential, PlayScore, Scored, Scorer
+from polyclinic.evaluations.visit_score import NotedDifferential, PlayScore, Scored, Scorer, record_told
 from polyclinic.events import End, Event, Failed, Trace
 from polyclinic.files import make_folder
 from polyclinic.knowledge.knowledge import Knowledge
@@ -400,7 +399,7 @@ class PlayedVisits:
         )
         scored = Scored(
             truth=sitting.case.truth,
-            record=_record_of(sitting.case.record),
+            record=record_told(sitting.case.record),
             own=own,
             beside=tuple([await self._seen_by(doctor, sitting) for doctor in self.staff.players.beside]),
             taken_back=sitting.taken_back,
@@ -438,9 +437,3 @@ class PlayedVisits:
             names = (await self.staff.minds(self.staff.players.patients[0])).examination_names
             self._scorer = Scorer(self._knowledge, names, judge=await self.staff.judge())
         return self._scorer
-
-
-def _record_of(record: Record) -> dict[str, tuple[str, ...]]:
-    """Returns what a record has of what a report tells: symptoms, or the story of the illness, and examinations."""
-    symptoms = record.history.symptoms or tuple(filter(None, (record.history.present,)))
-    return {"symptoms": symptoms, "examinations": tuple(read_out(record.findings, record.presentation.language))}

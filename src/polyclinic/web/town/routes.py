@@ -41,7 +41,7 @@ def town(serving: Serving) -> Sequence[BaseRoute]:
         return runs(request.query_params.get("run", ""))
 
     def listed(_: Request) -> Response:
-        return reply({"runs": serving.shelf.listed(), "live": serving.live})
+        return reply({"runs": serving.shelf.listed()})
 
     def about(request: Request) -> Response:
         return reply(_about(shown(request)))
