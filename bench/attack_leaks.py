@@ -77,7 +77,7 @@ NO_CASE = {
     "serve": "has a test of its own of all that is sent before the end; models play as in consult",
     "cases generate": "the writer is told what is drawn, and writes the record of it",
     "cases patient-test": "the writer is told a record",
-    "cases personas": "the writer is told a record",
+    "cases convert": "the writer is told a record",
     "corpus add": "reads no case",
     "corpus search": "reads no case",
     "check": "reads no case",

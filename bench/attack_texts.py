@@ -106,7 +106,7 @@ def texts(seed: int, n: int) -> list[Tried]:
             try:
                 write_cases(path, [case])
                 for words in (
-                    ("cases", "list", path, "--truth"),
+                    ("cases", "show", path, "--truth"),
                     ("cases", "show", path, "--truth"),
                     ("cases", "check", path),
                     ("consult", "--case", path, "--doctor", "rules", "--out", out),

@@ -79,7 +79,7 @@ GIVEN: dict[str, Callable[[Path], Words]] = {
     "evolve": _evolve,
     "ask": lambda _: ("--case", _CASE, "--patient", _MODEL, "Since when?"),
     "cases patient-test": lambda at: ("--cases", "shipped", "--limit", 1, "--writer", _MODEL, "--out", at / "out"),
-    "cases personas": lambda at: ("--cases", _one_case(at), "--writer", _MODEL, "--out", at / "out"),
+    "cases convert": lambda at: (_one_case(at), "--persona", "plain", "--writer", _MODEL, "--out", at / "out"),
     "corpus add": lambda at: (
         "books",
         _put(at, "books.jsonl", _PASSAGE),

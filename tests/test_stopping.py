@@ -245,6 +245,6 @@ def test_a_letter_that_the_encoding_of_the_output_lacks_is_no_traceback(monkeypa
     raw = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(raw, encoding="ascii"))
     with pytest.raises(SystemExit) as ended:
-        main(["cases", "list", "shipped-zh"])
+        main(["cases", "show", "shipped-zh"])
     assert ended.value.code == 0
     assert rb"\u4e0a" in raw.getvalue()

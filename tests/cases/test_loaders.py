@@ -528,7 +528,7 @@ def test_what_a_layout_makes_is_read_whole(complaint, tmp_path, name, problem):
     door, file = tmp_path / "door.py", tmp_path / "cases.jsonl"
     door.write_text(DOOR)
     file.write_text('{"why": "A cough", "what": "COVID-19"}\n')
-    assert re.search(f"line 1.*{problem}", complaint("cases", "list", file, "--layout", f"{door}:{name}"))
+    assert re.search(f"line 1.*{problem}", complaint("cases", "show", file, "--layout", f"{door}:{name}"))
 
 
 def test_a_layout_is_a_function_too(tmp_path):
@@ -564,7 +564,7 @@ def test_a_layout_of_somebody_elses(run, complaint, tmp_path):
         with pytest.raises(BadInput) as caught:
             read_cases(file, layout=name)
         assert says in str(caught.value)
-    assert "line 1: layout" in complaint("cases", "list", file, "--layout", f"{door}:nothing")
+    assert "line 1: layout" in complaint("cases", "show", file, "--layout", f"{door}:nothing")
     checked = json.loads(run("cases", "check", file, "--layout", f"{door}:rows", "--json", code=2).stdout)
     assert (checked["n"], checked["unreadable"], checked["layout"]) == (1, 1, f"{door}:rows")
     file.write_text('{"why": "A cough", "what": "COVID-19"}\n')

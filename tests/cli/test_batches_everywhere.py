@@ -62,7 +62,7 @@ LABELLED = [
 ]
 COMMANDS_BY_BATCHES = {
     "names": ["names", "compare", "names.jsonl", "--judge", "direct/x", "--set", "run.max-failures=100"],
-    "personas": ["cases", "personas", "--cases", "two.jsonl", "--writer", "direct/x", "--out", "OUT.jsonl",
+    "personas": ["cases", "convert", "two.jsonl", "--persona", "plain", "--writer", "direct/x", "--out", "OUT.jsonl",
                  "--set", "run.max-failures=100"],
     "patient-simulator": LABELLED,
     "errors": ["study", "errors", "--questions", "shipped", "--run", "answered", "--judge", "direct/x",

@@ -32,7 +32,7 @@ WORDS = {
     "ask": (*CASE, "--examiner", "direct/a", "A chest X-ray.", "A blood count.", "An ECG."),
     "cases generate": ("--preset", "agent-hospital", "--writer", "direct/a", "--out", "out"),
     "cases patient-test": (*CASES, "--rounds", "2", "--writer", "direct/a", "--out", "set.json"),
-    "cases personas": ("--cases", "test.jsonl", "--writer", "direct/a", "--out", "cases.jsonl"),
+    "cases convert": ("test.jsonl", "--persona", "plain", "--writer", "direct/a", "--out", "cases.jsonl"),
     "corpus add": ("docs", "docs.jsonl", "--embedder", "direct/e", "--library", "lib"),
     "eval aie": (*CASES, "--doctor", "direct/a", "direct/b", "--judge", "direct/j", "--out", "out"),
     "eval patient-simulator": ("--cases", "labelled.json", "--patient", "direct/a", "--out", "out"),

@@ -27,7 +27,7 @@ def cases(tmp_path):
 
 def test_every_result_says_what_was_left_out(run, cases, tmp_path, capsys):
     (tmp_path / "out").mkdir()
-    with words_of(["cases", "schema"]):
+    with words_of(["cases", "check", "--schema"]):
         read_case_file(cases)
         output = Output(document={}, show=lambda screen: screen.print("the table"))
         finish(output, RunOptions(out=tmp_path / "out"), Ledger())
@@ -40,7 +40,7 @@ def test_every_result_says_what_was_left_out(run, cases, tmp_path, capsys):
     share = json.loads("{" + document)["cases_used"]
     assert [(one["file"], one["records"], one["used"]) for one in share] == [("cases.jsonl", 3, 2)]
     assert json.loads((tmp_path / "out" / "results.json").read_text())["cases"] == share
-    with words_of(["cases", "schema"]):
+    with words_of(["cases", "check", "--schema"]):
         assert case_shares() == ()
     assert "cases: 2 of 3 cases of cases.jsonl can be used" in run("results", "show", tmp_path / "out").stdout
 
@@ -56,11 +56,10 @@ def test_strict_stops(run, cases, tmp_path):
     for words in (
         ("eval", "mvme", "--cases", cases, "--doctor", "rules", "--set", "cases.strict=true"),
         ("consult", "--case", cases, "--set", "cases.strict=true"),
-        ("cases", "list", cases, "--strict"),
-        ("cases", "convert", cases, "--to", "fhir", "--out", tmp_path / "out", "--strict"),
+        ("cases", "convert", cases, "--format", "fhir", "--out", tmp_path / "out", "--set", "cases.strict=true"),
     ):
         assert "cases.jsonl, line 2: " in run(*words, code=2).stderr, words
-    listed = run("cases", "list", cases)
+    listed = run("cases", "show", cases)
     assert "2 cases" in listed.stdout
     assert "1 case of 3 left out" in listed.stderr
 
@@ -72,14 +71,14 @@ def test_one_case_is_found_whatever_stands_beside_it(run, cases):
 
 def test_cases_are_converted(run, cases, tmp_path, monkeypatch):
     out = tmp_path / "out.jsonl"
-    done = run("cases", "convert", cases, "--to", "polyclinic", "--out", out)
+    done = run("cases", "convert", cases, "--format", "polyclinic", "--out", out)
     assert list(read_cases(out)) == list(read_cases(SHIPPED["shipped"]))[:2]
     assert "what was read is what was written" in done.stderr
-    done = run("cases", "convert", cases, "--to", "agentclinic", "--out", out, "--force")
+    done = run("cases", "convert", cases, "--format", "agentclinic", "--out", out, "--force")
     assert "truth.severity (2)" in done.stderr
     assert "OSCE_Examination" in out.read_text()
     monkeypatch.setitem(sys.modules, "fhir.resources.R4B", None)
-    done = run("cases", "convert", cases, "--to", "fhir", "--out", out, "--force", "--json")
+    done = run("cases", "convert", cases, "--format", "fhir", "--out", out, "--force", "--json")
     assert "not checked: what checks FHIR is not installed: pip install 'polyclinic[fhir]'" in done.stderr
     assert (json.loads(done.stdout)["cases"], json.loads(done.stdout)["valid"]) == (2, None)
     written, read = list(read_cases(out)), read_usable(cases).cases

@@ -25,7 +25,7 @@ def cases(tmp_path):
 def test_cases_of_one_id_are_read_under_ids_of_their_own(cases, run):
     assert [case.id for case in read_cases(cases)] == ["1", "1-2", "1-3", "6#x", "4"]
     assert find_case(cases, "1-2").presentation.complaint == "A woman has a rash."
-    said = run("cases", "list", cases).stderr
+    said = run("cases", "show", cases).stderr
     assert "2 cases of mine.jsonl with an id of another: 1 is 1-2, 1 is 1-3" in said
     assert (
         "the id '1' stands in line 1 already; this case is read as '1-3'" in run("cases", "check", cases, code=2).stdout

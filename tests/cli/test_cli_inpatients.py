@@ -25,7 +25,7 @@ def test_few_diseases_make_no_inpatient(complaint, tmp_path):
 
 
 def test_what_ships_is_many_and_of_many_departments(run):
-    summary = json.loads(run("cases", "list", "inpatients", "--summary", "--json").stdout)
+    summary = json.loads(run("cases", "show", "inpatients", "--summary", "--json").stdout)
     assert summary["n"] >= 200
     assert len(summary["departments"]) >= 8
     assert 2 <= summary["per_case"] <= 5
@@ -38,7 +38,7 @@ def test_what_ships_is_many_and_of_many_departments(run):
 
 
 def test_any_file_is_summed_up(run, tmp_path):
-    shown = run("cases", "list", "shipped", "--summary").stdout
+    shown = run("cases", "show", "shipped", "--summary").stdout
     assert "48 cases" in shown
     assert "respiratory medicine" in shown
     assert "█" in shown
@@ -46,6 +46,6 @@ def test_any_file_is_summed_up(run, tmp_path):
         '{"id": "1", "record": {"presentation": {"complaint": "unwell"}}, '
         '"truth": {"diagnoses": [{"name": "Rare thing"}]}}\n'
     )
-    shown = run("cases", "list", "bare.jsonl", "--summary", cwd=tmp_path).stdout
+    shown = run("cases", "show", "bare.jsonl", "--summary", cwd=tmp_path).stdout
     assert "sex: not recorded" in shown
     assert "Rare thing" in shown

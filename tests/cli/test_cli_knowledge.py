@@ -12,7 +12,7 @@ from polyclinic.cases.record import Finding, flag_of
 from polyclinic.cli.cases import show as show_case
 from polyclinic.cli.chart import show_chart
 from polyclinic.cli.knowledge import DiseasePage, check, disease_meant, show
-from polyclinic.errors import BadInput
+from polyclinic.errors import BadInput, UserError
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import is_chinese
@@ -149,10 +149,13 @@ def test_cases_show_takes_a_file_and_an_id_and_hides_the_truth_from_json(case, t
     show_case(f"{file}#{case.id}", json=True)
     shown = json.loads(capsys.readouterr().out)
     assert shown["id"] == case.id and "truth" not in shown and "department" not in shown
-    show_case(str(file), truth=True, json=True)
+    show_case(f"{file}#{case.id}", truth=True, json=True)
     assert "truth" in json.loads(capsys.readouterr().out)
-    with pytest.raises(BadInput, match="holds 48 cases; name one"):
-        show_case("shipped")
+    show_case(str(file), json=True)
+    (listed,) = json.loads(capsys.readouterr().out)
+    assert listed["id"] == case.id and "diagnoses" not in listed
+    with pytest.raises(UserError, match="--summary is of a whole file"):
+        show_case(f"{file}#{case.id}", summary=True)
 
 
 @pytest.mark.slow

@@ -74,8 +74,8 @@ def test_every_role_and_the_judge_may_be_a_model(run, endpoint, tmp_path):
 
 def test_a_model_makes_personas(run, endpoint, tmp_path):
     out = tmp_path / "p.jsonl"
-    options = ("--mind", "direct/a", "--base-url", endpoint.url, "--set", "run.max-failures=100", "--out", out)
-    done = run("cases", "personas", "--cases", "shipped-zh", "--manner", "anxious", *options)
+    options = ("--writer", "direct/a", "--base-url", endpoint.url, "--set", "run.max-failures=100", "--out", out)
+    done = run("cases", "convert", "shipped-zh", "--persona", "anxious", *options)
     assert "persona" in done.stderr
     cases = list(read_cases(out))
     assert len(cases) == 48

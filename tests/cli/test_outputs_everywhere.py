@@ -27,11 +27,8 @@ WITHOUT_TABLE = {
     "export-site": PAGE,
     "cases convert": CASES,
     "cases patient-test": CASES,
-    "cases personas": CASES,
-    "cases schema": "it prints a JSON Schema",
     "config show": "it prints a TOML file; --json has all of it",
     "ask": "it shows who says what, as it is said; --json has all of it",
-    "cases show": "it shows a record as a chart; --json has all of it",
     "knowledge show": "it shows a disease as a page; --json has all of it",
     "check": "it says of each model how it answers, a line each; --json has all of it",
     "cases check": "it names what is wrong, a line each; --json has all of it",
@@ -47,8 +44,8 @@ WITHOUT_TABLE = {
 """Commands that print no table, each with the reason."""
 
 WITHOUT_DOCUMENT = {
-    **{name: WITHOUT_TABLE[name] for name in ("serve", "cases schema", "demo", "models install")},
-    **dict.fromkeys(("cases generate", "cases patient-test", "cases personas"), CASES),
+    **{name: WITHOUT_TABLE[name] for name in ("serve", "demo", "models install")},
+    **dict.fromkeys(("cases generate", "cases patient-test"), CASES),
     **dict.fromkeys(("verdicts export", "verdicts import"), SHEETS),
     "memory build": MEMORY,
 }
@@ -65,10 +62,9 @@ OTHERS = {
     "results list": ("answered", "aie"),
     "results show": ("answered", "aie"),
     "results compare": ("two",),
-    "cases list": ("shipped",),
-    "cases show": ("shipped#p1-00001",),
+    "cases show": ("shipped",),
     "cases check": ("shipped",),
-    "cases convert": ("shipped", "--to", "fhir", "--out", "cases.json"),
+    "cases convert": ("shipped", "--format", "fhir", "--out", "cases.json"),
     "corpus list": ("--library", "lib"),
     "corpus search": ("books", "gout", "--by", "bm25", "--library", "lib"),
     "corpus remove": ("books", "--library", "lib"),

@@ -16,7 +16,7 @@ LONG = "x" * 300
         (("run", "--out="), "--out"),
         (("run", "--out", "  "), "--out"),
         (("consult", "--case", ""), "--case"),
-        (("cases", "list", ""), "FILE"),
+        (("cases", "show", ""), "CASE"),
         (("results", "show", ""), "FOLDERS"),
         (("replay", ""), "TRACE"),
         (("eval", "aie", "--verdicts", "", "--json"), "--verdicts"),
@@ -118,10 +118,13 @@ def test_a_file_that_is_misspelt_is_guessed(complaint, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("results", "join", "a", "b"), "'results join' is 'results show DIR...' now"),
-        (("results", "export", "a", "--what", "items"), "'results export' is 'results show DIR... --format LAYOUT"),
-        (("results", "compare", "a", "--to", "csv"), "--to is --format now"),
-        (("memory", "near", "a", "cough"), "'memory near' is 'memory show DIR --near TEXT' now"),
+        (("results", "join", "a", "b"), "'results join' is gone; use polyclinic results show DIR..."),
+        (
+            ("results", "export", "a", "--what", "items"),
+            "'results export' is gone; use polyclinic results show DIR... --format LAYOUT",
+        ),
+        (("results", "compare", "a", "--to", "csv"), "--to is gone; use --format"),
+        (("memory", "near", "a", "cough"), "'memory near' is gone; use polyclinic memory show DIR --near TEXT"),
     ],
 )
 def test_old_words_say_the_new_ones(complaint, words, said):

@@ -39,7 +39,7 @@ COMMANDS = {
     "consult": ["consult", "--case", "two.jsonl", "--doctor", "direct/x", "--max-turns", "2", "--set", "run.max-failures=100"],  # noqa: E501
     "ask": ["ask", "a chest X-ray", "a blood count", "--case", "shipped#p1-00001", "--examiner", "direct/x"],
     "names": ["names", "compare", "names.jsonl", "--judge", "direct/x"],
-    "personas": ["cases", "personas", "--cases", "two.jsonl", "--writer", "direct/x", "--out", "OUT.jsonl",
+    "personas": ["cases", "convert", "two.jsonl", "--persona", "plain", "--writer", "direct/x", "--out", "OUT.jsonl",
                  "--set", "run.max-failures=100"],
     "patient-test": ["cases", "patient-test", "--cases", "two.jsonl", "--writer", "direct/x", "--rounds", "1", "--out",
                      "OUT.json"],

@@ -1,54 +1,149 @@
-"""`polyclinic cases convert`: case files of any layout in another one."""
+"""`polyclinic cases convert`: case files of any layout in another one, and cases with personas."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import sys
+from functools import partial
+from typing import Annotated, Any, Literal
 
+import msgspec
 from cyclopts import Parameter
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import write_cases
+from polyclinic.cases.persona import Manner, Persona
 from polyclinic.cases.writers import WRITERS, losses
 from polyclinic.cases.writers.fhir import check_valid
-from polyclinic.errors import MissingExtra
+from polyclinic.cli.evaluation import goes_on
+from polyclinic.errors import MissingExtra, PlayFailure, RunStopped, UserError
+from polyclinic.evaluations.personas import TEMPLATES, made_persona
 from polyclinic.files import json_lines, write_text
+from polyclinic.models.ledger import Ledger
+from polyclinic.models.pipeline import Asker
+from polyclinic.models.session import journal_of, open_models
+from polyclinic.players.mind_names import model_of
+from polyclinic.run import options
+from polyclinic.run.batching import batches_beside
 from polyclinic.run.case_files import read_case_file
-from polyclinic.run.options import CASE_FILE, Force, Json, Layout, NewFile, Strict, check_new
-from polyclinic.terminal.screen import note, print_json
+from polyclinic.run.storing import keep_outcome
+from polyclinic.tasks import run_numbered
+from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import counted
+from polyclinic.terminal.usage import show_usage
 
 
-def convert(
-    file: Annotated[str, CASE_FILE],
+async def convert(
+    file: Annotated[str, options.CASE_FILE],
     /,
     *,
     to: Annotated[
         Literal["agentclinic", "fhir", "polyclinic"],
-        Parameter(help="The layout to write: AgentClinic's examinations, FHIR R4 bundles, or polyclinic's own."),
-    ],
-    out: Annotated[NewFile, Parameter(help="Where to write the cases, one a line.")],
-    layout: Layout = None,
-    strict: Strict = False,
-    force: Force = False,
-    json: Json = False,
+        Parameter(
+            name="--format",
+            help="The layout to write: AgentClinic's examinations, FHIR R4 bundles, or polyclinic's own.",
+        ),
+    ] = "polyclinic",
+    out: Annotated[options.NewFile, Parameter(help="Where to write the cases, one a line.")],
+    persona: Annotated[
+        Manner | Literal["mixed"] | None,
+        Parameter(metavar="MANNER", help="Give each case a persona of this manner; mixed: of all; parent: of a child."),
+    ] = None,
+    writer: Annotated[
+        str,
+        options.MIND,
+        Parameter(help="With --persona: who makes them, templates or a model such as direct/NAME."),
+    ] = TEMPLATES,
+    layout: options.Layout = None,
+    strict: options.StrictSetting = False,
+    seed: Annotated[options.Seed, Parameter(help="The same seed gives the same personas from templates.")] = 0,
+    force: options.Force = False,
+    json: options.Json = False,
+    max_failures: options.MaxFailures = 5.0,
+    models: options.Models = options.MODELS,
+    batch_api: options.BatchApi = False,
+    kept: options.KeptOptions = options.NOWHERE,
 ) -> None:
-    """Writes the cases in another layout, and says what that layout has no place for."""
-    check_new(out, force=force)
-    cases = read_case_file(file, layout=layout, strict=strict)
+    """Writes the cases, and prints what the layout cannot hold and which cases got no persona."""
+    options.check_new(out, force=force)
+    if writer != TEMPLATES and model_of(writer) is None:
+        raise UserError(f"--writer {writer!r}; allowed: {TEMPLATES}, or a model, such as direct/NAME")
+    if writer != TEMPLATES and persona is None:
+        raise UserError("--writer makes personas; say of which manner: --persona mixed")
+    if models.dry_run and writer == TEMPLATES:
+        raise UserError("--dry-run has no effect here: nothing is asked that could cost anything")
+    cases, ledger, refused = read_case_file(file, layout=layout, strict=strict), Ledger(), 0
+    if persona is not None:
+        names = [] if writer == TEMPLATES else [writer]
+        opening = open_models(
+            names,
+            models,
+            journal=journal_of(kept.answers, run=f"personas seed={seed}"),
+            seed=seed,
+            batches=batches_beside(kept, names, wanted=batch_api),
+            report=note,
+        )
+        async with opening as session:
+
+            async def make(case: Case) -> Persona | str:
+                model = session.model(writer, Asker("patient", f"persona {case.id}")) if names else None
+                manner = None if persona == "mixed" else persona
+                return await made_persona(case, model, seed=seed, manner=manner, temperature=models.temperature)
+
+            over, stopped = await run_numbered(partial(make, case) for case in cases)
+        ledger = session.ledger
+        if stopped is not None and not isinstance(stopped, RunStopped):
+            raise stopped
+        _show_made(cases, over, stopped=stopped is not None)
+        show_usage(console(sys.stderr), ledger)
+        if stopped is not None:
+            missing = f"{len(over)} of {counted(len(cases), 'case')} are done, and {out} is not written"
+            raise goes_on(type(stopped)(f"{stopped}; {missing}"), kept, "making of personas")
+        made = [None if isinstance(one, str) else one for _, one in sorted(over.items())]
+        refused = made.count(None)
+        cases = [msgspec.structs.replace(case, persona=one) for case, one in zip(cases, made, strict=True)]
     lost = losses(cases, to)
     checked = _write(cases, to, out)
+    document: dict[str, Any] = {"cases": len(cases), "to": to, "file": str(out), "lost": lost, "valid": checked}
+    if persona is not None:
+        document["personas"] = len(cases) - refused
+    keep_outcome(kept, document, models=models, ledger=ledger, seed=seed, files=[out])
     if json:
-        print_json({"cases": len(cases), "to": to, "file": str(out), "lost": lost, "valid": checked})
-        return
-    kept = "; what was read is what was written" if not lost else ""
-    valid = ", all valid FHIR R4" if checked else ""
-    note(f"{counted(len(cases), 'case')} in layout {to}{valid}: {out}{kept}")
+        print_json(document)
+    else:
+        _show(document, of_personas=persona is not None)
+    if refused * 100 > max_failures * len(cases):
+        raise PlayFailure(f"{refused} of {len(cases)} cases go without a persona; see the lines above")
+
+
+def _show_made(cases: list[Case], over: dict[int, Persona | str], *, stopped: bool) -> None:
+    """Prints the cases without a persona, and if it was stopped also those that have one."""
+    if stopped and over:
+        note("stopped early; what is over:")
+    for number, persona in sorted(over.items()):
+        if isinstance(persona, str):
+            text = plain(f"case {cases[number].id} goes without a persona: {persona}")
+            console(sys.stderr).print(text, style="yellow", soft_wrap=True)
+        elif stopped:
+            console().print(plain(f"case {cases[number].id} has a persona"), soft_wrap=True)
+
+
+def _show(document: dict[str, Any], *, of_personas: bool) -> None:
+    out, lost = document["file"], document["lost"]
+    if of_personas:
+        note(
+            f"{document['personas']} of {document['cases']} cases have a persona: {out}. Next: polyclinic consult "
+            f"--case {out}"
+        )
+    else:
+        kept = "; what was read is what was written" if not lost else ""
+        valid = ", all valid FHIR R4" if document["valid"] else ""
+        note(f"{counted(document['cases'], 'case')} in layout {document['to']}{valid}: {out}{kept}")
     if lost:
         parts = ", ".join(f"{place} ({n})" for place, n in sorted(lost.items(), key=lambda one: (-one[1], one[0])))
         note(f"Lost, or not the same when read again, with the number of cases: {parts}")
 
 
-def _write(cases: list[Case], to: str, out: NewFile) -> bool | None:
+def _write(cases: list[Case], to: str, out: options.NewFile) -> bool | None:
     """Writes the cases, and returns whether they were found valid; None where nothing says what is."""
     if to == "polyclinic":
         write_cases(out, cases)

@@ -1,4 +1,4 @@
-"""`polyclinic cases`: list, show, check, schema; the others have files of their own."""
+"""`polyclinic cases`: show and check; the others have files of their own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.shipped import SHIPPED, shipped_path
 from polyclinic.cli.chart import show_chart
-from polyclinic.cli.one_case import case_named
+from polyclinic.cli.one_case import case_named, split_case
 from polyclinic.errors import UserError
 from polyclinic.evidence_tree.sources import KINDS, divide
 from polyclinic.generation.ceiling import Ceiling, measure
@@ -28,7 +28,7 @@ from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.named_in import named_in
 from polyclinic.language.language import length
 from polyclinic.run.case_files import each_case
-from polyclinic.run.options import CASE_FILE, Json, Layout, Seed, Strict, between
+from polyclinic.run.options import Json, Layout
 from polyclinic.statistics.uncertainty import wilson
 from polyclinic.terminal.figures import low_to_high, number
 from polyclinic.terminal.screen import console, plain, print_json, print_json_array
@@ -157,34 +157,63 @@ def _bars(screen: Console, title: str, shares: Iterable[CountedShare]) -> None:
 _MATRIX = 16
 """As many diseases as this are shown as a matrix of what was read as what."""
 
+_DRAWN = 400
+"""Cases that are drawn for the ceiling if no file is named."""
+
 _TABLE = 2_000
 """Rows that a table is laid out for; more are printed one by one."""
 
 
-def list_cases(
-    file: Annotated[str, CASE_FILE],
+def show(
+    case: Annotated[
+        str,
+        Parameter(
+            metavar="FILE",
+            help="A case file, or FILE#ID for one of its cases; 'shipped', 'inpatients', and 'shipped-zh', "
+            "'inpatients-zh' in Chinese, come with polyclinic.",
+        ),
+    ],
     /,
     *,
     layout: Layout = None,
-    strict: Strict = False,
-    truth: Annotated[bool, Parameter(help="Show the diagnoses too.")] = False,
+    truth: Annotated[
+        bool, Parameter(help="Show the truth too: diagnoses; of one case, its severity and plan.")
+    ] = False,
     summary: Annotated[
         bool, Parameter(help="Draw who they are together: diagnoses, ages, sexes, departments, examinations.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Prints who is ill, and how much is recorded."""
-    cases = each_case(file, layout=layout, strict=strict)
+    """Prints the cases of a file in a table, or one of them as a chart."""
+    if split_case(case)[1] is not None:
+        if summary:
+            raise UserError("--summary is of a whole file; leave out the #ID")
+        _show_one(case_named(case, layout), truth=truth, json=json)
+        return
+    cases = each_case(case, layout=layout, strict=False)
     if summary:
         summed = summarise(list(cases), read_knowledge())
         if json:
             print_json(msgspec.to_builtins(summed))
         else:
             show_summary(console(), summed)
+    elif json:
+        print_json_array(_listed(one, truth=truth) for one in cases)
+    else:
+        _show_all(cases, truth=truth)
+
+
+def _show_one(found: Case, *, truth: bool, json: bool) -> None:
+    if not json:
+        show_chart(console(), found, read_knowledge(), truth=truth)
         return
-    if json:
-        print_json_array(_listed(case, truth=truth) for case in cases)
-        return
+    document = msgspec.to_builtins(found)
+    for hidden in () if truth else ("truth", "department"):
+        document.pop(hidden, None)
+    print_json(document)
+
+
+def _show_all(cases: Iterable[Case], *, truth: bool) -> None:
     columns = ["id", "language", "age", "sex", "complaint", "findings", *(["diagnoses"] if truth else [])]
     # As text, and not as cases: a file may hold more of them than memory does.
     rows = [_row(case, truth=truth) for case in cases]
@@ -220,30 +249,6 @@ def _row(case: Case, *, truth: bool) -> list[str]:
     return list(map(plain, row))
 
 
-def show(
-    case: Annotated[
-        str,
-        Parameter(
-            metavar="FILE#ID", help="A case of a file, such as shipped#p1-00001; of a file of one case, the file."
-        ),
-    ],
-    /,
-    *,
-    layout: Layout = None,
-    truth: Annotated[bool, Parameter(help="Show what is so, too: diagnosis, severity, plan.")] = False,
-    json: Json = False,
-) -> None:
-    """Prints the record of a case as a chart: history, vital signs, results with flags, reports."""
-    found = case_named(case, layout)
-    if json:
-        document = msgspec.to_builtins(found)
-        for hidden in () if truth else ("truth", "department"):
-            document.pop(hidden, None)
-        print_json(document)
-    else:
-        show_chart(console(), found, read_knowledge(), truth=truth)
-
-
 def check(
     file: Annotated[
         str | None,
@@ -256,20 +261,24 @@ def check(
         bool,
         Parameter(
             help="How often a Bayesian reader of all findings is right: the best that anybody can be. On the file's "
-            "cases, or on drawn ones.",
+            f"cases, or on {_DRAWN} drawn ones.",
         ),
     ] = False,
-    diseases: Annotated[str, Parameter(metavar="NAMES", help="With --ceiling: whom to tell apart.")] = "respiratory",
-    n: Annotated[int, between(1), Parameter(name="--n", help="With --ceiling and no file: how many to draw.")] = 400,
-    seed: Annotated[Seed, Parameter(help="With --ceiling and no file: their seed.")] = 0,
+    diseases: Annotated[
+        str, Parameter(metavar="NAMES", help="With --ceiling: the diseases to tell apart.")
+    ] = "respiratory",
+    schema: Annotated[bool, Parameter(help="Print the JSON Schema of one line of a case file.")] = False,
     json: Json = False,
 ) -> None:
     """Prints what is wrong with a case file, or how often its diseases can be told apart."""
+    if schema:
+        print_json(case_schema())
+        return
     if not ceiling:
         _check_files(file, layout, json=json)
         return
     knowledge = read_knowledge().select(diseases)
-    drawn = draw(knowledge, n=n, seed=seed) if file is None else read_cases(shipped_path(file), layout=layout)
+    drawn = draw(knowledge, n=_DRAWN, seed=0) if file is None else read_cases(shipped_path(file), layout=layout)
     measured = measure(list(drawn), knowledge)
     if json:
         print_json(msgspec.to_builtins(measured))
@@ -355,8 +364,3 @@ def _confusions(ceiling: Ceiling) -> Table:
             read_as = ", ".join(f"{ceiling.diseases[other]} {n}" for n, other in wrong)
             found.add_row(name, str(sum(row)), number(100 * row[place] / sum(row), ".1f", " %"), read_as)
     return found
-
-
-def schema() -> None:
-    """Prints the JSON Schema of one line of a case file."""
-    print_json(case_schema())

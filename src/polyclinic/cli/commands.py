@@ -34,18 +34,16 @@ COMMANDS = {
     "table of sets, models and methods.",
     "results compare": "results:compare Compare runs item by item, with Holm's correction; two runs of the hospital "
     "with one seed patient by patient and day by day.",
-    "cases list": "cases:list_cases List the cases of a file: who is ill, and how much is recorded.",
-    "cases show": "cases:show Show the record of a case as a chart on a ward; what is so only with --truth.",
+    "cases show": "cases:show Show the cases of a file, or one of them as a chart; the truth only with --truth.",
     "cases check": "cases:check Check a case file: schema, duplicate ids, truth that stands where a doctor can read "
     "it.",
-    "cases convert": "case_convert:convert Write the cases of a file in another layout: FHIR R4, AgentClinic's, ours.",
+    "cases convert": "case_convert:convert Write the cases of a file in another layout, or give each a persona.\n\n"
+    "Layouts are FHIR R4, AgentClinic's and ours. A persona is a statement in the patient's own voice, a life, a "
+    "character and a manner; one that reveals the diagnosis or a result is refused, and the case keeps none.",
     "cases generate": "case_generate:generate Draw patients from the medical knowledge, balanced over disease "
     "and severity.",
     "cases patient-test": "patient_test:patient_test Make a test set for simulated patients: dialogues, and questions "
     "of eight kinds behind each round.",
-    "cases personas": "personas:personas Give patients a persona: a statement in their own voice, a life, a character, "
-    "a manner.\n\nA persona that gives the diagnosis or a result away is refused, and the case goes without one.",
-    "cases schema": "cases:schema Print the JSON Schema of one line of a case file.",
     "corpus add": "corpus:add Add passages to a corpus: from JSON lines, text or Markdown files, or 'knowledge', which "
     "comes with polyclinic.",
     "corpus list": "corpus:list_corpora List the corpora: how many passages they hold, and who made their vectors.",
@@ -117,7 +115,7 @@ COMMANDS = {
 
 _GROUPS = {
     "results": "What runs came to: in one table, compared, for other tools.",
-    "cases": "List, show, check, convert and generate cases.",
+    "cases": "Show, check, convert and generate cases.",
     "corpus": "Keep passages that doctors and methods can look things up in.",
     "eval": "Run an evaluation.",
     "score": "Score dialogues and reports that were recorded.",

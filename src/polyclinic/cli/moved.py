@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 
 COMMANDS: Mapping[str, str] = {
     "results join": "results show DIR...",
-    "results export": "results show DIR... --format LAYOUT, with --rows items or --rows calls; of differences results "
-    "compare DIR... --format LAYOUT",
+    "results export": "results show DIR... --format LAYOUT; or results compare DIR... --format LAYOUT",
+    "cases list": "cases show FILE",
+    "cases schema": "cases check --schema",
+    "cases personas": "cases convert FILE --persona MANNER",
     "memory near": "memory show DIR --near TEXT",
     "memory export": "memory show DIR --out FILE",
     "memory import": "memory build FILE --out DIR",
@@ -15,25 +17,28 @@ COMMANDS: Mapping[str, str] = {
     "memory rebuild": "memory build DIR --embedder NAME --out NEW",
     "memory link": "memory build URL#NAME --out DIR",
 }
-"""What was called so is done by which words."""
+"""By old command, the new one."""
 
 OPTIONS: Mapping[str, Mapping[str, str]] = {
     "results show": {"--to": "--format", "--what": "--rows"},
     "results compare": {"--to": "--format"},
+    "cases show": {"--strict": "cases check FILE"},
+    "cases check": {"--n": "cases generate --n N, and check its file"},
+    "cases convert": {"--to": "--format", "--manner": "--persona", "--mind": "--writer"},
     "memory show": {"--last": "--limit", "--k": "--limit"},
 }
-"""Of a command, the new words of each old option."""
+"""By command, what replaces each old option."""
 
 
 def moved_command(words: Sequence[str]) -> str | None:
     """Returns the line for words that begin with an old command."""
     for n in (2, 1):
         if (old := " ".join(words[:n])) in COMMANDS:
-            return f"'{old}' is '{COMMANDS[old]}' now"
+            return f"'{old}' is gone; use polyclinic {COMMANDS[old]}"
     return None
 
 
 def moved_option(command: Sequence[str], option: str) -> str | None:
     """Returns the line for an old option of a command."""
     new = OPTIONS.get(" ".join(command), {}).get(option)
-    return None if new is None else f"{option} is {new} now"
+    return None if new is None else f"{option} is gone; use {new}"

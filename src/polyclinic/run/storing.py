@@ -34,7 +34,6 @@ DOCUMENT = "document.json"
 """What a command prints with `--json`, where it writes no folder of results."""
 
 _PAGES = "its --out is a page or a table made of results, which are kept where they were made"
-_INPUT = "its --out is a file of cases, which the same seed draws again, and which commands read as a file"
 _SHEETS = "its --out are sheets, which people fill in and send back, or what was read of those"
 
 WITHOUT_STORE: Mapping[str, str] = {
@@ -42,7 +41,6 @@ WITHOUT_STORE: Mapping[str, str] = {
     "export-site": _PAGES,
     "results compare": _PAGES,
     "results show": _PAGES,
-    "cases convert": _INPUT,
     "verdicts export": _SHEETS,
     "verdicts import": _SHEETS,
     "check": "it asks whether models answer, and keeps nothing",

@@ -290,16 +290,18 @@ def test_the_drafts_fields_are_the_personas():
 
 def test_personas_from_templates_on_the_command_line(run, complaint, tmp_path):
     out = tmp_path / "p.jsonl"
-    done = run("cases", "personas", "--cases", "shipped-zh", "--manner", "mixed", "--out", out)
+    done = run("cases", "convert", "shipped-zh", "--persona", "mixed", "--out", out)
     assert "48 of 48 cases have a persona" in done.stderr
     made = list(read_cases(out))
     assert len({one.persona for one in made}) == 48
     again = tmp_path / "q.jsonl"
-    run("cases", "personas", "--cases", "shipped-zh", "--manner", "mixed", "--out", again)
+    run("cases", "convert", "shipped-zh", "--persona", "mixed", "--out", again)
     assert again.read_bytes() == out.read_bytes()
-    assert "overwrite it with --force" in complaint("cases", "personas", "--cases", "shipped", "--out", out)
+    assert "overwrite it with --force" in complaint("cases", "convert", "shipped", "--persona", "plain", "--out", out)
     other = tmp_path / "r.jsonl"
-    assert "allowed: plain" in complaint("cases", "personas", "--cases", "shipped", "--manner", "x", "--out", other)
-    assert "allowed: templates" in complaint("cases", "personas", "--cases", "shipped", "--mind", "x", "--out", other)
-    assert "under 18" in complaint("cases", "personas", "--cases", "shipped", "--manner", "parent", "--out", other)
+    assert "allowed: plain" in complaint("cases", "convert", "shipped", "--persona", "x", "--out", other)
+    assert "allowed: templates" in complaint(
+        "cases", "convert", "shipped", "--persona", "plain", "--writer", "x", "--out", other
+    )
+    assert "under 18" in complaint("cases", "convert", "shipped", "--persona", "parent", "--out", other)
     assert not other.exists()
