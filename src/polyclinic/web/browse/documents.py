@@ -40,7 +40,6 @@ from polyclinic.results.folder import ItemRow
 from polyclinic.web.browse.holdings import Holding, Holdings, NothingHere
 from polyclinic.web.browse.showing import (
     RecordingFile,
-    RecordingFiles,
     calls,
     compared,
     episodes,
@@ -50,6 +49,7 @@ from polyclinic.web.browse.showing import (
     is_readable,
     learning,
     record,
+    recording_file,
     results,
     said,
     same_item,
@@ -69,7 +69,6 @@ class Documents:
 
     def __init__(self, library: Holdings) -> None:
         self.library = library
-        self.files = RecordingFiles()
         self._kinds: dict[str, Callable[..., Any]] = {
             "all": self.all,
             "about": self.about,
@@ -132,7 +131,7 @@ class Documents:
             yield list(range(len(_keys(one.path, one.changed))))
             return
         for path, kind in one.files:
-            yield [place.line for place in self.files(path, kind).places]
+            yield [place.line for place in recording_file(path, kind).places]
 
     def all(self) -> Any:
         """Returns what there is."""
@@ -158,7 +157,7 @@ class Documents:
 
     def _file(self, one: Holding, place: int) -> dict[str, Any]:
         path, kind = one.files[place]
-        return {"name": path.name, "kind": kind, "records": len(self.files(path, kind).places)}
+        return {"name": path.name, "kind": kind, "records": len(recording_file(path, kind).places)}
 
     def compared(self, id: str) -> Any:
         """Returns every two entrants of an evaluation, held against each other."""
@@ -236,7 +235,7 @@ class Documents:
         if one.holds == "hospital" or not line.isdecimal() or len(line) > 12:
             return None
         for place, (path, kind) in enumerate(one.files):
-            if path.name == name and self.files(path, kind).begins(int(line)):
+            if path.name == name and recording_file(path, kind).begins(int(line)):
                 return {"file": place, "line": int(line)}
         return None
 
@@ -288,7 +287,7 @@ class Documents:
     def _opened(self, one: Holding, place: int) -> RecordingFile:
         if place >= len(one.files):
             raise NothingHere("there is no such file")
-        return self.files(*one.files[place])
+        return recording_file(*one.files[place])
 
     def calls(self, id: str, page: int) -> Any:
         """Returns a page of the episodes of a journal."""

@@ -7,8 +7,6 @@ recurs in many calls, as in a dialogue, is sent once, under its id. The figures 
 from __future__ import annotations
 
 import sqlite3
-import threading
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing
 from functools import lru_cache
@@ -243,31 +241,22 @@ def _places(path: Path, kind: RecordingKind) -> Iterator[Place]:
         yield Place(first, begin, at)
 
 
-class RecordingFiles:
-    """Opened files: those that were asked for last, anew where they have changed."""
+def recording_file(path: Path, kind: RecordingKind) -> RecordingFile:
+    """Returns a file; those that were asked for last are kept, until they change.
 
-    def __init__(self) -> None:
-        self._held: OrderedDict[tuple[Path, int, int], RecordingFile] = OrderedDict()
-        self._lock = threading.Lock()
+    Raises:
+        NothingHere: it is gone.
+    """
+    try:
+        state = path.stat()
+        return _indexed(path, kind, state.st_mtime_ns, state.st_size)
+    except OSError as error:
+        raise NothingHere(f"the file cannot be read ({error.strerror})") from None
 
-    def __call__(self, path: Path, kind: RecordingKind) -> RecordingFile:
-        """Returns a file.
 
-        Raises:
-            NothingHere: it is gone.
-        """
-        with self._lock:
-            try:
-                state = path.stat()
-                key = path, state.st_mtime_ns, state.st_size
-                if key not in self._held:
-                    self._held[key] = RecordingFile(path, kind)
-            except OSError as error:
-                raise NothingHere(f"the file cannot be read ({error.strerror})") from None
-            self._held.move_to_end(key)
-            while len(self._held) > _HELD:
-                self._held.popitem(last=False)
-            return self._held[key]
+@lru_cache(maxsize=_HELD)
+def _indexed(path: Path, kind: RecordingKind, *_state: int) -> RecordingFile:
+    return RecordingFile(path, kind)
 
 
 _EPISODES = 20_000  # that are looked through for a name

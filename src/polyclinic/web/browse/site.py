@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from polyclinic.errors import BadInput, UserError
-from polyclinic.files import write_text
+from polyclinic.files import make_folder, write_text
 from polyclinic.web.browse.documents import Documents, said_in
 
 _STATIC = files("polyclinic.web") / "static"
@@ -111,17 +111,11 @@ def _json(document: Any) -> str:
 
 
 def _check_new(out: Path) -> None:
-    try:
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise BadInput("there is something already; name a new folder", path=out)
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"no folder can be made here ({error.strerror})", path=out) from None
+    make_folder(out, parents=True)
+    if any(out.iterdir()):
+        raise BadInput("there is something already; name a new folder", path=out)
 
 
 def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"no folder can be made here ({error.strerror})", path=path.parent) from None
+    make_folder(path.parent, parents=True)
     write_text(path, text)

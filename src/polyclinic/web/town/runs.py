@@ -11,6 +11,7 @@ import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
@@ -203,11 +204,10 @@ class Block(msgspec.Struct, frozen=True):
 
 
 class ShownRun:
-    """A run that is open, read by everybody who looks."""
+    """A run that is open, read by everybody who looks; the last argument tells it from another in its place."""
 
-    def __init__(self, id: str, folder: Path) -> None:
+    def __init__(self, id: str, folder: Path, _: _Key) -> None:
         self.id, self.folder = id, folder
-        self.key = _key(folder)
         self.recorded = RecordedRun(folder)
         # Somebody may read it still when it is not among the last ones any more: closed when nobody has it.
         weakref.finalize(self, self.recorded.close)
@@ -295,7 +295,7 @@ class Runs:
 
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
-        self._open: OrderedDict[str, ShownRun] = OrderedDict()
+        self._opened = lru_cache(maxsize=_OPEN)(ShownRun)
         self._lock = Lock()
 
     def __call__(self, id: str) -> ShownRun:
@@ -307,20 +307,11 @@ class Runs:
         """
         with self._lock:
             folder = self._shelf.folder(id)
-            found = self._open.pop(id, None)
-            if found is not None and found.key != _key(folder):
-                found = None
-            if found is None:
-                found = ShownRun(id, folder)
-            self._open[id] = found
-            while len(self._open) > _OPEN:
-                self._open.popitem(last=False)
-            return found
+            return self._opened(id, folder, _key(folder))
 
     def close(self) -> None:
         """Lets all go."""
-        with self._lock:
-            self._open.clear()
+        self._opened.cache_clear()
 
 
 def _tag(what: dict[str, msgspec.Raw]) -> str:
