@@ -94,10 +94,6 @@ class PlannedVisit:
             return request
         return msgspec.structs.replace(request, worse=worse.case)
 
-    def becomes(self, case: Case) -> None:
-        """The illness is another case from now on."""
-        self.drawn = case
-
     def __lt__(self, other: PlannedVisit) -> bool:
         return (self.leaves, self.place) < (other.leaves, other.place)
 

@@ -13,7 +13,7 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.frames import Tabular
-from polyclinic.hospital.care.clinic import open_clinic
+from polyclinic.hospital.care.clinic import Clinic, open_clinic
 from polyclinic.hospital.care.remembering import about_memories, reflects
 from polyclinic.hospital.care.setup import LearningSetup
 from polyclinic.hospital.care.triage import TriageStation
@@ -284,20 +284,10 @@ def kinds_of(knowledge: Knowledge) -> dict[str, str]:
     return {examination.id: examination.kind for examination in knowledge.examinations.values()}
 
 
-class _Computing(Protocol):
-    """Whoever computes visits: a clinic in this process, or workers."""
-
-    async def compute(self, request: EpisodeRequest) -> Episode: ...
-
-    async def learn(self, request: LearnRequest) -> LearnDone: ...
-
-    def publish(self, publication: Publication) -> None: ...
-
-
 @asynccontextmanager
 async def _computing(
     configuration: Configuration, store: Store | None, workers: int, brought: str, shared: SharedRun | None
-) -> AsyncIterator[_Computing]:
+) -> AsyncIterator[Clinic | WorkerPool]:
     setup = configuration.setup
     if store is not None and setup.asks_models:
         setup = msgspec.structs.replace(setup, journal=str(store.calls), run=_JOURNAL, shared=shared)
@@ -318,7 +308,7 @@ async def _computing(
 
 @contextmanager
 def _learning(
-    configuration: Configuration, knowledge: Knowledge, store: Store | None, clinic: _Computing, spent: _Spent
+    configuration: Configuration, knowledge: Knowledge, store: Store | None, clinic: Clinic | WorkerPool, spent: _Spent
 ) -> Iterator[Callable[[Clock, Log], HospitalLearning] | None]:
     """Makes what lets the doctors of a run learn; None where they do not."""
     setup = configuration.setup.learning

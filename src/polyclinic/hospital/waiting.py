@@ -15,16 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.hospital.floor.clock import Clock, Signal, Steps
+from polyclinic.hospital.floor.clock import Clock, Steps
 from polyclinic.hospital.floor.journey import House
 from polyclinic.hospital.floor.lines import ORDER, Encounter
+from polyclinic.hospital.planned import PlannedVisit
 from polyclinic.hospital.record.account import Log
-from polyclinic.hospital.record.episodes import AtDoor, Compute, EpisodeRequest
+from polyclinic.hospital.record.episodes import AtDoor, Compute
 from polyclinic.hospital.record.happenings import Acuity, GotWorse, TriagedAgain
 from polyclinic.hospital.town.illness import Worsening
 from polyclinic.hospital.town.town import Town
@@ -39,17 +39,6 @@ _AT_THE_DOOR = 30 * 60
 """Seconds; hardly anybody waits longer for the nurse."""
 
 
-class _Worsenable(Protocol):
-    request: EpisodeRequest | None
-    early: Signal | None
-
-    def worsens(self, town: Town) -> Worsening | None: ...
-
-    def with_worse(self, request: EpisodeRequest, town: Town) -> EpisodeRequest: ...
-
-    def becomes(self, case: Case) -> None: ...
-
-
 @dataclass(frozen=True, eq=False)
 class Waiting:
     """Watches over those who wait."""
@@ -61,7 +50,7 @@ class Waiting:
     look_again: LookingAgain
     at_the_door: Callable[[Case], Acuity | None] | None = None  # how urgent anybody sees that somebody is
 
-    def foresee(self, visit: Encounter, plan: _Worsenable, town: Town, *, comes: int) -> None:
+    def foresee(self, visit: Encounter, plan: PlannedVisit, town: Town, *, comes: int) -> None:
         """Has computed beforehand what will be decided about a patient who gets worse, where that may be wanted.
 
         Else a whole visit would have to be computed when it is wanted at once, and everything would wait for it. Who
@@ -82,7 +71,7 @@ class Waiting:
             anew = msgspec.structs.replace(request, case=worse.case, worse=None)
             plan.early = self.clock.launch(self.compute(anew), due=max(self.clock.now, comes + worse.after))
 
-    def watch(self, visit: Encounter, plan: _Worsenable, worse: Worsening | None) -> None:
+    def watch(self, visit: Encounter, plan: PlannedVisit, worse: Worsening | None) -> None:
         """Lets a patient get worse while it waits, where it does.
 
         Args:
@@ -93,11 +82,11 @@ class Waiting:
         if worse is not None:
             self.clock.start(self._worsens(visit, plan, worse))
 
-    def _worsens(self, visit: Encounter, plan: _Worsenable, worse: Worsening) -> Steps:
+    def _worsens(self, visit: Encounter, plan: PlannedVisit, worse: Worsening) -> Steps:
         yield self.clock.wait(self.house.coming.seconds + worse.after)
         if not visit.unseen:
             return
-        plan.becomes(worse.case)
+        plan.drawn = worse.case
         level, severity = worse.case.truth.acuity, worse.case.truth.severity
         visit.is_of_level(level)
         assert severity is not None  # noqa: S101

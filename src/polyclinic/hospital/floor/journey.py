@@ -29,7 +29,7 @@ from polyclinic.hospital.floor.clock import Clock, Signal, Steps
 from polyclinic.hospital.floor.lines import Encounter, Gone, Server
 from polyclinic.hospital.floor.queues import Floor
 from polyclinic.hospital.floor.rota import Rota
-from polyclinic.hospital.floor.stays import Beds, InBed, Stays, handed_out
+from polyclinic.hospital.floor.stays import Beds, Stays, handed_out
 from polyclinic.hospital.plan.events import Incident
 from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.plan.plan import AreaKind, Durations, Hospital
@@ -57,6 +57,7 @@ from polyclinic.hospital.record.happenings import (
     WentHome,
     What,
 )
+from polyclinic.hospital.town.illness import Nature
 
 
 def triaged(visit: Encounter, episode: Episode, nurse: str) -> Triaged:
@@ -209,7 +210,7 @@ class House:
 
     # --- a visit
 
-    def visit(self, visit: Encounter, decided: Signal, admit: Callable[[Episode], InBed] | None = None) -> Steps:
+    def visit(self, visit: Encounter, decided: Signal, admit: Callable[[Episode], Nature] | None = None) -> Steps:
         """Lets somebody come, be seen and go home.
 
         Args:

@@ -10,13 +10,14 @@ worse begins the stay anew, of what it is treated for and as ill as it is now. F
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from heapq import heappop, heappush
-from typing import Any, Protocol
+from typing import Any
 
 from polyclinic.hospital.floor.clock import Clock, Signal, Steps
+from polyclinic.hospital.floor.lines import Encounter
 from polyclinic.hospital.plan.plan import WITH_BEDS, Area, AreaKind
 from polyclinic.hospital.record.episodes import Episode
 from polyclinic.hospital.record.happenings import (
@@ -27,14 +28,13 @@ from polyclinic.hospital.record.happenings import (
     Died,
     Discharged,
     Dispensed,
-    HarmCause,
     Moved,
     Operated,
     Queued,
     What,
     Worsened,
 )
-from polyclinic.knowledge.data import Severity
+from polyclinic.hospital.town.illness import Nature
 from polyclinic.knowledge.plans import Disposition
 from polyclinic.knowledge.stays import FIRST, Place
 
@@ -147,44 +147,6 @@ class Turned(Enum):
     DEATH = "death"
 
 
-class InBed(Protocol):
-    """How the illness of one who lies in a bed goes on."""
-
-    severity: Severity  # how ill it is
-    recognised: bool  # whether it is treated for what it has
-
-    @property
-    def ill_with(self) -> str:
-        """The disease, by id."""
-
-    def gives(self, place: Place | None) -> int:
-        """How much care is given in a place."""
-
-    def next_turn(self, gives: int) -> tuple[bool, float] | None:
-        """Whether it dies (else gets worse), and in how many seconds; None where neither comes."""
-
-    def spend(self, seconds: float, gives: int) -> None:
-        """Lets time pass."""
-
-    def cause_of(self, gives: int, *, death: bool) -> HarmCause:
-        """Why it dies or gets worse."""
-
-    def worsen(self) -> None:
-        """Gets worse."""
-
-    def legs(self) -> Sequence[Leg]:
-        """Where it has to lie and for how long, as it is now."""
-
-
-class Lying(Protocol):
-    """Who is admitted."""
-
-    who: str
-    department: str
-    acuity: Acuity | None
-    at: str
-
-
 class Stays:
     """Care after the door.
 
@@ -210,7 +172,7 @@ class Stays:
         place = FIRST.get(disposition)
         return place is not None and (self.beds.kind(place) is not None or self.beds.kind("ward") is not None)
 
-    def stay(self, patient: Lying, inpatient: InBed) -> Steps:
+    def stay(self, patient: Encounter, inpatient: Nature) -> Steps:
         """Lets somebody lie in beds until it can go home; returns whether it has died there."""
         self.lying += 1
         one = _Stay(self, patient, inpatient)
@@ -222,7 +184,7 @@ class Stays:
 class _Stay:
     """One stay under way."""
 
-    def __init__(self, stays: Stays, patient: Lying, inpatient: InBed) -> None:
+    def __init__(self, stays: Stays, patient: Encounter, inpatient: Nature) -> None:
         self._stays, self._beds, self._clock = stays, stays.beds, stays._clock
         self._patient, self._inpatient = patient, inpatient
         self._bed = ""  # the area of its bed

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from polyclinic.cases.truth import Severity
 from polyclinic.hospital.record.happenings import (
     TURNED_AWAY,
     Acuity,
@@ -66,8 +65,6 @@ class Attendance(msgspec.Struct, kw_only=True, gc=False):
     who: str
     onset: int = -1  # when the illness began; -1 where the log does not say
     disease: str = ""  # "" where the log does not say
-    severity: Severity | None = None  # at the onset
-    number: int = 1  # of the comings with this illness
     arrived: int  # in the first queue
     turned_away: int | None = None  # when it arrived before and was turned away, for the same visit; else None
     calls: list[Call] = []
@@ -122,13 +119,12 @@ class Outcome(NamedTuple):
 
 
 class _Illness:
-    """An illness: how it began, how often its patient has come, and the last time."""
+    """An illness: how it began, and the last time that its patient came."""
 
-    __slots__ = ("comings", "disease", "last", "onset", "severity", "treated")
+    __slots__ = ("disease", "last", "onset", "treated")
 
-    def __init__(self, onset: int = -1, disease: str = "", severity: Severity | None = None) -> None:
-        self.onset, self.disease, self.severity = onset, disease, severity
-        self.comings = 0
+    def __init__(self, onset: int = -1, disease: str = "") -> None:
+        self.onset, self.disease = onset, disease
         self.last: Attendance | None = None
         self.treated: tuple[int, Treated] | None = None  # since when and how, where a follow-up of that is to come
 
@@ -165,7 +161,7 @@ class Attendances:
 
     def _fall_ill(self, t: int, who: str, what: FellIll, _: _Illness | None) -> None:
         self._finish(who)
-        self._ill[who] = _Illness(t, what.disease, what.severity)
+        self._ill[who] = _Illness(t, what.disease)
 
     def _queue(self, t: int, who: str, _: Queued, ill: _Illness | None) -> None:
         if ill is None:
@@ -175,16 +171,8 @@ class Attendances:
             if not before.ended:
                 return
             self._done.append(before)
-        ill.comings += 1
-        ill.last = Attendance(
-            who=who,
-            onset=ill.onset,
-            disease=ill.disease,
-            severity=ill.severity,
-            number=ill.comings,
-            arrived=t,
-            turned_away=None if before is None or not before.comes_once_more else before.arrived,
-        )
+        away = None if before is None or not before.comes_once_more else before.arrived
+        ill.last = Attendance(who=who, onset=ill.onset, disease=ill.disease, arrived=t, turned_away=away)
 
     def _treat(self, _: int, __: str, what: Prescribed | LeftUnseen | VisitFailed, ill: _Illness | None) -> None:
         if ill is not None and ill.last is not None:
