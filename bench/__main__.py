@@ -28,6 +28,7 @@ PARTS = (
     "exam_kills",
     "results",
     "statistics",
+    "startup",
 )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import msgspec
 from cyclopts import Parameter
@@ -18,18 +18,15 @@ from polyclinic.cases.case import Case
 from polyclinic.cli.chart import WORDS
 from polyclinic.cli.one_case import cases_named, split_case
 from polyclinic.cli.show import language_of, show_end, show_event, show_visits
-from polyclinic.cli.team import Stage
 from polyclinic.cli.trust import note_trust
 from polyclinic.errors import BudgetSpent, PersonLeft, PlayFailure, PolyclinicError, StoppedByHand, UserError
 from polyclinic.evaluations.case_pictures import lacking_pictures, note_pictures, pictures_seen
-from polyclinic.evaluations.memory_knowledge import say_other_knowledge
-from polyclinic.evaluations.visit_score import PlayScore, Scorer
-from polyclinic.events import Failed, Order, Role
+from polyclinic.events import Event, Failed, Order, Role
 from polyclinic.files import check_writable, write_text
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.names import Names
 from polyclinic.language.language import MARKS, Language
-from polyclinic.memory.options import FORGETFUL
+from polyclinic.memory.options import FORGETFUL, MemoryOptions
 from polyclinic.players.human.desk import Desk, LineTakenBack
 from polyclinic.players.mind_names import HUMAN
 from polyclinic.players.minds import Cast, Minds, open_minds
@@ -42,10 +39,13 @@ from polyclinic.terminal.screen import console, note, plain, print_json, progres
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
 from polyclinic.visits.consultation import MAX_TURNS
-from polyclinic.visits.team import TeamVisit, confer
 from polyclinic.visits.visit import Visit, see
 
-AnyVisit = Visit | TeamVisit
+if TYPE_CHECKING:
+    from polyclinic.evaluations.visit_score import PlayScore
+    from polyclinic.visits.team import TeamVisit
+
+AnyVisit: TypeAlias = "Visit | TeamVisit"
 
 
 def desk_of(session: Path | None, minds: Sequence[str]) -> tuple[Desk, bool]:
@@ -84,9 +84,12 @@ async def score_played(
     cases: Sequence[Case], visits: Sequence[AnyVisit], minds: Minds, desk: Desk, knowledge: Knowledge
 ) -> list[PlayScore | None]:
     """Scores the visits in which a person was the doctor, as the page does; None for those of others, and of teams."""
-    scorer, scores = Scorer(knowledge, Names(knowledge)), list[PlayScore | None]()
+    from polyclinic.evaluations.visit_score import Scorer  # noqa: PLC0415 - only where a person plays
+
+    scorer = Scorer(knowledge, Names(knowledge))
+    scores: list[PlayScore | None] = []
     for case, visit in zip(cases, visits, strict=False):
-        if isinstance(visit, TeamVisit) or visit.report is None or minds.names[Role.DOCTOR] != HUMAN:
+        if not isinstance(visit, Visit) or visit.report is None or minds.names[Role.DOCTOR] != HUMAN:
             scores.append(None)
             continue
         hints = desk.hints(f"{HUMAN} {case.id}")
@@ -217,13 +220,15 @@ async def consult(
         pictures=shown,
     )
     async with opening as opened:
-        say_other_knowledge(memory)
+        _note_memory(memory)
         minds = [opened.minds[name] for name in doctors]
 
         async def hold(case: Case, screen: Console | None = None) -> Visit | TeamVisit:
             if not team.doctors:
                 watch = None if screen is None else partial(show_event, screen)
                 return await see(case, minds[0], max_turns=max_turns, in_one_step=one_step, watch=watch)
+            from polyclinic.visits.team import confer  # noqa: PLC0415 - only of several doctors
+
             return await confer(
                 case,
                 minds,
@@ -232,7 +237,7 @@ async def consult(
                 order=team.order or Order.PARALLEL,
                 max_rounds=team.max_rounds,
                 disputes=not team.no_dispute_resolution,
-                watch=None if screen is None else Stage(screen, len(minds)).watch,
+                watch=None if screen is None else _stage(screen, len(minds)),
             )
 
         stopped = None
@@ -266,6 +271,19 @@ async def consult(
     if stopped is not None:
         raise _goes_on(stopped, len(visits), len(cases), kept=kept.answers is not None)
     _check_failures(visits, max_failures)
+
+
+def _stage(screen: Console, doctors: int) -> Callable[[int, Event], None]:
+    from polyclinic.cli.team import Stage  # noqa: PLC0415 - only of several doctors
+
+    return Stage(screen, doctors).watch
+
+
+def _note_memory(memory: MemoryOptions) -> None:
+    if memory.memory is not None:
+        from polyclinic.evaluations.memory_knowledge import say_other_knowledge  # noqa: PLC0415
+
+        say_other_knowledge(memory)
 
 
 def _goes_on(stopped: PolyclinicError, done: int, of: int, *, kept: bool) -> PolyclinicError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from rich.console import Console
@@ -21,8 +22,10 @@ from polyclinic.metrics.grades import Aspect
 from polyclinic.terminal.chinese import ChineseText
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import table
-from polyclinic.visits.team import TeamVisit
 from polyclinic.visits.visit import Visit
+
+if TYPE_CHECKING:
+    from polyclinic.visits.team import TeamVisit
 
 _STYLE = {
     Role.DOCTOR: "bold cyan",
@@ -136,7 +139,7 @@ def show_end(
     if chosen is not None:
         _show_choice(console, chosen, revealed)
         return
-    team = visit.consultations if isinstance(visit, TeamVisit) else ()
+    team = () if isinstance(visit, Visit) else visit.consultations
     right = verdict(visit.report, visit.truth, knowledge)
     shown = _outcome(
         visit.report,
@@ -220,7 +223,7 @@ def diagnosis_text(diagnosis: Diagnosis) -> Text:
 
 def show_visits(console: Console, visits: Sequence[Visit | TeamVisit], knowledge: Knowledge) -> None:
     """Prints the table of many visits with its counts, and of teams how soon they agreed."""
-    teams = [visit for visit in visits if isinstance(visit, TeamVisit)]
+    teams = [visit for visit in visits if not isinstance(visit, Visit)]
     counted = "rounds" if teams else "turns"
     shown = table(None, ("case", counted, "end", "diagnosis", "", "truth"), right=(counted,))
     shown.columns[4].justify, shown.columns[4].no_wrap = "center", True
@@ -229,7 +232,7 @@ def show_visits(console: Console, visits: Sequence[Visit | TeamVisit], knowledge
     for visit in visits:
         right = verdict(visit.report, visit.truth, knowledge)
         counts[right] += 1
-        turns = visit.rounds if isinstance(visit, TeamVisit) else visit.turns
+        turns = visit.turns if isinstance(visit, Visit) else visit.rounds
         spoken += turns
         named = Text("none named", style="dim") if visit.report is None else diagnoses_text(visit.report, most=1)
         sign, style = _VERDICT[right]

@@ -13,9 +13,8 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Role
 from polyclinic.models.model_file import ModelFile
 from polyclinic.models.session import ModelSettings
-from polyclinic.players.mind_names import model_of, name_of
+from polyclinic.players.mind_names import RECALL, model_of, name_of
 from polyclinic.players.minds import tells_in_address
-from polyclinic.players.recalling import RecallMind
 from polyclinic.terminal.screen import note
 from polyclinic.terminal.tables import counted
 
@@ -92,4 +91,4 @@ def _note_of_network(having: Sequence[Case], *, addresses: bool) -> None:
 def _sees(doctor: str, said: ModelFile) -> bool:
     if (model := model_of(doctor)) is not None:
         return bool(said.asking(model, Role.DOCTOR).sees)
-    return name_of(doctor).partition(":")[0] not in ("rules", "scripted", RecallMind.name)
+    return name_of(doctor).partition(":")[0] not in ("rules", "scripted", RECALL)

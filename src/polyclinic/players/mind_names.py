@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from polyclinic.players.language_model.saps import Tracker
 
 HUMAN = "human"
+RECALL = "recall"
 
 SAPS: dict[str, Tracker] = {"saps": "staged", "saps-parallel": "parallel"}
 """What kinds of the state-aware patient there are, by what stands before the model's name."""

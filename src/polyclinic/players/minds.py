@@ -8,10 +8,10 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 import msgspec
@@ -25,9 +25,7 @@ from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.names import Names
 from polyclinic.language.language import Language
-from polyclinic.memory.opening import open_what_is_remembered
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
-from polyclinic.memory.remembering import Remembering
 from polyclinic.models.journal import Answers, Journal, SharedRun
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
@@ -36,33 +34,29 @@ from polyclinic.models.pipeline import Asker
 from polyclinic.models.session import ModelSettings, Session, journal_of, open_models
 from polyclinic.models.share import WHOLE, Share
 from polyclinic.models.tally import CallTally, SharedAnswers
-from polyclinic.players.human.advice import Adviser
 from polyclinic.players.human.desk import Desk
-from polyclinic.players.human.doctor import HumanDoctor, OrderNames
-from polyclinic.players.human.nurse import HumanNurse
-from polyclinic.players.human.patient import HumanPatient
-from polyclinic.players.human.seated import Chair, SeatedDoctor
-from polyclinic.players.language_model.mind import ModelMind
-from polyclinic.players.language_model.saps import Saps
-from polyclinic.players.mind_names import HUMAN, SAPS, Playing, is_script, model_of, name_of
+from polyclinic.players.mind_names import HUMAN, RECALL, SAPS, Playing, is_script, model_of, name_of
 from polyclinic.players.own_mind import Answer, OwnMind, ScriptedMind, copied, maker_of, read_script
 from polyclinic.players.patient_trust import PatientTrust, trust_in
 from polyclinic.players.player import ALONE, Mind, Seat
-from polyclinic.players.recalling import RecallMind
 from polyclinic.players.roles.doctor import Doctor, Judge
 from polyclinic.players.roles.examiner import Examiner
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.roles.staff import Director, Nurse, Pharmacist
-from polyclinic.players.rules.director import RulesDirector
 from polyclinic.players.rules.doctor import RulesDoctor
 from polyclinic.players.rules.patient import RulesPatient
 from polyclinic.players.rules.staff import RulesExaminer, RulesNurse, RulesPharmacist
-from polyclinic.retrieval.library import open_library
-from polyclinic.retrieval.retriever import LibraryOptions, LookingUp
+from polyclinic.retrieval.retriever import LibraryOptions
 from polyclinic.seeds import derive
 
+if TYPE_CHECKING:
+    from polyclinic.memory.opening import OpenedMemory
+    from polyclinic.memory.remembering import Remembering
+    from polyclinic.players.human.seated import Chair
+    from polyclinic.players.language_model.saps import Saps
+    from polyclinic.retrieval.retriever import LookingUp
+
 _MODELS = "local, local/FILE.gguf, direct/NAME (with --base-url), or a name that Inspect knows, such as openai/NAME"
-_AT_THE_TERMINAL = (Role.DOCTOR, Role.PATIENT, Role.NURSE)
 
 
 def unknown_mind(role: Role, player: str) -> UnknownMind:
@@ -71,8 +65,8 @@ def unknown_mind(role: Role, player: str) -> UnknownMind:
     names = {
         "rules": True,
         "scripted:FILE": role is not Role.EXAMINER,
-        "recall": role is Role.DOCTOR,
-        "human": role in _AT_THE_TERMINAL,
+        RECALL: role is Role.DOCTOR,
+        HUMAN: role in _AT_THE_DESK,
     }
     names |= dict.fromkeys(("saps:MODEL", "saps-parallel:MODEL"), role is Role.PATIENT)
     fit, offered = [name for name, plays in names.items() if plays], plugins.offered("minds")
@@ -164,19 +158,20 @@ class Minds:
 
     def looked_up_by(self, doctor: Mind[Doctor]) -> LookingUp | None:
         """Returns what a doctor's mind may look things up in; None for one that reads nothing."""
-        return None if isinstance(doctor, _READS_NOTHING) else self._looking_up
+        return None if _is_no_reader(doctor) else self._looking_up
 
     def remembered_by(self, doctor: Mind[Doctor], own: Remembering | None = None) -> Remembering | None:
         """Returns what a doctor's mind remembers, its `own` before that of all; None for one that reads nothing."""
-        return None if isinstance(doctor, _READS_NOTHING) else own or self._remembering
+        return None if _is_no_reader(doctor) else own or self._remembering
 
     def is_reminded(self, doctor: Mind[Doctor]) -> bool:
         """Whether what a doctor remembers comes to its mind by itself; else the mind asks for it."""
-        return not isinstance(doctor, RecallMind)
+        return not _is_ours(doctor, RECALL)
 
     def judged_by(self, doctor: Mind[Doctor]) -> Judge | None:
         """Returns what says which experience helps: a model itself; None for other minds, who see all that came."""
-        return doctor.helpful if isinstance(doctor, ModelMind) else None
+        judge: Judge | None = None if isinstance(doctor, OwnMind) else getattr(doctor, "helpful", None)
+        return judge
 
     def patient(self, case: str, *, seat: Seat = ALONE) -> Mind[Patient]:
         """Returns a mind for the patient of this case, whom the doctor in that seat sees."""
@@ -188,6 +183,9 @@ class Minds:
         A model that plays the person alone has no tracker: the state-aware patient's, on the same model, reads the
         dialogue afterwards. None where a patient tracks for itself, or has no model.
         """
+        from polyclinic.players.language_model.mind import ModelMind  # noqa: PLC0415 - see `_maker`
+        from polyclinic.players.language_model.saps import Saps  # noqa: PLC0415
+
         part = self._tracker_part(case)
         if not isinstance(self._make(part), ModelMind):
             return None
@@ -199,7 +197,8 @@ class Minds:
         None where a patient tracks for itself, or a model can be asked; see `tracker`.
         """
         part = self._tracker_part(case)
-        if not isinstance(self._make(part), HumanPatient | OwnMind | ScriptedMind):
+        patient = self._make(part)
+        if not (_is_ours(patient, HUMAN) or isinstance(patient, OwnMind | ScriptedMind)):
             return None
         rules = _RULES[Role.PATIENT](self, part)
         assert isinstance(rules, RulesPatient)  # noqa: S101
@@ -297,7 +296,14 @@ class Minds:
         return model if self._tally is None else self._tally.of(model)
 
 
-_READS_NOTHING = RulesDoctor | ScriptedMind | HumanDoctor | SeatedDoctor
+def _is_ours(mind: Mind[Any], name: str) -> bool:
+    """Whether this is our mind of that name, and nobody's own that is called the same."""
+    return mind.name == name and not isinstance(mind, OwnMind | ScriptedMind)
+
+
+def _is_no_reader(doctor: Mind[Doctor]) -> bool:
+    return isinstance(doctor, RulesDoctor | ScriptedMind) or _is_ours(doctor, HUMAN)
+
 
 _Maker = Callable[[Minds, _PlayedPart], Mind[Any]]
 
@@ -308,15 +314,38 @@ def _draws(minds: Minds, part: _PlayedPart) -> Any:
 
 
 def _human_doctor(minds: Minds, part: _PlayedPart) -> Mind[Doctor]:
+    from polyclinic.players.human.advice import Adviser  # noqa: PLC0415 - see `_maker`
+    from polyclinic.players.human.doctor import HumanDoctor, order_names_of  # noqa: PLC0415
+    from polyclinic.players.human.seated import SeatedDoctor  # noqa: PLC0415
+
     adviser = Adviser(RulesDoctor(minds.reader(part.department), minds.reader()))
     if minds.chair is not None:
         return SeatedDoctor(minds.chair, adviser)
     return HumanDoctor(minds.desk, part.episode, order_names_of(minds._knowledge), adviser)
 
 
+def _human_patient(minds: Minds, part: _PlayedPart) -> Mind[Patient]:
+    from polyclinic.players.human.patient import HumanPatient  # noqa: PLC0415 - see `_maker`
+
+    return HumanPatient(minds.desk, f"{part.episode}/patient")
+
+
+def _human_nurse(minds: Minds, part: _PlayedPart) -> Mind[Nurse]:
+    from polyclinic.players.human.nurse import HumanNurse  # noqa: PLC0415 - see `_maker`
+
+    return HumanNurse(minds.desk, f"{part.role}/{part.episode}")
+
+
+def _rules_director(minds: Minds, _: _PlayedPart) -> Mind[Director]:
+    from polyclinic.players.rules.director import RulesDirector  # noqa: PLC0415 - see `_maker`
+
+    return RulesDirector(minds.reader())
+
+
 _AT_THE_DESK: dict[Role, _Maker] = {
     Role.DOCTOR: _human_doctor,
-    Role.PATIENT: lambda minds, part: HumanPatient(minds.desk, f"{part.episode}/patient"),
+    Role.PATIENT: _human_patient,
+    Role.NURSE: _human_nurse,
 }
 
 _RULES: dict[Role, _Maker] = {
@@ -325,14 +354,17 @@ _RULES: dict[Role, _Maker] = {
         minds.reader().lexicons, minds.examination_names, _draws(minds, part)
     ),
     Role.EXAMINER: lambda *_: RulesExaminer(),
-    Role.DIRECTOR: lambda minds, _: RulesDirector(minds.reader()),
+    Role.DIRECTOR: _rules_director,
     Role.NURSE: lambda minds, _: RulesNurse(minds.reader()),
     Role.PHARMACIST: lambda *_: RulesPharmacist(),
 }
 
 
 def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
-    """Returns what makes the minds of a role; a model's name is unknown where the model was not opened."""
+    """Returns what makes the minds of a role; a model's name is unknown where the model was not opened.
+
+    Minds other than the rules are imported when somebody names them: a visit by rules starts in half the time.
+    """
     if not isinstance(player, str):
         own = maker_of(player, f"the {role}'s mind") if not is_script(player) else None
         return (lambda *_: ScriptedMind(player)) if own is None else _own(own, name_of(player))
@@ -340,17 +372,21 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
     saps = SAPS.get(kind) if role is Role.PATIENT else None
     if model_of(player) in models and (saps is not None or kind not in SAPS):
         if saps is None:
+            from polyclinic.players.language_model.mind import ModelMind  # noqa: PLC0415
+
             sees = isinstance(models, OpenModels) and models.sees(model_of(player) or "", role)
             return lambda minds, part: ModelMind(
                 minds._model(part), name=player, temperature=minds._temperature, sees=sees
             )
+        from polyclinic.players.language_model.saps import Saps  # noqa: PLC0415
+
         return lambda minds, part: Saps(minds._model(part), name=player, tracker=saps, temperature=minds._temperature)
     if player == "rules":
         return _RULES[role]
-    if player == RecallMind.name and role is Role.DOCTOR:
+    if player == RECALL and role is Role.DOCTOR:
+        from polyclinic.players.recalling import RecallMind  # noqa: PLC0415
+
         return lambda minds, part: RecallMind(minds.reader(part.department).knowledge, case=part.case, seed=minds.seed)
-    if player == HUMAN and role is Role.NURSE:
-        return lambda minds, part: HumanNurse(minds.desk, f"{role}/{part.episode}")
     if player == HUMAN and role in _AT_THE_DESK:
         return _AT_THE_DESK[role]
     if kind == "scripted" and role is not Role.EXAMINER:
@@ -376,7 +412,6 @@ def check_mind(role: Role, name: str) -> None:
 
 # What all minds of one knowledge look up takes a moment to make, and never changes.
 _names_of = functools.lru_cache(maxsize=4)(Names)
-order_names_of = functools.lru_cache(maxsize=4)(OrderNames)
 
 
 @functools.lru_cache(maxsize=64)
@@ -396,8 +431,13 @@ def shown_to(
     Raises:
         BadInput: one of them cannot be shown.
     """
+    if pictures is None:
+        return ()
+    from polyclinic.players.human.doctor import HumanDoctor  # noqa: PLC0415 - only of cases with pictures
+    from polyclinic.players.language_model.mind import ModelMind  # noqa: PLC0415
+
     sees = doctor.sees if isinstance(doctor, ModelMind) else isinstance(doctor, HumanDoctor | OwnMind)
-    seen = pictures.of(urls) if pictures is not None and sees else ()
+    seen = pictures.of(urls) if sees else ()
     return tuple(
         _without(picture, number, secret)
         for number, picture in enumerate(seen, start=1)
@@ -492,7 +532,7 @@ async def open_minds(
     named = [model_of(mind) for mind in (*doctors, *cast.minds, *others)]
     run = f"seed={seed} patient={name_of(cast.patient)} examiner={name_of(cast.examiner)}" if run is None else run
     async with (
-        open_what_is_remembered(memory) as opened,
+        _memory_of(memory) as opened,
         open_models(
             filter(None, [*named, *(opened.asked if opened else ())]),
             options,
@@ -503,7 +543,7 @@ async def open_minds(
             batches=batches,
             report=report,
         ) as session,
-        open_library(library, session, options, share=share) as looking_up,
+        _library_of(library, session, options, share) as looking_up,
     ):
         if opened is not None:
             opened.check_language(languages)
@@ -530,6 +570,24 @@ async def open_minds(
             for doctor in doctors
         }
         yield OpenMinds(minds, session, trust_in(cast.patient, doctors))
+
+
+def _memory_of(memory: MemoryOptions) -> AbstractAsyncContextManager[OpenedMemory | None]:
+    if memory.memory is None:
+        return nullcontext()
+    from polyclinic.memory.opening import open_what_is_remembered  # noqa: PLC0415 - only of doctors with a memory
+
+    return open_what_is_remembered(memory)
+
+
+def _library_of(
+    library: LibraryOptions, session: Session, options: ModelSettings, share: Share
+) -> AbstractAsyncContextManager[LookingUp | None]:
+    if library.corpus is None:
+        return nullcontext()
+    from polyclinic.retrieval.library import open_library  # noqa: PLC0415 - only of doctors with a library
+
+    return open_library(library, session, options, share=share)
 
 
 def _reads_nothing(doctor: Playing) -> bool:

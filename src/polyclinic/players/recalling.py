@@ -20,6 +20,7 @@ from polyclinic.language.language import MARKS
 from polyclinic.memory.entries import GRADES, AskedTask, ClinicalTask, examinations_named
 from polyclinic.memory.opening import CaseMemory
 from polyclinic.memory.recall import NOTHING, Put, RecallDoctor, TaskAnswer
+from polyclinic.players.mind_names import RECALL
 from polyclinic.players.player import Ask, Choice, DoctorTurn, NextStep, Purpose
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.rules.sayings import doctor_sayings
@@ -37,7 +38,7 @@ class RecallMind:
         seed: of its guesses.
     """
 
-    name = "recall"
+    name = RECALL
 
     def __init__(self, knowledge: Knowledge, *, case: str, seed: int) -> None:
         self._knowledge, self._case = knowledge, case

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,11 +19,12 @@ from polyclinic.errors import UserError
 from polyclinic.files import make_folder, write_text
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import ModelSettings
-from polyclinic.results.folder import RunRecord, read_record
 from polyclinic.run.options import KeptOptions
-from polyclinic.run.provenance import write_results
 from polyclinic.storage.server import is_store, read_address
 from polyclinic.terminal.screen import note
+
+if TYPE_CHECKING:
+    from polyclinic.results.folder import RunRecord
 
 _OF_THIS_COMMAND = frozenset(
     "api_key_env concurrency csv json cost_budget token_budget on out price requests_per_minute store timeout "
@@ -91,7 +93,8 @@ def keep_results(store: str | None, folder: Path | None, *, may_lack: Sequence[s
     """
     if store is None or folder is None or _PART_OF_STUDY.get():
         return
-    from polyclinic.storage.results import keep_folder  # noqa: PLC0415 - for those who share a store
+    from polyclinic.results.folder import read_record  # noqa: PLC0415 - for those who share a store
+    from polyclinic.storage.results import keep_folder  # noqa: PLC0415
 
     address, record = read_address(store), read_record(folder)
     kept = keep_folder(
@@ -135,6 +138,8 @@ def keep_outcome(
     with results_folder(None, kept.store) as folder:
         if folder is None:
             return
+        from polyclinic.run.provenance import write_results  # noqa: PLC0415 - for those who share a store
+
         write_text(folder / DOCUMENT, msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
         written = [file for file in files if file is not None and file.is_file()]
         for file in written:

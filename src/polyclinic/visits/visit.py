@@ -13,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from textwrap import shorten
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import msgspec
 
@@ -44,7 +44,6 @@ from polyclinic.events import (
 from polyclinic.frames import Tabular
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
-from polyclinic.memory.remembering import Remembering
 from polyclinic.models.session import ModelSettings
 from polyclinic.players.mind_names import Playing, name_of
 from polyclinic.players.minds import Cast, Minds, open_minds, shown_to
@@ -54,6 +53,9 @@ from polyclinic.players.roles.examiner import Examiner, Missing
 from polyclinic.players.roles.patient import Patient, reported_results
 from polyclinic.visits.consultation import MAX_TURNS, consultation
 from polyclinic.yaml_files import read_yaml
+
+if TYPE_CHECKING:
+    from polyclinic.memory.remembering import Remembering
 
 
 class Staging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from functools import partial
+from importlib import import_module
 from itertools import count
 from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
@@ -18,18 +19,6 @@ from rapidfuzz import fuzz, process
 
 from polyclinic import plugins
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders import (
-    agentclinic,
-    agentclinic_images,
-    ai_hospital,
-    aie,
-    craft_md,
-    ddxplus,
-    fhir,
-    field_map,
-    mediq,
-    tor,
-)
 from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.cases.shipped import named_path, shipped_path
 from polyclinic.errors import BadInput, in_short, meant
@@ -41,20 +30,31 @@ Loader = Callable[[dict[str, Any], int], Case]
 Where a part is missing or of the wrong type, it raises `BadInput` with the field and without a place.
 """
 
+
+def _layout(module: str) -> Callable[..., Case]:
+    """Returns the loader of a module beside this one, which is imported when a file is in its layout."""
+
+    def load(record: dict[str, Any], order: int, **others: Any) -> Case:
+        case: Case = import_module(f"{__name__}.{module}").load(record, order, **others)
+        return case
+
+    return load
+
+
 LAYOUTS: dict[str, Loader] = {
     "polyclinic": lambda record, _: record_as(record, Case),
-    "agentclinic": agentclinic.load,
-    "ai-hospital": ai_hospital.load,
-    "aie": aie.load,
-    "tor": tor.load,
-    "agentclinic-images": agentclinic_images.load,
-    "mediq": mediq.load,
-    "craft-md": craft_md.load,
-    "ddxplus": ddxplus.load,
-    "fhir": fhir.load,
+    "agentclinic": _layout("agentclinic"),
+    "ai-hospital": _layout("ai_hospital"),
+    "aie": _layout("aie"),
+    "tor": _layout("tor"),
+    "agentclinic-images": _layout("agentclinic_images"),
+    "mediq": _layout("mediq"),
+    "craft-md": _layout("craft_md"),
+    "ddxplus": _layout("ddxplus"),
+    "fhir": _layout("fhir"),
 }
 
-_BESIDE: dict[str, Callable[..., Case]] = {"ddxplus": ddxplus.load}
+_BESIDE: dict[str, Callable[..., Case]] = {"ddxplus": _layout("ddxplus")}
 """Layouts whose files have others beside them, in the same folder."""
 
 # A layout is known by any of these keys; no key stands in two layouts.
@@ -122,6 +122,8 @@ def check_layout(layout: str | Loader | None) -> None:
 def _find_loader(layout: str | Loader) -> Callable[..., object]:
     if isinstance(layout, str) and layout in LAYOUTS:
         return LAYOUTS[layout]
+    from polyclinic.cases.loaders import field_map  # noqa: PLC0415 - only of a file in somebody else's layout
+
     if isinstance(layout, str) and field_map.names_map(layout):
         return field_map.loader_of(Path(layout).expanduser())
     found = plugins.find(layout, "layouts") if isinstance(layout, str) else layout

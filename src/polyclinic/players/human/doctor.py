@@ -118,6 +118,10 @@ _HINTS = (Rung.TURN, Rung.DISEASES)  # what a hint tells, and one more at the sa
 _SEPARATOR = re.compile(r"[,，、;；]")
 
 
+order_names_of = functools.lru_cache(maxsize=4)(OrderNames)
+"""Returns the names by which orders are completed; they take a moment to make."""
+
+
 class HumanDoctor:
     """A mind for the `Doctor` of one visit.
 

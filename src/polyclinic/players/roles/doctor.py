@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -19,9 +19,11 @@ from polyclinic.cases.presentation import Presentation, Setting, Sex, ShownPassa
 from polyclinic.cases.record import History, Record, read_out
 from polyclinic.events import Examined, Role, Said
 from polyclinic.memory.entries import ClinicalTask, Experience, picture_of
-from polyclinic.memory.remembering import Remembered, Remembering, Situation, read_once
 from polyclinic.players.player import Ask, Mind, PlayedRole, Purpose
 from polyclinic.retrieval.retriever import LookingUp
+
+if TYPE_CHECKING:
+    from polyclinic.memory.remembering import Remembered, Remembering, Situation
 
 Skill = Literal["junior", "specialist", "senior"]
 """How practised a doctor is. By rules a junior is content with less certainty, and a senior with more."""
@@ -80,7 +82,7 @@ DECIDES: dict[Purpose, tuple[ClinicalTask, ...]] = {
 }
 """What a doctor remembers other patients for: while it may order examinations, and before it concludes."""
 
-Judge = Callable[[Sequence[Experience], Situation], Awaitable[Sequence[Experience]]]
+Judge: TypeAlias = "Callable[[Sequence[Experience], Situation], Awaitable[Sequence[Experience]]]"
 """Says which experience helps with a patient."""
 
 
@@ -146,6 +148,8 @@ class Doctor(PlayedRole):
                 self.references = found
                 self.told(found)
         if self.remembering is not None and self.reminded and ask.purpose in DECIDES:
+            from polyclinic.memory.remembering import read_once  # noqa: PLC0415 - only of a doctor with a memory
+
             came = read_once([await self._remember(task, ask) for task in DECIDES[ask.purpose]])
             if came != self.came_to_mind:
                 self.came_to_mind = came
@@ -154,6 +158,8 @@ class Doctor(PlayedRole):
 
     async def _remember(self, task: ClinicalTask, ask: Ask[Any]) -> Remembered:
         """Returns what comes to mind for a task, with the experience that helps."""
+        from polyclinic.memory.remembering import Situation  # noqa: PLC0415 - only of a doctor with a memory
+
         assert self.remembering is not None  # noqa: S101
         diagnosis = "" if ask.purpose is not Purpose.PLAN or ask.question is None else ask.question.stem
         picture = self.picture(task, diagnosis=diagnosis)
