@@ -6,7 +6,7 @@ import pytest
 from polyclinic.cases.leaks import find_leaks
 from polyclinic.cases.record import read_out
 from polyclinic.generation.draw import generate
-from polyclinic.hospital.care.triage import StationFailure, TriageStation
+from polyclinic.hospital.care.triage import EpisodeStopped, TriageStation
 from polyclinic.knowledge.acuity import MEASURED
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
@@ -89,7 +89,7 @@ async def test_who_fails_is_named(station, knowledge, departments):
         ({"nurse": [Triage("dentistry", "routine", "")]}, "nurse"),
         ({"nurse": asking("Any pain?"), "patient": []}, "patient"),
     ):
-        with pytest.raises(StationFailure) as failed:
+        with pytest.raises(EpisodeStopped) as failed:
             await receive(station, case, departments, **minds)
         assert failed.value.who == who
 

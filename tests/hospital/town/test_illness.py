@@ -21,9 +21,9 @@ from polyclinic.hospital.record.happenings import DAY, FollowUpOutcome
 from polyclinic.hospital.town.forecast import NoCourse, course_by_model
 from polyclinic.hospital.town.illness import (
     IllnessCourse,
+    Nature,
     Onset,
     Treatment,
-    course,
     disease_of,
     next_severity,
 )
@@ -220,8 +220,8 @@ def case_of(disease, severity, number=0):
 def test_a_course_is_within_the_knowledges_bounds(disease, severity, seed, treated, right, days):
     options = {"visit": 1, "treatment": Treatment(treated=treated, right=right), "follow_up_days": days, "seed": seed}
     case = case_of(disease, severity)
-    result = course(case, KNOWLEDGE, **options)
-    assert result == course(case, KNOWLEDGE, **options)
+    result = Nature(case, KNOWLEDGE, **options).at_home()
+    assert result == Nature(case, KNOWLEDGE, **options).at_home()
     courses = KNOWLEDGE.diseases[disease].course
     way = (courses.treated if right else courses.wrongly) if treated else courses.untreated
     if result.dies_after is not None:
@@ -243,7 +243,7 @@ def test_courses_get_worse_and_end_as_often_as_the_knowledge_says(treated, right
     case, n = case_of("influenza-a", "severe"), 4000
     treatment = Treatment(treated=treated, right=right)
     options = {"visit": 1, "treatment": treatment, "follow_up_days": 3, "deaths": False}
-    results = [course(case, KNOWLEDGE, seed=seed, **options) for seed in range(n)]
+    results = [Nature(case, KNOWLEDGE, seed=seed, **options).at_home() for seed in range(n)]
     counts = Counter(r.outcome for r in results)
     assert counts.total() == n
     assert near(counts[FollowUpOutcome.WORSE], expected.worsening[2], n)
@@ -255,7 +255,7 @@ def test_courses_get_worse_and_end_as_often_as_the_knowledge_says(treated, right
 def test_visits_of_one_illness_have_courses_of_their_own():
     case = case_of("influenza-a", "severe")
     options = {"treatment": Treatment(), "follow_up_days": 3, "seed": 1}
-    assert len({course(case, KNOWLEDGE, visit=visit, **options) for visit in range(1, 30)}) > 3
+    assert len({Nature(case, KNOWLEDGE, visit=visit, **options).at_home() for visit in range(1, 30)}) > 3
 
 
 async def forecast(answer, *, language="en"):

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -33,12 +33,12 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Severity
-from polyclinic.errors import PlayFailure, UnknownMind
+from polyclinic.errors import UnknownMind
 from polyclinic.events import Examined, Failed, Role, Said, Trace
 from polyclinic.hospital.care.effect import VisitDone, care_given
 from polyclinic.hospital.care.remembering import ClinicMemory, open_clinic_memory
 from polyclinic.hospital.care.setup import Setup
-from polyclinic.hospital.care.triage import StationFailure, TriageStation
+from polyclinic.hospital.care.triage import EpisodeStopped, TriageStation, stopping
 from polyclinic.hospital.record.episodes import (
     AtDoor,
     Compute,
@@ -207,27 +207,6 @@ def post_of(request: EpisodeRequest, department: str, doctor: str, *, setup: Set
         candidates=tuple(disease.name.get(language) for disease in diseases),
         memory=request.memories.get(doctor, ()),
     )
-
-
-class EpisodeStopped(Exception):
-    """A player failed; the episode ends with this."""
-
-    def __init__(self, who: Role | str, error: str, problem: str) -> None:
-        self.who, self.error, self.problem = str(who), error, problem
-        super().__init__(problem)
-
-
-@contextmanager
-def stopping(who: Role) -> Iterator[None]:
-    """Ends the episode where the player fails.
-
-    Raises:
-        EpisodeStopped: it did.
-    """
-    try:
-        yield
-    except PlayFailure as failure:
-        raise EpisodeStopped(who, type(failure).__name__, str(failure)) from None
 
 
 _ADVISED_AGAINST = re.compile(r"\b(?:no|not|never|avoid|stop|without|instead of)\b|不|无|避免|停|忌|勿", re.IGNORECASE)
@@ -478,17 +457,14 @@ class _EpisodeUnderWay:
             return received.department
         key = self._key
         self._keys.append(f"{key}/triage")
-        try:
-            triage, at_door = await self._clinic.station.receive(
-                self._case,
-                self._minds,
-                key=key,
-                departments=self._departments,
-                max_questions=self._setup.nurse_questions,
-                past=self._past,
-            )
-        except StationFailure as station:
-            raise EpisodeStopped(station.who, type(station.failure).__name__, str(station.failure)) from None
+        triage, at_door = await self._clinic.station.receive(
+            self._case,
+            self._minds,
+            key=key,
+            departments=self._departments,
+            max_questions=self._setup.nurse_questions,
+            past=self._past,
+        )
         self.put(department=triage.department, acuity=Acuity(triage.acuity), at_door=at_door)
         self._past = noted_triage(self._past, triage.acuity, at_door)
         return triage.department
@@ -508,10 +484,11 @@ class _EpisodeUnderWay:
             others = tuple(d for d in self._request.departments if d not in seen_by)
             among = others if len(seen_by) <= self._setup.max_referrals else ()
             try:
-                step = (await attended.doctor.act(Ask(Purpose.NEXT_STEP, NextStep, among=among))).plain
-            except PlayFailure as failure:
+                with stopping(Role.DOCTOR):
+                    step = (await attended.doctor.act(Ask(Purpose.NEXT_STEP, NextStep, among=among))).plain
+            except EpisodeStopped:
                 self._take_down(attended, department, doctor, NextStep(""))
-                raise EpisodeStopped(Role.DOCTOR, type(failure).__name__, str(failure)) from None
+                raise
             self._take_down(attended, department, doctor, step)
             if step.step != "refer":
                 return attended, report

@@ -31,12 +31,25 @@ from polyclinic.visits.visit import patient_of
 _SOONER: dict[Level, Level] = {1: 1, 2: 2, 3: 2, 4: 3, 5: 4}
 
 
-class StationFailure(Exception):
-    """Somebody at the station gave no usable answer."""
+class EpisodeStopped(Exception):
+    """A player failed; the episode ends with this."""
 
-    def __init__(self, who: Role, failure: PlayFailure) -> None:
-        self.who, self.failure = who, failure
-        super().__init__(str(failure))
+    def __init__(self, who: Role | str, error: str, problem: str) -> None:
+        self.who, self.error, self.problem = str(who), error, problem
+        super().__init__(problem)
+
+
+@contextmanager
+def stopping(who: Role) -> Iterator[None]:
+    """Ends the episode where the player fails.
+
+    Raises:
+        EpisodeStopped: it did.
+    """
+    try:
+        yield
+    except PlayFailure as failure:
+        raise EpisodeStopped(who, type(failure).__name__, str(failure)) from None
 
 
 class TriageStation:
@@ -112,7 +125,7 @@ class TriageStation:
             past: what was noted of the patient at earlier visits.
 
         Raises:
-            StationFailure: no usable answer came.
+            EpisodeStopped: no usable answer came.
         """
         measured = self.vital_signs(case.record.findings)
         nurse = Nurse(minds.nurse(key), case.presentation, departments, max_questions, past)
@@ -123,7 +136,7 @@ class TriageStation:
             nurse.observe(Examined(seq=0, turn=0, findings=findings, not_recorded=(), text=text))
         turn, left = 0, False
         while True:
-            with _naming(Role.NURSE):
+            with stopping(Role.NURSE):
                 triage = await nurse.act(send_to(departments))
             if left or not triage.ask.strip() or nurse.questions_left() <= 0:
                 break
@@ -132,7 +145,7 @@ class TriageStation:
             asked = Said(seq=2 * turn - 1, turn=turn, who=Role.NURSE, to=Role.PATIENT, text=triage.ask)
             nurse.observe(asked)
             patient.observe(asked)
-            with _naming(Role.PATIENT):
+            with stopping(Role.PATIENT):
                 reply = await patient.act(REPLY)
             said = Said(seq=2 * turn, turn=turn, who=Role.PATIENT, to=Role.NURSE, text=reply.say, state=reply.state)
             nurse.observe(said)
@@ -148,11 +161,3 @@ class TriageStation:
 
 def _as_signs(measured: Mapping[str, Finding]) -> tuple[VitalSign, ...]:
     return tuple(VitalSign(sign=sign, finding=finding) for sign, finding in measured.items())
-
-
-@contextmanager
-def _naming(who: Role) -> Iterator[None]:
-    try:
-        yield
-    except PlayFailure as failure:
-        raise StationFailure(who, failure) from None

@@ -49,7 +49,7 @@ async def course_by_model(
     follow_up_days: int,
     temperature: float | None = None,
 ) -> IllnessCourse | NoCourse:
-    """Asks a model how an illness goes on; its answer has the meaning of `polyclinic.hospital.town.illness.course`.
+    """Asks a model how an illness goes on; its answer has the meaning of `Nature.at_home`.
 
     Args:
         case: the illness at this visit.

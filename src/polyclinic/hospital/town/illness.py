@@ -367,22 +367,6 @@ class Nature:
         return first, last
 
 
-def course(
-    case: Case,
-    knowledge: Knowledge,
-    *,
-    visit: int,
-    treatment: Treatment,
-    follow_up_days: int,
-    seed: int,
-    deaths: bool = True,
-) -> IllnessCourse:
-    """Returns how an illness goes on at home after a visit; the arguments are those of `Nature`."""
-    return Nature(
-        case, knowledge, visit=visit, treatment=treatment, follow_up_days=follow_up_days, seed=seed, deaths=deaths
-    ).at_home()
-
-
 LONGEST = 12 * HOUR
 """Seconds; nobody waits longer than a hospital is open."""
 

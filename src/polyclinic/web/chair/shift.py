@@ -24,7 +24,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Presentation
 from polyclinic.errors import PersonLeft, UserError
 from polyclinic.events import Examined
-from polyclinic.hospital.care.triage import StationFailure, TriageStation
+from polyclinic.hospital.care.triage import EpisodeStopped, TriageStation
 from polyclinic.knowledge.acuity import Level
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.players.minds import Minds
@@ -160,7 +160,7 @@ class NurseShift:
             reason = _REASON[case.presentation.language]
             return Triage(_CLINIC, "emergency", reason, ask=left.pop(0).ask)
 
-        with suppress(PersonLeft, StationFailure):
+        with suppress(PersonLeft, EpisodeStopped):
             await self._station(case, Minds(nurse=nurse, knowledge=self._knowledge, seed=0))
         return seen[0]
 
