@@ -80,7 +80,7 @@ NO_CASE = {
     "cases convert": "the writer is told a record",
     "corpus add": "reads no case",
     "corpus search": "reads no case",
-    "check": "reads no case",
+    "models check": "reads no case",
     "eval patient-simulator": "its dialogues are over",
     "eval examiner": "its dialogues are over",
     "eval medqa": "the key is a letter, and no method can import it",
@@ -100,7 +100,7 @@ NO_CASE = {
     "memory read": "reads books",
     "memory build": "reads what was remembered",
     "memory show": "takes what is said of a patient, and no case",
-    "names compare": "reads no case",
+    "knowledge compare": "reads no case",
 }
 """Every other command that can ask a model, and why no truth is there that could leak."""
 

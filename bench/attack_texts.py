@@ -181,7 +181,7 @@ def bombs(seed: int, n: int) -> list[Tried]:
             ("cases", "generate", "--n", -1),
             ("report", folder),
             ("replay", deep),
-            ("names", "compare", "a" * 100_000, "b" * 100_000),
+            ("knowledge", "compare", "a" * 100_000, "b" * 100_000),
         ]
         for words in tries[:n]:
             tried += 1

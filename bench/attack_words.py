@@ -102,7 +102,7 @@ GIVEN: dict[str, Callable[[Path], Words]] = {
         at / "read",
         *("--corpus", at / "books" / _corpus(at)[0], "--doctor", _MODEL, "--embedder", "case-words"),
     ),
-    "names compare": lambda at: (_put(at, "n.jsonl", {"a": "gout", "b": "asthma"}), "--judge", _MODEL),
+    "knowledge compare": lambda at: (_put(at, "n.jsonl", {"a": "gout", "b": "asthma"}), "--judge", _MODEL),
 }
 """By command: makes the files that it needs, and returns the words behind its name."""
 

@@ -40,7 +40,7 @@ def kept(tmp_path_factory):
 @pytest.fixture(scope="module")
 def copied(kept, tmp_path_factory):
     out = tmp_path_factory.mktemp("copy") / "site"
-    command = [sys.executable, "-m", "polyclinic", "export-site", str(kept), "--out", str(out)]
+    command = [sys.executable, "-m", "polyclinic", "report", str(kept), "--format", "site", "--out", str(out)]
     subprocess.run(command, check=True, capture_output=True)
     return f"file://{out}/index.html"
 

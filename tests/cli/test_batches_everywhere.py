@@ -61,7 +61,7 @@ LABELLED = [
     "run.max-failures=100",
 ]
 COMMANDS_BY_BATCHES = {
-    "names": ["names", "compare", "names.jsonl", "--judge", "direct/x", "--set", "run.max-failures=100"],
+    "names": ["knowledge", "compare", "names.jsonl", "--judge", "direct/x", "--set", "run.max-failures=100"],
     "personas": ["cases", "convert", "two.jsonl", "--persona", "plain", "--writer", "direct/x", "--out", "OUT.jsonl",
                  "--set", "run.max-failures=100"],
     "patient-simulator": LABELLED,
@@ -98,7 +98,7 @@ def test_all_questions_go_as_batches_and_none_goes_twice(name, run, tmp_path, se
 def test_who_talks_and_who_asks_nobody_is_told_in_a_line(complaint, tmp_path):
     at = ("--base-url", "http://127.0.0.1:9/v1", "--journal", tmp_path / "j", "--set", "models.batch-api=true")
     (tmp_path / "n.jsonl").write_text(json.dumps({"a": "flu", "b": "influenza"}) + "\n")
-    assert "no model is asked" in complaint("names", "compare", tmp_path / "n.jsonl", *at)
+    assert "no model is asked" in complaint("knowledge", "compare", tmp_path / "n.jsonl", *at)
     mvme = ("eval", "mvme", "--cases", "shipped", "--doctor", "direct/x", *at)
     assert "--one-step has none" in complaint(*mvme)
     study = ("study", "ablation", "--questions", "shipped", "--model", "direct/x", *at)

@@ -61,7 +61,7 @@ WORDS = {
     "study tor": (*RECORDS, "--model", "direct/a", "--out", "out"),
     "memory read": ("library", "--corpus", "lib/books", "--doctor", "direct/a", "--embedder", "case-words"),
     "memory build": ("exported.jsonl", "practice", "--embedder", "direct/e", "--out", "built"),
-    "names compare": ("pairs.jsonl", "--judge", "direct/j"),
+    "knowledge compare": ("pairs.jsonl", "--judge", "direct/j"),
 }  # fmt: skip
 WITHOUT_PARTS = {
     "serve": "asks as long as somebody plays there, and is stopped by whoever started it",
@@ -88,7 +88,7 @@ SHARE = {"cases generate": 0.9, "eval mvme": 0.7}
 FEW = 12
 """Requests up to which it is stopped by hand at the last one, so that something is over by then."""
 
-FAST = ("ask", "consult", "names compare", "score icd", "corpus add")
+FAST = ("ask", "consult", "knowledge compare", "score icd", "corpus add")
 
 
 def asks_models():

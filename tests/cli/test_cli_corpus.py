@@ -44,12 +44,12 @@ def test_from_a_file_to_an_answer_and_away_again(run, book, home, tmp_path):
     assert json.loads(run("corpus", "search", "book", "zebra", "--json", env=home).stdout) == []
     again = run("corpus", "add", "book", book, env=home).stdout
     assert "0 passages added, 0 changed, 2 there already; 2 in all, 2 with vectors" in again
-    listed = json.loads(run("corpus", "list", "--json", env=home).stdout)
+    listed = json.loads(run("corpus", "search", "--json", env=home).stdout)
     assert [(one["name"], one["passages"], one["embedder"]) for one in listed] == [("book", 2, "wordllama")]
-    assert "1 corpus in" in run("corpus", "list", env=home).stdout
+    assert "1 corpus in" in run("corpus", "search", env=home).stdout
     assert "1 passage removed, 1 left" in run("corpus", "remove", "book", "gout", env=home).stdout
     assert json.loads(run("corpus", "remove", "book", "--json", env=home).stdout)["removed"] == 1
-    assert "0 corpora in" in run("corpus", "list", env=home).stdout
+    assert "0 corpora in" in run("corpus", "search", env=home).stdout
     assert not (tmp_path / "home" / "polyclinic" / "corpora" / "book").exists()
 
 
@@ -76,13 +76,13 @@ def test_a_broken_corpus_hides_no_other_and_can_be_removed(run, complaint, book,
     for name in ("a", "b"):
         run("corpus", "add", name, book, env=home)
     (tmp_path / "home" / "polyclinic" / "corpora" / "a" / "corpus.sqlite").write_bytes(b"broken" * 99)
-    listed = run("corpus", "list", "--json", env=home)
+    listed = run("corpus", "search", "--json", env=home)
     assert [(one["name"], one["passages"]) for one in json.loads(listed.stdout)] == [("a", None), ("b", 2)]
     assert "cannot be used as a corpus" in listed.stderr and listed.stderr.count("\n") == 1
-    assert "2 corpora in" in run("corpus", "list", env=home).stdout
+    assert "2 corpora in" in run("corpus", "search", env=home).stdout
     assert "cannot be used as a corpus" in complaint("corpus", "remove", "a", "gout", env=home)
     run("corpus", "remove", "a", env=home)
-    assert [one["name"] for one in json.loads(run("corpus", "list", "--json", env=home).stdout)] == ["b"]
+    assert [one["name"] for one in json.loads(run("corpus", "search", "--json", env=home).stdout)] == ["b"]
 
 
 def test_a_library_of_ones_own_and_an_embedder_at_once(run, book, tmp_path):
@@ -106,7 +106,7 @@ def test_vectors_of_an_endpoint(run, complaint, book, serving, home, tmp_path):
     two = "http://127.0.0.1:1/v1,http://127.0.0.1:2/v1"
     wrong = complaint("corpus", "add", "book", book, "--embedder", "direct/e5", "--base-url", two, env=home)
     assert "is several addresses in one; name each by itself" in wrong
-    assert json.loads(run("corpus", "list", "--json", env=home).stdout) == []
+    assert json.loads(run("corpus", "search", "--json", env=home).stdout) == []
     search = ("corpus", "search", "book", "--by", "dense", "--k", 1, "--json")
     with serving() as endpoint, serving() as elsewhere:
         run("corpus", "add", "book", book, "--embedder", "direct/e5", "--base-url", endpoint.url, env=home)
@@ -145,7 +145,7 @@ def test_vectors_of_an_endpoint(run, complaint, book, serving, home, tmp_path):
         at = ("--embedder", "direct/e5", "--base-url", closed.url)
         complaint("corpus", "add", "new", tmp_path / "more.txt", *at, env=home)
         complaint("corpus", "add", "book", tmp_path / "more.txt", *at, env=home)
-    listed = json.loads(run("corpus", "list", "--json", env=home).stdout)
+    listed = json.loads(run("corpus", "search", "--json", env=home).stdout)
     assert [(one["name"], one["passages"]) for one in listed] == [("book", 2)]
     told = complaint("corpus", "add", "book", "--embedder", "wordllama", env=home)
     assert "made by direct/e5, not by wordllama; make them anew with: polyclinic corpus add book --rebuild" in told
@@ -179,15 +179,15 @@ def test_vectors_of_an_endpoint(run, complaint, book, serving, home, tmp_path):
 def test_what_cannot_be_done_is_one_line(run, complaint, book, home, tmp_path, arguments, told):
     run("corpus", "add", "book", book, env=home)
     assert told in complaint("corpus", *arguments, cwd=tmp_path, env=home)
-    assert [one["name"] for one in json.loads(run("corpus", "list", "--json", env=home).stdout)][-1:] == ["book"]
-    assert json.loads(run("corpus", "list", "--json", env=home).stdout)[-1]["passages"] == 2
+    assert [one["name"] for one in json.loads(run("corpus", "search", "--json", env=home).stdout)][-1:] == ["book"]
+    assert json.loads(run("corpus", "search", "--json", env=home).stdout)[-1]["passages"] == 2
 
 
 def test_a_file_broken_in_line_17_leaves_no_corpus_behind(run, complaint, home, tmp_path):
     path = tmp_path / "broken.jsonl"
     path.write_text('{"text": "fine"}\n' * 16 + '{"text": \n')
     assert f"{path}, line 17: not JSON" in complaint("corpus", "add", "new", path, env=home)
-    assert json.loads(run("corpus", "list", "--json", env=home).stdout) == []
+    assert json.loads(run("corpus", "search", "--json", env=home).stdout) == []
 
 
 def test_without_the_extra_one_line_says_what_to_install(complaint, book, home, monkeypatch):

@@ -20,7 +20,8 @@ SYNONYMS = {
     "--questions": ("--question-file", "--exam"),
     "--method": ("--methods", "--strategy"),
     "--set": ("--setting", "--settings", "--option"),
-    "--json": ("--as-json", "--format"),
+    "--json": ("--as-json",),
+    "--format": ("--export", "--yaml", "--what"),
     "--layout": ("--file-format", "--input-format", "--kind"),
     "--journal": ("--cache", "--log"),
     "--timeout": ("--time-out", "--wait", "--deadline"),
@@ -36,11 +37,10 @@ SYNONYMS = {
 TWO_MEANINGS = {
     "--questions": "of exams a file; of 'memory read' how many are asked of a passage",
     "--replicas": "how many; of run also auto",
-    "--to": "a layout; of verdicts an earlier name of --out",
 }
 MODELS = {"--base-url", "--config", "--set", "--temperature", "--concurrency", "--token-budget"}
 MODELS |= {"--cost-budget", "--dry-run"}
-ASK_ONE_BY_ONE = {"check", "serve"}
+ASK_ONE_BY_ONE = {"models check", "serve"}
 """Commands that ask models and are no run: they have no budget, and nothing to rehearse."""
 
 

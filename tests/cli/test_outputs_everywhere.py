@@ -24,13 +24,12 @@ ONE_LINE = "it does one thing, and says in a line that it did"
 WITHOUT_TABLE = {
     "serve": "it shows runs in the browser",
     "report": PAGE,
-    "export-site": PAGE,
     "cases convert": CASES,
     "cases patient-test": CASES,
     "config show": "it prints a TOML file; --json has all of it",
     "ask": "it shows who says what, as it is said; --json has all of it",
     "knowledge show": "it shows a disease as a page; --json has all of it",
-    "check": "it says of each model how it answers, a line each; --json has all of it",
+    "models check": "it says of each model how it answers, a line each; --json has all of it",
     "cases check": "it names what is wrong, a line each; --json has all of it",
     "corpus add": ONE_LINE,
     "corpus remove": ONE_LINE,
@@ -58,14 +57,12 @@ OTHERS = {
     "ask": ("--case", "shipped#p1-00001", "Since when?"),
     "replay": ("trace.jsonl",),
     "report": ("answered", "--out", "rep.html"),
-    "export-site": ("answered", "--out", "site"),
     "results list": ("answered", "aie"),
     "results show": ("answered", "aie"),
     "results compare": ("two",),
     "cases show": ("shipped",),
     "cases check": ("shipped",),
     "cases convert": ("shipped", "--format", "fhir", "--out", "cases.json"),
-    "corpus list": ("--library", "lib"),
     "corpus search": ("books", "gout", "--by", "bm25", "--library", "lib"),
     "corpus remove": ("books", "--library", "lib"),
     "eval aie": ("--cases", "shipped", "--limit", "3", "--doctor", "rules", "--out", "out"),
@@ -76,12 +73,11 @@ OTHERS = {
     "knowledge show": ("gout",),
     "knowledge check": ("--patients", "60"),
     "memory show": ("practice",),
-    "protocols list": (),
     "protocols show": ("aie",),
 }
 """How commands are called here that ask nobody, or need not."""
 
-WORDS = ASKING | OTHERS | {"check": ("--model", "direct/a"), "config show": ("consult",)}
+WORDS = ASKING | OTHERS | {"models check": ("--model", "direct/a"), "config show": ("consult",)}
 LEFT_OUT = {
     "serve": "goes on until it is stopped",
     "demo": "takes no --json, and prints no table",

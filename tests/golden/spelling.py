@@ -83,17 +83,20 @@ TODAY: dict[str, list[str]] = {
     # Cases, knowledge and results
     "generate": [
         "cases generate --n 12 --seed {seed} --out made.jsonl",
-        "cases list made.jsonl --json",
+        "cases show made.jsonl --json",
         "cases check made.jsonl --json",
     ],
-    "ceiling": ["cases check --ceiling --diseases respiratory --n 60 --seed {seed} --json"],
+    "ceiling": [
+        "cases generate --n 60 --diseases respiratory --seed {seed} --out made.jsonl",
+        "cases check made.jsonl --ceiling --diseases respiratory --json",
+    ],
     "convert": [
         "cases generate --n 4 --seed {seed} --out made.jsonl",
-        "cases convert made.jsonl --to fhir --out bundle.json",
+        "cases convert made.jsonl --format fhir --out bundle.json",
         "cases show made.jsonl#p{seed}-00002 --truth --json",
     ],
     "knowledge": ["knowledge check --patients 40 --seed {seed} --json"],
-    "names": ["names compare pairs.jsonl --judge direct/j --base-url {url} --json"],
+    "names": ["knowledge compare pairs.jsonl --judge direct/j --base-url {url} --json"],
     "compare": [
         f"eval medqa --questions medqa.jsonl --model direct/a direct/b {_ASK} {_FAIL} --out two",
         "results compare two --json",
@@ -102,6 +105,17 @@ TODAY: dict[str, list[str]] = {
 }
 
 RECORDED: dict[str, list[str]] = {
+    "generate": [
+        "cases generate --n 12 --seed {seed} --out made.jsonl",
+        "cases list made.jsonl --json",
+        "cases check made.jsonl --json",
+    ],
+    "convert": [
+        "cases generate --n 4 --seed {seed} --out made.jsonl",
+        "cases convert made.jsonl --to fhir --out bundle.json",
+        "cases show made.jsonl#p{seed}-00002 --truth --json",
+    ],
+    "names": ["names compare pairs.jsonl --judge direct/j --base-url {url} --json"],
     "compare": [
         "eval medqa --questions medqa.jsonl --model direct/a direct/b "
         "--base-url {url} --seed {seed} --json --max-failures 100 --out two",

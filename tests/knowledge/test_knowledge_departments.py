@@ -259,7 +259,7 @@ def test_who_knows_more_diseases_meets_less_that_is_unknown(knowledge):
 
 @pytest.mark.slow
 def test_the_ceiling_is_printed_by_department(run):
-    shown = run("cases", "check", "--ceiling", "--diseases", "all", "--n", 16).stdout
+    shown = run("cases", "check", "--ceiling", "--diseases", "all").stdout
     assert "by department" in shown
     assert "ophthalmology" in shown and "haematology" in shown
     assert "by disease" in shown

@@ -1,4 +1,4 @@
-"""`polyclinic check`, `polyclinic models install`, and the endpoint as a program."""
+"""`polyclinic models check`, `polyclinic models install`, and the endpoint as a program."""
 
 import json
 import os
@@ -57,17 +57,19 @@ def test_extras_are_those_of_the_package():
 @pytest.mark.slow
 def test_the_command(run, complaint):
     with EndpointProcess() as endpoint:
-        good = run("check", "--model", "direct/a", "--model", "direct/b", "--base-url", endpoint.url)
+        good = run("models", "check", "--model", "direct/a", "--model", "direct/b", "--base-url", endpoint.url)
         assert good.stdout.count("reachable yes; answers yes; structured answers yes") == 2
         assert "extra local" in good.stdout
-        document = json.loads(run("check", "--model", "direct/a", "--base-url", endpoint.url, "--json").stdout)
+        document = json.loads(
+            run("models", "check", "--model", "direct/a", "--base-url", endpoint.url, "--json").stdout
+        )
         assert document["models"][0]["structured"] is True
         assert set(document["extras"]) == set(EXTRAS)
-    down = run("check", "--model", "direct/a", "--base-url", endpoint.url, code=1)
+    down = run("models", "check", "--model", "direct/a", "--base-url", endpoint.url, code=1)
     assert "cannot be reached" in down.stdout
-    assert "no model 'gpt'" in complaint("check", "--model", "gpt")
-    assert "models.timeout 0; allowed: 0.1 to 604,800" in complaint("check", "--set", "models.timeout=0")
-    run("check")
+    assert "no model 'gpt'" in complaint("models", "check", "--model", "gpt")
+    assert "models.timeout 0; allowed: 0.1 to 604,800" in complaint("models", "check", "--set", "models.timeout=0")
+    run("models", "check")
 
 
 def test_there_is_one_model_to_install(complaint):

@@ -211,7 +211,7 @@ def test_it_plays_and_judges_in_every_kind_of_command(run, tmp_path):
             "reliability.attack=false",
             *failing,
         ),
-        ("names", "compare", "pairs.jsonl", "--judge", door, *failing),
+        ("knowledge", "compare", "pairs.jsonl", "--judge", door, *failing),
         ("run", "--residents", 30, "--days", 1, "--visits", 2, "--doctor", door, *failing),
     ):
         done = run(*words, cwd=tmp_path)

@@ -38,7 +38,7 @@ def made(tmp_path, run):
 COMMANDS = {
     "consult": ["consult", "--case", "two.jsonl", "--doctor", "direct/x", "--max-turns", "2", "--set", "run.max-failures=100"],  # noqa: E501
     "ask": ["ask", "a chest X-ray", "a blood count", "--case", "shipped#p1-00001", "--examiner", "direct/x"],
-    "names": ["names", "compare", "names.jsonl", "--judge", "direct/x"],
+    "names": ["knowledge", "compare", "names.jsonl", "--judge", "direct/x"],
     "personas": ["cases", "convert", "two.jsonl", "--persona", "plain", "--writer", "direct/x", "--out", "OUT.jsonl",
                  "--set", "run.max-failures=100"],
     "patient-test": ["cases", "patient-test", "--cases", "two.jsonl", "--writer", "direct/x", "--rounds", "1", "--out",
@@ -136,7 +136,7 @@ def test_a_study_has_its_answers_and_its_table_in_the_store(base, run, made):
 
 
 def test_a_number_or_a_file_that_is_not_there_is_named(base, run, made):
-    run("names", "compare", "names.jsonl", "--store", base, cwd=made)
+    run("knowledge", "compare", "names.jsonl", "--store", base, cwd=made)
     for what, needed in {"#9": "no results #9", "#1/other.json": "#1 has no file other.json; it has: "}.items():
         said = run("report", f"{base}{what}", code=2, cwd=made).stderr
         assert needed in said and said.count("\n") == 1 and "secret" not in said

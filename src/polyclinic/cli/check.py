@@ -1,4 +1,4 @@
-"""`polyclinic check`: which models can be used, and which extras are installed."""
+"""`polyclinic models check`: which models can be used, and which extras are installed."""
 
 from __future__ import annotations
 

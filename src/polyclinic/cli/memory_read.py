@@ -55,7 +55,7 @@ async def read(
     folder: Annotated[Path, DIR, Parameter(help="Where it is kept, as beside a memory; made where there is none.")],
     /,
     *,
-    corpus: Annotated[str, Parameter(metavar="NAME", help="A corpus, see polyclinic corpus list; or its folder.")],
+    corpus: Annotated[str, Parameter(metavar="NAME", help="A corpus, see polyclinic corpus search; or its folder.")],
     doctor: Annotated[str, Parameter(metavar="MODEL", help="The model that learns: local, direct/NAME, openai/NAME.")],
     writer: Annotated[
         str | None, Parameter(metavar="MODEL", help="The model that makes the questions; the doctor where left out.")

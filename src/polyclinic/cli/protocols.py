@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -16,33 +16,40 @@ from polyclinic.terminal.screen import console, plain, print_json
 from polyclinic.terminal.tables import table
 
 
-def list_protocols(*, json: options.Json = False) -> None:
-    """Lists the protocols."""
+def show(
+    name: Annotated[
+        str | None, Parameter(help="A protocol, or a file of your own, FILE.yaml; without one, all are listed.")
+    ] = None,
+    /,
+    *,
+    layout: Annotated[
+        Literal["yaml"] | None,
+        Parameter(name="--format", help="Print the file itself, as a start for one of your own."),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Shows a protocol, or lists all of them."""
+    if layout and (json or name is None):
+        raise UserError("--format yaml prints the file of one protocol; name one, and leave out --json")
+    if name is None:
+        _list(json=json)
+        return
+    protocol = named_protocol(name)
+    if layout:
+        sys.stdout.write(protocol_text(name))
+    elif json:
+        print_json(protocol)
+    else:
+        _show(console(), protocol)
+
+
+def _list(*, json: bool) -> None:
     every = [named_protocol(name) for name in PAPERS]
     if json:
         print_json([{"name": one.name, "paper": one.paper, "commands": one.commands} for one in every])
         return
     rows = ((one.name, one.paper, ", ".join(one.commands)) for one in every)
     console().print(table(None, ("protocol", "paper", "commands"), rows, left=3))
-
-
-def show(
-    name: Annotated[str, Parameter(help="One of the list, or a file of your own: FILE.yaml.")],
-    /,
-    *,
-    yaml: Annotated[bool, Parameter(help="Print the file itself, to begin one of your own with.")] = False,
-    json: options.Json = False,
-) -> None:
-    """Shows a protocol."""
-    if yaml and json:
-        raise UserError("--yaml and --json both say what is printed; give one of them")
-    protocol = named_protocol(name)
-    if yaml:
-        sys.stdout.write(protocol_text(name))
-    elif json:
-        print_json(protocol)
-    else:
-        _show(console(), protocol)
 
 
 def _show(screen: Console, protocol: PaperProtocol[Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -20,7 +20,7 @@ from polyclinic.results.joining import flat_rows, join
 from polyclinic.results.page import page as page_of_results
 from polyclinic.results.reading import is_fetched, read_results
 from polyclinic.run.options import FILE, Json
-from polyclinic.terminal.screen import console, print_json
+from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.tables import counted
 
 
@@ -36,25 +36,32 @@ def report(
     out: Annotated[
         Path | None, FILE, Parameter(help="Where to write; by default report.html, or the log, in the first folder.")
     ] = None,
-    export: Annotated[
-        LogLayout | None,
-        Parameter(metavar="LAYOUT", help="Write the log in this layout instead of the report."),
-    ] = None,
+    layout: Annotated[
+        Literal["html", "site", "jsonl", "csv", "parquet"],
+        Parameter(
+            name="--format",
+            help="html: the report. site: all results as pages that open from disk, in the new folder --out; the truth "
+            "of the cases is in it. jsonl, csv, parquet: the log of a run of the hospital.",
+        ),
+    ] = "html",
     json: Json = False,
 ) -> None:
-    """Writes the report, or the log, and prints what stands in it."""
+    """Writes the report, the pages or the log, and prints what is in it."""
     if not runs:
         raise UserError("name a folder: polyclinic report DIR")
     for one in runs:
         if not one.is_dir():
             raise BadInput(f"{no_folder(one)}; name one that --out made", path=one)
-    if len(runs) == 1 and (export is not None or not _holds_results(runs[0])):
-        _of_hospital(runs[0], out, export, json=json)
+    if layout == "site":
+        _site(runs, out, json=json)
         return
-    if export is not None:
-        raise UserError(
-            "--export writes the log of one run of the hospital; of results: polyclinic results show --format"
-        )
+    log = None if layout == "html" else LogLayout(layout)
+    if len(runs) == 1 and (log is not None or not _holds_results(runs[0])):
+        _of_hospital(runs[0], out, log, json=json)
+        return
+    if log is not None:
+        said = f"--format {log}"
+        raise UserError(f"{said} writes the log of one run of the hospital; of results: polyclinic results show {said}")
     _of_results(runs, out or _beside(runs[0]) / "report.html", json=json)
 
 
@@ -120,3 +127,29 @@ def _of_hospital(run: Path, out: Path | None, export: LogLayout | None, *, json:
     else:
         days = counted(len(found.series.days), "day")
         console().print(f"{counted(found.summary.arrived, 'visit')} over {days}: {path}")
+
+
+_NAMED = 5
+"""Reasons for leaving something out that are printed."""
+
+
+def _site(folders: Sequence[Path], out: Path | None, *, json: bool) -> None:
+    """Writes a copy of results that opens from disk, and prints what is in it."""
+    from polyclinic.web.browse.documents import Documents  # noqa: PLC0415
+    from polyclinic.web.browse.holdings import Holdings  # noqa: PLC0415
+    from polyclinic.web.browse.site import export_site  # noqa: PLC0415
+
+    if out is None:
+        raise UserError("--format site needs a new folder for the copy: --out FOLDER")
+    came = export_site(Documents(Holdings(folders, without=[out, *(folder / "practice" for folder in folders)])), out)
+    if json:
+        print_json({"folder": str(out), "holdings": came.holdings, "documents": came.documents, "bytes": came.bytes,
+                    "left_out": list(came.left_out)})  # fmt: skip
+        return
+    note(f"{came.holdings:,} results in {came.documents:,} files, {came.bytes / 1e6:,.1f} MB.")
+    for problem in came.left_out[:_NAMED]:
+        note(f"Left out: {problem}")
+    if len(came.left_out) > _NAMED:
+        note(f"Left out: {len(came.left_out) - _NAMED} more; --json names them")
+    note("It holds the truth of the cases: keep it from people who are still to be examined on them.")
+    note(f"Open it: {out / 'index.html'}")

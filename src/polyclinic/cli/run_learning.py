@@ -37,7 +37,7 @@ class LearningOptions:
     """What is learnt of a patient: what was right, after the visit (default), or only how it went on."""
 
     read: Annotated[str | None, Parameter(metavar="NAME"), setting("learning")] = None
-    """Off their shifts doctors read this corpus (see polyclinic corpus list), or its folder; for models."""
+    """Off their shifts doctors read this corpus (see polyclinic corpus search), or its folder; for models."""
     passages_a_day: Annotated[int | None, options.POSITIVE, Parameter(show_default="1"), setting("learning")] = None
     """So many passages of it each reads a day, or each department."""
 

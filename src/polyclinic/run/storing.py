@@ -40,12 +40,11 @@ _SHEETS = "its --out are sheets, which people fill in and send back, or what was
 
 WITHOUT_STORE: Mapping[str, str] = {
     "report": _PAGES,
-    "export-site": _PAGES,
     "results compare": _PAGES,
     "results show": _PAGES,
     "verdicts export": _SHEETS,
     "verdicts import": _SHEETS,
-    "check": "it asks whether models answer, and keeps nothing",
+    "models check": "it asks whether models answer, and keeps nothing",
     "serve": "what is played, judged and taught there lies in its folder, to which one server at a time writes",
     "memory show": "its --out is a copy of a memory for other tools; the memory may be in a store",
 }

@@ -43,10 +43,10 @@ def test_json_prints_the_figures_and_writes_nothing_unless_told_where(run, folde
 
 @pytest.mark.slow
 def test_the_log_is_exported(run, folder):
-    done = run("report", folder, "--export", "jsonl")
+    done = run("report", folder, "--format", "jsonl")
     n = len((folder / "happenings.jsonl").read_text("utf-8").splitlines())
     assert done.stdout.split() == [str(n), "happenings:", f"{folder}/happenings.jsonl"]
-    document = json.loads(run("report", folder, "--export", "csv", "--out", folder / "log.csv", "--json").stdout)
+    document = json.loads(run("report", folder, "--format", "csv", "--out", folder / "log.csv", "--json").stdout)
     assert document == {"file": str(folder / "log.csv"), "happenings": n}
 
 
@@ -54,4 +54,4 @@ def test_what_is_wrong_has_one_line(complaint, folder, tmp_path):
     assert "no such folder" in complaint("report", tmp_path / "nowhere")
     assert "there is no run here" in complaint("report", tmp_path)
     assert "there is no folder" in complaint("report", folder, "--out", tmp_path / "no" / "page.html")
-    assert "xlsx" in complaint("report", folder, "--export", "xlsx")
+    assert "xlsx" in complaint("report", folder, "--format", "xlsx")

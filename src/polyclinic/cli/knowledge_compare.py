@@ -1,4 +1,4 @@
-"""`polyclinic names compare`: what names of diseases are to one another."""
+"""`polyclinic knowledge compare`: what names of diseases are to one another."""
 
 from __future__ import annotations
 
