@@ -128,12 +128,12 @@ async def test_what_a_journal_has_is_answered_beyond_a_limit_too(opened, tmp_pat
     async with Endpoint(answers=["a b"]) as endpoint, opened(endpoint.url) as model:
         async with Journal(tmp_path / "j") as journal:
             ledger = Ledger()
-            await ledger.meter(journal.wrap(ledger.gate(model), episode="e"), gated=True).ask("x")
+            await ledger.meter(journal.wrap(model, episode="e")).ask("x")
             assert ledger.asked.usage.tokens == ledger.total.usage.tokens > 0
         async with Journal(tmp_path / "j") as journal:
             ledger = Ledger(token_budget=1)
             ledger.spend(Usage(tokens_in=1))
-            metered = ledger.meter(journal.wrap(ledger.gate(model), episode="e"), gated=True)
+            metered = ledger.meter(journal.wrap(model, episode="e"))
             assert (await metered.ask("x")).replayed
             with pytest.raises(BudgetSpent):
                 await metered.ask("y")

@@ -193,18 +193,10 @@ class Ledger:
         self._dearest_tokens, self._dearest_cost = 0, 0.0
         self._ended = asyncio.Event()
 
-    def gate(self, model: Model) -> Pipeline:
-        """Returns the model, asked only as far as the limits let it; a journal around it answers also beyond them."""
-        return with_hooks(model, Budget(self))
-
-    def meter(self, model: Model, role: str = "", *, item: str = "", player: str = "", gated: bool = False) -> Pipeline:
-        """Returns the model, with what it costs written down under the role; `item` and `player` as in `KeptCall`.
-
-        It is asked only as far as the limits let it, unless it is `gated` already.
-        """
+    def meter(self, model: Model, role: str = "") -> Pipeline:
+        """Returns the model, with what it costs written down under the role; it is asked as far as the limits allow."""
         self.asked_of.add((role, model.name))
-        hooks: list[Hook] = [Counting(self)] if gated else [Counting(self), Budget(self)]
-        return with_hooks(model, *hooks, role=role, item=item, player=player)
+        return with_hooks(model, Counting(self), Budget(self), role=role)
 
     def check(self) -> None:
         """Raises `BudgetSpent`, or what stopped all of it, where no further question may be asked."""

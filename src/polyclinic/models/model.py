@@ -16,7 +16,6 @@ import msgspec
 
 from polyclinic.errors import BadInput
 from polyclinic.files import check_file
-from polyclinic.models.limits import Limit
 from polyclinic.opened_files import read_at_once
 
 
@@ -182,36 +181,3 @@ class Model(Protocol):
             WrongKey: the endpoint wants another key.
             BudgetSpent: the run has cost what it may cost.
         """
-
-
-class Wrapper:
-    """A model around another one, with its name and its limit."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-
-    @property
-    def name(self) -> str:
-        """Names the model behind."""
-        return self._model.name
-
-    @property
-    def address(self) -> str:
-        """Where the model behind is asked; "" where that is no place."""
-        return str(getattr(self._model, "address", ""))
-
-    @property
-    def addresses(self) -> tuple[str, ...]:
-        """Where the servers of the model behind are."""
-        return tuple(getattr(self._model, "addresses", ()))
-
-    @property
-    def variant(self) -> str:
-        """What each of its requests says beside the question."""
-        return str(getattr(self._model, "variant", ""))
-
-    @property
-    def limit(self) -> Limit | None:
-        """Returns the limit of the model behind, None where it has none."""
-        limit = getattr(self._model, "limit", None)
-        return limit if isinstance(limit, Limit) else None

@@ -28,7 +28,7 @@ import msgspec
 from polyclinic import plugins
 from polyclinic.errors import Broken, UserError, in_short
 from polyclinic.models.limits import Limit
-from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Wrapper
+from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply
 
 _TIMES = 4  # that a broken answer is asked for
 
@@ -134,7 +134,7 @@ class Hook:
         """Is called when the call has failed; may set `failure` to None and a `reply`."""
 
 
-class Pipeline(Wrapper):
+class Pipeline:
     """A model behind hooks. Made by `with_hooks`, which keeps the hooks in order.
 
     Branches: parts of an episode that run at the same time and may ask equal questions take a `branch` each. The order
@@ -142,8 +142,7 @@ class Pipeline(Wrapper):
     """
 
     def __init__(self, model: Model, hooks: tuple[Hook, ...], asker: Asker) -> None:
-        super().__init__(model)
-        self.hooks, self.asker = hooks, asker
+        self.model, self.hooks, self.asker = model, hooks, asker
         self._before = [hook.before for hook in hooks if type(hook).before is not Hook.before]
         self._stages = [
             (
@@ -155,9 +154,30 @@ class Pipeline(Wrapper):
         ]
 
     @property
-    def model(self) -> Model:
-        """The model behind all hooks."""
-        return self._model
+    def name(self) -> str:
+        """Names the model behind."""
+        return self.model.name
+
+    @property
+    def address(self) -> str:
+        """Where the model behind is asked; "" where that is no place."""
+        return str(getattr(self.model, "address", ""))
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Where the servers of the model are."""
+        return tuple(getattr(self.model, "addresses", ()))
+
+    @property
+    def variant(self) -> str:
+        """What each of its requests says beside the question."""
+        return str(getattr(self.model, "variant", ""))
+
+    @property
+    def limit(self) -> Limit | None:
+        """Returns the limit of the model, None where it has none."""
+        limit = getattr(self.model, "limit", None)
+        return limit if isinstance(limit, Limit) else None
 
     @cached_property
     def known_as(self) -> tuple[str, ...]:
@@ -175,13 +195,13 @@ class Pipeline(Wrapper):
     def branch(self, name: str) -> Pipeline:
         """Returns the same model for a part of the episode that runs beside others."""
         asker = msgspec.structs.replace(self.asker, episode=f"{self.asker.episode}/{name}")
-        return Pipeline(self._model, self.hooks, asker)
+        return Pipeline(self.model, self.hooks, asker)
 
     def ask(
         self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]
     ) -> Coroutine[Any, Any, Reply]:
         """Asks the model through its hooks; see `Model.ask`."""
-        call = Call(self._model, self, self.asker, messages, answer, options)
+        call = Call(self.model, self, self.asker, messages, answer, options)
         # Not in the coroutine, which may start late: a journal counts equal questions in the order of the program.
         for before in self._before:
             before(call)

@@ -148,19 +148,21 @@ class Session(NamedTuple):
 
         An asker without an item is counted under its episode.
         """
-        model = self.models.asked(self.models.of(name, asker.role), name, asker.role)
-        self.ledger.asked_of.add((asker.role, model.name))
-        hooks: list[Hook] = [
-            Counting(self.ledger),
-            Budget(self.ledger),
-            OneConversation(),
-        ]
-        if self.journal is not None:
-            hooks.append(Journalling(self.journal))
-        if repeating:
-            hooks.append(Repeating())
+        hooks = [OneConversation(), *([Repeating()] if repeating else [])]
         said = asker if asker.item else msgspec.structs.replace(asker, item=asker.episode)
-        return with_hooks(model, *hooks, **msgspec.structs.asdict(said))
+        return asked_by(said, self.models, name, *hooks, journal=self.journal, ledgers=(self.ledger,))
+
+
+def asked_by(
+    asker: Asker, models: OpenModels, name: str, *hooks: Hook, journal: Journal | None, ledgers: Iterable[Ledger]
+) -> Pipeline:
+    """Returns a model for an asker, with what keeps and counts its answers."""
+    model = models.asked(models.of(name, asker.role), name, asker.role)
+    of_run: list[Hook] = [] if journal is None else [Journalling(journal)]
+    for ledger in ledgers:
+        ledger.asked_of.add((asker.role, model.name))
+        of_run += [Counting(ledger), Budget(ledger)]
+    return with_hooks(model, *hooks, *of_run, **msgspec.structs.asdict(asker))
 
 
 @asynccontextmanager

@@ -31,7 +31,7 @@ from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
 from polyclinic.models.open import OpenModels, meant_model
 from polyclinic.models.pipeline import Asker
-from polyclinic.models.session import ModelSettings, Session, journal_of, open_models
+from polyclinic.models.session import ModelSettings, Session, asked_by, journal_of, open_models
 from polyclinic.models.share import WHOLE, Share
 from polyclinic.models.tally import CallTally, SharedAnswers
 from polyclinic.players.human.desk import Desk
@@ -282,15 +282,9 @@ class Minds:
     def _model(self, part: _PlayedPart) -> Model:
         """Returns the model that a role's mind needs, with what is kept and summed of its answers."""
         name = model_of(self.names[part.role]) or ""
-        model = self._models.of(name, part.role)
-        for ledger in self.ledgers:
-            model = ledger.gate(model)
-        if self._journal is not None:
-            model = self._journal.wrap(model, episode=part.episode, role=part.role)
-        model = self._models.asked(model, name, part.role)
         player = part.seat.put_down_to or part.seat.team or self.names[Role.DOCTOR]
-        for ledger in self.ledgers:
-            model = ledger.meter(model, part.role, item=part.case, player=player, gated=True)
+        asker = Asker(part.role, part.episode, part.case, player)
+        model = asked_by(asker, self._models, name, journal=self._journal, ledgers=self.ledgers)
         if self._shared is not None:
             return self._shared.of(model, self._tally)
         return model if self._tally is None else self._tally.of(model)
