@@ -93,7 +93,7 @@ def scenes_of(folder: Path, url: str) -> list[Scene]:
         "--snapshots",
         "20",
     )
-    exam = ("eval", "medqa", "--questions", "shipped", "--method", "medagents", "--model", "direct/d", "--json")
+    exam = ("eval", "exam", "medqa", "shipped", "--method", "medagents", "--model", "direct/d", "--json")
     friends = ("corpus", "add", "friends", prose, "--embedder", "direct/e", "--base-url", url, *four, "--json")
 
     def asked(out: Path) -> tuple[str, ...]:

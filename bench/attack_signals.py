@@ -41,7 +41,8 @@ models = ["direct/m"]
 
 [[run]]
 name = "exam"
-command = "eval medqa"
+command = "eval exam"
+exam = "medqa"
 questions = "shipped"
 method = "medagents"
 

@@ -172,7 +172,7 @@ def bombs(seed: int, n: int) -> list[Tried]:
         tries = [
             *(("cases", "check", path) for path in (deep, wide, long)),
             *(
-                ("eval", "medqa", "--questions", path, "--method", "zero-shot", "--model", "scripted:x")
+                ("eval", "exam", "medqa", path, "--method", "zero-shot", "--model", "scripted:x")
                 for path in (deep, long)
             ),
             ("run", "--residents", 10**11, "--days", 1),

@@ -91,12 +91,11 @@ GIVEN: dict[str, Callable[[Path], Words]] = {
     "corpus search": lambda at: (*_corpus(at), "gout", "--by", "bm25", "--library", at / "books"),
     "eval aie": lambda at: ("--cases", "shipped", "--limit", 1, "--doctor", _MODEL, "--out", at / "out"),
     "eval patient-simulator": lambda at: ("--cases", _put(at, "l.json", [labelled()]), "--patient", _MODEL),
+    "eval exam": lambda at: ("medqa", _questions(at), "--model", _MODEL, "--method", "zero_shot"),
     "eval tor": lambda at: ("--cases", "inpatients", "--limit", 1, "--model", _MODEL, "--out", at / "out"),
     "score director": lambda at: (_put(at, "r.jsonl", _REPORT), "--judge", _MODEL),
     "score icd": lambda at: (_put(at, "r.jsonl", _REPORT),),
     "study run": _plan,
-    "study medagents": lambda at: ("--medqa", _questions(at), "--model", _MODEL, "--part", "table-2"),
-    "study tor": lambda _: ("--cases", "inpatients", "--limit", 1, "--model", _MODEL),
     "memory build": _exported,
     "memory read": lambda at: (
         at / "read",
@@ -114,7 +113,5 @@ ASKS_NOBODY = {
     "memory show": "shows what was remembered last",
     "eval examiner": "has no recorded dialogues here",
     "score icd": "links by rules",
-    "study errors": "has no answers that are wrong here",
-    "study medagent-zero": "has no memory here",
 }
 """Commands that end here before they ask a model, and why."""

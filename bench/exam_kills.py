@@ -30,7 +30,7 @@ def run(questions: str = "300") -> None:
         lines = ({"question": f"number {n}?", "options": options, "answer_idx": "A"} for n in range(count))
         (folder / "q.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
         command = [
-            *(sys.executable, "-m", "polyclinic", "eval", "medqa", "--questions", "q.jsonl", "--all"),
+            *(sys.executable, "-m", "polyclinic", "eval", "exam", "medqa", "q.jsonl", "--limit", "all"),
             *("--model", *MODELS, "--method", *METHODS, "--journal", "journal", "--out", "out", "--json"),
             *("--base-url", endpoint.url, "--concurrency", str(IN_FLIGHT)),
         ]

@@ -205,7 +205,7 @@ OF_THE_PACKAGE = set(
 
 NOT_TRIED = {
     "cli/configuration.py": "TOML; see tests/cli/test_configuration.py",
-    "cli/eval_tor.py": "takes a hash",
+    "evaluations/tor/declaration.py": "takes a hash",
     "cli/evolve.py": "takes a hash",
     "cli/study_run.py": "takes a hash",
     "cluster/alike.py": "takes a hash",

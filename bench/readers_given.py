@@ -243,24 +243,6 @@ READERS = (
         read("judging.error_categories", "read_words"),
     ),
     ReaderTried(
-        "answered questions",
-        ("evaluations/exams/studies.py",),
-        "a.jsonl",
-        records(
-            {
-                "id": "q",
-                "subject": "s",
-                "right": True,
-                "seconds": 1.0,
-                "key": ["A"],
-                "model": "m",
-                "method": "m",
-                "outcome": {"question": "q", "answers": ["A"]},
-            }
-        ),
-        read("evaluations.exams.studies", "read_answered"),
-    ),
-    ReaderTried(
         "labelled questions",
         ("evaluations/patient_simulator/evaluation.py",),
         "l.json",

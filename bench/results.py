@@ -48,7 +48,17 @@ def folders(scratch: Path, count: int) -> list[str]:
     )
     (scratch / "questions.jsonl").write_text("\n".join(lines), "utf-8")
     called(scratch, "cases", "generate", "--n", PATIENTS, "--seed", 7, "--out", "cases.jsonl")
-    exam = ("eval", "medqa", "--questions", "questions.jsonl", "--all", "--method", "zero_shot", "self_consistency")
+    exam = (
+        "eval",
+        "exam",
+        "medqa",
+        "questions.jsonl",
+        "--limit",
+        "all",
+        "--method",
+        "zero_shot",
+        "self_consistency",
+    )
     aie = ("eval", "aie", "--cases", "cases.jsonl", "--doctor", "rules", "--limit", PATIENTS)
     made = []
     with EndpointProcess() as endpoint:

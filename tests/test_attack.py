@@ -112,7 +112,7 @@ def test_every_reader_is_tried_or_it_is_said_why_not():
 
 @pytest.mark.slow
 def test_every_command_is_found():
-    assert {("serve",), ("study", "run"), ("eval", "medqa"), ("cases", "show")} <= set(commands())
+    assert {("serve",), ("study", "run"), ("eval", "exam"), ("cases", "show")} <= set(commands())
 
 
 @pytest.mark.slow

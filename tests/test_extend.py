@@ -29,7 +29,18 @@ QUESTION = {"question": "Which valve?", "options": {"A": "aortic", "B": "mitral"
 
 
 def four_commands(url, method, doctor):
-    exam = ("eval", "medqa", "--questions", "exam.jsonl", "--model", "direct/a", "--base-url", url, "--method", method)
+    exam = (
+        "eval",
+        "exam",
+        "medqa",
+        "exam.jsonl",
+        "--model",
+        "direct/a",
+        "--base-url",
+        url,
+        "--method",
+        method,
+    )
     return {
         "medqa": exam,
         "consult": ("consult", "--case", "shipped#p1-00001", "--doctor", doctor),
@@ -142,4 +153,66 @@ def test_the_staff_of_the_page_serves(run, tmp_path):
 def test_the_examples_of_the_page_are_short():
     shown = re.findall(r"^```python\n(.*?)^```", PAGE, re.S | re.M)
     assert len(shown) >= 5
-    assert max(len(block.splitlines()) for block in shown) <= 15
+    assert max(len(block.splitlines()) for block in shown) <= 45
+
+
+@pytest.fixture
+def brevity(tmp_path):
+    (example,) = re.findall(r"^`brevity.py`:\n\n```python\n(.*?)^```", PAGE, re.S | re.M)
+    (tmp_path / "brevity.py").write_text(example)
+    return tmp_path
+
+
+def test_an_evaluation_of_your_own_has_all_that_ours_have(run, complaint, brevity):
+    words = ("eval", "brevity.py:BREVITY", "--cases", "shipped", "--limit", "4", "--doctor", "rules")
+    done = run(*words, "--out", "out", cwd=brevity)
+    assert "right %" in done.stdout and "turns" in done.stdout
+    rows = [json.loads(line) for line in (brevity / "out" / "items.jsonl").read_text().splitlines()]
+    assert len(rows) == 4 and all({*row["values"]} == {"right", "turns"} for row in rows)
+    record = json.loads((brevity / "out" / "results.json").read_text())
+    assert (record["kind"], record["configuration"]["max_turns"]) == ("eval brevity.py:BREVITY", 8)
+    (code,) = record["code"]
+    assert code["name"] == "brevity.py:BREVITY" and len(code["sha256"]) == 64
+    document = json.loads(run(*words, "--max-turns", "1", "--json", cwd=brevity).stdout)
+    (entrant,) = document["entrants"]
+    assert entrant["means"]["turns"]["mean"] == 1
+    assert "--max-turns" in run("eval", "brevity.py:BREVITY", "--help", cwd=brevity).stdout
+    assert "max-turns = 8" in run("config", "show", "eval brevity.py:BREVITY", cwd=brevity).stdout
+
+
+def test_an_evaluation_of_your_own_stops_and_resumes(run, serving, brevity):
+    words = ("eval", "brevity.py:BREVITY", "--cases", "shipped", "--limit", "3", "--doctor", "direct/a", "rules")
+    with serving() as endpoint:
+        words += ("--base-url", endpoint.url, "--journal", "j", "--concurrency", "1")
+        part = run(*words, "--token-budget", "600", code=1, cwd=brevity)
+        assert "the same command goes on from there" in part.stderr and "are over" in part.stderr
+        whole = json.loads(run(*words, "--json", cwd=brevity).stdout)
+        asked = endpoint.requests
+        parts = json.loads(run(*words, "--json", "--on", "local:2", cwd=brevity).stdout)
+        assert endpoint.requests == asked
+    assert whole == parts and {one["measure"] for one in whole["comparisons"]} == {"right", "turns"}
+
+
+@pytest.mark.parametrize(
+    ("name", "broken", "told"),
+    [
+        ("brevity.py:BREVIT", ("", ""), "holds no 'BREVIT' (did you mean BREVITY?)"),
+        ("brevity.py:plan", ("", ""), "is no evaluation; declare one"),
+        ("brevity.py:BREVITY", ("visit.turns", "visit.tuns"), "no attribute 'tuns' (brevity.py:"),
+        ("brevity.py:BREVITY", ("import see", "import sea"), "brevity.py: cannot be run: ImportError"),
+        ("brevities", ("", ""), "no command 'brevities'"),
+    ],
+)
+def test_a_mistake_in_an_evaluation_is_one_line(complaint, brevity, name, broken, told):
+    file = brevity / "brevity.py"
+    file.write_text(file.read_text().replace(*broken))
+    assert told in complaint("eval", name, "--cases", "shipped", "--limit", "1", "--doctor", "rules", cwd=brevity)
+
+
+def test_an_evaluation_of_an_installed_package(run, brevity, monkeypatch):
+    def declared(name, group):
+        return plugins.find(f"{brevity / 'brevity.py'}:BREVITY", group) if name == "brevity" else None
+
+    monkeypatch.setattr("polyclinic.evaluations.evaluation.find", declared)
+    done = run("eval", "brevity", "--cases", "shipped", "--limit", "1", "--doctor", "rules")
+    assert "right %" in done.stdout

@@ -7,6 +7,7 @@
 | `polyclinic.metrics`   | a metric of a consultation                                 |
 | `polyclinic.layouts`   | a reader of the cases of a file                            |
 | `polyclinic.hooks`     | a hook around every call of a model                        |
+| `polyclinic.evaluations` | a declaration of an evaluation                           |
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Literal
 from polyclinic.errors import BadInput, UserError, in_short, meant
 from polyclinic.files import check_file
 
-Group = Literal["methods", "minds", "metrics", "layouts", "hooks"]
+Group = Literal["methods", "minds", "metrics", "layouts", "hooks", "evaluations"]
 
 
 def names_file(name: str) -> bool:
@@ -65,6 +66,12 @@ def find(name: str, group: Group) -> object | None:
     except (Exception, SystemExit) as error:
         raise UserError(f"{name!r} ({found[0].value}) cannot be loaded: {in_short(error)}") from error
     return loaded
+
+
+def full_name(name: str) -> str:
+    """Returns the name by which a process in another folder finds the same."""
+    path, colon, attribute = name.rpartition(":")
+    return f"{Path(path).expanduser().resolve()}{colon}{attribute}" if names_file(name) else name
 
 
 def offered(group: Group) -> tuple[str, ...]:
@@ -124,7 +131,8 @@ def _in_file(path: Path, attribute: str) -> object:
     check_file(path)
     module = _run(path.resolve())
     if not hasattr(module, attribute):
-        own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
+        of_module = vars(module).items()
+        own = [name for name, v in of_module if getattr(v, "__module__", "") == module.__name__ or name.isupper()]
         raise BadInput(
             f"holds no {attribute!r}{meant(attribute, own)}; it has: {', '.join(own) or 'nothing of its own'}",
             path=path,
@@ -150,7 +158,8 @@ def _hash(path: Path) -> str:
 def _run(path: Path) -> ModuleType:
     """Runs a file, once however often it is named."""
     _hash(path)  # before it is edited again
-    name = f"polyclinic_door_{path.stem}_{abs(hash(path)):x}"
+    # The same name in every process: workers are sent objects of its classes.
+    name = f"polyclinic_plugin_{path.stem}_{hashlib.sha256(bytes(path)).hexdigest()[:12]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise BadInput("is no Python file", path=path)

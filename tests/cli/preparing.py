@@ -12,7 +12,8 @@ models = ["direct/a"]
 seeds = [0]
 [[run]]
 name = "exam"
-command = "eval medqa"
+command = "eval exam"
+exam = "medqa"
 questions = "exam.jsonl"
 method = ["zero_shot", "chain_of_thought"]
 """
@@ -85,7 +86,7 @@ def _prepared(run, tmp_path_factory):
         "labelled.json",
         cwd=folder,
     )
-    run("eval", "medqa", "--questions", "exam.jsonl", "--model", "made-up", "--out", "answered", cwd=folder)
+    run("eval", "exam", "medqa", "exam.jsonl", "--model", "made-up", "--out", "answered", cwd=folder)
     run(
         "evolve", "--train", "train.jsonl", "--test", "test.jsonl", "--ablations", "no", "--out", "practice", cwd=folder
     )

@@ -2,9 +2,8 @@
 
 import pytest
 
-from polyclinic.cli.as_agent_hospital import PaperTown, check_exam, check_practice, say_practice, town_of
+from polyclinic.cli.as_agent_hospital import PaperTown, check_practice, say_practice, town_of
 from polyclinic.errors import UserError
-from polyclinic.memory.options import MemoryOptions
 
 NOTHING = PaperTown(None, None, "", "")
 MODELS = {"doctor": "direct/d", "patient": "direct/p", "nurse": "direct/n"}
@@ -30,7 +29,7 @@ def test_a_run_has_the_papers_hospital_and_models_everywhere(capsys):
             town_of("paper", given, own_hospital=own, **minds)
 
 
-def test_a_practice_and_an_exam(capsys):
+def test_a_practice(capsys):
     rules = check_practice("paper", given=GIVEN, **PRACTICE)
     say_practice(rules, train=10_000, test=500)
     assert "patients: 10,000" not in capsys.readouterr().err
@@ -47,16 +46,6 @@ def test_a_practice_and_an_exam(capsys):
     ):
         with pytest.raises(UserError, match=told):
             check_practice("paper", **(PRACTICE | {"given": GIVEN} | more))
-    for topic, k, every, told in (
-        (None, None, 2_000, "--topic respiratory"),
-        ("respiratory", 3, 2_000, "has 2 for k records"),
-        ("respiratory", 2, 500, "has 2000 for snapshots .*Table 4"),
-    ):
-        with pytest.raises(UserError, match=told):
-            check_exam("paper", topic=topic, memory=MemoryOptions(memory="m", k_records=k), every=every, seen=8_000)
-    check_exam("paper", topic="respiratory", memory=MemoryOptions(memory="m"), every=2_000, seen=300)
-    assert "patients of the memory (8,000; here 300)" in capsys.readouterr().err
-    check_exam("ours", topic=None, memory=MemoryOptions(), every=7, seen=0)
 
 
 def test_the_commands_take_it(complaint, tmp_path):

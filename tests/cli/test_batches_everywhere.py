@@ -15,7 +15,7 @@ from polyclinic.run.batching import WITHOUT_BATCHES
 def test_whoever_asks_models_does_so_by_batches_or_is_named_with_a_reason():
     asks = {command for command in COMMANDS if "--base-url" in options_of(command)}
     by_batches = {command for command in COMMANDS if "--batch-api" in options_of(command)}
-    assert len(by_batches) > 12
+    assert len(by_batches) > 8
     assert asks - by_batches == WITHOUT_BATCHES.keys()
     assert all("--journal" in options_of(command) for command in by_batches)
 
@@ -65,7 +65,7 @@ COMMANDS_BY_BATCHES = {
     "personas": ["cases", "convert", "two.jsonl", "--persona", "plain", "--writer", "direct/x", "--out", "OUT.jsonl",
                  "--set", "run.max-failures=100"],
     "patient-simulator": LABELLED,
-    "errors": ["study", "errors", "--questions", "shipped", "--run", "answered", "--judge", "direct/x",
+    "errors": ["eval", "exam", "medqa", "shipped", "--model", "direct/x", "--judge", "direct/x",
                "--set", "run.max-failures=100"],
     "tor": ["eval", "tor", "--cases", "inpatients", "--limit", "3", "--method", "zero_shot", "--model", "direct/x"],
     "mvme": ["eval", "mvme", "--cases", "two.jsonl", "--doctor", "direct/x", "--one-step", "--judge", "rules"],
@@ -81,7 +81,7 @@ def test_all_questions_go_as_batches_and_none_goes_twice(name, run, tmp_path, se
     (tmp_path / "names.jsonl").write_text('{"a": "flu", "b": "influenza"}\n{"a": "gout", "b": "asthma"}\n')
     run("cases", "generate", "--n", "2", "--out", tmp_path / "two.jsonl")
     run("cases", "patient-test", "--cases", tmp_path / "two.jsonl", "--rounds", 1, "--out", tmp_path / "labelled.json")
-    run("eval", "medqa", "--questions", "shipped", "--model", "made-up", "--out", tmp_path / "answered")
+    run("eval", "exam", "medqa", "shipped", "--model", "made-up", "--out", tmp_path / "answered")
     write_recorded(tmp_path)
     with serving(seed=1, batches={}) as endpoint:
         made = []
@@ -101,5 +101,5 @@ def test_who_talks_and_who_asks_nobody_is_told_in_a_line(complaint, tmp_path):
     assert "no model is asked" in complaint("knowledge", "compare", tmp_path / "n.jsonl", *at)
     mvme = ("eval", "mvme", "--cases", "shipped", "--doctor", "direct/x", *at)
     assert "--one-step has none" in complaint(*mvme)
-    study = ("study", "ablation", "--questions", "shipped", "--model", "direct/x", *at)
-    assert "models.batch-api" in complaint(*study)
+    plan = ("study", "run", "papers/medagents-table2.toml", "--out", "out", "--model", "direct/x", *at)
+    assert "models.batch-api" in complaint(*plan)

@@ -11,7 +11,6 @@ import time
 import msgspec
 import pytest
 from tests.cli.preparing import _prepared  # noqa: F401 - the fixture `prepared`
-from tests.cli.test_cli_tor import answers
 from tests.cli.test_stores_everywhere import options_of
 
 from polyclinic.cli import case_generate
@@ -23,8 +22,7 @@ AT_ONCE = 2
 CASE = ("--case", "shipped#p1-00001")
 CASES = ("--cases", "shipped", "--limit", "2")
 RECORDS = ("--cases", "inpatients", "--limit", "2")
-EXAM = ("--questions", "exam.jsonl", "--layout", "medqa", "--model", "direct/a")
-QUESTIONS = ("--questions", "exam.jsonl", "--model", "direct/a", "--method", "zero_shot", "chain_of_thought")
+QUESTIONS = ("exam.jsonl", "--model", "direct/a", "--method", "zero_shot", "chain_of_thought")
 WORDS = {
     "run": ("--residents", "40", "--days", "1", "--visits", "4", "--doctor", "direct/a", "--out", "out"),
     "evolve": ("--train", "train.jsonl", "--test", "test.jsonl", "--doctor", "direct/a", "--out", "out"),
@@ -40,25 +38,12 @@ WORDS = {
     "eval mvme": (*CASES, "--doctor", "direct/a", "direct/b", "--judge", "direct/j", "--set", "mvme.names-by=direct/j",
                   "--out", "out"),
     "eval reliability": (*CASES, "--patient", "direct/a", "--judge", "direct/j", "--out", "out"),
-    "eval medqa": (*QUESTIONS, "--out", "out"),
-    "eval medmcqa": ("--questions", "medmcqa.jsonl", *QUESTIONS[2:], "--out", "out"),
-    "eval pubmedqa": ("--questions", "pubmedqa.json", *QUESTIONS[2:], "--out", "out"),
-    "eval mmlu": ("--questions", "mmlu", *QUESTIONS[2:], "--out", "out"),
-    "eval exam": (*QUESTIONS, "--out", "out"),
+    "eval exam": ("medqa", *QUESTIONS, "--judge", "direct/j", "--out", "out"),
     "eval tor": (*RECORDS, "--model", "direct/a", "direct/b", "--method", "zero_shot", "--judge", "direct/j",
                  "--out", "out"),
     "score director": ("dialogues.jsonl", "--reference", "references.jsonl", "--judge", "direct/j"),
     "score icd": ("references.jsonl", "--table", "icd.csv", "--set", "icd.names-by=direct/j"),
     "study run": ("plan.toml", "--out", "out"),
-    "study ablation": (*EXAM, "--out", "out"),
-    "study experts": (*EXAM, "--question-experts", "1", "--option-experts", "0", "--at-options", "0",
-                      "--at-question", "1", "--out", "out"),
-    "study errors": ("--questions", "exam.jsonl", "--run", "answered", "--judge", "direct/j", "--out", "out"),
-    "study medagents": ("--medqa", "exam.jsonl", "--model", "direct/a", "--part", "table-3", "--protocol", "ours",
-                        "--out", "out"),
-    "study medagent-zero": ("--questions", "exam.jsonl", "--model", "direct/a", "--memory", "practice", "--snapshots",
-                            "4", "--out", "out"),
-    "study tor": (*RECORDS, "--model", "direct/a", "--out", "out"),
     "memory read": ("library", "--corpus", "lib/books", "--doctor", "direct/a", "--embedder", "case-words"),
     "memory build": ("exported.jsonl", "practice", "--embedder", "direct/e", "--out", "built"),
     "knowledge compare": ("pairs.jsonl", "--judge", "direct/j"),
@@ -75,9 +60,6 @@ SHOWN_AS_IT_GOES = {"ask", "consult"}
 
 WHOLE_OR_NOT_AT_ALL = {"memory build"}
 """They make vectors for one folder, which is there when all of them are."""
-
-ANSWERS = {"study tor": answers}
-"""By whom it is answered where made-up replies would be quoted in the next question, and grow without end."""
 
 TAKEN_UP = {"run": ("run", "--resume", "out", "--set", "run.max-failures=100"), "evolve": ("evolve", "--resume", "out")}
 """How the commands go on that say so themselves; of all others the same command does."""
@@ -152,7 +134,7 @@ def test_a_stopped_run_shows_what_is_over_says_what_is_missing_and_goes_on(
     for folder in ("whole", "parts", "by hand"):
         shutil.copytree(prepared, tmp_path / folder)
     told = []
-    with serving(ANSWERS.get(name), latency=0.005) as endpoint:
+    with serving(latency=0.005) as endpoint:
         words = command_of(name, endpoint)
         run(*words, cwd=tmp_path / "whole")
         asks, limit = endpoint.requests, int(sum(spent.tokens) * SHARE.get(name, 0.5))

@@ -17,7 +17,16 @@ def test_an_exam_by_batches_goes_on_from_its_journal_at_the_price_of_batches(run
         file.write_text(
             f'[models."direct/a"]\nbase_url = "{endpoint.url}"\nprice = [2.0, 2.0]\nbatch_price = [1.0, 1.0]\n'
         )
-        command = ("eval", "medqa", "--questions", "shipped", "--method", "zero_shot", "--method", "self_consistency")
+        command = (
+            "eval",
+            "exam",
+            "medqa",
+            "shipped",
+            "--method",
+            "zero_shot",
+            "--method",
+            "self_consistency",
+        )
         command += (
             "--model",
             "direct/a",
@@ -42,7 +51,7 @@ def test_beside_workers_the_batches_are_made_once_and_here(run, tmp_path, servin
     monkeypatch.setattr(batch, "FIRST_LOOK", 0.01)
     monkeypatch.setattr(JobWorker, "begin", None)  # no worker begins
     with serving(lambda _: "Answer: A", batches={}) as endpoint:
-        command = ("eval", "medqa", "--questions", "shipped", "--model", "direct/a", "--base-url", endpoint.url)
+        command = ("eval", "exam", "medqa", "shipped", "--model", "direct/a", "--base-url", endpoint.url)
         command += (
             "--set",
             "models.batch-api=true",
@@ -65,12 +74,14 @@ title = "one of each kind"
 questions = "shipped"
 [[run]]
 name = "batched"
-command = "eval medqa"
+command = "eval exam"
+exam = "medqa"
 method = ["zero_shot"]
 batch_api = true
 [[run]]
 name = "one by one"
-command = "eval medqa"
+command = "eval exam"
+exam = "medqa"
 method = ["chain_of_thought"]
 """
 
@@ -87,7 +98,7 @@ def test_of_a_plan_the_workers_ask_what_goes_by_no_batch(run, tmp_path, serving,
 
 
 def test_who_may_not_ask_so_is_told_in_a_line(complaint, tmp_path):
-    asked = ("eval", "medqa", "--questions", "shipped", "--set", "models.batch-api=true")
+    asked = ("eval", "exam", "medqa", "shipped", "--set", "models.batch-api=true")
     direct = ("--model", "direct/a", "--base-url", "http://127.0.0.1:9/v1")
     journal = ("--journal", tmp_path / "j")
     assert "medagents: each call waits for the one before" in complaint(*asked, *direct, *journal, "--method=medagents")
@@ -97,7 +108,7 @@ def test_who_may_not_ask_so_is_told_in_a_line(complaint, tmp_path):
 
 def test_what_each_server_answered_stands_in_the_table_the_document_and_the_results(run, tmp_path, serving):
     with serving(lambda _: "Answer: A") as one, serving(lambda _: "Answer: A") as two:
-        command = ("eval", "medqa", "--questions", "shipped", "--model", "direct/a")
+        command = ("eval", "exam", "medqa", "shipped", "--model", "direct/a")
         command += ("--base-url", one.url, "--base-url", two.url, "--seed", 1)
         assert "by server" in run(*command, "--out", tmp_path / "out").stderr
         document = json.loads(run(*command, "--json", "--out", tmp_path / "again").stdout)

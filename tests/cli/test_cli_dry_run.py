@@ -15,7 +15,7 @@ def medqa(tmp_path_factory):
 
 
 def test_calls_and_tokens_of_an_exam_are_known_before_it(run, medqa, tmp_path, serving):
-    command = ("eval", "medqa", "--questions", medqa, "--model", "direct/a", "--method", "self_consistency")
+    command = ("eval", "exam", "medqa", medqa, "--model", "direct/a", "--method", "self_consistency")
     more = (
         "--set",
         "models.price=1,10",

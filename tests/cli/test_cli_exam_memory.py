@@ -38,19 +38,21 @@ def answers(body):
     return "It rumbles.\n\nAnswer: B" if "=== notes" not in body["messages"][-1]["content"] else {"numbers": [1]}
 
 
-def test_the_study_and_the_method(run, files, serving):
+def test_parts_of_a_memory(run, files, serving):
     with serving(answers) as endpoint:
         model = ("--model", "direct/x", "--base-url", endpoint.url, "--questions", files / "exam.jsonl")
-        study = ("study", "medagent-zero", *model, "--memory", files / "m", "--snapshots", 2)
-        done = run(*study, "--json")
+        memory = ("--memory", files / "m", "--match", "none")
+        parts = ("--method", "medagent_zero", "medagent_zero experience=0", "medagent_zero patients=0|2")
+        done = run("eval", "exam", "medqa", *model, *memory, *parts, "--json")
         document = json.loads(done.stdout)
-        assert [[row["name"] for row in one["rows"]] for one in document["tables"]][1:] == [
-            ["records", "experience", "records and experience"],
-            ["0", "2", "4"],
+        assert [one["name"] for one in document["methods"]] == [
+            "medagent_zero",
+            "medagent_zero (experience=0)",
+            "medagent_zero (patients=0)",
+            "medagent_zero (patients=2)",
         ]
-        assert document["patients"] == 4
         assert "0 records of documents, 4 principles from patients; polyclinic memory read" in done.stderr
-        words = ("eval", "medqa", *model, "--method", "medagent_zero", "--memory", f"{files / 'm'}@3")
+        words = ("eval", "exam", "medqa", *model, "--method", "medagent_zero", "--memory", f"{files / 'm'}@3")
         exam = json.loads(run(*words, "--set", "memory.k-records=0", "--json").stdout)
         assert exam["methods"][0]["name"] == "medagent_zero (records=0)"
         assert exam["methods"][0]["cost"]["calls"] == 2
@@ -86,7 +88,7 @@ def test_what_comes_to_mind_is_in_the_prompt_and_its_version_in_the_result(run, 
                 "--set",
                 f"memory.k-experience={4 - bool(at)}",
             )
-            run("eval", "medqa", *model, *words, "--out", out)
+            run("eval", "exam", "medqa", *model, *words, "--out", out)
             judged, answered = asked
             assert "turbulent inflow" in answered
             assert "turbulent inflow" not in judged
@@ -114,11 +116,9 @@ def test_what_is_wrong_is_one_line(complaint, files):
     model = ("--model", "direct/x", "--questions", files / "exam.jsonl")
     memory = ("--memory", files / "m")
     for words, problem in (
-        (("eval", "medqa", *model, "--method", "medagent_zero"), "name it with --memory DIR"),
-        (("eval", "medqa", *model, *memory), "no effect without a method that remembers"),
-        (("eval", "medqa", *model, "--topic", "respiratory"), "none of the 1 questions is one of the 79"),
-        (("eval", "exam", *model, "--topic", "respiratory"), "is known of MedQA alone"),
-        (("study", "medagent-zero", *model), "name it with --memory DIR"),
-        (("study", "medagent-zero", *model, *memory, "--set", "memory.k-records=1"), "one number for both"),
+        (("eval", "exam", "medqa", *model, "--method", "medagent_zero"), "name it with --memory DIR"),
+        (("eval", "exam", "medqa", *model, *memory), "no effect without a method that remembers"),
+        (("eval", "exam", "medqa", *model, "--topic", "respiratory"), "none of the 1 questions is one of the 79"),
+        (("eval", "exam", "any", *model, "--topic", "respiratory"), "is known of MedQA alone"),
     ):
         assert problem in complaint(*words), words

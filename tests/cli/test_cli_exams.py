@@ -1,4 +1,4 @@
-"""`polyclinic eval medqa` and its like, as a user meets them."""
+"""`polyclinic eval exam medqa` and its like, as a user meets them."""
 
 import json
 import os
@@ -65,7 +65,7 @@ def some_right(body):
 
 
 def exam(medqa, url, *more, dataset="medqa", model="direct/a"):
-    return ("eval", dataset, "--questions", medqa, "--model", model, "--base-url", url, *more)
+    return ("eval", "exam", dataset, medqa, "--model", model, "--base-url", url, *more)
 
 
 THREE = ("--method", "zero_shot", "--method", "chain_of_thought", "--method", "few_shot")
@@ -146,7 +146,7 @@ def test_what_cannot_be_read_is_wrong_and_what_failed_is_outside(run, medqa, ser
     first = method["questions"][0]
     assert (first["end"], first["answers"], first["right"]) == ("failed", [], False)
     assert first["problem"]
-    assert "1 of 10 questions failed, more than run.max-failures 9 allows; the first:" in failed.stderr
+    assert "1 of 10 questions failed: the first: direct/a" in failed.stderr
     assert "right %" in failed.stdout  # the table is shown all the same
 
 
@@ -228,10 +228,10 @@ def test_samples(run, medqa, serving):
         def ids(*more):
             return [one["id"] for one in json.loads(run(*command, *more).stdout)["methods"][0]["questions"]]
 
-        assert len(ids("--all")) == 10
-        assert ids("--sample", 4) == ids("--sample", 4)
-        assert ids("--sample", 4) != ids("--sample", 4, "--seed", 1)
-        assert len(ids("--sample", 40)) == 10
+        assert len(ids("--limit", "all")) == 10
+        assert ids("--limit", 4) == ids("--limit", 4)
+        assert ids("--limit", 4) != ids("--limit", 4, "--seed", 1)
+        assert len(ids("--limit", 40)) == 10
 
 
 def test_fields_of_ones_own(run, complaint, tmp_path, serving):
@@ -243,13 +243,11 @@ def test_fields_of_ones_own(run, complaint, tmp_path, serving):
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     fields = ("--fields", "id=qid,question=text,options=choices,answer=gold", "--set", "exam.answer-base=1")
     with serving(lambda body: f"Answer: {key_of(body)}") as endpoint:
-        (method,) = json.loads(run(*exam(path, endpoint.url, *fields, "--json", dataset="exam")).stdout)["methods"]
+        (method,) = json.loads(run(*exam(path, endpoint.url, *fields, "--json", dataset="any")).stdout)["methods"]
         assert (method["accuracy"]["mean"], method["n"]) == (100, 3)
         assert [question["id"] for question in method["questions"]] == ["q1", "q2", "q3"]
-        assert "--fields belongs to 'polyclinic eval exam'" in complaint(*exam(path, endpoint.url, *fields))
-        assert "give --fields too" in complaint(
-            *exam(path, endpoint.url, "--set", "exam.answer-base=1", dataset="exam")
-        )
+        assert "--fields belongs to 'polyclinic eval exam any'" in complaint(*exam(path, endpoint.url, *fields))
+        assert "give --fields too" in complaint(*exam(path, endpoint.url, "--set", "exam.answer-base=1", dataset="any"))
 
 
 def test_a_method_of_ones_own(run, complaint, medqa, tmp_path, serving):
@@ -302,9 +300,9 @@ def test_a_method_s_mistakes_are_counted_and_the_run_goes_on(run, medqa, tmp_pat
 def test_a_package_s_method_with_the_name_of_ours_is_passed_over_and_one_question_is_one(
     run, medqa, monkeypatch, serving
 ):
-    monkeypatch.setattr("polyclinic.cli.eval_exam.offered", lambda _: ("few_shot", "zero_shot"))
+    monkeypatch.setattr("polyclinic.evaluations.exams.declaration.offered", lambda _: ("few_shot", "zero_shot"))
     with serving(lambda body: f"Answer: {key_of(body)}") as endpoint:
-        done = run(*exam(medqa, endpoint.url, "--sample", 1))
+        done = run(*exam(medqa, endpoint.url, "--limit", 1))
     assert "zero_shot is ours" in done.stderr and "few_shot" not in done.stderr
     assert "medqa, 1 question, direct/a" in done.stdout
 
@@ -322,7 +320,8 @@ def test_wrong_options_are_one_clear_line(complaint, medqa, tmp_path):
     assert "setting medagents.max_rounds='many'" in complaint(*team, "--set", "max_rounds=many")
     assert "setting medagents.votes='loud'" in complaint(*team, "--set", "votes=loud")
     assert "is none of the methods: medagents" in complaint(*team, "--baseline", "zero_shot")
-    assert "contradict" in complaint(*command, "--all", "--sample", 3)
+    assert "allowed: all, or a whole number" in complaint(*command, "--limit", "many")
+    assert "--limit 0; allowed: 1 or more" in complaint(*command, "--limit", 0)
     assert "no folder" in complaint(*command, "--out", tmp_path / "no" / "out")
     assert "no such file" in complaint(*exam(tmp_path / "none.jsonl", "http://127.0.0.1:9/v1"))
     assert "no such file" in complaint(*command, "--examples", tmp_path / "none.jsonl")
@@ -345,7 +344,7 @@ def test_wrong_options_are_one_clear_line(complaint, medqa, tmp_path):
             "line 2, $.id: the id 'm' stands in line 1 already",
         ),
         (
-            "exam",
+            "any",
             [{"question": {"id": "o", "stem": "Why?", "options": {"A": "1", "B": "2"}}, "key": ["C"]}],
             "the right answer is 'C'; the options are A, B",
         ),
@@ -398,7 +397,7 @@ def test_a_run_that_was_killed_goes_on(run, medqa, tmp_path, serving, blow):
             "--journal",
             tmp_path / journal,
             "--json",
-            "--sample",
+            "--limit",
             4,
         )
         return exam(medqa, url, *more)
@@ -440,7 +439,7 @@ def test_a_run_that_was_killed_goes_on(run, medqa, tmp_path, serving, blow):
 # A model of 135 million parameters on two cores: one question, as few calls as a method allows, and short answers;
 # many of them are cut off, which is an answer that cannot be read and no failure. One method asks for text and one for
 # JSON by a schema; what each does with what comes, tests/methods/test_conformance.py has for all of them.
-SHORT = ("--sample", 1, "--set", "exam.answer-tokens=24", "--match", "none", "--set", "question_experts=1", "--set")
+SHORT = ("--limit", 1, "--set", "exam.answer-tokens=24", "--match", "none", "--set", "question_experts=1", "--set")
 
 
 @pytest.mark.slow
@@ -454,6 +453,8 @@ def test_the_small_model_answers_offline(medqa, tmp_path):
     (tmp_path / "models.toml").write_text("[models.local]\nthreads = 1\n")
     words = [
         "eval",
+        "exam",
+        "any",
         "medqa",
         "--questions",
         medqa,

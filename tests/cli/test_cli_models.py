@@ -145,7 +145,7 @@ def test_with_three_servers_each_question_arrives_where_it_belongs(run, serving,
 @pytest.mark.slow
 def test_a_sum_without_a_price_for_all_is_told_as_the_least_it_can_be(run, endpoint, tmp_path):
     (tmp_path / "models.toml").write_text('[models."direct/a"]\nprice = [1, 2]\n')
-    words = ("eval", "medqa", "--questions", "shipped", "--sample", 3, "--model", "direct/a", "direct/b")
+    words = ("eval", "exam", "medqa", "shipped", "--limit", 3, "--model", "direct/a", "direct/b")
     words += ("--base-url", endpoint.url, "--set", f"models.model-file={tmp_path / 'models.toml'}")
     folder = tmp_path / "out"
     told = run(*words, "--out", folder)

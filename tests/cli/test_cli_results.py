@@ -46,7 +46,7 @@ def folder(run, medqa, serving, tmp_path_factory):
             "--temperature",
             "0.5",
         )
-        done = run("eval", "medqa", "--questions", medqa, *models, *methods, "--out", out, "--seed", 7)
+        done = run("eval", "exam", "medqa", medqa, *models, *methods, "--out", out, "--seed", 7)
         assert endpoint.requests == 48
     assert "direct/good: zero_shot" in done.stdout
     return out
@@ -54,7 +54,7 @@ def folder(run, medqa, serving, tmp_path_factory):
 
 def test_a_run_says_what_it_was(folder, medqa):
     record = json.loads((folder / "results.json").read_text("utf-8"))
-    assert (record["kind"], record["seed"], record["configuration"]["match"]) == ("eval medqa", 7, "calls")
+    assert (record["kind"], record["seed"], record["configuration"]["match"]) == ("eval exam", 7, "calls")
     assert record["data"][0]["file"] == str(medqa) and len(record["data"][0]["sha256"]) == 64
     assert {"polyclinic", "python", "numpy"} <= record["versions"].keys()
     assert {one["name"] for one in record["models"]} == {"direct/good", "direct/bad"}
@@ -112,8 +112,8 @@ def test_a_spent_budget_shows_what_is_over_and_goes_on(run, medqa, tmp_path, ser
         asked = ("--model", "direct/good", "direct/bad", "--base-url", endpoint.url, "--concurrency", 2)
         command = (
             "eval",
+            "exam",
             "medqa",
-            "--questions",
             medqa,
             *asked,
             "--journal",
@@ -140,7 +140,7 @@ def test_a_spent_budget_shows_what_is_over_and_goes_on(run, medqa, tmp_path, ser
 def test_mmlu_is_sampled_where_a_number_is_named(run, shared_data, serving):
     with serving(lambda _: "Answer: A") as endpoint:
         model = ("--model", "direct/a", "--base-url", endpoint.url)
-        run("eval", "mmlu", "--questions", shared_data / "qa" / "mmlu", *model, "--sample", 6)
+        run("eval", "exam", "mmlu", shared_data / "qa" / "mmlu", *model, "--limit", 6)
         assert endpoint.requests == 6
 
 
@@ -156,7 +156,7 @@ async def test_a_call_may_take_so_long_on_every_command_that_asks_models():
     "words, told",
     [
         (
-            ("eval", "medqa", "--questions", "x", "--model", "direct/a", "--method", "medagent"),
+            ("eval", "exam", "medqa", "x", "--model", "direct/a", "--method", "medagent"),
             "did you mean medagents?",
         ),
         (("consult", "--case", "shipped#p1-00001", "--doctor", "ruls"), "did you mean rules?"),
@@ -165,16 +165,22 @@ async def test_a_call_may_take_so_long_on_every_command_that_asks_models():
         (("eval", "aie", "--cases", "shipped", "--doctor", "rules", "--layout", "polyclinik"), "mean polyclinic?"),
         (("cases", "generate", "--diseases", "influenzza", "--out", "x", "--n", "1"), "(did you mean influenza"),
         (("results", "show", ".", "--format", "latx"), "did you mean latex?"),
-        (("eval", "medqa", "--questions", "shiped", "--model", "made-up"), "did you mean shipped?"),
-        (("eval", "medqa", "--questions", "shipped", "--model", "made_up"), "did you mean made-up?"),
-        (("eval", "medqa", "--questions", "shipped", "--model", "scripted:s.json"), "did you mean scripted/s.json?"),
-        (("eval", "medqa", "--questions", "shipped", "--model", "made-up", "--protocol", "papr"), "mean paper?"),
+        (("eval", "exam", "medqa", "shiped", "--model", "made-up"), "did you mean shipped?"),
+        (("eval", "exam", "medqa", "shipped", "--model", "made_up"), "did you mean made-up?"),
         (
-            ("eval", "medqa", "--questions", "shipped", "--model", "made-up", "--set", "temprature=1"),
+            ("eval", "exam", "medqa", "shipped", "--model", "scripted:s.json"),
+            "did you mean scripted/s.json?",
+        ),
+        (
+            ("eval", "exam", "medqa", "shipped", "--model", "made-up", "--protocol", "papr"),
+            "mean paper?",
+        ),
+        (
+            ("eval", "exam", "medqa", "shipped", "--model", "made-up", "--set", "temprature=1"),
             "mean temperature",
         ),
         (
-            ("eval", "medqa", "--questions", "shipped", "--model", "made-up", "--baseline", "zeroshot"),
+            ("eval", "exam", "medqa", "shipped", "--model", "made-up", "--baseline", "zeroshot"),
             "mean zero_shot?",
         ),
         (("eval", "aie", "--cases", "shipped", "--doctor", "direkt/a"), "did you mean direct/a?"),
@@ -341,7 +347,7 @@ def test_what_was_written_anew_is_another_method(process, medqa, tmp_path, servi
     with serving(lambda body: f"Answer: {body['messages'][-1]['content'][-1]}") as endpoint:
         for folder, letter in zip(folders, "ABB", strict=True):
             mine.write_text(f"async def ask(question, model):\n    return await model.ask('say {letter}')\n")
-            words = ("eval", "medqa", "--questions", medqa, "--model", "direct/a", "--out", folder)
+            words = ("eval", "exam", "medqa", medqa, "--model", "direct/a", "--out", folder)
             process(*words, "--method", "mine.py:ask", "zero_shot", "--base-url", endpoint.url, cwd=tmp_path)
     joined = json.loads(process("results", "show", *folders[:2], "--json").stdout)["table"]
     right = {row["method"]: row["right"] for row in joined}

@@ -36,7 +36,7 @@ def rows(folder):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_evaluation_in_parts_is_the_same_and_asks_as_often(workers, run, tmp_path):
     with EndpointProcess(seed=1) as endpoint:
-        asked = ["eval", "exam", "--questions", "shipped", "--model", "direct/x", "--base-url", endpoint.url]
+        asked = ["eval", "exam", "any", "shipped", "--model", "direct/x", "--base-url", endpoint.url]
         came = []
         for name, more in {
             "whole": [],
@@ -136,8 +136,7 @@ def test_a_command_that_was_killed_goes_on_from_what_its_workers_were_answered(t
         yield sites[-1]
 
     monkeypatch.setattr(spreading, "open_site", opened)
-    journal, out = tmp_path / "j.sqlite", tmp_path / "runs"
-    evaluation = ["eval", "exam", "--on", "local:2", "--journal", str(journal)]
+    out = tmp_path / "runs"
     runs = ["run", "--replicas", "2", "--on", "local:2", "--out", str(out)]
 
     def given(words):
@@ -146,20 +145,25 @@ def test_a_command_that_was_killed_goes_on_from_what_its_workers_were_answered(t
             pass
         return {job.name: answered for job, answered in sites[-1].begun}
 
-    assert given(evaluation) == {"part 1 of 2": [], "part 2 of 2": []}  # nothing of one whose journal is gone
-    assert given(evaluation) == {"part 1 of 2": [row], "part 2 of 2": [row]}
     assert given(runs) == {"seed 0": [], "seed 1": []}
     shutil.rmtree(out / "seed-1")
     assert given(runs) == {"seed 0": [row], "seed 1": []}
     names = {job.kept for site in sites for job, _ in site.begun}
-    assert len(names) == 2
+    assert len(names) == 1
     assert names == {kept for site in sites for kept in site.forgotten}
-    assert given(evaluation[:-2])["part 1 of 2"] == []
-    assert (sites[-1].begun[0][0].kept, sites[-1].forgotten) == ("", [])
 
 
 def test_what_cannot_be_divided_is_said(complaint, tmp_path):
-    asked = ("eval", "exam", "--questions", "shipped", "--model", "direct/x", "--base-url", "http://127.0.0.1:9/v1")
+    asked = (
+        "eval",
+        "exam",
+        "any",
+        "shipped",
+        "--model",
+        "direct/x",
+        "--base-url",
+        "http://127.0.0.1:9/v1",
+    )
     wrong = {}
     for words, told in {
         (*asked, "--on", "mars"): "--on 'mars'; allowed: local, local:N, ray",
@@ -185,7 +189,9 @@ def test_options_are_found_and_left_out_in_both_forms():
 def test_the_password_of_a_store_stands_in_no_word_of_a_worker(given):
     words = [word.replace("URL", "postgresql://ann:s3cr3t@h/d?schema=ours&sslpassword=k3y%20s") for word in given]
     site = SimpleNamespace(ships=False)
-    job = spreading._job("part 1 of 2", site, ["eval", "medqa", *words], ["--share", "1/2"], answers="j", tails="j")
+    job = spreading._job(
+        "part 1 of 2", site, ["eval", "exam", "medqa", *words], ["--share", "1/2"], answers="j", tails="j"
+    )
     assert "s3cr3t" not in repr(job.words) and "k3y" not in repr(job.words)
     assert "postgresql://ann@h/d?schema=ours" in repr(job.words)
     assert job.environment == {"PGPASSWORD": "s3cr3t", "POLYCLINIC_SSLPASSWORD": "k3y s"}
@@ -195,32 +201,17 @@ def test_the_password_of_a_store_stands_in_no_word_of_a_worker(given):
 def test_variables_with_passwords_reach_other_machines_and_an_address_comes_before_them(ships, monkeypatch):
     monkeypatch.setenv("PGPASSWORD", "of the machine")
     monkeypatch.setenv("POLYCLINIC_SSLPASSWORD", "of the key")
-    site, words = SimpleNamespace(ships=ships), ["eval", "medqa", "--store", "postgresql://ann:s3cr3t@h/d"]
+    site, words = SimpleNamespace(ships=ships), ["eval", "exam", "medqa", "--store", "postgresql://ann:s3cr3t@h/d"]
     job = spreading._job("part 1 of 2", site, words, [], answers="j", tails="j")
     travels = {"POLYCLINIC_SSLPASSWORD": "of the key"} if ships else {}  # here, a process inherits it
     assert {name: key for name, key in job.environment.items() if "PASS" in name} == {"PGPASSWORD": "s3cr3t", **travels}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("study", ["ablation", "errors"])
-def test_a_study_in_parts_is_the_same_and_asks_as_often(study, run, tmp_path):
+def test_sorted_answers_in_parts_are_the_same_and_ask_as_often(run, tmp_path):
     with EndpointProcess(seed=1) as endpoint:
-        at = ["--base-url", endpoint.url, "--json"]
-        words = {
-            "ablation": ["study", "ablation", "--questions", "shipped", "--model", "direct/x"],
-            "errors": [
-                "study",
-                "errors",
-                "--questions",
-                "shipped",
-                "--run",
-                str(tmp_path / "run"),
-                "--judge",
-                "direct/x",
-            ],
-        }[study] + at
-        if study == "errors":
-            run("eval", "medqa", "--questions", "shipped", "--model", "made-up", "--out", tmp_path / "run")
+        words = ["eval", "exam", "any", "shipped", "--model", "direct/x", "--judge", "direct/x", "--json"]
+        words += ["--base-url", endpoint.url]
         came = []
         for more in ([], ["--on", "local:2", "--journal", str(tmp_path / "j.sqlite")]):
             before = endpoint.counters()["requests"]
@@ -239,7 +230,7 @@ def _timeless(document):
 def test_a_plan_in_parts_is_the_same_table_and_asks_as_often(run, tmp_path):
     (tmp_path / "plan.toml").write_text(
         'title = "two"\nseeds = [0, 1]\n[options]\nmethod = ["zero_shot", "chain_of_thought"]\n'
-        '[[run]]\nname = "exam"\ncommand = "eval medqa"\nquestions = "shipped"\n'
+        '[[run]]\nname = "exam"\ncommand = "eval exam"\nexam = "medqa"\nquestions = "shipped"\n'
     )
     with EndpointProcess(seed=1) as endpoint:
         plan = ["study", "run", str(tmp_path / "plan.toml"), "--model", "direct/x", "--model", "direct/y"]
@@ -259,7 +250,16 @@ def test_a_plan_in_parts_is_the_same_table_and_asks_as_often(run, tmp_path):
 def test_a_budget_is_of_all_parts_and_of_what_holds_them_and_goes_on_where_answers_are_kept(run, serving, tmp_path):
     write_exam(tmp_path / "medqa.jsonl", range(24))
     with serving(latency=0.02) as endpoint:
-        words = ("eval", "medqa", "--questions", tmp_path / "medqa.jsonl", "--all", "--model", "direct/x")
+        words = (
+            "eval",
+            "exam",
+            "medqa",
+            tmp_path / "medqa.jsonl",
+            "--limit",
+            "all",
+            "--model",
+            "direct/x",
+        )
         words += ("--base-url", endpoint.url, "--concurrency", "1", "--on", "local:2")
         whole = json.loads(run(*words, "--journal", tmp_path / "whole", "--json").stdout)
         (method,) = whole["methods"]
@@ -293,7 +293,16 @@ def test_who_stops_the_parts_sees_what_is_over_and_goes_on(run, serving, tmp_pat
         return "Answer: A"
 
     with serving(stopped_at_the_tenth, latency=0.05) as endpoint:
-        words = ("eval", "medqa", "--questions", str(tmp_path / "medqa.jsonl"), "--all", "--model", "direct/x")
+        words = (
+            "eval",
+            "exam",
+            "medqa",
+            str(tmp_path / "medqa.jsonl"),
+            "--limit",
+            "all",
+            "--model",
+            "direct/x",
+        )
         words += ("--base-url", endpoint.url, "--concurrency", "1", "--on", "local:2")
         words += ("--journal", str(tmp_path / "j"), "--out", str(tmp_path / "out"))
         program = [sys.executable, "-m", "polyclinic", *words]
@@ -311,8 +320,8 @@ def test_who_stops_the_parts_sees_what_is_over_and_goes_on(run, serving, tmp_pat
 @pytest.mark.slow
 def test_a_study_in_parts_keeps_its_budget_and_goes_on(run, serving, tmp_path):
     write_exam(tmp_path / "medqa.jsonl", range(12))
-    plan = ('title = "x"', "seeds = [0, 1]", "[[run]]", 'name = "a"', 'command = "eval medqa"')
-    (tmp_path / "plan.toml").write_text("\n".join((*plan, 'questions = "medqa.jsonl"', "all = true")))
+    plan = ('title = "x"', "seeds = [0, 1]", "[[run]]", 'name = "a"', 'command = "eval exam"', 'exam = "medqa"')
+    (tmp_path / "plan.toml").write_text("\n".join((*plan, 'questions = "medqa.jsonl"', 'limit = "all"')))
     with serving(lambda _: "Answer: A", latency=0.02) as endpoint:
         words = ("study", "run", tmp_path / "plan.toml", "--data", tmp_path, "--model", "direct/x")
         words += ("--base-url", endpoint.url, "--concurrency", "1")

@@ -10,6 +10,7 @@ import time
 
 import msgspec
 import pytest
+from tests.cli.test_cli_exam_memory import files as memory  # noqa: F401 - a fixture
 from tests.exams import write_exam
 from tests.tables import each_row
 
@@ -27,7 +28,8 @@ method = ["zero_shot", "chain_of_thought"]
 baseline = "zero_shot"
 [[run]]
 name = "exam"
-command = "eval medqa"
+command = "eval exam"
+exam = "medqa"
 questions = "medqa.jsonl"
 [published]
 columns = ["model", "method", "measure", "medqa"]
@@ -84,8 +86,12 @@ def test_every_plan_of_a_paper_is_one(plan):
 
 @pytest.mark.slow
 @each_row("plan", sorted(path.stem for path in SHIPPED_PLANS.glob("*.toml")))
-def test_every_plan_of_a_paper_runs_in_small_without_a_model(run, plan, tmp_path):
-    rows = json.loads(run("study", "run", f"papers/{plan}", "--small", "--out", tmp_path / plan, "--json").stdout)
+def test_every_plan_of_a_paper_runs_in_small_without_a_model(run, plan, tmp_path, memory):  # noqa: F811
+    (tmp_path / "data").mkdir(exist_ok=True)
+    if not (tmp_path / "data" / "memory").exists():
+        (tmp_path / "data" / "memory").symlink_to(memory / "m")
+    small = ("--small", "--data", tmp_path / "data", "--out", tmp_path / plan)
+    rows = json.loads(run("study", "run", f"papers/{plan}", *small, "--json").stdout)
     assert [row for row in rows if not row["published"] and row["items"]], rows
 
 
@@ -99,7 +105,7 @@ def test_what_a_study_would_take(run, tmp_path):
 def test_a_plan_that_is_none_is_one_line(complaint, tmp_path):
     write_study(tmp_path)
     study, out = ("study", "run"), ("--out", tmp_path / "out", "--model", "direct/a")
-    assert "no such plan (did you mean medagents-table2.toml?)" in complaint(*study, "papers/medagents-table", *out)
+    assert "no such plan (did you mean medagents-table2.toml?)" in complaint(*study, "papers/medagents-tabl2", *out)
     assert "name the folder of the data sets with --data" in complaint(*study, "papers/medagents-table2.toml", *out)
     assert "no run 'exma' in the plan" in complaint(*study, tmp_path / "plan.toml", *out, "--only", "exma")
     assert "nobody is named" in complaint(*study, tmp_path / "plan.toml", *out[:2])
@@ -195,7 +201,8 @@ title = "One that is well, and one that is not"
 seeds = [0]
 [[run]]
 name = "exam"
-command = "eval medqa"
+command = "eval exam"
+exam = "medqa"
 questions = "medqa.jsonl"
 method = "zero_shot"
 [[run]]

@@ -1,4 +1,4 @@
-"""`polyclinic eval tor` and `study tor`: what they print, write and refuse."""
+"""`polyclinic eval tor`: what it prints, writes and refuses."""
 
 import json
 from itertools import islice
@@ -104,17 +104,17 @@ def test_people_stand_beside(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_ablation_prints_both_tables(run):
-    done = run("study", "tor", "--cases", "inpatients", "--limit", "3", "--doctor", "rules")
-    for name in ("Table 2", "Table 3", "w/o evidence tree", "outpatient alone", "data withheld"):
+def test_what_withheld_data_cost(run):
+    withheld = "tree_of_reasoning without=laboratory|radiology|pathology removed=withheld"
+    command = ("eval", "tor", "--cases", "inpatients", "--limit", "3", "--doctor", "rules")
+    command += ("--method", withheld, "tree_of_reasoning", "tree_of_reasoning tree=false")
+    done = run(*command)
+    for name in ("tree=False", "data withheld"):
         assert name in done.stdout
-    document = json.loads(
-        run("study", "tor", "--cases", "inpatients", "--limit", "3", "--doctor", "rules", "--json").stdout
-    )
-    assert all(set(row) == KEYS for rows in document["tables"].values() for row in rows.values())
-    assert set(document["withheld"]) == {"laboratory", "radiology", "pathology"}
-    assert all("p_holm" in one for one in document["withheld"].values())
-    assert document["intervals"]["Table 3"]["ToR"]["f1"] == [None, None]  # three cases say nothing of how sure it is
+    document = json.loads(run(*command, "--json").stdout)
+    assert all(set(row) == KEYS for row in document["methods"].values())
+    assert set(document["withheld"]["rules"]) == {"laboratory", "radiology", "pathology"}
+    assert all("p_holm" in one for one in document["withheld"]["rules"].values())
 
 
 @pytest.mark.slow
@@ -145,7 +145,7 @@ def test_the_ablation_prints_both_tables(run):
             ("--doctor", "rules", "--set", "retrieval.by=dense"),
             "retrieval.by has no effect without a corpus; it needs --corpus",
         ),
-        (("--doctor", "rules", "--answer-tokens", "5"), "--answer-tokens has no effect on --doctor rules"),
+        (("--doctor", "rules", "--set", "tor.answer-tokens=5"), "tor.answer-tokens has no effect on --doctor rules"),
         (("--doctor", "rules", "--temperature", "0.5"), "--temperature has no effect on --doctor rules"),
         (("--doctor", "rules", "--set", "evidence=some"), "allowed: all, supported"),
         (("--doctor", "rules", "--set", "without=radiologist"), "allowed: outpatient, laboratory"),
@@ -362,7 +362,11 @@ def test_the_papers_protocol(run, complaint, serving):
         (label,) = json.loads(done.stdout)["methods"]
         assert label == "tree_of_reasoning (rounds=2, turns=2, form=printed, update_from=first, targets=random)"
         assert "paper: records (952 inpatients, 37 departments; here 1); nothing looked up (PubMed" in done.stderr
-        table = json.loads(run("study", "tor", *command, *model, "--json").stdout)["tables"]["Table 3"]
-        assert list(table) == ["w/o evidence tree", "w/o cross-verification", "w/o retrieval", "ToR"]
+        without = ("--method", "tree_of_reasoning tree=false", "tree_of_reasoning cross_verification=false")
+        table = json.loads(run("eval", "tor", *command, *model, *without, "--json").stdout)["methods"]
+        assert list(table) == [
+            "tree_of_reasoning (tree=False, rounds=2, turns=2, update_from=first, targets=random)",
+            "tree_of_reasoning (cross_verification=False, form=printed)",
+        ]
     assert "has a model for the doctors (§4.1.3)" in complaint("eval", "tor", *command, "--doctor", "rules")
     assert "has rounds 2" in complaint("eval", "tor", *command, "--model", "direct/a", "--set", "rounds=3")

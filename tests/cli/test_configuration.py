@@ -53,9 +53,9 @@ def test_a_setting_is_not_an_option(complaint):
 
 def test_other_keys_are_of_the_methods(complaint, tmp_path):
     file = written(tmp_path, "a.toml", "questions = 'shipped'\n\n[medagents]\nmax_rounds = 'many'\n")
-    command = ("eval", "medqa", "--config", file, "--model", "made-up", "--method", "medagents")
+    command = ("eval", "exam", "medqa", "--config", file, "--model", "made-up", "--method", "medagents")
     assert "setting medagents.max_rounds='many'" in complaint(*command)
-    plain = ("eval", "medqa", "--questions", "shipped", *command[4:])
+    plain = ("eval", "exam", "medqa", "shipped", *command[5:])
     assert "setting 'depth' belongs to none of the methods" in complaint(*plain, "--set", "depth=1")
 
 

@@ -9,15 +9,11 @@ from tests.exams import write_exam
 
 RECORDS = ("--cases", "inpatients", "--limit", "2")
 COMMANDS = {
-    "eval medqa": ("eval", "medqa", "--questions", "MEDQA", "--model", "direct/a"),
+    "eval exam": ("eval", "exam", "medqa", "MEDQA", "--model", "direct/a"),
     "eval aie": ("eval", "aie", "--cases", "shipped", "--limit", "2", "--doctor", "direct/a", "--max-turns", "2"),
     "eval tor, judged": (
         *("eval", "tor", *RECORDS, "--model", "direct/a", "--method", "zero_shot"),
         *("--judge", "direct/j"),
-    ),
-    "study medagents": (
-        *("study", "medagents", "--medqa", "MEDQA", "--model", "direct/a", "--part", "table-3"),
-        *("--protocol", "ours"),
     ),
 }
 
@@ -59,7 +55,7 @@ def test_the_same_command_asks_for_what_had_no_answer(name, run, serving, medqa,
 
 
 def test_without_a_journal_there_is_nothing_to_go_on_from(run, serving, medqa, tmp_path):
-    words = ["eval", "medqa", "--questions", medqa, "--model", "direct/a", "--out", tmp_path / "out"]
+    words = ["eval", "exam", "medqa", medqa, "--model", "direct/a", "--out", tmp_path / "out"]
     with serving(answers, plan=["huge"]) as endpoint:
         failed = run(*words, "--base-url", endpoint.url, code=1).stderr
         assert "goes on" not in failed

@@ -4,7 +4,6 @@ import json
 
 import pytest
 from tests.cli.preparing import _prepared  # noqa: F401 - the fixture `prepared`
-from tests.cli.test_budgets import ANSWERS
 
 
 def of_results(run, folder, name):
@@ -31,7 +30,7 @@ def test_reliability_over_rounds(run, serving, prepared):
         "--set",
         "reliability.attack=false",
     )
-    with serving(ANSWERS.get("eval reliability")) as endpoint:
+    with serving() as endpoint:
         (told,) = held(run, prepared, *words, "--base-url", endpoint.url, out="of-rounds")["doctors"]
     row = of_results(run, prepared, "of-rounds")
     for name in ("relevance", "consistency", "accuracy"):

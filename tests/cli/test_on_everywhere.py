@@ -5,10 +5,8 @@ import json
 import pytest
 from tests.cli.test_cli_eval_examiner import ASKED, REPLY, dialogues
 from tests.cli.test_cli_exam_memory import files as memory  # noqa: F401 - a fixture
-from tests.cli.test_cli_study import write_nine_sets
-from tests.cli.test_cli_tor import answers
 from tests.cli.test_stores_everywhere import options_of
-from tests.exams import write_exam
+from tests.exams import write_exam, write_nine_sets
 
 from polyclinic.cli.commands import COMMANDS
 
@@ -25,26 +23,11 @@ EVERY = {
     "eval examiner": ("--cases", "shipped", "--dialogues", "SAID", "--examiner", "direct/x"),
     "eval mvme": ("--cases", "shipped", *FEW, "--doctor", "direct/x"),
     "eval reliability": ("--cases", "shipped", *FEW, "--patient", "direct/x", "--judge", "direct/x"),
-    "eval medqa": ("--questions", "EXAM", *METHOD),
-    "eval exam": ("--questions", "EXAM", *METHOD),
-    "eval medmcqa": ("--questions", "medmcqa.json", *METHOD),  # one question, fewer than there are workers
-    "eval pubmedqa": ("--questions", "pubmedqa.json", *METHOD),
-    "eval mmlu": ("--questions", "mmlu", *METHOD),
+    "eval exam": ("medqa", "EXAM", *METHOD, "--judge", "direct/x", "--set", "run.max-failures=100"),
     "eval tor": (*INPATIENTS, "--method", "zero_shot", *MODEL),
     "study run": ("PLAN", *MODEL, "--model", "direct/y"),
-    "study ablation": ("--questions", "EXAM", *MODEL, "--set", "max_rounds=1"),
-    "study experts": ("--questions", "EXAM", *MODEL, "--question-experts", "1,2", "--option-experts", "0",
-                      "--at-options", "0", "--at-question", "1"),
-    "study errors": ("--questions", "EXAM", "--run", "ANSWERED", "--judge", "direct/x", "--set", "run.max-failures=100"),  # noqa: E501
-    "study medagents": ("--medqa", "EXAM", "--mmlu", "mmlu", *MODEL, "--part", "table-3"),
-    "study medagent-zero": ("--questions", "EXAM", *MODEL, "--memory", "MEMORY", "--snapshots", "2"),
-    "study tor": (*INPATIENTS, *MODEL),
 }  # fmt: skip
 """What each is given, beside where it is kept; what names a file of the fixture stands for that."""
-
-MADE_BY_EACH = {"study medagent-zero": 5}
-"""Requests that the second part makes again: the examples that MedPrompt makes for itself before the first question."""
-
 
 PLAN = """
 title = "two"
@@ -52,7 +35,8 @@ title = "two"
 method = ["zero_shot", "chain_of_thought"]
 [[run]]
 name = "exam"
-command = "eval medqa"
+command = "eval exam"
+exam = "medqa"
 questions = "shipped"
 """
 
@@ -71,7 +55,7 @@ def data(tmp_path_factory, memory, run):  # noqa: F811
     for name, seed in {"TRAIN": 0, "TEST": 1}.items():
         run("cases", "generate", "--n", 20, "--diseases", "respiratory", "--seed", seed, "--out", folder / name)
     run("cases", "patient-test", "--cases", folder / "TEST", "--rounds", 1, "--out", folder / "LABELLED")
-    run("eval", "medqa", "--questions", folder / "EXAM", "--model", "made-up", "--out", folder / "ANSWERED")
+    run("eval", "exam", "medqa", folder / "EXAM", "--model", "made-up", "--out", folder / "ANSWERED")
     dialogues(folder, *2 * (("Patient", ASKED), ("Reporter", REPLY))).rename(folder / "SAID")
     (folder / "MEMORY").symlink_to(memory / "m")
     return folder
@@ -82,8 +66,7 @@ def data(tmp_path_factory, memory, run):  # noqa: F811
 def test_a_command_in_parts_gives_what_the_whole_gives(command, data, run, serving, tmp_path):
     words = [*command.split(), *(str(data / word) if (data / word).exists() else word for word in EVERY[command])]
     came = []
-    # What is made up for the tree of reasoning is too large, and failures are asked again.
-    with serving(answers) if command == "study tor" else serving(seed=1) as endpoint:
+    with serving(seed=1) as endpoint:
         if "--base-url" in options_of(command) and "direct/x" in words:
             words += ["--base-url", endpoint.url]
         for name, more in {"whole": [], "parts": ["--on", "local:2"]}.items():
@@ -92,7 +75,7 @@ def test_a_command_in_parts_gives_what_the_whole_gives(command, data, run, servi
             came.append((kept(tmp_path / name), endpoint.requests - before))
     (whole, asked), (parts, asked_in_parts) = came
     assert parts == whole
-    assert asked_in_parts == asked + MADE_BY_EACH.get(command, 0)
+    assert asked_in_parts == asked
     assert bool(asked) == ("direct/x" in words)
 
 

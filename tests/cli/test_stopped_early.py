@@ -15,7 +15,7 @@ from tests.exams import write_exam
 
 RECORDS = ("--cases", "inpatients", "--limit", "2")
 COMMANDS = {
-    "eval medqa": ("eval", "medqa", "--questions", "MEDQA", "--model", "direct/a"),
+    "eval exam": ("eval", "exam", "medqa", "MEDQA", "--model", "direct/a"),
     "eval tor": ("eval", "tor", *RECORDS, "--model", "direct/a", "direct/b", "--method", "zero_shot"),
     "eval tor, judged": (
         "eval",
@@ -32,22 +32,16 @@ COMMANDS = {
         *("eval", "aie", "--cases", "shipped", "--limit", "2", "--patient", "rules", "--judge", "direct/j"),
         *("--doctor", "direct/a", "direct/b"),
     ),
-    "study ablation": ("study", "ablation", "--questions", "MEDQA", "--model", "direct/a"),
-    "study experts": (
-        *("study", "experts", "--questions", "MEDQA", "--model", "direct/a"),
-        *("--question-experts", "1,2", "--option-experts", "0", "--at-options", "0", "--at-question", "1"),
+    "eval exam, stages": (
+        *("eval", "exam", "medqa", "MEDQA", "--model", "direct/a", "--match", "none"),
+        *("--method", "zero_shot", "chain_of_thought", "medagents stages=analysis|summary|consultation"),
     ),
-    "study medagents": ("study", "medagents", "--medqa", "MEDQA", "--model", "direct/a", "--part", "table-3"),
-    "study tor": ("study", "tor", *RECORDS, "--model", "direct/a"),
 }
 TOKENS = {
-    "eval medqa": 150,
+    "eval exam": 150,
     "eval tor": 900,
     "eval tor, judged": 2000,
-    "study ablation": 300,
-    "study experts": 300,
-    "study medagents": 300,
-    "study tor": 40_000,
+    "eval exam, stages": 300,
 }
 
 
@@ -58,10 +52,8 @@ def medqa(tmp_path_factory):
 
 def command(name, medqa, folder, endpoint):
     words = [medqa if word == "MEDQA" else word for word in COMMANDS[name]]
-    protocol = ("--protocol", "ours") if name == "study medagents" else ()
     return (
         *words,
-        *protocol,
         *("--base-url", endpoint.url, "--concurrency", 1, "--journal", folder / "j", "--out", folder / "out"),
     )
 
@@ -82,7 +74,7 @@ def stopped_and_gone_on(run, words, endpoint, *, code, limit=(), before_going_on
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["eval medqa", "eval tor"])
+@pytest.mark.parametrize("name", ["eval exam", "eval tor"])
 def test_what_was_over_lasts_though_going_on_is_killed(run, serving, medqa, tmp_path, name):
     """Nobody loses the table of a stopped run by going on: it is there until the next is written whole."""
     answering = threading.Event()
@@ -117,7 +109,7 @@ def test_what_was_over_lasts_though_going_on_is_killed(run, serving, medqa, tmp_
     assert left == {*record["files"], "calls.jsonl", "items.jsonl", "results.json"}
 
 
-SLOW = ("eval medqa", "eval tor, judged", "study medagents", "study tor")
+SLOW = ("eval exam", "eval tor, judged", "eval exam, stages")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in TOKENS])
@@ -127,7 +119,7 @@ def test_a_spent_budget(run, serving, medqa, tmp_path, name):
         stopped_and_gone_on(run, words, endpoint, code=1, limit=("--token-budget", TOKENS[name]))
 
 
-BY_HAND = {"eval medqa": 3, "eval tor": 3, "eval tor, judged": 2, "eval aie, judged": 8}
+BY_HAND = {"eval exam": 3, "eval tor": 3, "eval tor, judged": 2, "eval aie, judged": 8}
 """In which request it comes; what is judged then is not asked for any more."""
 
 
@@ -149,7 +141,7 @@ def test_somebody_stops_it(run, serving, medqa, tmp_path, monkeypatch, name):
     assert "interrupted; " in part.stderr and part.stderr.count("interrupted") == 1
 
 
-LOST = {"eval medqa": 3, "eval tor": 3, "eval tor, judged": 3, "eval aie, judged": 8, "study medagents": 3}
+LOST = {"eval exam": 3, "eval tor": 3, "eval tor, judged": 3, "eval aie, judged": 8}
 """After which request the endpoint refuses the key."""
 
 
@@ -175,7 +167,17 @@ def test_a_key_that_is_refused_from_some_moment_on(run, serving, medqa, tmp_path
 def test_of_several_models_the_others_go_on_without_one_that_refuses_the_key(run, serving, medqa, tmp_path):
     with serving(answers) as endpoint, serving(answers, key="another") as locked:
         (tmp_path / "models.toml").write_text(f'[models."direct/b"]\nbase_url = "{locked.url}"\n')
-        words = ("eval", "medqa", "--questions", medqa, "--model", "direct/a", "direct/b", "--method", "zero_shot")
+        words = (
+            "eval",
+            "exam",
+            "medqa",
+            medqa,
+            "--model",
+            "direct/a",
+            "direct/b",
+            "--method",
+            "zero_shot",
+        )
         words = (*words, "--base-url", endpoint.url, "--set", f"models.model-file={tmp_path / 'models.toml'}", "--json")
         part = run(*words, code=1)
     assert "the other models are asked meanwhile" in part.stderr
@@ -185,13 +187,13 @@ def test_of_several_models_the_others_go_on_without_one_that_refuses_the_key(run
 
 def test_a_key_that_is_refused_from_the_start_is_wrong_input(run, serving, medqa, tmp_path):
     with serving(answers, key="another") as endpoint:
-        words = command("eval medqa", medqa, tmp_path, endpoint)
+        words = command("eval exam", medqa, tmp_path, endpoint)
         refused = run(*words, code=2)
     assert "what is over" not in refused.stderr and len(refused.stderr.strip().splitlines()) == 1
 
 
 def test_where_nothing_is_over_no_table_is_printed(run, serving, medqa, tmp_path):
     with serving(answers) as endpoint:
-        words = command("eval medqa", medqa, tmp_path, endpoint)
+        words = command("eval exam", medqa, tmp_path, endpoint)
         part = run(*words, "--cost-budget", 0, "--set", "models.price=1,1", code=1)
     assert part.stdout == "nothing\n" and "4 of 4" in part.stderr

@@ -58,7 +58,7 @@ def test_no_command_takes_a_store_and_leaves_it():
         nodes = list(ast.walk(ast.parse(source)))
         named = {node.id for node in nodes if isinstance(node, ast.Name)}
         named |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-        uses = {"finish", "keep_outcome", "keep_results", "place_memory", "write_run_results", "finish_exam"}
+        uses = {"finish", "keep_outcome", "keep_results", "place_memory", "write_run_results"}
         uses.add("write_records")
         assert uses & named, command
 
@@ -74,7 +74,7 @@ def test_an_address_in_the_place_of_a_file_is_not_said_again(complaint):
         ["report"],
         ["replay"],
         ["serve"],
-        ["eval", "medqa", "--questions", "shipped", "--model", "x", "--journal"],
+        ["eval", "exam", "medqa", "shipped", "--model", "x", "--journal"],
     ):
         said = complaint(*words, "postgresql://ann:WRONGpw@127.0.0.1:1/research")
         assert "URL#17" in said and "WRONGpw" not in said, words

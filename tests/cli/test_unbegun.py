@@ -19,7 +19,8 @@ PLAN = """
 title = "one"
 [[run]]
 name = "exam"
-command = "eval medqa"
+command = "eval exam"
+exam = "medqa"
 questions = "shipped"
 """
 REFUSED = {
@@ -27,11 +28,11 @@ REFUSED = {
     "evolve": ("--train", "train", "--test", "test", "--doctor", "direct/x", *NOWHERE),
     "study run": ("plan.toml", "--model", "direct/x", *NOWHERE),
     "eval aie": ("--cases", "shipped", "--doctor", "direct/x", *NOWHERE),
-    "eval medqa": ("--questions", "exam", "--model", "direct/x", *NOWHERE, "--journal", "journal.sqlite"),
+    "eval exam": ("medqa", "exam", "--model", "direct/x", *NOWHERE, "--journal", "journal.sqlite"),
 }
 IN_PARTS = {
     "run": ("--replicas", "2", "--bogus", "3"),
-    "eval medqa": ("--questions", "exam", "--model", "direct/x", *NOWHERE, "--journal", "journal.sqlite"),
+    "eval exam": ("medqa", "exam", "--model", "direct/x", *NOWHERE, "--journal", "journal.sqlite"),
 }
 
 

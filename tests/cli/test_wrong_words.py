@@ -69,11 +69,9 @@ def test_numbers_that_no_run_has(complaint, words, said):
 
 
 def test_more_experts_than_anybody_asks(complaint, tmp_path):
-    asked = ("--questions", "shipped", "--sample", 1, "--model", "direct/x", "--base-url", "http://127.0.0.1:9/v1")
+    asked = ("shipped", "--limit", 1, "--model", "direct/x", "--base-url", "http://127.0.0.1:9/v1")
     many = 10**20
-    told = complaint("study", "experts", *asked, "--at-options", many)
-    assert f"--at-options {many}; allowed: 0 to 100" in told
-    told = complaint("eval", "medqa", *asked, "--method", "medagents", "--set", f"option_experts={many}")
+    told = complaint("eval", "exam", "medqa", *asked, "--method", "medagents", "--set", f"option_experts={many}")
     assert f"5 and {many} experts; 100 of a kind are the most" in told
 
 
@@ -100,9 +98,9 @@ def test_who_reads_names_is_a_model(complaint):
 
 
 def test_a_guess_is_like_what_came_and_not_only_like_its_dashes(complaint, tmp_path):
-    exam = ("eval", "exam", "--questions", "shipped", "--model", "made-up")
+    exam = ("eval", "exam", "any", "shipped", "--model", "made-up")
     assert "no option --layout; see" in complaint(*exam, "--layout", "medqa")
-    assert "no option --sampel (did you mean --sample?)" in complaint(*exam, "--sampel", "3")
+    assert "no option --limti (did you mean --limit?)" in complaint(*exam, "--limti", "3")
 
 
 def test_a_file_that_is_misspelt_is_guessed(complaint, tmp_path):

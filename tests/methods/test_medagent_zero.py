@@ -1,12 +1,13 @@
 """MedAgent-Zero on questions: what comes to mind, what stands in the prompt, and the paper's tables."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput, TimedOut, UserError
-from polyclinic.evaluations.exams.memory_study import methods_of, paper_tables
 from polyclinic.evaluations.exams.runs import Learning, run_methods
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience
 from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
@@ -14,6 +15,8 @@ from polyclinic.memory.memory import About, DoctorMemory, New
 from polyclinic.memory.reading import PassageRead, ReadingAbout, ReadingLibrary, Studied, StudyRecord
 from polyclinic.memory.remembering import ExamMemory
 from polyclinic.methods.medagent_zero import medagent_zero
+from polyclinic.methods.table import choose
+from polyclinic.protocols.study_plan import find_plan, read_plan
 from polyclinic.questions.exam import ExamQuestion
 
 ABOUT = About(embedder="case-words", dimensions=DIMENSIONS, knowledge="8 diseases")
@@ -101,14 +104,17 @@ async def test_an_equal_question_is_no_example_and_a_judge_who_fails_leaves_expe
 
 
 async def test_the_tables_of_the_paper(by_purpose, question):
-    tables = paper_tables(5_000)
-    assert [len(one.rows) for one in tables] == [5, 3, 4]
-    assert [row.name for row in tables[2].rows] == ["0", "2,000", "4,000", "5,000"]
-    assert tables[2].rows[1].published == (79.16, 91.67)
-    labels = [one.label for one in methods_of(tables)]
-    assert len(labels) == len(set(labels)) == 10
-    assert [row.name for row in paper_tables(0)[2].rows] == ["0"]
-    two = [tables[0].rows[1].method, tables[0].rows[-1].method]
+    """The plan of Agent Hospital's tables takes its parts and its patients from one memory."""
+    (plan,) = read_plan(find_plan(Path("agent-hospital-table4"))).runs
+    chosen = choose(plan.options["method"])
+    assert {one.name for one in chosen} == {"medagent_zero"}
+    assert [one.settings for one in chosen] == [
+        {},
+        {"experience": 0},
+        {"records": 0},
+        *({"patients": n} for n in (0, 2_000, 4_000, 6_000)),
+    ]
+    two = [*choose("chain_of_thought"), chosen[0]]
     put = [ExamQuestion(question=question, key=("B",))]
     results = await run_methods(
         put, two, lambda _: lambda _: by_purpose(said), learning=Learning(memory=remembered()), match="none"

@@ -164,14 +164,14 @@ def test_a_door_is_a_model_and_a_mind_is_none(named):
 
 
 def test_an_address_that_nobody_would_be_asked_at_is_refused(complaint, named):
-    words = ("eval", "medqa", "--questions", "shipped", "--model", named("Loud"))
+    words = ("eval", "exam", "medqa", "shipped", "--model", named("Loud"))
     assert "your own provider has one" in complaint(*words, "--base-url", "http://127.0.0.1:9/v1")
 
 
 @pytest.mark.slow
 def test_a_changed_file_is_another_model_to_a_journal(process, tmp_path):
     door = tmp_path / "door.py"
-    words = ("eval", "medqa", "--questions", "shipped", "--model", "door.py:Loud", "--journal", "j")
+    words = ("eval", "exam", "medqa", "shipped", "--model", "door.py:Loud", "--journal", "j")
 
     text = FILE.replace("said[-1][1].upper()", '"Answer: A"')
     door.write_text(text)

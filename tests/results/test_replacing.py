@@ -12,7 +12,7 @@ from polyclinic.results.reading import read_results
 @pytest.fixture
 def part(tmp_path):
     write_text(tmp_path / "old.jsonl", "{}\n")
-    record = RunRecord(kind="eval medqa", stopped="interrupted", files=["old.jsonl", "summary.json"])
+    record = RunRecord(kind="eval exam", stopped="interrupted", files=["old.jsonl", "summary.json"])
     write_text(tmp_path / "summary.json", "{}")
     write_record(tmp_path, record, rows("m", 1, n=2))
     (tmp_path / "mine.txt").write_text("mine")
@@ -22,7 +22,7 @@ def part(tmp_path):
 def write_whole(place):
     write_text(place / "summary.json", '{"n": 5}')
     write_text(place / "new.jsonl", "{}\n")
-    write_record(place, RunRecord(kind="eval medqa", files=["new.jsonl", "summary.json"]), rows("m", 2, n=5))
+    write_record(place, RunRecord(kind="eval exam", files=["new.jsonl", "summary.json"]), rows("m", 2, n=5))
 
 
 def names(folder):
@@ -30,11 +30,11 @@ def names(folder):
 
 
 def test_only_the_same_kind_of_run_that_was_stopped_gives_way(part):
-    assert part_in(part, "eval medqa") == {"old.jsonl", "summary.json", "items.jsonl", "results.json"}
+    assert part_in(part, "eval exam") == {"old.jsonl", "summary.json", "items.jsonl", "results.json"}
     assert not part_in(part, "eval tor")
     with replacing(part) as place:
         write_whole(place)
-    assert not part_in(part, "eval medqa")
+    assert not part_in(part, "eval exam")
 
 
 def test_what_is_new_takes_the_place_of_what_was_there_and_of_nothing_else(part):
@@ -73,7 +73,7 @@ def test_whoever_is_killed_while_files_change_places_is_helped_on(part, moved):
         (part / "old.jsonl").unlink()
     for name in order:
         (whole / name).replace(part / name)
-    assert not part_in(part, "eval medqa")
+    assert not part_in(part, "eval exam")
     assert names(part) == ["items.jsonl", "mine.txt", "new.jsonl", "results.json", "summary.json"]
     assert len(read_results(part)[0].rows) == 5
 
@@ -82,5 +82,5 @@ def test_what_was_begun_and_never_whole_goes_away(part):
     begun = part / ".results-begun"
     begun.mkdir()
     (begun / "results.json").write_text("{")
-    assert part_in(part, "eval medqa")
+    assert part_in(part, "eval exam")
     assert not begun.exists()

@@ -31,7 +31,7 @@ def rows(model, right, *, method="zero_shot", seed=0, n=10, **more):
 
 def written(folder, *many, measures=("right",)):
     folder.mkdir()
-    record = RunRecord(kind="eval medqa", measures=[ItemMeasure(name=name) for name in measures])
+    record = RunRecord(kind="eval exam medqa", measures=[ItemMeasure(name=name) for name in measures])
     write_record(folder, record, [row for rows in many for row in rows])
     return folder
 
@@ -252,8 +252,8 @@ def test_a_page_goes_from_the_table_down_to_what_was_said(tmp_path, run):
 
 def test_a_page_says_what_each_run_was(tmp_path):
     record = RunRecord(
-        kind="eval medqa",
-        command=["eval", "medqa", "--seed", "4711"],
+        kind="eval exam medqa",
+        command=["eval", "exam", "medqa", "--seed", "4711"],
         configuration={"max_turns": 17, "unset": None},
         versions={"polyclinic": "9.8.7"},
         finished="2026-01-02T03:04:05+00:00",
@@ -270,7 +270,7 @@ def test_a_page_says_what_each_run_was(tmp_path):
     write_record(folder, record, rows("m1", 4))
     shown = page(read_results(folder), join(read_results(folder)), None)
     for fact in (
-        "<dt>command</dt><dd>polyclinic eval medqa --seed 4711</dd>",
+        "<dt>command</dt><dd>polyclinic eval exam medqa --seed 4711</dd>",
         "<dt>finished</dt><dd>2026-01-02T03:04:05+00:00</dd>",
         "<dt>seed</dt><dd>4711</dd>",
         "<dt>versions</dt><dd>polyclinic 9.8.7</dd>",

@@ -148,7 +148,16 @@ def test_on_the_command_line(run, complaint, serving, tmp_path):
     record = {"question": "This is number 1", "options": {"A": "a", "B": "b", "C": "c", "D": "d"}, "answer_idx": "A"}
     (tmp_path / "medqa.jsonl").write_text(json.dumps(record) + "\n")
     with serving("A") as endpoint:
-        asked = ("eval", "medqa", "--questions", tmp_path / "medqa.jsonl", "--model", "direct/a", "--corpus", "book")
+        asked = (
+            "eval",
+            "exam",
+            "medqa",
+            tmp_path / "medqa.jsonl",
+            "--model",
+            "direct/a",
+            "--corpus",
+            "book",
+        )
         out = tmp_path / "out"
         done = run(*asked, "--base-url", endpoint.url, "--json", "--out", out, env=home)
         document = json.loads(done.stdout)

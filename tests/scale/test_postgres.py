@@ -32,7 +32,7 @@ def rows(folder):
 
 
 def exam(endpoint, *more):
-    return ["eval", "medqa", "--questions", "shipped", "--model", "direct/x", "--base-url", endpoint.url, *more]
+    return ["eval", "exam", "medqa", "shipped", "--model", "direct/x", "--base-url", endpoint.url, *more]
 
 
 def requests(endpoint):
@@ -145,7 +145,7 @@ def test_bad_input_is_one_line_without_the_password(server, base, run, monkeypat
         f"{base}?schema=later": "a store in format 99",
         f"{base}?schema=theirs": "the schema theirs there holds tables of somebody else",
     }.items():
-        came = run("eval", "medqa", "--questions", "shipped", "--model", "made-up", "--store", url, code=2)
+        came = run("eval", "exam", "medqa", "shipped", "--model", "made-up", "--store", url, code=2)
         line = came.stderr.strip()
         assert needed in line and "\n" not in line, url
         assert not [secret for secret in ("wrong-one", "pauper", PASSWORD) if secret in line], url
@@ -173,7 +173,7 @@ def test_who_may_not_keep_what_comes_asks_nobody(server, base, run):
             came = run(*exam(endpoint, "--seed", "1", "--store", url), code=2)
             assert "looker may not write to entries, files" in came.stderr
             assert requests(endpoint) == asked
-            assert "eval medqa" in run("results", "list", url).stdout
+            assert "eval exam" in run("results", "list", url).stdout
             connection.execute("GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA polyclinic TO looker")
         run(*exam(endpoint, "--seed", "1", "--store", url))
 
@@ -185,11 +185,11 @@ def test_what_the_page_says_looks_into_a_store_and_makes_room(base, run):
         for seed in (0, 1):
             run(*exam(endpoint, "--seed", seed, "--store", base))
         connection.execute(place)
-        assert [row[1] for row in connection.execute(sizes)] == ["eval medqa", "eval medqa"]
+        assert [row[1] for row in connection.execute(sizes)] == ["eval exam", "eval exam"]
         (name, answers, _), (other, _, _) = connection.execute(runs)
         assert answers == requests(endpoint) / 2 and name != other
         for statement in deletes:
-            connection.execute(statement.replace("(17, 18)", "(1)").replace("eval medqa seed=0", name))
+            connection.execute(statement.replace("(17, 18)", "(1)").replace("eval exam seed=0", name))
         assert [row[0] for row in connection.execute(sizes)] == [2]
         assert [row[0] for row in connection.execute(runs)] == [other]
         (left,) = connection.execute("SELECT count(*) FROM polyclinic.prompts").fetchone()
@@ -208,14 +208,25 @@ def test_texts_that_postgresql_refuses(base, run, tmp_path):
     fields = "id=id,question=question,options=options,answer=answer_idx"
     with EndpointProcess(seed=1) as endpoint:
         for name in ("one", "two"):
-            run("eval", "exam", "--questions", questions, "--fields", fields, "--model", "direct/x", "--base-url",
+            run("eval", "exam", "any", questions, "--fields", fields, "--model", "direct/x", "--base-url",
                 endpoint.url, "--store", base, "--out", tmp_path / name)  # fmt: skip
         assert requests(endpoint) == 1
     assert rows(tmp_path / "one") == rows(tmp_path / "two")
 
 
 def test_no_password_is_kept(base, run, tmp_path):
-    run("eval", "medqa", "--questions", "shipped", "--model", "made-up", "--store", base, "--out", tmp_path / "out")
+    run(
+        "eval",
+        "exam",
+        "medqa",
+        "shipped",
+        "--model",
+        "made-up",
+        "--store",
+        base,
+        "--out",
+        tmp_path / "out",
+    )
     held = b"".join(path.read_bytes() for path in (tmp_path / "out").iterdir())
     assert b"postgresql://127.0.0.1" in held
     assert PASSWORD.encode() not in held and base.encode() not in held
@@ -234,7 +245,7 @@ def test_results_are_read_from_a_store_as_from_a_folder(base, run, tmp_path):
         assert run("results", *words, base).stdout == told, words
     listed = json.loads(run("results", "list", base, "--json").stdout)
     assert [one["folder"] for one in listed] == ["#1", "#2"]
-    assert json.loads(run("results", "show", f"{base}#2", "--json").stdout)["record"]["kind"] == "eval medqa"
+    assert json.loads(run("results", "show", f"{base}#2", "--json").stdout)["record"]["kind"] == "eval exam"
     run("results", "show", f"{base}#1", "--format", "folder", "--out", fetched)
     was, came = ({path.name: path.read_bytes() for path in (where / "1").iterdir()} for where in (out, fetched))
     assert was == came

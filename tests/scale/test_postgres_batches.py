@@ -17,6 +17,8 @@ _METHODS = ("--method", "zero_shot")
 def exam(endpoint, *more):
     asked = (
         "eval",
+        "exam",
+        "any",
         "medqa",
         "--questions",
         "shipped",
@@ -78,7 +80,7 @@ def test_a_batch_of_many_questions_in_a_store_of_before(base, run, serving, tmp_
         with psycopg.connect(base, autocommit=True) as connection:  # as stores were made at first
             connection.execute("DROP INDEX polyclinic.batches_line_digest")
             connection.execute("ALTER TABLE polyclinic.batches ADD CONSTRAINT batches_line_key UNIQUE (line)")
-        many = ("eval", "medqa", "--questions", questions, "--all", "--model", "direct/x", *_METHODS)
+        many = ("eval", "exam", "medqa", questions, "--limit", "all", "--model", "direct/x", *_METHODS)
         many += (
             "--set",
             "run.max-failures=100",

@@ -15,7 +15,8 @@ seeds = [0, 1]
 method = ["zero_shot", "chain_of_thought"]
 [[run]]
 name = "shipped"
-command = "eval medqa"
+command = "eval exam"
+exam = "medqa"
 questions = "shipped"
 """
 
@@ -31,7 +32,7 @@ def made(tmp_path, run):
     notes = tmp_path / "notes.md"
     notes.write_text("# Gout\n\nUrate crystals in a joint.\n\n# Asthma\n\nWheeze that comes and goes.\n")
     run("corpus", "add", "notes", notes, "--library", tmp_path / "library")
-    run("eval", "medqa", "--questions", "shipped", "--model", "made-up", "--out", tmp_path / "answered")
+    run("eval", "exam", "medqa", "shipped", "--model", "made-up", "--out", tmp_path / "answered")
     return tmp_path
 
 
@@ -45,7 +46,7 @@ COMMANDS = {
                      "OUT.json"],
     "patient-simulator": ["eval", "patient-simulator", "--cases", "labelled.json", "--patient", "direct/x",
                           "--set", "run.max-failures=100"],
-    "errors": ["study", "errors", "--questions", "shipped", "--run", "answered", "--judge", "direct/x"],
+    "exam": ["eval", "exam", "medqa", "shipped", "--model", "direct/x", "--judge", "direct/x"],
     **RECORDED_COMMANDS,
 }  # fmt: skip
 

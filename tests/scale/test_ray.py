@@ -38,7 +38,7 @@ def endpoint():
 def evaluations(endpoint, tmp_path_factory):
     questions = write_exam(tmp_path_factory.mktemp("questions") / "medqa.jsonl", range(9), text="{}?")
     asked = {
-        "medqa": ("medqa", "--questions", questions, "--method", "self_consistency", "--model"),
+        "medqa": ("exam", "medqa", questions, "--method", "self_consistency", "--model"),
         "aie": ("aie", "--cases", "shipped", "--limit", 6, "--doctor"),
         "mvme": ("mvme", "--cases", "shipped", "--limit", 3, "--doctor"),
     }
@@ -61,7 +61,7 @@ async def test_nodes_that_would_compute_something_else_are_refused(nodes, endpoi
     (tmp_path / "polyclinic" / "__init__.py").write_text('__version__ = "9.9"\n')
     before = endpoint.counters()["requests"]
     with nodes.another(PYTHONPATH=str(tmp_path)):
-        words = ("eval", "medqa", "--questions", "shipped", "--method", "zero_shot", "--model", "direct/x")
+        words = ("eval", "exam", "medqa", "shipped", "--method", "zero_shot", "--model", "direct/x")
         done = command(*words, "--base-url", endpoint.url, "--on", nodes.address)
     assert done.returncode == 2
     here = f"polyclinic {polyclinic.__version__}"
@@ -171,13 +171,15 @@ def test_a_cluster_that_asks_for_a_token_is_shown_the_one_of_the_home(tmp_path):
                 "-m",
                 "polyclinic",
                 "eval",
+                "exam",
+                "any",
                 "medqa",
                 "--questions",
                 "shipped",
                 "--model",
                 "made-up",
             ]
-            words += ["--method", "zero_shot", "--sample", "2", "--on", f"ray://127.0.0.1:{client}"]
+            words += ["--method", "zero_shot", "--limit", "2", "--on", f"ray://127.0.0.1:{client}"]
             done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120, check=False)
             assert done.returncode == 0, done.stderr
         finally:

@@ -47,7 +47,7 @@ def words(tmp_path_factory):
     )
     town = ("--residents", 40, "--days", 1, "--visits", 4, "--set", "run.max-failures=100")
     return {
-        "eval": ("eval", "medqa", "--questions", folder / "medqa.jsonl", "--method", "self_consistency",
+        "eval": ("eval", "exam", "medqa", folder / "medqa.jsonl", "--method", "self_consistency",
                  "--model", "direct/x"),
         "run": ("run", *town, "--doctor", "direct/x", "--replicas", 2),
         "evolve": ("evolve", *practice, "--doctor", "direct/x", "--ablations", "no", "--replicas", 2),

@@ -9,7 +9,6 @@ from polyclinic.cli.evolve_options import PracticeOptions
 from polyclinic.errors import UserError
 from polyclinic.evaluations.protocol import followed, say
 from polyclinic.hospital.plan.file import Preset
-from polyclinic.memory.options import MemoryOptions
 from polyclinic.players.mind_names import model_of
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import AgentHospitalSettings
@@ -79,25 +78,3 @@ def say_practice(rules: Rules, *, train: int, test: int) -> None:
         theirs, ours = (f"{a:,} to practise on and {b:,} of the test" for a, b in (wanted, (train, test)))
         here = [f"patients ({theirs}; here {ours})"]
     say(rules, here)
-
-
-def check_exam(protocol: str, *, topic: str | None, memory: MemoryOptions, every: int, seen: int) -> None:
-    """Looks at how a memory is put to the exam, and says what is still other than in the paper that is followed.
-
-    It is put to it as it was after `every` so many patients, too, and has `seen` so many in all.
-
-    Raises:
-        UserError: something contradicts it, or there is no such protocol.
-    """
-    rules = followed(AgentHospitalSettings, protocol)
-    settings = rules.settings
-    rules.check_value("memory.k-records", memory.k_records, settings.recalled_exam)
-    rules.check_value("memory.k-experience", memory.k_experience, settings.recalled_exam)
-    rules.check_value("--snapshots", every, settings.exam_every)
-    if rules.side == "paper" and topic != "respiratory":
-        raise UserError(
-            f"--protocol {protocol} has {settings.exam.paper} ({settings.exam.section}); add --topic respiratory, or "
-            "take --protocol ours"
-        )
-    other = rules.side == "paper" and seen != settings.exam_patients.paper
-    say(rules, [f"patients of the memory ({settings.exam_patients.paper:,}; here {seen:,})"] if other else [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from cyclopts import (
     Argument,
@@ -68,10 +68,27 @@ def call(words: Sequence[str], *, console: Console | None = None) -> object:
 def _name(words: Sequence[str]) -> str:
     """Returns the name of the command, such as `eval aie`: the words that are in the table of commands."""
     two = " ".join(words[:2])
-    return two if two in COMMANDS else words[0] if words else ""
+    return two if two in COMMANDS or two.startswith("eval ") else words[0] if words else ""
+
+
+def add_own(words: Sequence[str]) -> None:
+    """Adds the command of a user's evaluation, if that is what the words call.
+
+    Raises:
+        UserError: no evaluation stands under its name.
+    """
+    if words[:1] != ["eval"] or len(words) == 1 or words[1].startswith("-") or f"eval {words[1]}" in COMMANDS:
+        return
+    from polyclinic.cli.evaluations import own_command  # noqa: PLC0415 - only for names that are not ours
+
+    if (command := own_command(words[1])) is not None:
+        if words[1] in APP["eval"]:
+            del APP["eval"][words[1]]  # it may be another file of this name by now
+        APP["eval"].command(command, name=words[1])
 
 
 def _parsed(words: Sequence[str], console: Console | None) -> tuple[Callable[..., object], inspect.BoundArguments]:
+    add_own([*words])
     command, bound, _ = APP.parse_args(words, exit_on_error=False, print_error=False, console=console)
     return command, bound
 
@@ -149,6 +166,8 @@ def _problem(error: CycloptsError) -> str:
         case CoercionError() if error.token is not None and error.argument is not None:
             choices = error.argument.get_choices()
             allowed = ", ".join(choices) if choices else _KINDS.get(error.target_type or str)
+            if choices and int in get_args(error.argument.hint):
+                allowed = f"{allowed}, or {_KINDS[int]}"
             if allowed is not None:
                 near = meant(error.token.value, choices or ())
                 return f"{name} {_came(error.token.value)}{near}; allowed: {allowed}"

@@ -56,14 +56,10 @@ COMMANDS = {
     "ICD-10 checks the diagnoses.",
     "eval reliability": "evaluations:reliability AI Hospital's reliability: are patient and examiner relevant, "
     "true to the record, and proof against fishing?",
-    "eval medqa": "eval_exam:medqa MedQA: questions of the United States medical licensing examination, with 4 or 5 "
-    "options.",
-    "eval medmcqa": "eval_exam:medmcqa MedMCQA: questions of Indian entrance examinations for residents.",
-    "eval pubmedqa": "eval_exam:pubmedqa PubMedQA: does this abstract say yes, no or maybe?",
-    "eval mmlu": "eval_exam:mmlu The six medical subjects of MMLU.",
-    "eval exam": "eval_exam:exam Any multiple-choice questions in JSON lines; --fields says how its fields are called.",
-    "eval tor": "eval_tor:tor Tree-of-Reasoning: which of several diagnoses hold, from inpatients' whole records, by "
-    "any method.",
+    "eval exam": "evaluations:exam Exams: methods answer the questions of MedQA, MedMCQA, PubMedQA, MMLU, or of any "
+    "other file.",
+    "eval tor": "evaluations:tor Tree-of-Reasoning: which of several diagnoses hold, from inpatients' whole records, "
+    "by any method.",
     "score aie": "score_aie:aie Score how doctors led their consultations: the ten metrics of AIE, and paired "
     "differences of several doctors.",
     "score director": "score_director:director Score the grades of a medical director (AI Hospital): means by aspect, "
@@ -78,18 +74,6 @@ COMMANDS = {
     "verdicts agreement": "verdicts:agreement How far people agree (percent, kappa, alpha), and what their verdicts "
     "come to.",
     "study run": "study_run:run Run a plan: models, methods, sets and seeds, with one journal and one table.",
-    "study ablation": "study:ablation What each stage of MedAgents brings, after its Table 3: analyses, their summary, "
-    "the consultation.",
-    "study experts": "study:experts How many experts MedAgents needs, after its Figure 3: on the question, and on the "
-    "options.",
-    "study errors": "study:errors Why answers are wrong, after MedAgents' Figure 5: four categories, by a judge and by "
-    "people.",
-    "study medagents": "study_medagents:medagents MedAgents' experiments in one run: Tables 2 to 4, Figures 3 to 5, "
-    "the average over the nine sets, what a hundred questions cost, seconds a question.",
-    "study medagent-zero": "study_memory:medagent_zero What a doctor's memory brings on MedQA, after Agent Hospital's "
-    "Tables 2 to 4.",
-    "study tor": "eval_tor:ablation What each doctor and each mechanism of Tree-of-Reasoning brings, after its Tables "
-    "2 and 3.",
     "knowledge show": "knowledge:show Show a disease as a page: definition, what it looks like, examinations, plans, "
     "sources.",
     "knowledge check": "knowledge:check Check the medical knowledge: its files, and patients drawn from it. The exit "
@@ -117,7 +101,7 @@ _GROUPS = {
     "eval": "Run an evaluation.",
     "score": "Score dialogues and reports that were recorded.",
     "verdicts": "What people say: sheets, verdicts, agreement.",
-    "study": "Studies of methods.",
+    "study": "Plans of several runs.",
     "knowledge": "Look at the medical knowledge, check it, and compare names of diseases.",
     "memory": "Look at what a doctor remembers.",
     "protocols": "What the papers' experiments were.",

@@ -8,9 +8,11 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 from cyclopts import Argument, Parameter
 
+from polyclinic.cli.calling import add_own
 from polyclinic.cli.commands import APP, COMMANDS
 from polyclinic.cli.configuration import CONFIG, SET, key_of, text_of
 from polyclinic.errors import UserError, meant
+from polyclinic.plugins import names_file
 from polyclinic.settings import section_of
 from polyclinic.terminal.screen import print_json
 
@@ -30,7 +32,8 @@ def keys_of(command: str) -> list[ConfigurationKey]:
     Raises:
         UserError: there is no such command, or it has no configuration.
     """
-    if command not in COMMANDS:
+    add_own(command.split())
+    if command not in COMMANDS and not names_file(command):
         raise UserError(f"no command {command!r}{meant(command, COMMANDS)}; 'polyclinic --help' lists them")
     arguments = APP.parse_commands(command.split())[1][-1].assemble_argument_collection(parse_docstring=True)
     named = [one for one in arguments if one.names and one.names[0].startswith("--")]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from polyclinic.errors import RunStopped, UserError
+from polyclinic.errors import RunStopped
 from polyclinic.evaluations.evaluation import check_judge
-from polyclinic.methods.table import ChosenMethod
 from polyclinic.models.ledger import Ledger
 from polyclinic.results.output import Output
 from polyclinic.run.options import RunOptions
@@ -23,13 +22,6 @@ def judge_of(name: str | None, *, option: str = "--judge") -> list[str]:
     """Returns the models to open for a judge, none if there is none; a UserError if it is not a model."""
     check_judge(name, option=option)
     return [] if name is None else [name]
-
-
-def check_looks_up(chosen: Sequence[ChosenMethod], corpus: str | None) -> None:
-    """Refuses a corpus in which no method would look anything up; no methods at all are not judged."""
-    if corpus is not None and chosen and all(one.settings.get("retrieval") is False for one in chosen):
-        problem = f"--corpus {corpus} has no effect with retrieval=false, which looks nothing up"
-        raise UserError(f"{problem}; leave one of them out")
 
 
 @contextmanager

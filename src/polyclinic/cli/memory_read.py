@@ -198,7 +198,7 @@ def _show(library: ReadingLibrary, came: dict[str, Any], folder: Path, session: 
     for record in library.records[-1:]:
         console().print(plain(_line(record)), soft_wrap=True)
     show_usage(console(sys.stderr), session.ledger)
-    note(f"what was read: {folder}. Next: polyclinic eval medqa --memory {folder} --method medagent_zero")
+    note(f"what was read: {folder}. Next: polyclinic eval exam medqa FILE --memory {folder} --method medagent_zero")
 
 
 def _line(record: StudyRecord) -> str:

@@ -117,7 +117,7 @@ def _options(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
 _WHO = {"eval aie": "doctor", "eval mvme": "doctor", "evolve": "doctor", "run": "doctor"}
 """By which option a command is told who plays; of all others it is --model."""
 
-_FILES = ("questions", "cases", "train", "test")
+_FILES = ("questions", "cases", "train", "test", "memory")
 LOCK = "study.lock"
 _STAND_IN = "made-up"
 _ASKED_AGAIN = "where an endpoint failed, the same command asks again"

@@ -10,10 +10,11 @@ a play is and what it is worth. `docs/extend.md` shows a whole one.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, SupportsIndex, TypeVar
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.pictures import CasePictures
@@ -24,6 +25,7 @@ from polyclinic.evaluations.protocol import WhoPlays, followed
 from polyclinic.judging.model_judging import UntilStopped
 from polyclinic.judging.verdicts import Known, PersonsVerdict
 from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.methods.table import ChosenMethod
 from polyclinic.models.model import Model
 from polyclinic.models.open import meant_model
 from polyclinic.models.pipeline import Asker
@@ -31,6 +33,7 @@ from polyclinic.models.session import Session
 from polyclinic.models.share import Share
 from polyclinic.players.mind_names import model_of
 from polyclinic.players.minds import Minds
+from polyclinic.plugins import find, full_name
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import Settings
 from polyclinic.results.output import Output
@@ -51,6 +54,11 @@ S = TypeVar("S", bound=Settings)
 
 Elsewhere = Callable[[Any], Awaitable[Any]]
 """Has an item of the work computed by another process, with `Work.compute`."""
+
+
+def part_of(elsewhere: Elsewhere | None, part: str) -> Elsewhere | None:
+    """Returns what has the items of one part of the work computed elsewhere, each with the name of the part."""
+    return None if elsewhere is None else lambda item: elsewhere((part, item))
 
 
 class Work(Protocol):
@@ -229,11 +237,13 @@ class Opened:
         knowledge: the medical knowledge.
         looking_up: the corpus, None if there is none.
         is_shard: whether this process holds one shard of the items.
+        stack: what is entered on it is closed at the end.
     """
 
     minds: Mapping[str, Minds]
     session: Session
     knowledge: Knowledge
+    stack: AsyncExitStack
     looking_up: LookingUp | None = None
     is_shard: bool = False
     judges: list[UntilStopped] = field(default_factory=list)
@@ -283,6 +293,7 @@ class Plan:
         director: the mind that chairs teams.
         roles: who plays or judges, by role, for the protocol.
         cases: what the doctors see.
+        methods: by which questions are put, where no visits are held.
         in_person: whether doctors talk with patients; then the patient's reliability is printed, and no model is asked
             in batches.
         named: the name of the run among kept answers; by default made of seed, patient and examiner.
@@ -290,6 +301,7 @@ class Plan:
         purposes: whether costs are printed by purpose, too.
         people: verdicts that are printed beside the results.
         stages: done after the plays, in order; called with the result.
+        failure: returns of a result that more failed than allowed, where the output does not count it; "" if not.
         check: is called at the end with the result.
     """
 
@@ -300,12 +312,14 @@ class Plan:
     director: str = "rules"
     roles: WhoPlays = field(default_factory=dict)
     cases: Sequence[Case] = ()
+    methods: Sequence[ChosenMethod] = ()
     in_person: bool = True
     named: str = ""
     doing: str = "evaluating"
     purposes: bool = True
     people: Sequence[PersonsVerdict] = ()
     stages: Callable[[Any], Sequence[Stage]] = lambda _: ()
+    failure: Callable[[Any], str] = lambda _: ""
     check: Callable[[Any], None] = lambda _: None
 
 
@@ -316,12 +330,14 @@ class Setup(Generic[S]):
     Attributes:
         run: the run.
         paper: the settings of the evaluation's paper.
+        acted_on: the arguments of the command, as `Evaluation.acted_on` declares them.
         rules: the protocol that is followed; set by `follow`.
         pictures: what doctors are shown; set by `cases`.
     """
 
     run: Run
     paper: type[S] | None = None
+    acted_on: Any = None
     rules: FollowedProtocol[S] | None = None
     pictures: CasePictures | None = None
 
@@ -360,6 +376,8 @@ class Evaluation(Generic[Options, S]):
         options: a frozen dataclass; each field is an option.
         plan: returns what a run with these options is going to do; a UserError for what cannot be done.
         paper: the settings of the paper's protocol, None if it follows none.
+        acted_on: a frozen dataclass whose fields are the arguments of the command, before its options.
+        at: `FILE.py:NAME` of a user's declaration, or its entry point, by which a worker finds it.
     """
 
     name: str
@@ -367,6 +385,26 @@ class Evaluation(Generic[Options, S]):
     options: type[Options]
     plan: Callable[[Options, Setup[S]], Plan]
     paper: type[S] | None = None
+    acted_on: type | None = None
+    at: str = ""
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        return (find_evaluation, (self.at,)) if self.at else super().__reduce_ex__(protocol)
+
+
+def find_evaluation(at: str) -> Evaluation[Any, Any] | None:
+    """Returns a user's evaluation, `FILE.py:NAME` or an entry point's name; None if there is none.
+
+    Raises:
+        BadInput: the file cannot be run, or holds no such name.
+        UserError: something else stands under that name.
+    """
+    declared = find(at, "evaluations")
+    if declared is None:
+        return None
+    if not isinstance(declared, Evaluation):
+        raise UserError(f"{at!r} is no evaluation; declare one: NAME = Evaluation(...), as docs/extend.md shows")
+    return replace(declared, at=full_name(at))
 
 
 def check_judge(name: str | None, *, option: str = "--judge") -> None:
@@ -377,3 +415,10 @@ def check_judge(name: str | None, *, option: str = "--judge") -> None:
     """
     if name is not None and model_of(name) is None:
         raise UserError(f"{option} {name!r} is not a model{meant_model(name)}; name one, such as direct/NAME")
+
+
+def check_looks_up(chosen: Sequence[ChosenMethod], corpus: str | None) -> None:
+    """Refuses a corpus if no method looks anything up; no methods at all are not judged."""
+    if corpus is not None and chosen and all(one.settings.get("retrieval") is False for one in chosen):
+        problem = f"--corpus {corpus} has no effect with retrieval=false, which looks nothing up"
+        raise UserError(f"{problem}; leave one of them out")

@@ -35,8 +35,10 @@ Options = TypeVar("Options")
 OpenWorkers = Callable[..., AbstractAsyncContextManager[WorkerPool]]
 
 
-async def evaluate(evaluation: Evaluation[Options, Any], options: Options, config: RunOptions) -> None:
-    """Runs an evaluation, and writes and prints the results.
+async def evaluate(
+    evaluation: Evaluation[Options, Any], options: Options, config: RunOptions, *, acted_on: Any = None
+) -> None:
+    """Runs an evaluation, and writes and prints the results; `acted_on` has the arguments of its command.
 
     Raises:
         UserError: the options cannot be used.
@@ -44,12 +46,12 @@ async def evaluate(evaluation: Evaluation[Options, Any], options: Options, confi
         PlayFailure: more failed than allowed; the results were written and shown.
     """
     run = Run(config)
-    plan, setup, by = _planned(evaluation, options, run)
+    plan, setup, by = _planned(evaluation, options, run, acted_on)
     where = _where(plan, options, config)
     with nullcontext() if where is None else run.keeping_answers():
         async with _open(plan, options, setup) as (opened, trust):
             work = await plan.prepare(opened)
-            items = EvaluationItems(evaluation, options, config.for_worker())
+            items = EvaluationItems(evaluation, options, config.for_worker(), acted_on)
             holder = Holder(opened.session.journal, opened.session.ledger)
             workers = None if where is None else partial(open_workers, where, items, holder, report=note)
             result = await _hold(run, work, plan, workers)
@@ -59,7 +61,8 @@ async def evaluate(evaluation: Evaluation[Options, Any], options: Options, confi
                 await _hold_stages(run, plan.stages(result))
     output = work.output(result)
     output = with_agreement(output if by is None else by.told(output), plan.people, seed=config.seed)
-    run.finish(_with_trust(output, trust), opened.session.ledger, purposes=plan.purposes)
+    ledger = opened.session.ledger
+    run.finish(_with_trust(output, trust), ledger, purposes=plan.purposes, failure=plan.failure(result))
     plan.check(result)
 
 
@@ -70,11 +73,12 @@ class EvaluationItems(Generic[Options]):
     evaluation: Evaluation[Options, Any]
     options: Options
     config: RunOptions
+    acted_on: Any = None
 
     @asynccontextmanager
     async def open(self, side: WorkerSide) -> AsyncIterator[Callable[[Any, WorkerSide], Awaitable[Any]]]:
         """Opens the players, and yields what computes an item."""
-        plan, setup, _ = _planned(self.evaluation, self.options, Run(self.config, worker=side))
+        plan, setup, _ = _planned(self.evaluation, self.options, Run(self.config, worker=side), self.acted_on)
         async with _open(plan, self.options, setup) as (opened, _trust):
             with side.uncounted():  # what is asked beforehand the command has asked, and counted
                 work = await plan.prepare(opened)
@@ -82,10 +86,10 @@ class EvaluationItems(Generic[Options]):
 
 
 def _planned(
-    evaluation: Evaluation[Options, Any], options: Options, run: Run
+    evaluation: Evaluation[Options, Any], options: Options, run: Run, acted_on: Any
 ) -> tuple[Plan, Setup[Any], ByProtocol[AskedModels] | None]:
     """Returns what is going to be done, and how it follows the protocol of a paper."""
-    setup = Setup(run=run, paper=evaluation.paper)
+    setup = Setup(run=run, paper=evaluation.paper, acted_on=acted_on)
     plan = evaluation.plan(options, setup)
     if setup.rules is None:
         return plan, setup, None
@@ -116,7 +120,7 @@ async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[tu
     if isinstance(options, BatchOption):
         asked = [*plan.doctors, *models, *(() if plan.visits is None else (plan.visits.patient, plan.visits.examiner))]
         talking = plan.visits is not None and plan.in_person
-        batches = batches_beside(run.config, asked, wanted=options.batch_api, talking=talking)
+        batches = batches_beside(run.config, asked, wanted=options.batch_api, methods=plan.methods, talking=talking)
     async with AsyncExitStack() as stack:
         if plan.visits is None:
             named = f"seed={run.config.seed} {plan.named}"
@@ -125,7 +129,7 @@ async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[tu
             library = getattr(options, "library", None)
             looking_up = library and await stack.enter_async_context(open_library(library, session, run.config.models))
             run.make_folder()
-            yield Opened(minds={}, session=session, knowledge=knowledge, looking_up=looking_up), None
+            yield Opened(minds={}, session=session, knowledge=knowledge, looking_up=looking_up, stack=stack), None
             return
         visits = plan.visits
         note_pictures(visits.cases, plan.cases, plan.doctors, run.config.models, visits.pictures)
@@ -145,7 +149,10 @@ async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[tu
         say_other_knowledge(visits.memory)
         trust = players.patient_trust if plan.in_person else None
         is_shard = run.config.share is not None or run.worker is not None
-        yield Opened(minds=players.minds, session=players.session, knowledge=knowledge, is_shard=is_shard), trust
+        opened = Opened(
+            minds=players.minds, session=players.session, knowledge=knowledge, is_shard=is_shard, stack=stack
+        )
+        yield opened, trust
 
 
 def _languages(cases: Sequence[Case]) -> set[Language]:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -228,25 +230,52 @@ def _keywords(named: Named) -> dict[str, Any]:
     }
 
 
+class _Entry(NamedTuple):
+    """A method that was named, and the settings that stand behind its name."""
+
+    name: str
+    named: Named
+    own: tuple[str, ...] = ()
+    is_swept: bool = False
+
+
+_OWN = re.compile(r"(?P<name>.*?)(?P<own>(?:\s+[\w.-]+=\S+)*)\s*")
+
+
+def _entries(named: Named) -> Iterator[_Entry]:
+    """Yields what a name stands for: `NAME KEY=VALUE`, and with `KEY=A|B` once for each value.
+
+    Raises:
+        UserError: there is no such method.
+    """
+    if not isinstance(named, str):
+        find_method(named)
+        name = _name(named)
+        yield _Entry(name, name if name in METHODS else named)
+        return
+    read = _OWN.fullmatch(named)
+    name, own = (read["name"], read["own"].split()) if read else (named, [])
+    find_method(name)
+    values = [[f"{key}={value}" for value in text.split("|")] for key, _, text in (one.partition("=") for one in own)]
+    yield from (_Entry(name, name, settings, is_swept="|" in named) for settings in product(*values))
+
+
 def choose(
     names: Named | Sequence[Named], given: Iterable[str] = (), *, presets: Mapping[str, Mapping[str, Any]] = {}
 ) -> list[ChosenMethod]:
     """Reads methods and their settings: `key=value`, for every method that has the key, or `method.key=value` for one.
 
-    A method is a name, or a function of a question and a model. Presets, by method, hold where none is given.
+    A method is a name, or a function of a question and a model. Settings behind a name are of it alone, and several
+    values make several methods: `medagents stages=analysis|summary`. Presets, by method, hold where none is given.
 
     Raises:
         UserError: an unknown method, a setting that no chosen method has or that is missing, or a value that it does
             not take, or one that has no effect as the others are.
     """
-    methods: dict[str, Named] = {}
-    for named in [names] if isinstance(names, str) or callable(names) else names:
-        find_method(named)
-        if (name := _name(named)) in methods:
-            raise UserError(f"method {name!r} is named twice; each once")
-        methods[name] = name if name in METHODS else named
-    settings: dict[str, dict[str, Any]] = {name: dict(presets.get(name, {})) for name in methods}
-    named_by_user: dict[str, list[str]] = {}
+    listed = [names] if isinstance(names, str) or callable(names) else names
+    entries = [entry for named in listed for entry in _entries(named)]
+    methods = {one.name: one.named for one in entries}
+    common: dict[str, dict[str, str]] = {name: {} for name in methods}
     for text in given:
         key, sign, value = text.partition("=")
         where, dot, own = key.rpartition(".")
@@ -255,26 +284,49 @@ def choose(
         # A method of a file has a short name, where no other has it.
         short = [name for name in methods if where in (name, name.rpartition(":")[2])]
         takers = [where] if where in methods else short[:1] if len(short) == 1 else [] if dot else [*methods]
-        takes = [name for name in takers if own in settable(methods[name])]
-        if not takes:
-            allowed = "; ".join(f"{name}: {', '.join(settable(one)) or 'none'}" for name, one in methods.items())
-            near = meant(own, [setting for one in methods.values() for setting in settable(one)])
-            raise UserError(f"setting {key!r} belongs to none of the methods{near}; there are: {allowed}")
-        for name in takes:
-            settings[name][own] = _value(f"{name}.{own}", settable(methods[name])[own], value)
-            named_by_user.setdefault(name, []).append(own)
-    for name, one in methods.items():
-        needed = [key for key, p in _parameters(one).items() if p.default is p.empty and key not in _GIVEN_TO_ALL]
-        if missing := [f"--set {key}=…" for key in needed if key not in settings[name]]:
-            raise UserError(f"method {name!r} needs {' '.join(missing)}")
-        defaults = {key: p.default for key, p in _parameters(one).items()}
-        # Who writes a default out loses nothing by it.
-        own_values = [key for key in named_by_user.get(name, ()) if settings[name][key] != defaults.get(key)]
-        check_effect(name, own_values, {**defaults, **settings[name]})
-    return [
-        ChosenMethod(name=name, settings=settings[name], function=None if isinstance(one, str) else one)
-        for name, one in methods.items()
-    ]
+        for name in _takers(key, own, {name: methods[name] for name in takers}, methods):
+            common[name][own] = value
+    chosen: list[ChosenMethod] = []
+    for entry in entries:
+        one = _chosen(entry, common[entry.name], presets.get(entry.name, {}))
+        if one not in chosen:
+            chosen.append(one)
+        elif not entry.is_swept:  # two sweeps may cross
+            raise UserError(f"method {one.label!r} is named twice; each once")
+    return chosen
+
+
+def _takers(key: str, own: str, takers: Mapping[str, Named], methods: Mapping[str, Named]) -> list[str]:
+    """Returns which of the takers have a setting.
+
+    Raises:
+        UserError: none has; lists what the methods have.
+    """
+    if takes := [name for name, named in takers.items() if own in settable(named)]:
+        return takes
+    allowed = "; ".join(f"{name}: {', '.join(settable(one)) or 'none'}" for name, one in methods.items())
+    near = meant(own, [setting for one in methods.values() for setting in settable(one)])
+    raise UserError(f"setting {key!r} belongs to none of the methods{near}; there are: {allowed}")
+
+
+def _chosen(entry: _Entry, common: Mapping[str, str], preset: Mapping[str, Any]) -> ChosenMethod:
+    """Returns a method with its settings: its own, else those that are given for all, else the preset."""
+    name, named = entry.name, entry.named
+    given = dict(common)
+    for text in entry.own:
+        key, _, value = text.partition("=")
+        _takers(f"{name} {key}", key, {name: named}, {name: named})
+        given[key] = value
+    settings = {**preset, **{key: _value(f"{name}.{key}", settable(named)[key], text) for key, text in given.items()}}
+    defaults = {key: p.default for key, p in _parameters(named).items()}
+    needed = [key for key, default in defaults.items() if default is inspect.Parameter.empty]
+    if missing := [f"--set {key}=…" for key in needed if key not in (*_GIVEN_TO_ALL, *settings)]:
+        raise UserError(f"method {name!r} needs {' '.join(missing)}")
+    own = {text.partition("=")[0] for text in entry.own}
+    # A default that is written out does no harm, nor does a setting for all that only some of them use.
+    others = [key for key in given if settings[key] != defaults.get(key) and (key in own or not own)]
+    check_effect(name, others, {**defaults, **settings})
+    return ChosenMethod(name=name, settings=settings, function=None if isinstance(named, str) else named)
 
 
 def _value(key: str, wanted: Any, text: str) -> Any:

@@ -9,8 +9,9 @@
 
     [[run]]
     name = "medqa"
-    command = "eval medqa"
-    questions = "medqa.jsonl"         # a run's own options
+    command = "eval exam"
+    exam = "medqa"                    # a run's own options
+    questions = "medqa.jsonl"
 
     [published]
     columns = ["model", "method", "measure", "medqa"]
@@ -33,6 +34,8 @@ SHIPPED_PLANS = Path(__file__).parent / "plans"
 """The plans of the papers."""
 
 _NAMED = ("model", "method", "measure")
+_EXAMS = ("medqa", "medmcqa", "pubmedqa", "mmlu")
+_RENAMED = {"sample": "limit", "all": "limit"}
 
 
 class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,8 +141,12 @@ def _run(path: Path, number: int, entry: dict[str, Any], options: dict[str, Any]
     own = dict(entry)
     command, name = own.pop("command", ""), own.pop("name", "")
     if not isinstance(command, str) or not command:
-        raise BadInput('a run needs its command, such as command = "eval medqa"', path=path, line=number, part="run")
-    return PlannedRun(name=str(name or f"{number}"), command=command, options={**options, **own})
+        raise BadInput('a run needs its command, such as command = "eval exam"', path=path, line=number, part="run")
+    own = {**options, **own}
+    if (exam := command.removeprefix("eval ")) in _EXAMS:  # plans of before exams were one command
+        command, own = "eval exam", {"exam": exam, **own}
+        own = {_RENAMED.get(key, key): "all" if key == "all" else value for key, value in own.items()}
+    return PlannedRun(name=str(name or f"{number}"), command=command, options=own)
 
 
 def _published(path: Path, table: _Published) -> list[PublishedValue]:

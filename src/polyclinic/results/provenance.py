@@ -111,7 +111,12 @@ def data_files(paths: Mapping[str, Path]) -> list[DataFile]:
     return found
 
 
-_GROUPS: Mapping[str, plugins.Group] = {"method": "methods", "metric": "metrics", "layout": "layouts"}
+_GROUPS: Mapping[str, plugins.Group] = {
+    "method": "methods",
+    "metric": "metrics",
+    "layout": "layouts",
+    "evaluation": "evaluations",
+}
 _MINDS = frozenset({"model", "doctor", "doctors", "patient", "examiner", "nurse", "pharmacist", "judge", "director"})
 
 

@@ -23,7 +23,6 @@ IN_ROUNDS = (
 """The methods whose calls do not wait for one another, or do once or twice."""
 
 _DIALOGUE = "visits are dialogues: each turn waits for the one before, and a batch may take a day"
-_TEAM = "its experts wait for one another, round after round, and a batch may take a day"
 _PRACTICE = "what is learnt of one patient is in mind at the next, thousands of times one after another"
 _SOMEBODY = "somebody waits for the answer"
 _VECTORS = "it asks for vectors, and batches are of questions"
@@ -35,10 +34,6 @@ WITHOUT_BATCHES: Mapping[str, str] = {
     "eval reliability": _DIALOGUE,
     "run": _DIALOGUE,
     "cases patient-test": "the questions behind a round are asked for when those of the round before are there",
-    "study ablation": _TEAM,
-    "study experts": _TEAM,
-    "study medagents": _TEAM,
-    "study tor": _TEAM,
     "evolve": _PRACTICE,
     "ask": _SOMEBODY,
     "check": _SOMEBODY,

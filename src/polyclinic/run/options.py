@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from cyclopts import Group, Parameter
 
@@ -23,7 +23,6 @@ from polyclinic.models.session import Address, ModelSettings
 from polyclinic.models.share import WHOLE, Share
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.mind_names import HUMAN
-from polyclinic.questions.topics import Topic
 from polyclinic.retrieval.retriever import LibraryOptions
 from polyclinic.settings import setting
 from polyclinic.storage.server import read_address
@@ -47,8 +46,8 @@ def between(least: float, most: float = inf) -> Parameter:
     """An option whose number is checked, and what is allowed said where it does not fit."""
     allowed = f"{least:,g} or more" if most == inf else f"{least:,g} to {most:,.15g}"
 
-    def check(_: object, value: float | None) -> None:
-        if value is not None and not least <= value <= most:
+    def check(_: object, value: float | str | None) -> None:
+        if isinstance(value, int | float) and not least <= value <= most:
             raise ValueError(allowed)
 
     return Parameter(validator=check)
@@ -377,45 +376,6 @@ class RunOptions(KeptOptions):
 
 
 RUN = RunOptions()
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class ExamFileOptions:
-    """Which exam is asked about."""
-
-    questions: NewFile
-    """The data set's file, as it is published; for MMLU the folder; shipped is a handful to try things out with."""
-    fields: Annotated[str | None, Parameter(metavar="MAP")] = None
-    """Where the file's own fields differ: question=stem,options=choices,answer=gold."""
-    answer_base: Annotated[Literal[0, 1] | None, setting("exam")] = None
-    """With --fields: the answer is a number that counts from this."""
-    topic: Topic | None = None
-    """Only questions about this, of MedQA's test set; all of them unless --sample says fewer."""
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class SampleOptions(ExamFileOptions):
-    """Which questions are put, and how methods are set."""
-
-    settings: Annotated[list[str] | None, setting(""), Parameter(name="--method-settings")] = None
-    """Settings of the methods, KEY=VALUE, or METHOD.KEY=VALUE of one."""
-    sample: Annotated[int | None, POSITIVE] = None
-    """So many questions, drawn by --seed; 300 by default, MMLU whole."""
-    everything: Annotated[bool, Parameter(name="--all")] = False
-    """All questions."""
-    answer_tokens: Annotated[int | None, POSITIVE, setting("exam")] = None
-    """The longest answer to a call; a longer one is cut off. The server's where left out, 512 for local."""
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class ExamOptions(SampleOptions):
-    """Which questions are put to which model."""
-
-    model: Annotated[str, Parameter(metavar="MODEL")]
-    """local, direct/NAME (with --base-url), or a name that Inspect knows."""
 
 
 def check_new(out: Path, *, force: bool) -> None:

@@ -16,6 +16,7 @@ import msgspec
 from polyclinic.cases.shipped import SHIPPED, shipped_path
 from polyclinic.models.ledger import AskedFor, KeptCall, Ledger, asked_by_player
 from polyclinic.models.session import ModelSettings
+from polyclinic.plugins import code_of
 from polyclinic.protocols.following import changes_in
 from polyclinic.protocols.study_plan import PublishedValue
 from polyclinic.results.folder import CALLS, ItemMeasure, ItemRow, RunRecord, write_record
@@ -55,7 +56,8 @@ _INVOKED: ContextVar[Configured | None] = ContextVar("invoked", default=None)
 def invoked(kind: str, words: Sequence[str], bound: inspect.BoundArguments) -> Iterator[None]:
     """While it lasts, this is the command that runs: its name, its words, and the values of its options."""
     bound.apply_defaults()
-    options: dict[str, Any] = {}
+    own = kind.removeprefix("eval ")
+    options: dict[str, Any] = {"evaluation": own} if code_of(own, "evaluations") else {}
     files: dict[str, Path] = {}
     for name, value in bound.arguments.items():
         _take(name, value, options, files)

@@ -244,7 +244,9 @@ def resumable(kept: KeptOptions, what: str = "evaluation", over: Callable[[], st
 
 
 def resume_hint(stopped: RunStopped, kept: KeptOptions, what: str = "evaluation") -> RunStopped:
-    """Returns the error with how to resume `what`."""
+    """Returns the error with how to resume `what`; of a shard, which its command starts again, the error itself."""
+    if isinstance(kept, RunOptions) and kept.share is not None:
+        return stopped
     # The answers of shards that are kept nowhere last as long as the command.
     is_kept = kept.answers and (not is_given("--on") or is_given("--journal") or is_given("--store"))
     again = _AGAIN if is_kept else "with --journal FILE a run can go on"

@@ -279,3 +279,27 @@ def print_rows(
             for name, cell, width in zip(columns, row, widths, strict=True)
         ]
         screen.file.write("  ".join(cells).rstrip() + "\n")
+
+
+_WIDTH = 51  # columns of the chart's axis: one for every two percent, both ends included
+
+
+def chart(rows: Sequence[tuple[str, Estimate]]) -> str:
+    """Returns percentages as a chart: a row each, the mean as a point between the ends of its interval."""
+    wide = max((len(label) for label, _ in rows), default=0)
+    lines = []
+    for label, estimate in rows:
+        axis = [" "] * _WIDTH
+        if estimate.low is not None and estimate.high is not None:
+            low, high = _column(estimate.low), _column(estimate.high)
+            axis[low : high + 1] = "├" + "─" * (high - low - 1) + "┤" if high > low else "│"
+        if estimate.mean is not None:
+            axis[_column(estimate.mean)] = "●"
+        lines.append(f"  {label:>{wide}} {number(estimate.mean, '5.1f'):>4} {''.join(axis)}".rstrip())
+    quarter = _WIDTH // 4
+    scale = "".join(f"{percent:<{quarter}}" for percent in (0, 25, 50, 75)) + "100 %"
+    return "\n".join([*lines, f"  {'':>{wide}}       {scale}"])
+
+
+def _column(percent: float) -> int:
+    return round(percent / 100 * (_WIDTH - 1))

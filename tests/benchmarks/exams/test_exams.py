@@ -7,18 +7,10 @@ import pytest
 
 from polyclinic.answering.outcome import Call, Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import BadInput, BudgetSpent, StoppedEarly, Unreachable, UserError
+from polyclinic.errors import BudgetSpent, StoppedEarly, Unreachable, UserError
+from polyclinic.evaluations.exams.errors import wrong_answers
 from polyclinic.evaluations.exams.evaluation import Answered, compare, exam, result, stability
-from polyclinic.evaluations.exams.runs import Learning, asked, run_methods
-from polyclinic.evaluations.exams.studies import (
-    ablation,
-    outcome_files,
-    panels,
-    parse_numbers,
-    read_answered,
-    sweep,
-    wrong_answers,
-)
+from polyclinic.evaluations.exams.runs import asked, run_methods
 from polyclinic.methods.table import METHODS, answering, choose, settable
 from polyclinic.models.schema import form_of
 from polyclinic.models.scripted import Scripted
@@ -214,8 +206,11 @@ async def test_a_team_is_followed_by_self_consistency_with_as_many_calls():
 # --- studies -------------------------------------------------------------------------------------------------------
 
 
+STAGES = "medagents stages=analysis|summary|consultation"
+
+
 async def test_the_rows_of_the_ablation():
-    rows = ablation({"question_experts": 4})
+    rows = choose(["zero_shot", "chain_of_thought", STAGES], ["question_experts=4"])
     assert [one.label for one in rows] == [
         "zero_shot",
         "chain_of_thought",
@@ -229,77 +224,27 @@ async def test_the_rows_of_the_ablation():
     assert came[4].cost.calls >= 16
 
 
-async def test_the_sweep_asks_each_pair_once():
-    labels = []
-
-    def models(label):
-        labels.append(label)
-        return lambda _: Obedient("A")
-
-    given = {"stages": "analysis"}
-    first, second = await sweep(
-        [question(1), question(2)],
-        models,
-        question_experts=(1, 2),
-        option_experts=(0, 1),
-        at=(2, 1),
-        settings=given,
-        learning=Learning(seed=1),
+async def test_crossing_sweeps_ask_each_pair_once():
+    chosen = choose(
+        ["medagents question_experts=1|2 option_experts=1", "medagents question_experts=2 option_experts=0|1"]
     )
-    assert len(labels) == len(set(labels)) == 3
-    assert [number for number, _ in first.numbers] == [1, 2]
-    assert [number for number, _ in second.numbers] == [0, 1]
-    assert (first.varied, first.held, second.varied, second.held) == ("question_experts", 1, "option_experts", 2)
-    # Two gatherings (one where there is nobody on the options), an analysis each, the decision.
-    assert [came.cost.calls for _, came in first.numbers] == [2 + 2 + 1, 2 + 3 + 1]
-    assert [came.cost.calls for _, came in second.numbers] == [1 + 2 + 1, 2 + 3 + 1]
-    assert first.numbers[1][1] == second.numbers[1][1]
-    assert [(one.method, one.baseline) for one in second.against] == [
-        (second.numbers[1][1].name, second.numbers[0][1].name)
+    assert [one.settings for one in chosen] == [
+        {"question_experts": question, "option_experts": options} for question, options in ((1, 1), (2, 1), (2, 0))
     ]
+    own = choose(["zero_shot", "medagents votes=separate"], ["votes=combined", "max_rounds=2"])
+    assert own[1].settings == {"votes": "separate", "max_rounds": 2}
 
 
-def test_numbers_of_experts():
-    assert parse_numbers("1-3, 5", option="--x") == (1, 2, 3, 5)
-    assert parse_numbers("0,0-1", option="--x") == (0, 1)
-    for text in ("", "3-1", "one", "-1", "1-", "1,,2", "101", "1.5"):
-        with pytest.raises(UserError, match="--x"):
-            parse_numbers(text, option="--x")
-    with pytest.raises(UserError, match="at least one expert"):
-        panels((0, 1), (2,), (1, 0))
-
-
-def test_wrong_answers_of_a_folder(tmp_path):
+def test_wrong_answers_are_those_with_reasoning():
     outcomes = [answered(1, "A"), answered(2, "B"), answered(3, "C", OutcomeEnd.TIE)]
     outcomes += [answered(4, "", OutcomeEnd.UNREADABLE), answered(5, "", OutcomeEnd.FAILED)]
-    lines = b"".join(msgspec.json.encode(one) + b"\n" for one in outcomes)
-    (tmp_path / "medagents.jsonl").write_bytes(lines)
-    (tmp_path / "zero_shot.jsonl").write_bytes(lines)
-    assert set(outcome_files(tmp_path)) == {"medagents", "zero_shot"}
-    files = outcome_files(tmp_path, ["medagents"])
-    assert outcome_files(tmp_path / "medagents.jsonl") == files
-    read = {name: read_answered(path) for name, path in files.items()}
-    assert read["medagents"] == outcomes
     known = [question(n) for n in range(1, 7)]
-    wrong = wrong_answers(read, known)
-    assert [one.question.question.id for one in wrong.answers] == ["q2", "q3"]
-    assert (wrong.wrong, wrong.unanswered, wrong.failed) == (2, 1, 1)
-    assert len(wrong_answers(read, known, most=1).answers) == 1
-    assert wrong_answers(read, known, most=1).wrong == 2
-    with pytest.raises(UserError, match="'q5' of method 'medagents' is not among"):
-        wrong_answers(read, known[:4])
-    with pytest.raises(UserError, match="another key"):
-        wrong_answers(read, [question(1, "B"), *known[1:]])
-    with pytest.raises(UserError, match="no outcomes of method 'mdagents'"):
-        outcome_files(tmp_path, ["mdagents"])
-    with pytest.raises(BadInput, match="no such folder"):
-        outcome_files(tmp_path / "nowhere")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(BadInput, match="no outcomes"):
-        outcome_files(tmp_path / "empty")
-    (tmp_path / "bad.jsonl").write_text('{"id": 1}\n')
-    with pytest.raises(BadInput, match="not an outcome"):
-        read_answered(tmp_path / "bad.jsonl")
+    found = wrong_answers([result("medagents (votes=separate)", outcomes)], known)
+    assert [(one.question.question.id, one.method) for one in found] == [
+        ("q2", "medagents-votes-separate"),
+        ("q3", "medagents-votes-separate"),
+    ]
+    assert len(wrong_answers([result("medagents", outcomes)], known, most=1)) == 1
 
 
 # --- real questions ------------------------------------------------------------------------------------------------

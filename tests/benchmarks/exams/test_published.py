@@ -3,9 +3,8 @@
 import pytest
 
 from polyclinic.errors import UserError
-from polyclinic.evaluations.exams.published import as_published, check_sample, sample_of
+from polyclinic.evaluations.exams.published import as_published, check_limit, limit_of
 from polyclinic.evaluations.exams.runs import Learning, run_methods
-from polyclinic.evaluations.exams.studies import ablation
 from polyclinic.methods.table import METHODS, choose
 from polyclinic.models.scripted import Scripted
 from polyclinic.protocols.following import follow
@@ -72,7 +71,11 @@ def test_the_team_is_the_papers():
             "temperature": 1.0, "top_p": 1.0, "max_rounds": 3, "votes": "separate",
             "question_experts": experts, "option_experts": 2,
         }  # fmt: skip
-    rows = as_published(ablation(), PAPER, dataset="medqa")
+    rows = as_published(
+        choose(["zero_shot", "chain_of_thought", "medagents stages=analysis|summary|consultation"]),
+        PAPER,
+        dataset="medqa",
+    )
     assert {row.settings["temperature"] for row in rows} == {1.0}
     (other,) = as_published(choose(["mdagents"]), PAPER, dataset="medqa")
     assert other.settings == {}
@@ -94,10 +97,10 @@ def test_what_is_not_the_papers_is_refused(given, temperature, problem):
 
 
 def test_the_sample_is_the_papers():
-    assert (sample_of(PAPER, "medqa"), sample_of(OURS, "mmlu")) == (300, None)
-    check_sample(PAPER, "medqa", given=300, everything=False)
-    check_sample(PAPER, "mmlu", given=None, everything=True)
-    check_sample(OURS, "medqa", given=3, everything=False)
-    for given, everything in ((20, False), (None, True)):
+    assert (limit_of(PAPER, "medqa"), limit_of(OURS, "mmlu")) == (300, None)
+    check_limit(PAPER, "medqa", 300)
+    check_limit(PAPER, "mmlu", "all")
+    check_limit(OURS, "medqa", 3)
+    for given in (20, "all"):
         with pytest.raises(UserError, match="300 questions of medqa"):
-            check_sample(PAPER, "medqa", given=given, everything=everything)
+            check_limit(PAPER, "medqa", given)

@@ -1,5 +1,7 @@
 """Methods on whole records: what is counted, what is refused, and what the ablations are."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 from tests.tables import each_row
@@ -8,12 +10,12 @@ from polyclinic.answering.outcome import Call, Outcome, OutcomeEnd
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput, Unreachable, UserError
-from polyclinic.evaluations.tor.ablations import ALONE, FULL, ONE, _keys_shown, rows_of, shown_by, tables
 from polyclinic.evaluations.tor.evaluation import RecordPlay, choose_marks, scores, shares
 from polyclinic.evaluations.tor.inpatients import inpatients
 from polyclinic.evaluations.tor.recorded import RecordedMeeting
 from polyclinic.evaluations.tor.runs import RecordsAndMinds, run_on_records, with_ratings
 from polyclinic.evaluations.tor.tables import compare_on_records, method_document, records_document, records_output
+from polyclinic.evaluations.tor.withheld import _keys_shown, shown_by
 from polyclinic.evidence_tree.support import Support
 from polyclinic.generation.inpatients import generate_inpatients
 from polyclinic.judging.explanations import Rating, read_ratings
@@ -21,6 +23,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.methods.table import choose
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.rules.specialists import RulesDoctors
+from polyclinic.protocols.study_plan import find_plan, read_plan
 
 KNOWLEDGE = read_knowledge()
 CASES = [case for case, _ in zip(read_cases("inpatients"), range(20), strict=False)]
@@ -212,23 +215,16 @@ def test_two_cases_of_one_id_or_none_are_refused():
     assert isinstance(CASES[0].truth, Truth)
 
 
-def test_the_tables_are_those_of_the_paper():
-    every = tables()
-    cumulative, withheld, one_less, mechanisms = every.values()
-    assert [row.name for row in cumulative] == [
-        ONE, "outpatient + laboratory", "outpatient + laboratory + radiology", FULL,
+def test_the_plan_has_the_tables_of_the_paper():
+    doctors, mechanisms = read_plan(find_plan(Path("tor-table2"))).runs
+    chosen = [one.settings for one in choose(doctors.options["method"])]
+    handed_over = [one["without"] for one in chosen if "without" in one and "removed" not in one]
+    assert handed_over == [("laboratory", "radiology", "pathology"), ("radiology", "pathology"), ("pathology",)]
+    assert {len(one["without"]) for one in chosen if one.get("removed") == "withheld"} == {1, 2, 3}
+    assert chosen[-1] == {}
+    assert [one.settings for one in choose(mechanisms.options["method"])] == [
+        {"tree": False}, {"cross_verification": False}, {},
     ]  # fmt: skip
-    assert withheld[0].name == ALONE
-    assert all(row.settings.get("removed") == "withheld" for row in [*withheld, *one_less] if row.name != FULL)
-    assert not any("removed" in row.settings for row in cumulative)
-    assert [row.settings for row in mechanisms] == [
-        {"tree": False}, {"cross_verification": False}, {"retrieval": False}, {},
-    ]  # fmt: skip
-    # Every setting is one of the method's.
-    for rows in every.values():
-        for row in rows:
-            given = [f"{key}={','.join(v) if isinstance(v, tuple) else v}" for key, v in row.settings.items()]
-            assert choose("tree_of_reasoning", given)[0].settings == row.settings
 
 
 def test_which_data_show_a_disease():
@@ -241,35 +237,36 @@ def test_which_data_show_a_disease():
                 assert not any(key in keys[kind][patient.id] for kind in keys)
 
 
-async def rules_results(cases, rows, seed=0):
+async def rules_results(cases, methods, seed=0):
     patients = inpatients(cases, KNOWLEDGE)
     ward = RecordsAndMinds(patients, KNOWLEDGE, doctors=RulesDoctors(KNOWLEDGE), seed=seed)
-    methods = {row.method.label: row.method for row in rows}
-    return await run_on_records(ward, list(methods.values())), patients
+    return await run_on_records(ward, methods), patients
 
 
 @pytest.mark.slow
 async def test_the_team_by_rules_on_inpatients_nobody_has_seen():
     """Ten points above the outpatient doctor alone; withheld data cost F1 where they show it. Bench takes 200."""
-    every = tables()
-    rows = list({row.name: row for rows in every.values() for row in rows if row.name in (ALONE, FULL)}.values())
-    rows += [row for row in every["One doctor's data withheld"] if row.name != FULL]
+    alone = "tree_of_reasoning without=laboratory,radiology,pathology removed=withheld"
+    less = "tree_of_reasoning without=laboratory|radiology|pathology removed=withheld"
+    methods = choose([alone, less, "tree_of_reasoning"])
     cases = [
         msgspec.structs.replace(case, id=str(number))
         for number, case in enumerate(generate_inpatients(KNOWLEDGE, n=32, seed=20_000), start=1)
     ]
-    results, patients = await rules_results(cases, rows)
-    named = {one.name: one for one in rows_of(results, rows)}
-    assert named[FULL].f1.mean >= named[ALONE].f1.mean + 10
-    assert named[FULL].unsupported.mean == 0
-    for one in shown_by(results, patients, KNOWLEDGE):
+    results, patients = await rules_results(cases, methods)
+    full = results["tree_of_reasoning"]
+    assert full.f1.mean >= results[methods[0].label].f1.mean + 10
+    assert full.unsupported.mean == 0
+    shown = shown_by(results, methods, patients, KNOWLEDGE)
+    assert [one.kind for one in shown] == ["laboratory", "radiology", "pathology"]
+    for one in shown:
         # What a specimen shows a sharp test of blood often shows as well; without it nothing is gained.
         assert one.difference.low < 0, one.kind
         assert one.kind == "pathology" or one.without.mean < one.f1.mean, one.kind
 
 
 async def test_what_is_written_is_read_back(tmp_path):
-    results, patients = await rules_results(CASES[:3], [tables()["Table 3"][-1]])
+    results, patients = await rules_results(CASES[:3], choose("tree_of_reasoning"))
     output = records_output({"rules": results}, patients, "title")
     output.write(tmp_path)
     summary = msgspec.json.decode((tmp_path / "summary.json").read_bytes())

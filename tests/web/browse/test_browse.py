@@ -57,7 +57,7 @@ def folder(tmp_path_factory):
         for n in range(8)
     ]  # fmt: skip
     settings = {"base_url": "http://me:pass@host/v1?key=abc", "api_key": "sk-1"}
-    record = RunRecord(kind="eval medqa", configuration=settings, measures=[ItemMeasure(name="right")])
+    record = RunRecord(kind="eval exam medqa", configuration=settings, measures=[ItemMeasure(name="right")])
     write_record(exam, record, rows)
     for who in ("one", "two"):
         outcomes = [{"id": f"q{n}", "key": ["A"], "right": True, "outcome": {"end": "answered", "trace": [CALL]}}

@@ -11,6 +11,11 @@ from polyclinic.methods.table import ChosenMethod
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MedAgentsSettings, PaperSetting
 
+SUBJECTS = (
+    "anatomy", "clinical knowledge", "college medicine", "medical genetics", "professional medicine", "college biology",
+)  # fmt: skip
+"""The subjects of MMLU in the paper, in the order of Table 2."""
+
 _TEAM = "medagents"
 _OTHERS = "others"
 """Data sets that a setting does not name."""
@@ -22,19 +27,27 @@ def as_published(
     *,
     dataset: str,
     temperature: float | None = None,
-    varied: Sequence[str] = (),
 ) -> list[ChosenMethod]:
     """Returns the methods with what the paper sets of each; as they are where ours is followed.
 
-    Methods that the paper does not name keep what they have. `varied` are settings that a study goes through by itself.
+    Methods that the paper does not name keep what they have, and so do settings in which methods of one name differ.
 
     Raises:
         UserError: a setting, or the `temperature` for all, is another than the paper's.
     """
+    names = {one.name for one in chosen}
+    varied = {name: varied_settings([one for one in chosen if one.name == name]) for name in names}
     return [
-        as_paper(one, _wanted(one, rules.settings, dataset), rules, temperature=temperature, varied=varied)
+        as_paper(one, _wanted(one, rules.settings, dataset), rules, temperature=temperature, varied=[*varied[one.name]])
         for one in chosen
     ]
+
+
+def varied_settings(methods: Sequence[ChosenMethod]) -> dict[str, list[Any]]:
+    """Returns the settings in which methods differ, each with its values in their order; None where it is not given."""
+    keys = dict.fromkeys(key for one in methods for key in one.settings)
+    values = {key: [one.settings.get(key) for one in methods] for key in keys}
+    return {key: held for key, held in values.items() if any(one != held[0] for one in held)}
 
 
 def _wanted(chosen: ChosenMethod, paper: MedAgentsSettings, dataset: str) -> dict[str, PaperSetting[Any] | None]:
@@ -53,23 +66,20 @@ def of_dataset(value: Any, dataset: str) -> Any:
     return value.get(dataset, value[_OTHERS]) if isinstance(value, Mapping) else value
 
 
-def sample_of(rules: FollowedProtocol[MedAgentsSettings], dataset: str) -> int | None:
+def limit_of(rules: FollowedProtocol[MedAgentsSettings], dataset: str) -> int | None:
     """Returns how many questions of a data set are asked; None for all."""
     number = of_dataset(rules.of(rules.settings.sample), dataset)
     return None if number == "all" else int(number)
 
 
-def check_sample(
-    rules: FollowedProtocol[MedAgentsSettings], dataset: str, *, given: int | None, everything: bool
-) -> None:
-    """Refuses another sample than the paper's.
+def check_limit(rules: FollowedProtocol[MedAgentsSettings], dataset: str, given: int | str | None) -> None:
+    """Refuses another number of questions than the paper's.
 
     Raises:
         UserError: it is another.
     """
-    number = sample_of(rules, dataset)
-    if rules.side == "paper" and ((given is not None and given != number) or (everything and number is not None)):
+    number = limit_of(rules, dataset)
+    if rules.side == "paper" and given not in (None, "all" if number is None else number):
         had = "all questions" if number is None else f"{number} questions"
-        option = "--all" if everything else f"--sample {given}"
         had = f"{had} of {dataset} ({rules.settings.sample.section})"
-        raise UserError(f"--protocol {rules.given} has {had}; leave out {option}, or take --protocol ours")
+        raise UserError(f"--protocol {rules.given} has {had}; leave out --limit {given}, or take --protocol ours")

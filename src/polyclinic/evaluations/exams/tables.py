@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,30 +9,57 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
+from polyclinic.evaluations.exams.errors import CATEGORY_MEASURES, categories_of, outcome_name
 from polyclinic.evaluations.exams.evaluation import Against, Answered, MethodResult
+from polyclinic.evaluations.exams.runs import ExamResult
+from polyclinic.methods.table import ChosenMethod
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.results.output import Output
 from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import DETECTABLE, difference_cells, few_line, interval, mean_and_error, table, tokens
+from polyclinic.terminal.tables import (
+    DETECTABLE,
+    chart,
+    difference_cells,
+    few_line,
+    interval,
+    mean_and_error,
+    table,
+    tokens,
+)
 
 MEASURES = (ItemMeasure(name="right", share=True),)
 
 
 def exam_output(
     document: Mapping[str, Any],
-    results: Sequence[MethodResult],
+    result: ExamResult,
     show: Callable[[Console], None],
     *,
     dataset: str = "",
     seed: int = 0,
 ) -> Output:
     """Returns what a user gets: document, tables, and a file of outcomes, every call in them, for each method."""
-    # A setting may hold strokes and blanks; it must stay a file of the folder.
-    names = {re.sub(r"[^\w.-]+", "-", one.name).strip(".-"): one for one in results}
-    files = {f"{name}.jsonl": _lines(one.answered) for name, one in names.items()}
-    rows = [row for name, one in names.items() for row in exam_rows(one, f"{name}.jsonl", dataset=dataset, seed=seed)]
-    return Output(document=document, show=show, files=files, written="", rows=rows, measures=MEASURES)
+    methods, sorted_ones = result.methods, result.categories
+    names = {outcome_name(one.name): one for one in methods}
+    kinds = {} if sorted_ones is None else categories_of(sorted_ones)
+    failed = [one for of in methods for one in of.answered if one.failed]
+    return Output(
+        document=document,
+        show=show,
+        files={f"{name}.jsonl": _lines(one.answered) for name, one in names.items()},
+        written="",
+        failed=len(failed),
+        n=sum(len(one.answered) for one in methods),
+        plays="questions",
+        failures=f"the first: {failed[0].outcome.problem}" if failed else "",
+        rows=[
+            msgspec.structs.replace(row, values=row.values | kinds.get((row.item, name), {}))
+            for name, one in names.items()
+            for row in exam_rows(one, f"{name}.jsonl", dataset=dataset, seed=seed)
+        ],
+        measures=MEASURES if sorted_ones is None else (*MEASURES, *CATEGORY_MEASURES),
+    )
 
 
 def exam_rows(result: MethodResult, file: str = "", *, dataset: str = "", seed: int = 0) -> Iterator[ItemRow]:
@@ -104,8 +130,14 @@ def _question(answered: Answered) -> dict[str, Any]:
     }
 
 
-def show_exam(screen: Console, title: str, results: Sequence[MethodResult], against: Sequence[Against]) -> None:
-    """Prints accuracy beside what it cost, the shuffled options, the subjects, and the comparisons."""
+def show_exam(
+    screen: Console,
+    title: str,
+    results: Sequence[MethodResult],
+    against: Sequence[Against],
+    chosen: Sequence[ChosenMethod] = (),
+) -> None:
+    """Prints accuracy beside what it cost, sweeps, the shuffled options, the subjects, and the comparisons."""
     money = any(one.cost.money is not None for one in results)
     broken = any(one.broken for one in results)
     columns = ["method", "right %", "95 % interval", "readable %", "n", "unread.", "failed"]
@@ -134,9 +166,29 @@ def show_exam(screen: Console, title: str, results: Sequence[MethodResult], agai
     if broken:
         screen.print("broken: the method itself made a mistake, which is counted as wrong.", style="dim")
     screen.print()
+    _show_sweeps(screen, results, chosen)
     _show_stability(screen, results)
     _show_subjects(screen, results)
     _show_against(screen, against)
+
+
+def _show_sweeps(screen: Console, results: Sequence[MethodResult], chosen: Sequence[ChosenMethod]) -> None:
+    """Prints a chart of each setting that takes three or more numbers while the others are the same."""
+    sweeps: dict[tuple[str, ...], list[tuple[float, ChosenMethod]]] = {}
+    for one in chosen:
+        for key, value in one.settings.items():
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                held = sorted(f"{other}={set_to}" for other, set_to in one.settings.items() if other != key)
+                sweeps.setdefault((key, one.name, *held), []).append((value, one))
+    for model in dict.fromkeys(one.model for one in results):
+        accuracies = {one.method: one.accuracy for one in results if one.model == model}
+        for (key, name, *held), points in sweeps.items():
+            there = sorted((value, one.label) for value, one in points if one.label in accuracies)
+            if len(there) > 2:
+                rows = [(f"{value:g}", accuracies[label]) for value, label in there]
+                heading = f"right % by {key}: {' '.join((name, *held))}" + (f", {model}" if model else "")
+                screen.print(plain(heading), style="bold", soft_wrap=True)
+                screen.print(chart(rows), "")
 
 
 def _show_stability(screen: Console, results: Sequence[MethodResult]) -> None:

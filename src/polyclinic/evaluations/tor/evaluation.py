@@ -31,7 +31,7 @@ from polyclinic.methods.table import Answering
 from polyclinic.methods.tree_of_reasoning import MeetingOutcome
 from polyclinic.statistics.uncertainty import Estimate, estimate, ratio
 
-_AT_ONCE = 1024  # What has not begun can still be stopped; what is in flight is the model's limit to say.
+AT_ONCE = 1024  # What has not begun can still be stopped; what is in flight is the model's limit to say.
 
 
 class RecordPlay(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,7 +125,9 @@ class RecordScores(msgspec.Struct, frozen=True, kw_only=True):
 RecordBenchmark = Plays[Inpatient, Answering, Outcome, RecordPlay, dict[str, "RecordScores"]]
 
 
-def records(patients: Sequence[Inpatient], knowledge: Knowledge, *, seed: int = 0) -> RecordBenchmark:
+def records(
+    patients: Sequence[Inpatient], knowledge: Knowledge, *, seed: int = 0, at_once: int = AT_ONCE
+) -> RecordBenchmark:
     """Returns the evaluation: records are put to methods, which do not see the keys; the seed is the bootstrap's."""
 
     async def put(patient: Inpatient, method: Answering) -> Outcome:
@@ -137,7 +139,7 @@ def records(patients: Sequence[Inpatient], knowledge: Knowledge, *, seed: int = 
     async def summarise(plays: Mapping[str, Sequence[Play[Any, Any, Any, RecordPlay]]]) -> dict[str, RecordScores]:
         return {name: scores(name, [play.scored for play in theirs], seed=seed) for name, theirs in plays.items()}
 
-    return Plays(items=patients, play=put, score=mark, summarise=summarise, at_once=_AT_ONCE, sums_up_parts=True)
+    return Plays(items=patients, play=put, score=mark, summarise=summarise, at_once=at_once, sums_up_parts=True)
 
 
 def choose_marks(patient: Inpatient, outcome: Outcome, knowledge: Knowledge) -> RecordPlay:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import msgspec
 
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question, ShownPassage
-from polyclinic.errors import StoppedEarly, UserError
-from polyclinic.evaluations.tor.evaluation import RecordPlay, RecordScores, records, scores
+from polyclinic.errors import UserError
+from polyclinic.evaluations.evaluation import Elsewhere
+from polyclinic.evaluations.tor.evaluation import AT_ONCE, RecordPlay, RecordScores, records, scores
 from polyclinic.evaluations.tor.inpatients import Inpatient
 from polyclinic.evidence_tree.meeting import Doctors
 from polyclinic.judging.explanations import Explained, Rating, rate
@@ -21,8 +22,8 @@ from polyclinic.methods.tree_of_reasoning import tree_of_reasoning
 from polyclinic.models.model import Model
 from polyclinic.models.scripted import Scripted
 from polyclinic.retrieval.retriever import LookingUp
-from polyclinic.tasks import run_all
 
+TREE = tree_of_reasoning.__name__
 RULES = "rules"
 """The name of the doctors by rules, where a model's could stand."""
 
@@ -44,6 +45,43 @@ class RecordsAndMinds(NamedTuple):
     seed: int = 0
 
 
+@dataclass(frozen=True, kw_only=True)
+class MethodsOnRecords:
+    """Methods on records, for one mind; see `run_on_records`."""
+
+    ward: RecordsAndMinds
+    chosen: Sequence[ChosenMethod]
+    at_once: int = AT_ONCE
+    _references: dict[str, tuple[ShownPassage, ...]] = field(default_factory=dict, init=False)
+    _players: dict[str, Answering] = field(default_factory=dict, init=False)
+
+    async def hold(
+        self, *, advance: Callable[[], None] = lambda: None, elsewhere: Elsewhere | None = None
+    ) -> dict[str, RecordScores]:
+        """Puts every record to every method, all at once; calls `advance` after each."""
+        ward = self.ward
+        if ward.models is None and (unable := [one.name for one in self.chosen if one.name != TREE]):
+            raise UserError(f"method {unable[0]!r} needs a model; by rules there is tree_of_reasoning alone")
+        plays = records(ward.patients, ward.knowledge, seed=ward.seed, at_once=self.at_once)
+        players: dict[str, Any] = dict.fromkeys(one.label for one in self.chosen)  # `compute` finds the method
+        return await replace(plays, players=players).hold(advance=advance, elsewhere=elsewhere or self.compute)
+
+    async def compute(self, item: tuple[str, int]) -> tuple[Outcome, RecordPlay]:
+        """Puts a record, by its number, to a method, by its label; returns the outcome and its marks."""
+        label, number = item
+        ward, patient = self.ward, self.ward.patients[number]
+        method = next(one for one in self.chosen if one.label == label)
+        is_shown = ward.looking_up is not None and not looks_up_itself(method.named)
+        if is_shown and ward.looking_up is not None and patient.id not in self._references:
+            self._references[patient.id] = await ward.looking_up.references(patient.question.context)
+        if label not in self._players:
+            self._players[label] = _answering(ward, method, self._references if is_shown else None)
+        plays = replace(records([patient], ward.knowledge, seed=ward.seed), players={label: self._players[label]})
+        outcome, play = await plays.compute((label, 0))
+        references = self._references.get(patient.id, ()) if is_shown else ()
+        return outcome, msgspec.structs.replace(play, references=references)
+
+
 async def run_on_records(
     ward: RecordsAndMinds, chosen: Sequence[ChosenMethod], *, advance: Callable[[], None] = lambda: None
 ) -> dict[str, RecordScores]:
@@ -54,34 +92,11 @@ async def run_on_records(
         WrongKey: the endpoint wants another key.
         StoppedEarly: the run has cost what it may cost, or somebody stopped it; holds what is over by then.
     """
-    if ward.models is None and (unable := [one.name for one in chosen if one.name != tree_of_reasoning.__name__]):
-        raise UserError(f"method {unable[0]!r} needs a model; by rules there is tree_of_reasoning alone")
-    shown = {one.label for one in chosen if not looks_up_itself(one.named)}
-    references: dict[str, tuple[ShownPassage, ...]] = {}
-    if ward.looking_up is not None and shown:
-        contexts = [partial(ward.looking_up.references, patient.question.context) for patient in ward.patients]
-        found = await run_all(contexts)
-        references = {patient.id: passages for patient, passages in zip(ward.patients, found, strict=True)}
-    players = {one.label: _answering(ward, one, references if one.label in shown else {}) for one in chosen}
-
-    def whole(results: Mapping[str, RecordScores]) -> dict[str, RecordScores]:
-        return {name: _with_references(one, references) if name in shown else one for name, one in results.items()}
-
-    try:
-        return whole(await records(ward.patients, ward.knowledge, seed=ward.seed).hold(players, advance=advance))
-    except StoppedEarly as stopped:
-        if stopped.summary is not None:
-            stopped.summary = whole(stopped.summary)
-        raise
-
-
-def _with_references(result: RecordScores, references: Mapping[str, tuple[ShownPassage, ...]]) -> RecordScores:
-    chosen = tuple(msgspec.structs.replace(one, references=references.get(one.id, ())) for one in result.chosen)
-    return msgspec.structs.replace(result, chosen=chosen)
+    return await MethodsOnRecords(ward=ward, chosen=chosen).hold(advance=advance)
 
 
 def _answering(
-    ward: RecordsAndMinds, chosen: ChosenMethod, references: Mapping[str, tuple[ShownPassage, ...]]
+    ward: RecordsAndMinds, chosen: ChosenMethod, references: Mapping[str, tuple[ShownPassage, ...]] | None
 ) -> Answering:
     nobody = Scripted([], name=RULES)
     settings: dict[str, Any] = dict(chosen.settings)
@@ -97,10 +112,13 @@ def _answering(
         seed=ward.seed,
     )
 
+    if references is None:
+        return put
+
     async def shown(question: Question) -> Outcome:
         return await put(msgspec.structs.replace(question, references=references[question.id]))
 
-    return shown if references else put
+    return shown
 
 
 async def with_ratings(

@@ -13,19 +13,20 @@ from rich.console import Console
 from rich.text import Text
 
 from polyclinic.errors import PlayFailure
-from polyclinic.evaluations.exams.study_tables import chart
-from polyclinic.evaluations.tor.ablations import Row, Shows, rows_of
 from polyclinic.evaluations.tor.evaluation import RecordPlay, RecordScores
 from polyclinic.evaluations.tor.inpatients import Inpatient
 from polyclinic.evaluations.tor.recorded import RecordedMeeting
+from polyclinic.evaluations.tor.withheld import show_withheld, shown_by, withheld_document
 from polyclinic.judging.people import MeansByPeople
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.methods.table import ChosenMethod
 from polyclinic.methods.tree_of_reasoning import MeetingOutcome
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.results.output import Output
 from polyclinic.statistics.uncertainty import Difference, Estimate, holm, paired_difference
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import DETECTABLE, difference_cells, few_line, interval, mean_and_error, table
+from polyclinic.terminal.tables import DETECTABLE, chart, difference_cells, few_line, interval, mean_and_error, table
 
 MEASURES = [
     ItemMeasure(name="f1_of_a_record", share=False),
@@ -95,7 +96,7 @@ def compare_on_records(results: Iterable[RecordScores], *, seed: int = 0) -> tup
     )
 
 
-_NOT_SHOWN = ("cases_sha256", "study")  # for machines; the document has them
+_NOT_SHOWN = ("cases_sha256",)  # for machines; the document has them
 
 Results = Mapping[str, Mapping[str, RecordScores]]
 """Results by model, and by method."""
@@ -174,6 +175,7 @@ def records_output(
     title: str,
     about: Mapping[str, Any] | None = None,
     *,
+    chosen: Sequence[ChosenMethod] = (),
     people: Mapping[str, MeansByPeople] = MappingProxyType({}),
     seed: int = 0,
 ) -> Output:
@@ -184,12 +186,20 @@ def records_output(
     """
     called = outcome_names(results)
     against = {model: compare_on_records(methods.values(), seed=seed) for model, methods in results.items()}
+    knowledge = read_knowledge()
+    withheld = {
+        model: found
+        for model, methods in results.items()
+        if (found := shown_by(methods, chosen, patients, knowledge, seed=seed))
+    }
 
     def show(screen: Console) -> None:
         for model, methods in results.items():
             said = {name: people[called[model, name]] for name in methods if called[model, name] in people}
             show_scores(screen, f"{title}, {model}", methods.values(), people=said)
             _show_against(screen, against[model])
+            if model in withheld:
+                show_withheld(screen, withheld[model])
         if len(results) > 1:
             _show_models(screen, results)
         show_run(screen, about)
@@ -204,7 +214,11 @@ def records_output(
                 others = {other: one for other, one in methods.items() if other != name}
                 files[f"{safe}.meetings.jsonl"] = _meetings(name, result, others, cases)
     return Output(
-        document={**records_document(results, about, against), **({"people": people} if people else {})},
+        document={
+            **records_document(results, about, against),
+            **({"withheld": {model: withheld_document(one) for model, one in withheld.items()}} if withheld else {}),
+            **({"people": people} if people else {}),
+        },
         show=show,
         files=files,
         failed=sum(one.failed for methods in results.values() for one in methods.values()),
@@ -267,9 +281,8 @@ def show_scores(
     results: Iterable[RecordScores],
     *,
     people: Mapping[str, MeansByPeople] = MappingProxyType({}),
-    told: bool = True,
 ) -> None:
-    """Prints how methods did, the paper's columns first, and where wanted what the columns are.
+    """Prints how methods did, the paper's columns first, and what the columns are.
 
     What `people` say of a method's explanations stands beside the judge's marks.
     """
@@ -307,8 +320,7 @@ def show_scores(
         screen.print(few, style="dim")
     if unusable:
         screen.print("unusable: replies that could not be used, a record; a method may go on without.", style="dim")
-    if told:
-        _explain(screen)
+    _explain(screen)
     for one in every:
         if one.unjudged:
             screen.print(plain(unjudged_line(one)), style="yellow", soft_wrap=True)
@@ -386,77 +398,3 @@ def _show_models(screen: Console, results: Results) -> None:
         rows = [(plain(model), methods[name].f1) for model, methods in results.items() if name in methods]
         screen.print(chart(rows))
         screen.print()
-
-
-def ablation_output(
-    results: Mapping[str, RecordScores],
-    tables: Mapping[str, Sequence[Row]],
-    shown: Sequence[Shows],
-    *,
-    model: str,
-    title: str,
-    about: Mapping[str, Any] | None = None,
-    seed: int = 0,
-) -> Output:
-    """Returns what a user gets of the ablations: each table, what withheld data cost, and the document."""
-    corrected = holm([one.difference.p for one in shown])
-    document = {
-        "model": model,
-        "tables": {
-            name: {one.name: method_document(one) for one in rows_of(results, rows)} for name, rows in tables.items()
-        },
-        "intervals": {
-            name: {one.name: _intervals(one) for one in rows_of(results, rows)} for name, rows in tables.items()
-        },
-        "withheld": {
-            one.kind: {
-                "f1": one.f1.mean,
-                "f1_withheld": one.without.mean,
-                "difference": one.difference.mean,
-                "interval": [one.difference.low, one.difference.high],
-                "p": one.difference.p,
-                "p_holm": p_holm,
-                "n": one.difference.n,
-            }
-            for one, p_holm in zip(shown, corrected, strict=True)
-        },
-        **({} if about is None else {"run": dict(about)}),
-    }
-
-    def show(screen: Console) -> None:
-        for name, rows in tables.items():
-            show_scores(screen, f"{name}: {title}, {model}", rows_of(results, rows), told=False)
-        _explain(screen)
-        screen.print()
-        columns = (
-            "data withheld",
-            "F1 % with",
-            "without",
-            "a record",
-            "95 % interval",
-            "p",
-            "p (Holm)",
-            "n",
-            "detectable",
-        )
-        costs = table("F1 in the diseases that the data show", columns)
-        for one, p_holm in zip(shown, corrected, strict=True):
-            cells = difference_cells(one.difference, p_holm, "+.1f")
-            costs.add_row(one.kind, number(one.f1.mean, ".1f"), number(one.without.mean, ".1f"), *cells)
-        screen.print(costs)
-        screen.print(
-            f"a record: mean difference of its F1 in those diseases; p: sign-flip test; {DETECTABLE}", style="dim"
-        )
-        show_run(screen, about)
-
-    return Output(
-        document=document,
-        show=show,
-        plays="records",
-        failures=_failures(results.values()),
-        written="Summary: {}",
-        failed=sum(one.failed for one in results.values()),
-        n=sum(one.n + one.failed for one in results.values()),
-        rows=[row for one in results.values() for row in tor_rows(one, model, seed=seed)],
-        measures=MEASURES,
-    )

@@ -180,19 +180,6 @@ def sample(questions: Sequence[ExamQuestion], n: int | None = None, *, seed: int
     return [question for number, question in enumerate(questions) if number not in left_out]
 
 
-def sample_of_subjects(questions: Sequence[ExamQuestion], n: int, *, seed: int) -> list[ExamQuestion]:
-    """Returns n questions of each subject drawn at random, in the order of the file; all of one that has fewer."""
-    places: dict[str, list[int]] = {}
-    for number, question in enumerate(questions):
-        places.setdefault(question.subject, []).append(number)
-    drawn = {
-        number
-        for subject, numbers in places.items()
-        for number in derive(seed, "exam", "sample", subject).sample(numbers, min(n, len(numbers)))
-    }
-    return [question for number, question in enumerate(questions) if number in drawn]
-
-
 def shuffled(question: ExamQuestion, *, seed: int) -> Shuffled:
     """Returns a question with its options in another order, to see whether the answer stays; see `shuffle_options`."""
     other, original = shuffle_options(question.question, seed=seed)

@@ -1,15 +1,16 @@
-"""Tree-of-Reasoning's ablations: its Table 2, doctor by doctor, and its Table 3, mechanism by mechanism.
+"""What withholding one doctor's data costs: F1 in the diseases that those data show, with the data and without.
 
-Table 2 is cumulative. Who is not there hands over its data to the outpatient doctor, as in the paper; beside that
-stands the same with the data withheld, and everybody but one doctor, which shows what the data are worth: F1 in the
-diseases that those data show, beside F1 of the whole team in the same diseases.
+Tree-of-Reasoning's Table 2 hands the data of a doctor who is left out over to the outpatient doctor; here they are
+withheld, which shows what the data themselves are worth.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
+from rich.console import Console
 
 from polyclinic.evaluations.tor.evaluation import RecordScores, shares
 from polyclinic.evaluations.tor.inpatients import Inpatient
@@ -18,13 +19,12 @@ from polyclinic.knowledge.entries import Disease
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.methods.table import ChosenMethod
-from polyclinic.statistics.uncertainty import Difference, Estimate, paired_difference
+from polyclinic.statistics.uncertainty import Difference, Estimate, holm, paired_difference
+from polyclinic.terminal.figures import number
+from polyclinic.terminal.tables import DETECTABLE, difference_cells, table
 
 OTHERS: tuple[Kind, ...] = KINDS[1:]
-
-FULL = "ToR"
-ALONE = "outpatient alone, its own data"
-ONE = "one doctor, all data"
+"""The kinds of data that doctors other than the outpatient doctor have."""
 
 _KINDS: dict[str, Kind] = {
     "laboratory": "laboratory",
@@ -34,59 +34,6 @@ _KINDS: dict[str, Kind] = {
     "endoscopy": "radiology",
     "pathology": "pathology",
 }
-
-
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of a table: its name, and the settings of Tree-of-Reasoning that it stands for."""
-
-    name: str
-    settings: dict[str, object] = {}
-
-    @property
-    def method(self) -> ChosenMethod:
-        """The method with these settings."""
-        return ChosenMethod(name="tree_of_reasoning", settings=dict(self.settings))
-
-
-def tables() -> dict[str, list[Row]]:
-    """Returns the tables by name, each a list of rows; a row may stand in several."""
-    cumulative = [KINDS[number:] for number in range(1, len(KINDS))]
-    full = Row(name=FULL)
-    handed_over = [Row(name=_present(absent), settings={"without": absent}) for absent in cumulative]
-    withheld = [_withheld(absent, ALONE if absent == OTHERS else _present(absent)) for absent in cumulative]
-    return {
-        "Table 2, data of the others to the outpatient doctor": [
-            msgspec.structs.replace(handed_over[0], name=ONE),
-            *handed_over[1:],
-            full,
-        ],
-        "Table 2, data of the others withheld": [*withheld, full],
-        "One doctor's data withheld": [*(_withheld((kind,), without_one(kind)) for kind in OTHERS), full],
-        "Table 3": [
-            Row(name="w/o evidence tree", settings={"tree": False}),
-            Row(name="w/o cross-verification", settings={"cross_verification": False}),
-            Row(name="w/o retrieval", settings={"retrieval": False}),
-            full,
-        ],
-    }
-
-
-def _present(absent: tuple[Kind, ...]) -> str:
-    return " + ".join(kind for kind in KINDS if kind not in absent)
-
-
-def _withheld(absent: tuple[Kind, ...], name: str) -> Row:
-    return Row(name=name, settings={"without": absent, "removed": "withheld"})
-
-
-def without_one(kind: Kind) -> str:
-    """Returns the name of the row in which one doctor's data are withheld."""
-    return f"without {kind} data"
-
-
-def rows_of(results: Mapping[str, RecordScores], rows: Sequence[Row]) -> list[RecordScores]:
-    """Returns the results of rows under the rows' names; results are by the methods' labels."""
-    return [msgspec.structs.replace(results[row.method.label], name=row.name) for row in rows]
 
 
 class Shows(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,22 +55,19 @@ class Shows(msgspec.Struct, frozen=True, kw_only=True):
 
 def shown_by(
     results: Mapping[str, RecordScores],
+    chosen: Sequence[ChosenMethod],
     patients: Sequence[Inpatient],
     knowledge: Knowledge,
     *,
-    every: Mapping[str, Sequence[Row]] | None = None,
     seed: int = 0,
 ) -> list[Shows]:
-    """Returns for each kind of data what it costs to withhold it, where both rows are among the results by label.
-
-    The rows are those of `tables` unless `every` has others.
-    """
-    by_name = {row.name: row.method.label for rows in (every or tables()).values() for row in rows}
+    """Returns for each kind of data what it costs to withhold it, where both methods are among the results by label."""
     found = []
     for kind in OTHERS:
-        full, less = (results.get(by_name[name]) for name in (FULL, without_one(kind)))
-        if full is None or less is None:
+        pair = _with_and_without(kind, chosen)
+        if pair is None or not all(one.label in results for one in pair):
             continue
+        full, less = (results[one.label] for one in pair)
         keys = _keys_shown(kind, patients, knowledge)
         others = {one.id: one for one in less.chosen if not one.failed}
         pairs = [
@@ -147,6 +91,46 @@ def shown_by(
             )
         )
     return found
+
+
+def _with_and_without(kind: Kind, chosen: Sequence[ChosenMethod]) -> tuple[ChosenMethod, ChosenMethod] | None:
+    """Returns the method with all data, and the same without one doctor's, if both were chosen."""
+    for less in chosen:
+        if tuple(less.settings.get("without", ())) == (kind,) and less.settings.get("removed") == "withheld":
+            left = {key: value for key, value in less.settings.items() if key not in ("without", "removed")}
+            full = next((one for one in chosen if one.name == less.name and one.settings == left), None)
+            if full is not None:
+                return full, less
+    return None
+
+
+def withheld_document(shown: Sequence[Shows]) -> dict[str, Any]:
+    """Returns what `--json` prints of the kinds of data, by kind; p values are corrected after Holm."""
+    corrected = holm([one.difference.p for one in shown])
+    return {
+        one.kind: {
+            "f1": one.f1.mean,
+            "f1_withheld": one.without.mean,
+            "difference": one.difference.mean,
+            "interval": [one.difference.low, one.difference.high],
+            "p": one.difference.p,
+            "p_holm": p_holm,
+            "n": one.difference.n,
+        }
+        for one, p_holm in zip(shown, corrected, strict=True)
+    }
+
+
+def show_withheld(screen: Console, shown: Sequence[Shows]) -> None:
+    """Prints F1 in the diseases that each kind of data shows, with the data and without."""
+    columns = ("data withheld", "F1 % with", "without", "a record", "95 % interval", "p", "p (Holm)", "n", "detectable")
+    costs = table("F1 in the diseases that the data show", columns)
+    for one, p_holm in zip(shown, holm([one.difference.p for one in shown]), strict=True):
+        cells = difference_cells(one.difference, p_holm, "+.1f")
+        costs.add_row(one.kind, number(one.f1.mean, ".1f"), number(one.without.mean, ".1f"), *cells)
+    screen.print(costs)
+    told = f"a record: mean difference of its F1 in those diseases; p: sign-flip test; {DETECTABLE}"
+    screen.print(told, style="dim")
 
 
 def _of_record(given: frozenset[str], wanted: frozenset[str]) -> float:

@@ -1,0 +1,296 @@
+"""Exams as an evaluation: which questions are put to which methods of which models, and what is read beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+import msgspec
+from cyclopts import Parameter
+from rich.console import Console
+
+from polyclinic.errors import BadInput, UserError, meant
+from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Work, check_judge, check_looks_up
+from polyclinic.evaluations.exams.errors import errors_document, outcome_name, show_errors
+from polyclinic.evaluations.exams.evaluation import MethodResult, compare
+from polyclinic.evaluations.exams.memory import open_exam_memory, remembering
+from polyclinic.evaluations.exams.published import SUBJECTS, as_published, check_limit, limit_of
+from polyclinic.evaluations.exams.runs import ExamResult, ExamWork, Learning, Match
+from polyclinic.evaluations.exams.tables import exam_document, exam_output, show_exam
+from polyclinic.evaluations.protocol import check_methods, followed, say
+from polyclinic.judging.error_categories import Categories, ErrorCategory, read_words
+from polyclinic.judging.people import people_words
+from polyclinic.memory.options import FORGETFUL
+from polyclinic.methods.own import BrokenMethod
+from polyclinic.methods.table import METHODS, PRESETS, ChosenMethod, choose
+from polyclinic.plugins import offered
+from polyclinic.protocols.following import follow
+from polyclinic.protocols.papers import MedAgentsSettings
+from polyclinic.questions.exam import ExamQuestion
+from polyclinic.questions.examples import ExampleKind, read_examples, shipped_examples
+from polyclinic.questions.layouts import as_questions, parse_fields, read_exam
+from polyclinic.questions.layouts import sample as draw
+from polyclinic.questions.topics import Topic, of_topic
+from polyclinic.results.output import Output
+from polyclinic.run.options import (
+    FILE,
+    FILES,
+    LIBRARY,
+    POSITIVE,
+    BatchOption,
+    Library,
+    Memory,
+    ProtocolOption,
+    Several,
+    each_once,
+)
+from polyclinic.settings import setting
+from polyclinic.terminal.screen import note, plain
+from polyclinic.terminal.tables import counted
+
+SHIPPED = "shipped"
+"""The name of a handful of questions that come with polyclinic, to try things out."""
+
+Exam = Literal["medqa", "medmcqa", "pubmedqa", "mmlu", "any"]
+EXAMS: tuple[Exam, ...] = get_args(Exam)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ExamFile:
+    """The questions that are put."""
+
+    exam: Exam
+    """The exam: MedQA, MedMCQA, PubMedQA, the medical subjects of MMLU, or any questions in JSON lines."""
+    questions: Path
+    """The published file, of MMLU the folder; 'shipped' is a handful of questions to try things out."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ExamOptions(BatchOption, ProtocolOption):
+    """The options of an exam."""
+
+    model: Annotated[list[str], Several, Parameter(metavar="MODEL...")]
+    """local, direct/NAME (with --base-url), or a name that Inspect knows; several share one table."""
+    method: Annotated[list[str] | None, Several, Parameter(metavar="NAME...")] = None
+    """A method by name, or FILE.py:NAME; settings may follow the name: 'medagents stages=analysis|summary'."""
+    settings: Annotated[list[str] | None, setting(""), Parameter(name="--method-settings")] = None
+    """Settings of the methods, KEY=VALUE, or METHOD.KEY=VALUE of one."""
+    limit: Annotated[Literal["all"] | int | None, POSITIVE] = None
+    """The number of questions, drawn by --seed, or all; 300 by default, MMLU whole."""
+    topic: Topic | None = None
+    """The subject of the questions, of MedQA's test set; all of them by default."""
+    fields: Annotated[str | None, Parameter(metavar="MAP")] = None
+    """The names of the fields in a file of any questions: question=stem,options=choices,answer=gold."""
+    answer_base: Annotated[Literal[0, 1] | None, setting("exam")] = None
+    """The number of the first option, where the answer in --fields is a number."""
+    examples: Annotated[Path | None, FILE] = None
+    """Answered questions of a training split for few-shot methods; ours by default."""
+    training: Annotated[Path | None, FILE, setting("exam")] = None
+    """Answered questions for medprompt to learn from; ours by default."""
+    match: Match = "calls"
+    """The budget of self-consistency beside each team: as many calls, or as many tokens, as the team took."""
+    shuffle: Annotated[bool, Parameter(negative=())] = False
+    """Ask everything again with the options shuffled."""
+    baseline: Annotated[str | None, Parameter(metavar="METHOD")] = None
+    """The method that all others are compared with; by default every two are compared."""
+    judge: Annotated[str | None, Parameter(metavar="MODEL")] = None
+    """A model that sorts the wrong answers into four kinds of error."""
+    verdicts: Annotated[list[Path] | None, FILES] = None
+    """People's verdicts of the form 'errors', which count before the judge's."""
+    words: Annotated[Path | None, FILE, setting("exam")] = None
+    """People's categories of wrong answers as JSON lines: question, method, category, who."""
+    wrong_answers: Annotated[int | None, POSITIVE, setting("exam")] = None
+    """The most wrong answers of each method that are sorted, drawn by the seed; the paper: 40."""
+    answer_tokens: Annotated[int | None, POSITIVE, setting("exam")] = None
+    """The longest answer to a call; by default the server's, 512 for local."""
+    library: Library = LIBRARY
+    memory: Memory = FORGETFUL
+
+
+def plan(options: ExamOptions, setup: Setup[MedAgentsSettings]) -> Plan:
+    """Reads questions, examples and verdicts, and checks the methods against the protocol."""
+    file: ExamFile = setup.acted_on
+    models = setup.run.config.models
+    rules = followed(MedAgentsSettings, options.protocol)
+    check_limit(rules, file.exam, options.limit)
+    chosen = choose(options.method or ["zero_shot"], options.settings or [], presets=PRESETS.get(file.exam, {}))
+    for name in sorted({one.name for one in chosen} & METHODS.keys() & set(offered("methods"))):
+        note(f"{name} is ours; the method of this name in an installed package is not used")
+    each_once("model", options.model)
+    for name in options.model:
+        check_judge(name, option="--model")
+    check_judge(options.judge)
+    check_looks_up(chosen, options.library.corpus)
+    chosen = remembering(chosen, options.memory)
+    chosen = as_published(chosen, rules, dataset=file.exam, temperature=models.temperature)
+    baseline = _baseline(options.baseline, chosen)
+    check_methods(rules, chosen, options.model, models)
+    questions = read_questions(file, options, seed=setup.seed)
+    if rules.side == "paper" and file.exam == "mmlu":
+        questions = [one for one in questions if one.subject in SUBJECTS] or questions
+    say(rules)
+    learning = Learning(
+        examples=read_examples(options.examples) if options.examples is not None else (),
+        training=read_examples(options.training) if options.training is not None else (),
+        temperature=models.temperature,
+        seed=setup.seed,
+    )
+    names = [outcome_name(one) for one in _labels(options.model, chosen)]
+    known = {(one.question.id, name): None for one in questions for name in names}
+    people = setup.verdicts(options.verdicts, lambda: {"errors": known})
+    words = read_words(options.words) if options.words is not None else {}
+
+    def report(result: ExamResult) -> Output:
+        return _report(result, file, options, seed=setup.seed, baseline=baseline, n=len(questions), chosen=chosen)
+
+    async def prepare(opened: Opened) -> Work:
+        memory = await opened.stack.enter_async_context(open_exam_memory(options.memory, models))
+        return ExamWork(
+            questions=questions,
+            models=options.model,
+            methods=chosen,
+            session=opened.session,
+            report=report,
+            learning=msgspec.structs.replace(learning, memory=memory),
+            match=options.match,
+            shuffle=options.shuffle,
+            looking_up=opened.looking_up,
+            answer_tokens=options.answer_tokens,
+            sorts=bool(options.judge or people or words),
+            judge=None if options.judge is None else opened.judge(options.judge),
+            words=words | people_words(people, "errors", ErrorCategory),
+            most=options.wrong_answers or (rules.settings.wrong_answers.paper if rules.side == "paper" else None),
+        )
+
+    return Plan(
+        prepare=prepare,
+        models=[*options.model, options.judge],
+        methods=chosen,
+        people=people,
+        named=f"{file.exam} {file.questions.name}",
+        doing="asking",
+        purposes=False,
+        failure=lambda result: _unsorted(result.categories, setup.run.config.max_failures),
+        check=lambda result: _check(result.methods),
+    )
+
+
+def _baseline(given: str | None, chosen: Sequence[ChosenMethod]) -> str | None:
+    """Returns the label of the method that the others are compared with.
+
+    Raises:
+        UserError: no method has this name or label.
+    """
+    if given is None:
+        return None
+    known = {name: one.label for one in reversed(chosen) for name in (one.name, one.label)}
+    if given not in known:
+        names = dict.fromkeys(one.name for one in chosen)
+        raise UserError(f"--baseline {given!r} is none of the methods{meant(given, names)}: {', '.join(names)}")
+    return known[given]
+
+
+def _labels(models: Sequence[str], chosen: Sequence[ChosenMethod]) -> list[str]:
+    """Returns the names of all results, each with its model's where there are several."""
+    return [f"{model}: {one.label}" if len(models) > 1 else one.label for model in models for one in chosen]
+
+
+def read_questions(file: ExamFile, options: ExamOptions, *, seed: int) -> list[ExamQuestion]:
+    """Reads the questions of an exam, and draws as many as the options say.
+
+    Raises:
+        UserError: the file or the fields cannot be used, or the options contradict.
+    """
+    limit = None if options.limit == "all" else options.limit
+    if options.fields is not None and file.exam != "any":
+        raise UserError(f"{file.exam} has fields of its own; --fields belongs to 'polyclinic eval exam any'")
+    if options.answer_base is not None and options.fields is None:
+        raise UserError("exam.answer-base says how the answer of --fields counts; give --fields too")
+    if str(file.questions) == SHIPPED:
+        kind: ExampleKind = "decision" if file.exam == "pubmedqa" else "choice"
+        return as_questions(shipped_examples("en", kind))[:limit]
+    if not file.questions.exists() and (near := meant(str(file.questions), [SHIPPED])):
+        raise BadInput(f"no such file{near}", path=file.questions)
+    questions = read_exam(
+        file.questions,
+        layout=None if file.exam == "any" else file.exam,
+        fields=parse_fields(options.fields) if options.fields is not None else None,
+        answer_base=options.answer_base,
+    )
+    if options.topic is not None:
+        if file.exam != "medqa":
+            raise UserError(f"--topic {options.topic} is known of MedQA alone, not of {file.exam}; leave it out")
+        questions = of_topic(questions, options.topic, file.exam)
+        return questions if limit is None else draw(questions, limit, seed=seed)
+    if options.limit == "all" or (limit is None and limit_of(follow(MedAgentsSettings), file.exam) is None):
+        return questions
+    return draw(questions, limit, seed=seed)
+
+
+def _report(
+    result: ExamResult,
+    file: ExamFile,
+    options: ExamOptions,
+    *,
+    seed: int,
+    baseline: str | None,
+    n: int,
+    chosen: Sequence[ChosenMethod],
+) -> Output:
+    """Returns the output of a result, of which some methods may be missing."""
+    methods, models = result.methods, ", ".join(options.model)
+    there = {one.method for one in methods}
+    against = compare(methods, baseline=baseline if baseline in there else None, seed=seed)
+    about: dict[str, Any] = {"dataset": file.exam, "questions": n, "seed": seed, "protocol": options.protocol}
+    about |= {"topic": options.topic} if options.topic is not None else {}
+    about |= {"memory": str(options.memory.memory)} if options.memory.memory is not None else {}
+    library = options.library
+    about |= {"corpus": library.corpus, "by": library.by} if library.corpus is not None else {}
+    document = exam_document(methods, against, model=models, about=about)
+    if result.categories is not None:
+        document["errors"] = errors_document(result.categories, options.judge)
+    title = f"{file.exam}, {counted(n, 'question')}, {models}"
+    done = {one.name for one in methods if len(one.answered) == n}
+    title += "" if done.issuperset(_labels(options.model, chosen)) else ", stopped early"
+
+    def show(screen: Console) -> None:
+        if not methods:
+            screen.print("nothing")
+            return
+        show_exam(screen, title, methods, against, chosen)
+        if result.categories is not None:
+            show_errors(screen, result.categories, options.judge)
+
+    return exam_output(document, result, show, dataset=file.exam, seed=seed)
+
+
+def _unsorted(found: Categories | None, max_failures: float) -> str:
+    """Returns that more questions to the judge failed than may; "" if not."""
+    failed = 0 if found is None else sum(found.failed.values())
+    if found is None or 100 * failed <= max_failures * max(len(found.answers), 1):
+        return ""
+    problem = f"{failed} of {len(found.answers)} questions to the judge failed ({', '.join(found.failed)})"
+    return f"{problem}; run.max-failures allows {max_failures:g} %"
+
+
+def _check(results: Iterable[MethodResult]) -> None:
+    """Notes the mistakes of the user's methods; raises a BrokenMethod if one of them did nothing else."""
+    for one in results:
+        if one.broken:
+            first, many = one.broken[0], f"{len(one.broken)} of {counted(len(one.answered), 'question')}"
+            note(plain(f"{one.name} broke on {many}, counted as wrong; the first, {first.id}: {first.outcome.problem}"))
+    if useless := [one.name for one in results if one.broken and len(one.broken) == len(one.answered)]:
+        raise BrokenMethod(f"{', '.join(useless)}: no question was answered without a mistake of the method's")
+
+
+EXAM: Evaluation[ExamOptions, MedAgentsSettings] = Evaluation(
+    name="exam",
+    help="Exams: methods answer multiple-choice questions; accuracy, cost, and every two methods compared.",
+    options=ExamOptions,
+    acted_on=ExamFile,
+    plan=plan,
+)

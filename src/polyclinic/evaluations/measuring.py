@@ -1,0 +1,173 @@
+"""Plays that come to plain numbers: means, paired comparisons, table, document and rows are made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import combinations
+from typing import Any, TypeVar
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from polyclinic.errors import PlayFailure
+from polyclinic.evaluations.evaluation import Play, Plays
+from polyclinic.results.folder import ItemMeasure, ItemRow
+from polyclinic.results.output import Output
+from polyclinic.statistics.uncertainty import Difference, Estimate, estimate, holm, paired_difference, share_estimate
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import DETECTABLE, difference_cells, few_line, interval, mean_and_error, table
+
+Item = TypeVar("Item")
+Who = TypeVar("Who")
+
+
+class MeasuredItem(msgspec.Struct, frozen=True, kw_only=True):
+    """The values of one play by measure, or the name of the failure that ended it."""
+
+    item: str
+    values: dict[str, float] = {}
+    failure: str = ""
+
+
+class MeasuredEntrant(msgspec.Struct, frozen=True, kw_only=True):
+    """The values of one entrant: of each item, and their mean by measure."""
+
+    name: str
+    means: dict[str, Estimate]
+    failed: int
+    items: tuple[MeasuredItem, ...]
+
+
+class MeasuredDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """An entrant's values less another's, on the items of both; Holm's correction is over all of an evaluation."""
+
+    measure: str
+    entrant: str
+    less: str
+    difference: Difference
+    p_holm: float | None
+
+
+class MeasuredResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The values of all entrants, and how they compare."""
+
+    entrants: tuple[MeasuredEntrant, ...]
+    comparisons: tuple[MeasuredDifference, ...]
+
+
+def measured(
+    title: str,
+    items: Sequence[Item],
+    players: Mapping[str, Who],
+    *,
+    measures: Sequence[ItemMeasure],
+    play: Callable[[Item, Who], Awaitable[Mapping[str, float]]],
+    name: Callable[[Item], str] = lambda item: str(getattr(item, "id", item)),
+    seed: int = 0,
+) -> Plays[Item, Who, MeasuredItem, MeasuredItem, MeasuredResult]:
+    """Returns plays whose results are summed up, compared, printed and kept.
+
+    Args:
+        title: stands above the table.
+        items: what is put to every player, such as cases.
+        players: by name.
+        measures: what `play` returns values of.
+        play: puts an item to a player, and returns the values by measure, a share as 0 or 100. A PlayFailure that it
+            raises is counted, and has no value.
+        name: returns an item's name.
+        seed: of the bootstrap.
+    """
+
+    async def put(item: Item, player: Who) -> MeasuredItem:
+        try:
+            return MeasuredItem(item=name(item), values=dict(await play(item, player)))
+        except PlayFailure as failure:
+            return MeasuredItem(item=name(item), failure=f"{type(failure).__name__}: {failure}")
+
+    async def same(item: Item, player: Who, played: MeasuredItem) -> MeasuredItem:
+        del item, player
+        return played
+
+    async def summarise(plays: Mapping[str, Sequence[Play[Any, Any, Any, MeasuredItem]]]) -> MeasuredResult:
+        came = {entrant: [one.scored for one in theirs] for entrant, theirs in plays.items()}
+        entrants = tuple(_entrant(entrant, theirs, measures, seed=seed) for entrant, theirs in came.items())
+        return MeasuredResult(entrants=entrants, comparisons=_compare(entrants, measures, seed=seed))
+
+    def report(result: MeasuredResult) -> Output:
+        return _output(title, result, measures, seed=seed)
+
+    return Plays(
+        items=items, players=players, play=put, score=same, summarise=summarise, report=report, sums_up_parts=True
+    )
+
+
+def _entrant(
+    name: str, items: Sequence[MeasuredItem], measures: Sequence[ItemMeasure], *, seed: int
+) -> MeasuredEntrant:
+    means = {}
+    for measure in measures:
+        values = [one.values[measure.name] for one in items if measure.name in one.values]
+        means[measure.name] = share_estimate(values) if measure.share else estimate(values, seed=seed)
+    failed = sum(bool(one.failure) for one in items)
+    return MeasuredEntrant(name=name, means=means, failed=failed, items=tuple(items))
+
+
+def _compare(
+    entrants: Sequence[MeasuredEntrant], measures: Sequence[ItemMeasure], *, seed: int
+) -> tuple[MeasuredDifference, ...]:
+    """Compares every two entrants in every measure, the later less the earlier."""
+    found = []
+    for measure in (one.name for one in measures):
+        for first, second in combinations(entrants, 2):
+            before = {one.item: one.values[measure] for one in first.items if measure in one.values}
+            both = [one for one in second.items if measure in one.values and one.item in before]
+            mine, theirs = [one.values[measure] for one in both], [before[one.item] for one in both]
+            found.append((measure, second.name, first.name, paired_difference(mine, theirs, seed=seed)))
+    corrected = holm([difference.p for *_, difference in found])
+    return tuple(
+        MeasuredDifference(measure=measure, entrant=entrant, less=less, difference=difference, p_holm=p)
+        for (measure, entrant, less, difference), p in zip(found, corrected, strict=True)
+    )
+
+
+def _output(title: str, result: MeasuredResult, measures: Sequence[ItemMeasure], *, seed: int) -> Output:
+    failures = [one.failure for entrant in result.entrants for one in entrant.items if one.failure]
+    return Output(
+        document={"entrants": result.entrants, "comparisons": result.comparisons},
+        show=lambda screen: _show(screen, title, result, measures),
+        written="Summary: {}",
+        failed=len(failures),
+        n=sum(len(one.items) for one in result.entrants),
+        plays="plays",
+        failures=f"the first: {failures[0]}" if failures else "",
+        rows=[
+            ItemRow(item=one.item, values=one.values, model=entrant.name, seed=seed, end=one.failure or "over")
+            for entrant in result.entrants
+            for one in entrant.items
+        ],
+        measures=measures,
+    )
+
+
+def _show(screen: Console, title: str, result: MeasuredResult, measures: Sequence[ItemMeasure]) -> None:
+    shown = table(title, ("", "measure", "mean", "95 % interval", "n", "failed"), left=2)
+    for entrant in result.entrants:
+        for measure in measures:
+            mean = entrant.means[measure.name]
+            called = f"{measure.name} %" if measure.percent else measure.name
+            cells = (mean_and_error(mean), interval(mean), str(mean.n), str(entrant.failed))
+            shown.add_row(Text(plain(entrant.name)), called, *cells)
+    screen.print(shown)
+    if few := few_line([mean.n for one in result.entrants for mean in one.means.values()], "item"):
+        screen.print(few, style="dim")
+    if not result.comparisons:
+        return
+    columns = ("measure", "", "less", "difference", "95 % interval", "p", "p (Holm)", "n", "detectable")
+    compared = table("on the items of both", columns, left=3)
+    for one in result.comparisons:
+        names = (one.measure, Text(plain(one.entrant)), Text(plain(one.less)))
+        compared.add_row(*names, *difference_cells(one.difference, one.p_holm))
+    screen.print()
+    screen.print(compared)
+    screen.print(f"p: sign-flip test; Holm's correction is over all rows; {DETECTABLE}", style="dim")

@@ -1,0 +1,374 @@
+"""Tree-of-Reasoning as an evaluation: whole records are put to methods, which choose the diagnoses that hold."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Self
+
+from cyclopts import Parameter
+
+from polyclinic import __version__
+from polyclinic.answering.outcome import Outcome
+from polyclinic.cases.shipped import shipped_path
+from polyclinic.errors import StoppedEarly, UserError
+from polyclinic.evaluations.as_paper import as_paper
+from polyclinic.evaluations.evaluation import (
+    Elsewhere,
+    Evaluation,
+    Opened,
+    Plan,
+    Setup,
+    Work,
+    check_judge,
+    check_looks_up,
+    part_of,
+)
+from polyclinic.evaluations.protocol import mind_kind, say
+from polyclinic.evaluations.tor.evaluation import AT_ONCE, RecordPlay, RecordScores
+from polyclinic.evaluations.tor.inpatients import Inpatient, read_inpatients
+from polyclinic.evaluations.tor.runs import RULES, MethodsOnRecords, RecordsAndMinds, with_ratings
+from polyclinic.evaluations.tor.tables import outcome_names, records_output
+from polyclinic.judging.explanations import Rating, read_ratings
+from polyclinic.judging.people import MeansByPeople, figures
+from polyclinic.judging.verdicts import PersonsVerdict
+from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
+from polyclinic.methods.table import ChosenMethod, ModelFor, choose
+from polyclinic.models.model import Model
+from polyclinic.models.pipeline import Asker, Tuning, with_hooks
+from polyclinic.models.share import Share
+from polyclinic.players.rules.specialists import RulesDoctors
+from polyclinic.protocols.following import FollowedProtocol, follow
+from polyclinic.protocols.papers import TorSettings
+from polyclinic.results.output import Output
+from polyclinic.retrieval.retriever import PASSAGES
+from polyclinic.run.case_files import note_share
+from polyclinic.run.options import (
+    FILE,
+    LIBRARY,
+    POSITIVE,
+    BatchOption,
+    Cases,
+    Layout,
+    Library,
+    Limit,
+    ProtocolOption,
+    Several,
+    StrictSetting,
+)
+from polyclinic.settings import setting
+from polyclinic.terminal.tables import counted
+
+Results = dict[str, dict[str, RecordScores]]
+"""What came of the methods, by model and by method."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class TorOptions(BatchOption, ProtocolOption):
+    """The options of Tree-of-Reasoning."""
+
+    cases: Cases
+    layout: Layout = None
+    strict: StrictSetting = False
+    limit: Limit = None
+    model: Annotated[list[str] | None, Several, Parameter(metavar="MODEL")] = None
+    """local, direct/NAME (with --base-url), or a name that Inspect knows; several share one table."""
+    doctor: Annotated[str | None, Parameter(metavar="rules")] = None
+    """The doctors by rules, in place of a model: rules."""
+    method: Annotated[list[str] | None, Several, Parameter(metavar="NAME...")] = None
+    """A method by name, or FILE.py:NAME; settings may follow the name: 'tree_of_reasoning tree=true|false'."""
+    settings: Annotated[list[str] | None, setting(""), Parameter(name="--method-settings")] = None
+    """Settings of the methods, KEY=VALUE, or METHOD.KEY=VALUE of one."""
+    judge: Annotated[str | None, Parameter(metavar="MODEL")] = None
+    """A model that marks the relevance and completeness of explanations."""
+    ratings: Annotated[Path | None, FILE, setting("tor")] = None
+    """People's marks as JSON lines, which count before the judge's: case, method, rater, relevance, completeness."""
+    verdicts: Annotated[list[Path] | None, Several, Parameter(metavar="FILE...")] = None
+    """People's verdicts of the form 'explanations', shown beside the judge's marks."""
+    answer_tokens: Annotated[int | None, POSITIVE, setting("tor")] = None
+    """The longest answer to a call; by default the server's."""
+    library: Library = LIBRARY
+
+    def minds(self) -> list[str]:
+        """Returns the models, or the doctors by rules.
+
+        Raises:
+            UserError: neither is named, or both, or other doctors.
+        """
+        if self.model is None and self.doctor is None:
+            raise UserError("name who thinks: --model MODEL, or --doctor rules")
+        if self.model is not None and self.doctor is not None:
+            raise UserError("--model and --doctor are both named; leave one of them out")
+        if self.doctor not in (None, RULES):
+            raise UserError(f"--doctor {self.doctor!r}; by itself there is rules, and a model is named with --model")
+        return list(dict.fromkeys(self.model or [RULES]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TorWork:
+    """Whole records, put to every method of one mind after the other, and then the explanations to a judge.
+
+    Attributes:
+        minds: models' names, or the doctors by rules.
+        asked: returns for a mind and a method the model for each record.
+        people: marks that people gave, by case and method.
+        report: returns the output of the results.
+        is_whole: whether these are all records, and not a shard's.
+    """
+
+    patients: Sequence[Inpatient]
+    minds: Sequence[str]
+    methods: Sequence[ChosenMethod]
+    opened: Opened
+    asked: Callable[[str, str], ModelFor]
+    report: Callable[[Results], Output]
+    temperature: float | None = None
+    judge: Model | None = None
+    people: Mapping[tuple[str, str], Rating] = field(default_factory=dict)
+    is_whole: bool = True
+    seed: int = 0
+    at_once: int = AT_ONCE
+    _of_minds: dict[str, MethodsOnRecords] = field(default_factory=dict, init=False)
+
+    @property
+    def total(self) -> int:
+        """The number of records that will be put, over all methods and minds."""
+        return len(self.patients) * self.entrants
+
+    @property
+    def entrants(self) -> int:
+        """The number of methods, of all minds."""
+        return len(self.methods) * len(self.minds)
+
+    def of_shard(self, shard: Share) -> Self:
+        """Returns the work on a shard's records; nothing is rated."""
+        return replace(self, patients=shard.mine(self.patients), is_whole=False)
+
+    def at_most(self, plays: int) -> Self:
+        """Returns the same with at most so many records at a time."""
+        return replace(self, at_once=min(self.at_once, plays))
+
+    def times(self, workers: int) -> Self:
+        """Returns the same with so many times as many records at a time."""
+        return replace(self, at_once=self.at_once * workers)
+
+    async def compute(self, item: tuple[str, tuple[str, int]]) -> tuple[Outcome, RecordPlay]:
+        """Puts a record to a method of a mind."""
+        mind, of_mind = item
+        return await self._methods(mind).compute(of_mind)
+
+    def output(self, result: Results) -> Output:
+        """Returns the output of the results."""
+        return self.report(result)
+
+    async def hold(self, *, advance: Callable[[], None], elsewhere: Elsewhere | None = None) -> Results:
+        """Puts the records to one mind after the other.
+
+        Raises:
+            StoppedEarly: it was stopped; its summary is what was over by then.
+        """
+        results: Results = {}
+        for place, mind in enumerate(self.minds, 1):
+            try:
+                results[mind] = await self._methods(mind).hold(advance=advance, elsewhere=part_of(elsewhere, mind))
+            except StoppedEarly as stopped:
+                if stopped.summary is not None:
+                    results[mind] = stopped.summary
+                if not results or not self.is_whole:
+                    raise
+                left = f"; not begun: {', '.join(self.minds[place:])}" if self.minds[place:] else ""
+                done = f"of {mind}{left}" if len(self.minds) > 1 else ""
+                raise StoppedEarly(stopped, done, summary=results) from None
+        if not self.is_whole:
+            return results
+        return {
+            mind: await with_ratings(result, self.patients, judge=self.judge, people=self.people, seed=self.seed)
+            for mind, result in results.items()
+        }
+
+    def _methods(self, mind: str) -> MethodsOnRecords:
+        if mind not in self._of_minds:
+            ward = self._ward(mind)
+            self._of_minds[mind] = MethodsOnRecords(ward=ward, chosen=self.methods, at_once=self.at_once)
+        return self._of_minds[mind]
+
+    def _ward(self, mind: str) -> RecordsAndMinds:
+        knowledge: Knowledge = self.opened.knowledge
+        return RecordsAndMinds(
+            patients=self.patients,
+            knowledge=knowledge,
+            models=None if mind == RULES else lambda label: self.asked(mind, label),
+            doctors=RulesDoctors(knowledge) if mind == RULES else None,
+            looking_up=self.opened.looking_up,
+            temperature=self.temperature,
+            seed=self.seed,
+        )
+
+
+def plan(options: TorOptions, setup: Setup[TorSettings]) -> Plan:
+    """Reads records, marks and verdicts, and checks the methods against the protocol."""
+    models = setup.run.config.models
+    rules = _followed(options)
+    for name in options.model or ():
+        check_judge(name, option="--model")
+    check_judge(options.judge)
+    chosen = choose(options.method or ["tree_of_reasoning"], options.settings or [])
+    _check_settings(chosen, options, models.temperature)
+    chosen = [_as_paper(one, rules) for one in chosen]
+    patients, share = read_inpatients(
+        options.cases, read_knowledge(), layout=options.layout, limit=options.limit, strict=options.strict
+    )
+    note_share(share)
+    say(rules, here := _departures(rules, options, patients))
+    minds = options.minds()
+    called = outcome_names({mind: [one.label for one in chosen] for mind in minds})
+    known = {(patient.id, name): None for patient in patients for name in called.values()}
+    said = setup.verdicts(options.verdicts, lambda: {"explanations": known})
+    people = read_ratings(options.ratings) if options.ratings is not None else {}
+    library = options.library
+    about = {
+        "cases": options.cases,
+        "cases_sha256": hashlib.sha256(shipped_path(options.cases).read_bytes()).hexdigest(),
+        "layout": options.layout,
+        "limit": options.limit,
+        "records": len(patients),
+        "models": minds,
+        "seed": setup.seed,
+        "temperature": models.temperature,
+        "answer_tokens": options.answer_tokens,
+        "corpus": library.corpus,
+        **({"by": library.by, "passages": library.passages or PASSAGES} if library.corpus is not None else {}),
+        "version": __version__,
+        "methods": {one.label: {"method": one.name, "settings": one.settings} for one in chosen},
+        "judge": options.judge,
+        "protocol": options.protocol,
+        "departures": here,
+        "ratings": None if options.ratings is None else str(options.ratings),
+    }
+
+    def report(results: Results) -> Output:
+        title = f"tor, {counted(len(patients), 'record')}"
+        beside = _means(said, seed=setup.seed)
+        output = records_output(results, patients, title, about, chosen=chosen, people=beside, seed=setup.seed)
+        return replace(output, departures=here)
+
+    async def prepare(opened: Opened) -> Work:
+        def asked(mind: str, label: str) -> ModelFor:
+            def model_for(case: str) -> Model:
+                model = opened.session.model(mind, Asker(label, f"{label} {case}", item=case, player=label))
+                tuning = Tuning(max_tokens=options.answer_tokens)
+                return model if options.answer_tokens is None else with_hooks(model, tuning)
+
+            return model_for
+
+        return TorWork(
+            patients=patients,
+            minds=minds,
+            methods=chosen,
+            opened=opened,
+            asked=asked,
+            report=report,
+            temperature=models.temperature,
+            judge=None if options.judge is None else opened.judge(options.judge),
+            people=people,
+            seed=setup.seed,
+        )
+
+    def failure(results: Results) -> str:
+        return _unjudged(
+            [one for methods in results.values() for one in methods.values()], setup.run.config.max_failures
+        )
+
+    return Plan(
+        prepare=prepare,
+        models=[*(mind for mind in minds if mind != RULES), options.judge],
+        methods=chosen,
+        people=said,
+        named=f"tor {Path(options.cases).name}",
+        doing="diagnosing",
+        purposes=False,
+        failure=failure,
+    )
+
+
+def _means(said: Sequence[PersonsVerdict], *, seed: int) -> dict[str, MeansByPeople]:
+    """Returns people's mean marks by the name of the outcomes."""
+    means = figures(said, "explanations", seed=seed)
+    return {name: one for name, one in means.items() if isinstance(one, MeansByPeople)}
+
+
+def _followed(options: TorOptions) -> FollowedProtocol[TorSettings]:
+    """Returns the protocol, after a check of the doctors and of the retrieval settings."""
+    rules = follow(TorSettings, options.protocol)
+    if options.doctor is not None:
+        rules.check_mind("doctors", "--doctor", options.doctor, mind_kind(options.doctor))
+    if options.library.corpus is not None:
+        rules.check_value("--by", options.library.by, rules.settings.by)
+        rules.check_value("--passages", options.library.passages, rules.settings.passages)
+    return rules
+
+
+def _departures(rules: FollowedProtocol[TorSettings], options: TorOptions, patients: Sequence[Inpatient]) -> list[str]:
+    """Returns how a run that follows the paper departs from it, beside what always does."""
+    if rules.side == "ours":
+        return []
+    found = [f"records ({rules.settings.records.paper}; here {len(patients)})"]
+    if options.library.corpus is None:
+        found.append(f"nothing looked up ({', '.join(rules.settings.corpora.paper)}; here no --corpus)")
+    return found + rules.changed
+
+
+def _as_paper(chosen: ChosenMethod, rules: FollowedProtocol[TorSettings]) -> ChosenMethod:
+    """Returns Tree-of-Reasoning with the paper's settings where those are followed, and any other method as it is."""
+    if chosen.name != "tree_of_reasoning":
+        return chosen
+    own = {key: getattr(rules.settings, key) for key in ("rounds", "turns", "form", "update_from", "targets")}
+    # What the ablation leaves out has no form, and no doctor to be said to.
+    idle = {"form"} if chosen.settings.get("tree") is False else set()
+    idle |= {*own} - {"form"} if chosen.settings.get("cross_verification") is False else set()
+    return as_paper(chosen, {key: one for key, one in own.items() if key not in idle}, rules)
+
+
+def _check_settings(chosen: Sequence[ChosenMethod], options: TorOptions, temperature: float | None) -> None:
+    """Refuses settings that change nothing without a corpus, or where doctors by rules think."""
+    of_models = {"tor.answer-tokens": options.answer_tokens, "--temperature": temperature}
+    if options.doctor is not None and (idle := [name for name, value in of_models.items() if value is not None]):
+        raise UserError(f"{idle[0]} has no effect on --doctor rules; it needs --model MODEL, or leave it out")
+    if (corpus := options.library.corpus) is not None:
+        if options.doctor is not None:
+            raise UserError(
+                f"--corpus {corpus} has no effect on --doctor rules, who look nothing up; it needs --model MODEL, or "
+                "leave it out"
+            )
+        check_looks_up(chosen, corpus)
+    for one in chosen:
+        if one.name != "tree_of_reasoning":
+            continue
+        for names, there, needed in (
+            (("passages", "retrieval"), options.library.corpus is not None, "--corpus NAME beside it"),
+            (("form", "top_p"), options.doctor is None, "--model in the place of --doctor"),
+        ):
+            if not there and (given := [name for name in names if name in one.settings]):
+                raise UserError(f"setting {one.name}.{given[0]} has no effect here; it needs {needed}, or leave it out")
+
+
+def _unjudged(results: Sequence[RecordScores], max_failures: float) -> str:
+    """Returns that the judge had no marks for more explanations than may fail; "" if it had."""
+    lost = sum(sum(one.unjudged.values()) for one in results)
+    asked = lost + sum(one.judged for one in results)
+    if 100 * lost <= max_failures * asked:
+        return ""
+    names = ", ".join(dict.fromkeys(name for one in results for name in one.unjudged))
+    problem = f"{lost} of {asked} explanations have no marks of the judge's ({names})"
+    return f"{problem}; run.max-failures allows {max_failures:g} %"
+
+
+TOR: Evaluation[TorOptions, TorSettings] = Evaluation(
+    name="tor",
+    help="Tree-of-Reasoning: which of several diagnoses hold, from inpatients' whole records, by any method.",
+    options=TorOptions,
+    plan=plan,
+)
