@@ -201,7 +201,7 @@ function matrix(told: ClassTold): HTMLElement {
 
 function result(kept: KeptClass, row: ClassRow | undefined): Node {
   if (!row || row.state === "new") return h("span", { class: "soft" }, "–");
-  const told = row.points == null ? w(row.state === "damaged" ? "damaged" : "begun") : `${row.points} ${row.verdict === "right" ? "✓" : "✗"}${row.comment ? " ✎" : ""}`;
+  const told = row.points == null ? w("begun") : `${row.points} ${row.verdict === "right" ? "✓" : "✗"}${row.comment ? " ✎" : ""}`;
   return h("a", { href: `#/class/${kept.id}/${encodeURIComponent(row.student)}/${row.case}`, "aria-label": `${plain(row.student)}, ${t("case", row.case)}: ${told}` }, told);
 }
 

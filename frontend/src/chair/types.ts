@@ -36,8 +36,8 @@ export interface OfferedSet { name: string; cases: number; languages: string[] }
 export interface Settings { sets: OfferedSet[]; patients: string[]; beside: string[]; judge: string; max_turns: number }
 export interface Student { name: string; key: string; visits?: Record<string, string>; comments?: Record<string, string> }
 export interface KeptClass { id: string; made: number; scores_out: boolean; students: Student[]; set: { title: string; cases: { set: string; key: string }[]; patient: string; max_turns: number; hints: boolean; undo: boolean; scores: boolean } }
-export interface ClassRow { student: string; case: number; case_id: string; state: "new" | "begun" | "done" | "damaged"; points?: number; verdict?: string; diagnosis?: string; hint_points?: number; taken_back?: number; minutes?: number; turns?: number; comment?: string }
+export interface ClassRow { student: string; case: number; case_id: string; state: "new" | "begun" | "done"; points?: number; verdict?: string; diagnosis?: string; hint_points?: number; taken_back?: number; minutes?: number; turns?: number; comment?: string }
 export interface ClassTold { class: KeptClass; cases: (Presentation | null)[]; rows: ClassRow[] }
-export interface StudentsClass { title: string; name: string; scores: boolean; cases: { number: number; state: "new" | "begun" | "done" | "damaged"; points: number | null; comment: string }[] }
+export interface StudentsClass { title: string; name: string; scores: boolean; cases: { number: number; state: "new" | "begun" | "done"; points: number | null; comment: string }[] }
 export interface TriagedPatient { patient: Presentation; diagnosis: string; given: number; so: number; rules: number }
 export interface ShiftView { id: string; moves: number; number: number; of: number; patient: Presentation | null; signs: ShownResult[]; exchanges: [string, string][]; questions_left: number; received: TriagedPatient[] }

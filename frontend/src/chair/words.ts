@@ -21,7 +21,6 @@ export const w = texts({
   of: ["{0} of {1}", "{0}/{1}"],
   new: ["not begun", "未开始"],
   begun: ["begun", "进行中"],
-  damaged: ["damaged", "已损坏"],
   done: ["done", "已完成"],
   right: ["right", "正确"],
   wrong: ["wrong", "错误"],
