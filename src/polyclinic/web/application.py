@@ -92,7 +92,7 @@ class Guard:
         elif self._token and _asked(scope).get("token") is not None:
             await self._enter(scope, receive, guarded)
         elif self._token and not self._knows(scope, headers):
-            why = "this server wants its token: open the address that it printed when it began"
+            why = "this server needs its token: open the address that it printed at its start"
             await complaint(why, 401)(scope, receive, guarded)
         else:
             await self._application(scope, receive, guarded)
@@ -102,7 +102,7 @@ class Guard:
             return "the address is too long", 414
         host = headers.get("host", "")
         if not self._ours(host):
-            return "this server is not reached under that name", 421
+            return "this server does not answer to that name", 421
         origin = headers.get("origin")
         if origin is not None and urlsplit(origin).netloc != host:
             return "requests from other pages are refused", 403
@@ -212,4 +212,4 @@ def _http_error(_: Request, error: HTTPException) -> Response:
 
 def _our_mistake(_: Request, error: Exception) -> Response:
     # What went wrong within is told on the terminal, and not to whoever asked.
-    return complaint(f"the server made a mistake ({type(error).__name__}); its terminal says more", 500)
+    return complaint(f"internal error ({type(error).__name__}); see the terminal of the server", 500)

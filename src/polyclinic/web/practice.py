@@ -61,7 +61,7 @@ def _locked(place: Path) -> sqlite3.Connection:
     try:
         connection = locked(place / LOCK)
     except sqlite3.Error as error:
-        raise UserError(f"what is played cannot be kept: {error}") from None
+        raise UserError(f"nothing can be kept here: {error}") from None
     if connection is None:
         raise PracticeTaken(
             "another server keeps what is played, taught and judged in this folder; end it, or begin this one with "

@@ -122,11 +122,11 @@ async def body(request: Request, type: type[T]) -> T:
                 if len(gathered) > MOST_BODY:
                     raise RequestRefused(f"at most {MOST_BODY:,} bytes are taken", 413)
     except (TimeoutError, ClientDisconnect):  # that somebody left is nothing that went wrong here
-        raise RequestRefused("the request did not come to its end", 408) from None
+        raise RequestRefused("the request did not arrive completely", 408) from None
     try:
         return msgspec.json.decode(bytes(gathered), type=type)
     except NO_JSON as error:
-        raise RequestRefused(f"not what is asked for here: {error}", 422) from None
+        raise RequestRefused(f"unexpected content: {error}", 422) from None
 
 
 def number(request: Request, name: str, default: int, *, least: int = 0, most: int = 2**53) -> int:

@@ -176,7 +176,7 @@ def bound(host: str, port: int) -> socket.socket:
         )[0]
     except socket.gaierror:
         raise UserError(
-            f"--host {host!r} is no address; 127.0.0.1 is this machine alone, 0.0.0.0 all networks"
+            f"--host {host!r} is not an address; 127.0.0.1 is this machine alone, 0.0.0.0 all networks"
         ) from None
     taken = socket.socket(family, kind, number)
     try:
@@ -187,7 +187,7 @@ def bound(host: str, port: int) -> socket.socket:
         taken.close()
         why = error.strerror or str(error)
         raise UserError(
-            f"port {port} of {host} cannot be had ({why}); another: --port N, any free one: --port 0"
+            f"port {port} of {host} is not available ({why}); choose another with --port N, or any with --port 0"
         ) from None
     return taken
 

@@ -229,10 +229,12 @@ class Study:
         answers: dict[str, Answer] = {}
         for id, said in judged.answers.items():
             if id not in questions:
-                raise UserError(f"{id[:40]!r} is no question here; there are: {', '.join(questions)}")
+                raise UserError(f"there is no question {id[:40]!r} here; there are: {', '.join(questions)}")
             answer = questions[id].answers.read(str(said))
             if answer is None:
-                raise UserError(f"{str(said)[:40]!r} is no answer to {id}; allowed: {questions[id].answers.allowed}")
+                raise UserError(
+                    f"{str(said)[:40]!r} is not an answer to {id}; allowed: {questions[id].answers.allowed}"
+                )
             answers[id] = _turned(one, answer)
         theirs = dict(self._said[person.key])
         theirs.pop((one.form, one.key), None)
@@ -352,7 +354,7 @@ class Studies:
         if twice := [name for name in names if not name or names.count(name) > 1]:
             raise UserError(f"two people are called {twice[0]!r}; tell them apart" if twice[0] else "a name is empty")
         if len(new.people) < LEAST_PEOPLE:
-            raise UserError("at least two people must judge everything: how far they agree cannot be said of one")
+            raise UserError("at least two people must judge everything, so that their agreement can be measured")
         items = [one for form in dict.fromkeys(new.forms) for one in _items_of(form, new, files, cases, questions)]
         if len(items) > MOST_ITEMS:
             raise UserError(f"{len(items):,} items; a study has at most {MOST_ITEMS:,}: draw a sample of each form")
@@ -388,7 +390,7 @@ class Studies:
             for person in study.kept.people:
                 if person.key == key:
                     return study, person
-        raise NoSuchStudy("this link is nobody's; ask whoever holds the study for another")
+        raise NoSuchStudy("this link is not valid; ask the organiser of the study for another")
 
 
 def _items_of(
@@ -399,7 +401,7 @@ def _items_of(
     questions: Mapping[str, ExamQuestion],
 ) -> list[StudyItem]:
     if form not in JUDGED_HERE:
-        raise UserError(f"no form {form[:40]!r} is judged here; there are: {', '.join(JUDGED_HERE)}")
+        raise UserError(f"there is no form {form[:40]!r} here; there are: {', '.join(JUDGED_HERE)}")
     if form == "errors":
         if not questions:
             raise UserError(
@@ -409,7 +411,7 @@ def _items_of(
     else:
         sheet = sheet_of(form, () if form == "records" else files, cases, seed=new.seed)
     if not sheet.items:
-        raise UserError(f"there is nothing to judge by {form!r} in what was chosen")
+        raise UserError(f"nothing that was chosen can be judged by the form {form!r}")
     items = [StudyItem(form=form, item=item, shown=dict(shown)) for item, shown in sheet.items.items()]
     if new.sample and new.sample < len(items):
         items = derive(new.seed, "sample", form).sample(items, new.sample)

@@ -158,7 +158,7 @@ def test_a_copy_has_every_document_as_a_script_and_nothing_secret(documents, tmp
 
 def test_a_copy_is_written_over_nothing(documents, tmp_path):
     (tmp_path / "mine").write_text("kept", "utf-8")
-    with pytest.raises(UserError, match="new folder"):
+    with pytest.raises(UserError, match="not empty"):
         export_site(documents, tmp_path)
     with pytest.raises(UserError, match="nothing to copy"):
         export_site(Documents(Holdings([tmp_path])), tmp_path / "site")

@@ -169,4 +169,4 @@ async def test_what_is_damaged_takes_only_itself_away(client, restarted, folder)
 
 async def test_what_is_no_unicode_is_refused_in_one_line(client):
     answer = await client.post("classes", b'{"title": "\xff", "cases": [], "students": ["a"]}')
-    assert answer.status == 422 and "not what is asked for here" in answer.document["error"]
+    assert answer.status == 422 and "unexpected content" in answer.document["error"]

@@ -120,7 +120,7 @@ async def test_a_move_that_is_sent_twice_is_made_once(client):
     first = await client.move("say", text="Do you have a cough?")
     assert (await client.move("say", after=0, text="Do you have a cough?")).document == first.document
     elsewhere = await client.move("say", after=0, text="Something else?")
-    assert elsewhere.status == 409 and "load it again" in elsewhere.document["error"]
+    assert elsewhere.status == 409 and "reload it" in elsewhere.document["error"]
 
 
 async def test_what_cannot_be_is_refused_in_one_line_and_nothing_is_lost(client):
@@ -128,8 +128,8 @@ async def test_what_cannot_be_is_refused_in_one_line_and_nothing_is_lost(client)
     at = f"{client.at}/moves"
     say = {"after": 0, "move": {"do": "say", "text": "x"}}
     for path, document, status, why in (
-        (at, b"{", 422, "not what"),
-        (at, b"[]", 422, "not what"),
+        (at, b"{", 422, "unexpected"),
+        (at, b"[]", 422, "unexpected"),
         (at, b'{"after":0,"move":{"do":"say","text":"\\ud800"}}', 422, ""),
         (at, {**say, "move": {"do": "say", "text": "x" * 5000}}, 422, "4000"),
         (at, {**say, "move": {"do": "say", "text": "x" * 2**20}}, 413, "bytes"),
@@ -189,4 +189,4 @@ async def test_who_leaves_in_the_middle_of_a_request_is_no_mistake_of_the_server
     answer = await asked(
         client.app, "/api/chair/visits", method="POST", body=b"{", leaves=True, content_type="application/json"
     )
-    assert answer.status == 408 and "did not come" in answer.document["error"]
+    assert answer.status == 408 and "did not arrive" in answer.document["error"]

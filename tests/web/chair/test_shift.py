@@ -37,12 +37,12 @@ async def test_what_a_nurse_cannot_do(client):
         (at, {"after": 0, "move": {}}, 422, "either ask"),
         (at, {"after": 0, "move": {"ask": "x", "level": 1}}, 422, "either ask"),
         (at, {"after": 0, "move": {"level": 9}}, 422, "level"),
-        (at, {"after": 5, "move": {"level": 1}}, 409, "load it again"),
-        ("shifts", {"set": "inpatients"}, 422, "take another set"),
+        (at, {"after": 5, "move": {"level": 1}}, 409, "reload it"),
+        ("shifts", {"set": "inpatients"}, 422, "choose another set"),
         ("shifts/" + "a" * 22 + "/moves", {"after": 0, "move": {"level": 1}}, 404, "no such shift"),
     ):
         answer = await client.post(path, document)
         assert answer.status == status and why in answer.document["error"], (path, answer.document)
     for n in range(3):
         assert (await client.post(at, {"after": n, "move": {"ask": f"Question {n}?"}})).status == 200
-    assert "no more than 3" in (await client.post(at, {"after": 3, "move": {"ask": "More?"}})).document["error"]
+    assert "at most 3" in (await client.post(at, {"after": 3, "move": {"ask": "More?"}})).document["error"]

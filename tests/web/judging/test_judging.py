@@ -161,10 +161,10 @@ async def test_what_a_study_cannot_be(desk):
         ("studies", {**new("grades"), "people": ["A", "A"]}, 422, "two people"),
         ("studies", {**new("grades"), "title": " "}, 422, "title is empty"),
         ("studies", {**new("grades"), "people": []}, 422, "people"),
-        (link, {"answers": {"diagnosis": "E"}}, 422, "no answer"),
+        (link, {"answers": {"diagnosis": "E"}}, 422, "not an answer"),
         (link, {"answers": {"beauty": "A"}}, 422, "no question"),
         (link.replace("/1", "/99"), {"answers": {}}, 404, "items 1 to"),
-        ("by-link/guessed/items/1", {"answers": {}}, 404, "nobody's"),
+        ("by-link/guessed/items/1", {"answers": {}}, 404, "not valid"),
     ):
         answer = await desk.post(path, document)
         assert answer.status == status and why in answer.document["error"], (path, answer.document)

@@ -227,7 +227,7 @@ class Documents:
                 for line, key in enumerate(_keys(one.path, one.changed)):
                     if key.partition("@")[0] == visit:
                         return f"record/{one.id}/0/{line}"
-        raise NothingHere("what was done on that visit is not kept")
+        raise NothingHere("the record of that visit is not kept")
 
     def _place(self, one: Holding, at: str) -> dict[str, int] | None:
         """Returns where a record stands that `FILE:LINE` names; None where it is not there."""
@@ -331,7 +331,7 @@ def _unplaced(error: BadInput) -> UserError:
 
 def _journal(one: Holding) -> Path:
     if one.holds != "journal":
-        raise NothingHere("that is no journal")
+        raise NothingHere("that is not a journal")
     return one.path
 
 

@@ -60,7 +60,7 @@ def _meeting(document: dict[str, Any]) -> dict[str, Any]:
     try:
         meeting = msgspec.convert(document, RecordedMeeting)
     except msgspec.ValidationError as error:
-        raise NothingHere(f"no meeting that this version reads: {error}") from None
+        raise NothingHere(f"this version cannot read the meeting: {error}") from None
     supporter = Supporter(meeting.record, _knowledge())
     return {
         "kind": "meeting",
@@ -362,7 +362,7 @@ def results(one: Holding) -> RunResults:
         BadInput: they cannot be read.
     """
     if not has_results(one):
-        raise NothingHere("that has no items")
+        raise NothingHere("there are no items")
     return _read(one.path, one.changed)
 
 

@@ -113,7 +113,7 @@ def _json(document: Any) -> str:
 def _check_new(out: Path) -> None:
     make_folder(out, parents=True)
     if any(out.iterdir()):
-        raise BadInput("there is something already; name a new folder", path=out)
+        raise BadInput("the folder is not empty; name a new one", path=out)
 
 
 def _write(path: Path, text: str) -> None:

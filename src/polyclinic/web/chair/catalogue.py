@@ -119,7 +119,7 @@ class Catalogue:
         """
         urls = [one.url for one in self.case(at).attachments]
         if not 1 <= number <= len(urls) or is_address(urls[number - 1]):
-            raise NoSuchCase("the case has no such picture here")
+            raise NoSuchCase("the case has no such picture")
         # Read anew each time: what is kept would grow with the cases that are played.
         return CasePictures(self._set(at.set).folder).of([urls[number - 1]])[0]
 

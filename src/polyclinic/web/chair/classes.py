@@ -138,7 +138,7 @@ class Classes:
         for at in new.cases:
             self._visits.catalogue.case(at)
         if len(set(new.cases)) < len(new.cases):
-            raise UserError("a case stands twice in the class; who ended it once would know what is so")
+            raise UserError("a case is listed twice; a student who has finished it once would know the diagnosis")
         self._visits.staff.check_patient(new.patient)
         names = [name.strip() for name in new.students]
         if twice := [name for name in names if not name or names.count(name) > 1]:
@@ -199,7 +199,7 @@ class Classes:
             for student in kept.students:
                 if student.key == key:
                     return kept, student
-        raise NoSuchClass("this link is nobody's; ask your teacher for another")
+        raise NoSuchClass("this link is not valid; ask your teacher for another")
 
     def seen_by(self, key: str) -> StudentsClass:
         """Returns what a student sees of the class."""

@@ -139,14 +139,14 @@ class NurseShift:
         if after == len(made) - 1 and made[after] == move:
             return
         if after != len(made):
-            raise NotNow("the shift has gone on elsewhere, in another window perhaps; load it again")
+            raise NotNow("the shift has continued elsewhere, perhaps in another window; reload it")
         number, asked = self._at()
         if number == len(self._cases):
             raise NotNow("the shift is over")
         if bool(move.ask.strip()) == (move.level is not None):
-            raise UserError("either ask something, or judge with a level from 1 to 5")
+            raise UserError("either ask a question, or give a level from 1 to 5")
         if move.level is None and len(asked) >= MAX_QUESTIONS:
-            raise NotNow(f"no more than {MAX_QUESTIONS} questions at the door; say how soon the patient must be seen")
+            raise NotNow(f"at most {MAX_QUESTIONS} questions per patient; now give a level")
         self._kept.keep(KeptShift(at=round(time.time(), 3), move=move))
 
     async def _receive(self, case: Case, asked: Sequence[NursesMove]) -> Nurse:
@@ -197,7 +197,7 @@ def who_comes(new: NewShift, catalogue: Catalogue) -> tuple[CaseAt, ...]:
     keys = catalogue.keys(new.set)
     known = [key for key in keys if catalogue.case(CaseAt(set=new.set, key=key)).truth.acuity is not None]
     if not known:
-        raise UserError("of none of these cases it is known how soon they must be seen; take another set")
+        raise UserError("none of these cases has a triage level; choose another set")
     drawn = derive(new.seed, "shift", new.set).sample(known, min(new.patients, len(known)))
     return tuple(CaseAt(set=new.set, key=key) for key in drawn)
 

@@ -54,7 +54,7 @@ class Staff:
     def check_patient(self, name: str) -> None:
         """Raises a UserError where no patient of that name is offered."""
         if name not in self.players.patients:
-            raise UserError(f"no such patient is offered; there are: {', '.join(self.players.patients)}")
+            raise UserError(f"there is no such patient; choose from: {', '.join(self.players.patients)}")
 
     async def minds(self, patient: str, doctor: str = HUMAN) -> Minds:
         """Returns who plays with a patient.

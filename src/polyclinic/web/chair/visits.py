@@ -184,7 +184,7 @@ class Sitting:
             if after < len(made) and made[after] == move and after == len(made) - 1:
                 return
             if after != len(made):
-                raise NotNow("the visit has gone on elsewhere, in another window perhaps; load it again")
+                raise NotNow("the visit has continued elsewhere, perhaps in another window; reload it")
             self._check(move)
             self._kept.keep(KeptMove(at=round(time.time(), 3), move=move))
             if isinstance(move, UndoMove):
@@ -205,7 +205,7 @@ class Sitting:
         if self.is_over:
             raise NotNow("the report is handed in, and the visit is over")
         if len(self.moves) >= MOST_MOVES:
-            raise NotNow(f"a visit has at most {MOST_MOVES} moves; hand in the report by a new visit")
+            raise NotNow(f"a visit has at most {MOST_MOVES} moves; begin a new visit")
         if isinstance(move, UndoMove):
             if not self.played.undo:
                 raise NotNow("nothing can be taken back in this class")
@@ -213,13 +213,13 @@ class Sitting:
                 raise NotNow("there is nothing to take back")
             return
         if self.has_failed:
-            raise NotNow("take back the last step first, and try it again")
+            raise NotNow("take back the last step first, then try again")
         if isinstance(move, HintMove) and not self.played.hints:
             raise NotNow("there are no hints in this class")
         if isinstance(move, ReportMove) and self.purpose is not Purpose.REPORT:
-            raise NotNow("end the talk first; then comes the report")
+            raise NotNow("end the talk first, then hand in the report")
         if not isinstance(move, ReportMove | HintMove | NoteMove) and self.purpose is not Purpose.SPEAK:
-            raise NotNow("the talk is over; now comes the report")
+            raise NotNow("the talk is over; hand in the report")
 
     async def next(self, purpose: Purpose, role: Doctor) -> MoveNow:
         """Waits for the next move; called from the doctor's chair."""
@@ -321,7 +321,7 @@ class PlayedVisits:
         self.catalogue.case(played.case)
         self.staff.check_patient(played.patient)
         if self.practice.count("visit") >= MOST_VISITS:
-            raise UserError(f"this folder holds {MOST_VISITS:,} visits, and takes no more")
+            raise UserError(f"this folder is full: it holds {MOST_VISITS:,} visits")
         id = secrets.token_urlsafe(16)
         self.practice.put(("visit", id, [KeptMove(at=round(time.time(), 3), played=played)]))
         return self.sitting(id)
@@ -419,7 +419,7 @@ class PlayedVisits:
             NotNow: it is not over.
         """
         if not sitting.is_over or sitting.visit is None:
-            raise NotNow("the visit is not over; its trace holds what is so")
+            raise NotNow("the visit is not over; its trace would give the diagnosis away")
         return sitting.visit.trace.sealed()
 
     async def _seen_by(self, doctor: str, sitting: Sitting) -> PlayScore:
