@@ -53,18 +53,18 @@ TODAY: dict[str, list[str]] = {
         f"eval patient-simulator --cases labelled.json --patient direct/a {_EXAM}",
     ],
     "medqa": [
-        f"eval medqa --questions medqa.jsonl --model direct/a direct/b --method zero_shot chain_of_thought {_EXAM}"
+        f"eval exam medqa medqa.jsonl --model direct/a direct/b --method zero_shot chain_of_thought {_EXAM}"
     ],
     "medqa-methods": [
-        f"eval medqa --questions medqa.jsonl --model direct/a --method self_consistency medagents mdagents {_EXAM}"
+        f"eval exam medqa medqa.jsonl --model direct/a --method self_consistency medagents mdagents {_EXAM}"
     ],
-    "medmcqa": [f"eval medmcqa --questions medmcqa.jsonl --model direct/a --method zero_shot {_EXAM}"],
-    "pubmedqa": [f"eval pubmedqa --questions pubmedqa.json --model direct/a --method zero_shot {_EXAM}"],
-    "mmlu": [f"eval mmlu --questions mmlu --model direct/a --method zero_shot {_EXAM}"],
+    "medmcqa": [f"eval exam medmcqa medmcqa.jsonl --model direct/a --method zero_shot {_EXAM}"],
+    "pubmedqa": [f"eval exam pubmedqa pubmedqa.json --model direct/a --method zero_shot {_EXAM}"],
+    "mmlu": [f"eval exam mmlu mmlu --model direct/a --method zero_shot {_EXAM}"],
     "exam-corpus": [
         "corpus add books passages.jsonl --library lib",
         "corpus search books 'chest pain' --by bm25 --library lib --json",
-        f"eval medqa --questions medqa.jsonl --model direct/a --method zero_shot --shuffle --corpus lib/books {_EXAM}",
+        f"eval exam medqa medqa.jsonl --model direct/a --method zero_shot --shuffle --corpus lib/books {_EXAM}",
     ],
     "tor": ["eval tor --cases inpatients --limit 4 --doctor rules --seed {seed} --out out --json"],
     "tor-model": [
@@ -72,14 +72,16 @@ TODAY: dict[str, list[str]] = {
     ],
     "score-director": ["score director dialogues.jsonl --reference references.jsonl --judge rules --json"],
     "score-icd": ["score icd references.jsonl --table icd.csv --json"],
-    # Studies
-    "ablation": [f"study ablation --questions medqa.jsonl --layout medqa --model direct/a {_EXAM}"],
-    "errors": [
-        "eval medqa --questions medqa.jsonl --model made-up --seed {seed} --out answered",
-        "study errors --questions medqa.jsonl --run answered --judge direct/j --base-url {url} "
-        "--set run.max-failures=100 --out out --json",
+    # Sweeps over the settings of methods
+    "ablation": [
+        "eval exam medqa medqa.jsonl --model direct/a --match none --baseline zero_shot --temperature 1 --method "
+        f"zero_shot chain_of_thought 'medagents stages=analysis|summary|consultation' {_EXAM}"
     ],
-    "study-tor": [f"study tor --cases inpatients --limit 1 --model direct/a {_EXAM}"],
+    "errors": [f"eval exam medqa medqa.jsonl --model made-up --judge direct/j {_EXAM}"],
+    "study-tor": [
+        "eval tor --cases inpatients --limit 1 --model direct/a --method 'tree_of_reasoning tree=false' "
+        f"'tree_of_reasoning cross_verification=false' tree_of_reasoning {_EXAM}"
+    ],
     # Cases, knowledge and results
     "generate": [
         "cases generate --n 12 --seed {seed} --out made.jsonl",
@@ -98,7 +100,7 @@ TODAY: dict[str, list[str]] = {
     "knowledge": ["knowledge check --patients 40 --seed {seed} --json"],
     "names": ["knowledge compare pairs.jsonl --judge direct/j --base-url {url} --json"],
     "compare": [
-        f"eval medqa --questions medqa.jsonl --model direct/a direct/b {_ASK} {_FAIL} --out two",
+        f"eval exam medqa medqa.jsonl --model direct/a direct/b {_ASK} {_FAIL} --out two",
         "results compare two --json",
         "results show two --json",
     ],
@@ -115,6 +117,10 @@ RECORDED: dict[str, list[str]] = {
         "cases convert made.jsonl --to fhir --out bundle.json",
         "cases show made.jsonl#p{seed}-00002 --truth --json",
     ],
+    "ablation": [
+        "study ablation --questions medqa.jsonl --layout medqa --model direct/a "
+        "--base-url {url} --seed {seed} --json --max-failures 100 --out out"
+    ],
     "names": ["names compare pairs.jsonl --judge direct/j --base-url {url} --json"],
     "compare": [
         "eval medqa --questions medqa.jsonl --model direct/a direct/b "
@@ -126,6 +132,7 @@ RECORDED: dict[str, list[str]] = {
 """Rows that were spelled otherwise when they were recorded."""
 
 SETTINGS = {
+    **{f"eval exam {name} ": f"eval {name} --questions " for name in ("medqa", "medmcqa", "pubmedqa", "mmlu")},
     "--set run.max-failures=100": "--max-failures 100",
     "--set run.warm-up=1": "--warm-up 1",
 }
