@@ -52,9 +52,7 @@ TODAY: dict[str, list[str]] = {
         "cases patient-test --cases shipped --limit 6 --rounds 1 --seed {seed} --out labelled.json",
         f"eval patient-simulator --cases labelled.json --patient direct/a {_EXAM}",
     ],
-    "medqa": [
-        f"eval exam medqa medqa.jsonl --model direct/a direct/b --method zero_shot chain_of_thought {_EXAM}"
-    ],
+    "medqa": [f"eval exam medqa medqa.jsonl --model direct/a direct/b --method zero_shot chain_of_thought {_EXAM}"],
     "medqa-methods": [
         f"eval exam medqa medqa.jsonl --model direct/a --method self_consistency medagents mdagents {_EXAM}"
     ],
