@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -24,12 +24,9 @@ from polyclinic.hospital.learning import HospitalLearning, OffShift, Read, read_
 from polyclinic.hospital.planned import Forecasting, SimulatedRun
 from polyclinic.hospital.record.account import Log, Sink
 from polyclinic.hospital.record.episodes import (
-    Compute,
     Episode,
-    EpisodeRequest,
     Learn,
     LearnDone,
-    LearnRequest,
     StudyDone,
     StudyRequest,
 )
@@ -194,7 +191,10 @@ async def run(
         simulated = await simulate(
             hospital,
             town,
-            spent.counting(store.remember(clinic.compute) if store is not None else clinic.compute, watching),
+            spent.counting(
+                store.remember(clinic.compute) if store is not None else clinic.compute,
+                then=(lambda _: None) if watching is None else watching.computed,
+            ),
             days=configuration.days,
             visits=configuration.visits,
             seed=configuration.seed,
@@ -316,7 +316,7 @@ def _learning(
         yield None
         return
     known = knowledge.select(configuration.setup.diseases)
-    learn = spent.learning(clinic.learn)
+    learn = spent.counting(clinic.learn)
     reflect = learn if reflects(configuration.setup.doctor) else None
     with ExitStack() as stack:
         kept = None
@@ -358,6 +358,10 @@ def _reading(learn: Learn) -> Read:
     return read
 
 
+_Request = TypeVar("_Request")
+_Done = TypeVar("_Done", bound=Episode | LearnDone)
+
+
 class _Spent:
     """What the episodes of a run cost."""
 
@@ -365,30 +369,18 @@ class _Spent:
         self.calls = self.tokens = 0
         self.cost: float | None = None
 
-    def counting(self, compute: Compute, watching: Watching | None) -> Compute:
-        """Returns the same computation, which is counted and told to whoever looks on."""
+    def counting(
+        self, do: Callable[[_Request], Awaitable[_Done]], *, then: Callable[[_Done], None] = lambda _: None
+    ) -> Callable[[_Request], Awaitable[_Done]]:
+        """Returns the same computation with its cost added here; `then` gets each result."""
 
-        async def counted(request: EpisodeRequest) -> Episode:
-            episode = await compute(request)
-            self._add(episode)
-            if watching is not None:
-                watching.computed(episode)
-            return episode
-
-        return counted
-
-    def learning(self, learn: Learn) -> Learn:
-        """Returns the same learning, which is counted."""
-
-        async def counted(request: LearnRequest) -> LearnDone:
-            done = await learn(request)
-            self._add(done)
+        async def counted(request: _Request) -> _Done:
+            done = await do(request)
+            self.calls += done.calls
+            self.tokens += done.tokens
+            if done.cost is not None:
+                self.cost = (self.cost or 0.0) + done.cost
+            then(done)
             return done
 
         return counted
-
-    def _add(self, done: Episode | LearnDone) -> None:
-        self.calls += done.calls
-        self.tokens += done.tokens
-        if done.cost is not None:
-            self.cost = (self.cost or 0.0) + done.cost

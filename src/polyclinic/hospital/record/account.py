@@ -80,12 +80,12 @@ def log_hash() -> hashlib.blake2b:
 
 
 class _Worked:
-    """A member of the staff: when it was at work, and when it was with somebody."""
+    """The shifts and services of a member of the staff."""
 
     def __init__(self) -> None:
         self.shifts: list[Span] = []  # that have ended
-        self.busy: list[Span] = []  # with anybody; what goes on has not ended
-        self.serves = self.since = 0  # how many it is with now, and since when it is with anybody
+        self.busy: list[Span] = []  # time with patients that has ended
+        self.serves = self.since = 0  # patients now, and since when there has been at least one
 
 
 class Account:
@@ -93,8 +93,8 @@ class Account:
 
     Args:
         begin: seconds of the run that are left out of every figure, and not of the hash, while the hospital warms up.
-            Who arrived before is in no figure of visits; deaths, beds, follow-ups and work are those that come after.
-            Until then, what is said is of all that has happened so far.
+            Visits that began before are not counted; deaths, beds, follow-ups and work count from then on. Until that
+            time the figures cover everything so far.
     """
 
     def __init__(self, *, begin: int = 0) -> None:
@@ -102,13 +102,13 @@ class Account:
         self.begin = begin
         self.visits = Attendances()
         self._hash = log_hash()
-        self._counts: Counter[type] = Counter()  # happenings of which the number is wanted, in the time that counts
-        self._kept: dict[type, list[Happening]] = defaultdict(list)  # those that figures need whole
+        self._counts: Counter[type] = Counter()  # happenings since `begin`, of the types in `_COUNTED`
+        self._kept: dict[type, list[Happening]] = defaultdict(list)  # happenings of the types in `_KEPT`
         self._stays: list[Stay] = []
         self._lying: dict[str, Stay] = {}
         self._work: dict[str, _Worked] = defaultdict(_Worked)
-        self._served: int | None = None  # when the last service so far ended
-        self._hours: list[tuple[int, Counter[str]]] = []  # how many do what at each full hour
+        self._served: int | None = None  # end of the last service so far
+        self._hours: list[tuple[int, Counter[str]]] = []  # counts of people at each full hour
 
     def __len__(self) -> int:
         return self.world.seq + 1
@@ -144,7 +144,7 @@ class Account:
         self.visits.add(happening)
 
     def _look_round(self, t: int) -> None:
-        """Counts who is in the hospital at a full hour; nothing has happened since what was taken last."""
+        """Counts who is in the hospital at a full hour."""
         self.world.advance(t)
         counts: Counter[str] = Counter()
         for person in self.world.people.values():
@@ -186,7 +186,7 @@ class Account:
 
     @property
     def _since(self) -> int:
-        """From when figures count: all while the hospital still warms up."""
+        """Time from which figures count: 0 while the hospital still warms up."""
         return self.begin if self.world.t >= self.begin else 0
 
     def _all(self, kind: type) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The table of visits that a log comes to: one row for each coming to the hospital, with its calls out of queues.
+"""The table of visits in a log: one row for each visit to the hospital, with the patient's calls out of queues.
 
 Almost every figure of a run, of a comparison of two runs and of the rows of `polyclinic results` is a query over it.
 """
@@ -35,7 +35,7 @@ from polyclinic.hospital.record.happenings import (
 )
 
 SEEN, LEFT, FAILED, DIED = "seen", "left", "failed", "died"
-"""How somebody's time in the hospital ends; "" while it is there."""
+"""How a visit ends; "" while the patient is in the hospital."""
 
 
 class Treated(StrEnum):
@@ -54,87 +54,87 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     area: str  # where to
     staff: str  # to whom; "" for a counter without staff
     waited: int
-    of_department: bool  # by the department that it was sent to, and not by an area
-    first: bool  # the first by that department since it registered there
-    taken_over: bool  # by another doctor than was expected
+    of_department: bool  # the queue is that of the department where the patient is registered
+    first: bool  # the first call there since the registration
+    taken_over: bool  # by another doctor than the expected one
 
 
 class Attendance(msgspec.Struct, kw_only=True, gc=False):
-    """One coming to the hospital; who was turned away and comes again comes twice. Times in seconds of the run."""
+    """One visit to the hospital, in seconds of the run. A patient who is turned away and comes again has two rows."""
 
     who: str
     onset: int = -1  # when the illness began; -1 where the log does not say
     disease: str = ""  # "" where the log does not say
     arrived: int  # in the first queue
-    turned_away: int | None = None  # when it arrived before and was turned away, for the same visit; else None
+    turned_away: int | None = None  # the arrival at which the patient was turned away for the same visit, if any
     calls: list[Call] = []
-    department: str = ""  # where the nurse sent it
+    department: str = ""  # where the nurse sent the patient
     acuity: Acuity | None = None  # as the nurse judged it first
     level: int | None = None  # of the five-level index, as she judged it
     right_acuity: Acuity | None = None
     right_level: int | None = None
     right_department: bool | None = None
-    worse_waiting: int = 0  # how often it got worse while it waited
-    triaged_again: int = 0  # how often a nurse found that
-    registered: str = ""  # the last department that it was sent to
-    expected: bool = False  # there, and not called yet
-    waited: int | None = None  # until the first doctor's call; None where there was none
-    diagnosed: int | None = None  # when it was told its diagnosis
-    diagnosed_by: str = ""  # the department that made it
+    worse_waiting: int = 0  # how often the patient got worse while waiting
+    triaged_again: int = 0  # how often a nurse noticed that
+    registered: str = ""  # the last department that the patient was sent to
+    expected: bool = False  # registered there and not called yet
+    waited: int | None = None  # until the first doctor's call; None without one
+    diagnosed: int | None = None  # time of the diagnosis
+    diagnosed_by: str = ""  # department that made the diagnosis
     right_examination: bool | None = None
     right_diagnosis: bool | None = None
-    prescribed: int | None = None  # when it got its plan
+    prescribed: int | None = None  # time of the plan
     right_treatment: bool | None = None
     admitted: str = ""  # the kind of the first area with a bed
     worse: bool = False  # got worse in a bed
     ended: str = ""  # `SEEN`, `LEFT`, `FAILED` or `DIED`
-    reason: str = ""  # why it left, or the name of the failure
-    left: int | None = None  # when it ended
-    outcome: FollowUpOutcome | None = None  # at the first follow-up after it
-    recovered: bool = False  # of this illness, after it
-    died: bool = False  # of this illness, there or after it
+    reason: str = ""  # why the patient left, or the name of the failure
+    left: int | None = None  # time of the end
+    outcome: FollowUpOutcome | None = None  # at the first follow-up after the visit
+    recovered: bool = False  # of this illness, after the visit
+    died: bool = False  # of this illness, during the visit or later
 
     @property
     def judged_right(self) -> bool | None:
-        """Whether the nurse judged it as urgent as it was; None where she judged nothing."""
+        """Whether the nurse judged the urgency right; None before triage."""
         return None if self.acuity is None else self.acuity is self.right_acuity
 
     @property
     def comes_once_more(self) -> bool:
-        """Whether it was turned away, so that the next coming is for the same visit."""
+        """Whether the patient was turned away and will come once more for the same visit."""
         return self.reason in TURNED_AWAY and self.outcome is None and self.turned_away is None
 
     @property
     def got_worse(self) -> bool:
-        """Whether it got worse in a bed or by the first follow-up."""
+        """Whether the patient got worse in a bed or by the first follow-up."""
         return self.worse or self.outcome is FollowUpOutcome.WORSE
 
 
 class Outcome(NamedTuple):
-    """A first follow-up after a visit, or one after a visit that did not come about."""
+    """The first follow-up after a visit, or a follow-up where the visit before did not come about."""
 
-    since: int  # when the visit arrived, or the follow-up before was
+    since: int  # arrival at the visit, or the follow-up before
     treated: Treated
     outcome: FollowUpOutcome
 
 
 class _Illness:
-    """An illness: how it began, and the last time that its patient came."""
+    """An illness, and the patient's last visit with it."""
 
     __slots__ = ("disease", "last", "onset", "treated")
 
     def __init__(self, onset: int = -1, disease: str = "") -> None:
         self.onset, self.disease = onset, disease
         self.last: Attendance | None = None
-        self.treated: tuple[int, Treated] | None = None  # since when and how, where a follow-up of that is to come
+        self.treated: tuple[int, Treated] | None = None  # as in `Outcome`, until the follow-up
 
 
 class Attendances:
-    """Makes the table while it follows everybody who is ill through the log."""
+    """Builds the table from the log, happening by happening."""
 
     def __init__(self) -> None:
         self.outcomes: list[Outcome] = []
-        self._done: list[Attendance] = []  # those to which nothing more can be added
+        self._done: list[Attendance] = []  # rows that are complete
         self._ill: dict[str, _Illness] = {}
 
     def add(self, happening: Happening) -> None:
@@ -150,7 +150,7 @@ class Attendances:
             take(self, happening.t, happening.who, happening.what, ill)
 
     def rows(self, begin: int | None = None) -> list[Attendance]:
-        """Returns all comings, or those from a time on; first those to which nothing more can be added."""
+        """Returns all visits, or those from a time on; complete rows come first."""
         rows = [*self._done, *(ill.last for ill in self._ill.values() if ill.last is not None)]
         return rows if begin is None else [row for row in rows if row.arrived >= begin]
 

@@ -254,7 +254,7 @@ class Learnt(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
 
 def grouped(rows: Iterable[T], key: Callable[[T], Any], *always: str) -> dict[str, list[T]]:
-    """Returns rows by what they have in common, in its order behind those that are `always` there; None is no group."""
+    """Groups rows by a key, sorted after the keys that are `always` there; rows with None or "" are left out."""
     found: dict[str, list[T]] = defaultdict(list)
     for row in rows:
         name = key(row)
@@ -270,13 +270,13 @@ def proportion(right: int, n: int) -> Proportion:
 
 
 def proportion_of(found: Iterable[bool | None]) -> Proportion:
-    """Returns how many are true of those of which it is known."""
+    """Returns the share that is true; None is not counted."""
     known = [one for one in found if one is not None]
     return proportion(sum(known), len(known))
 
 
 def waits_of(seconds: Iterable[int]) -> Waits:
-    """Returns what waits come to; there is at least one."""
+    """Returns the mean and quantiles of waits; at least one is needed."""
     ordered = sorted(seconds)
     n = len(ordered)
 
@@ -298,7 +298,7 @@ def minutes_of(seconds: Collection[int]) -> UntilDoctor:
 
 
 def subtotal(rows: Sequence[Attendance]) -> Subtotal:
-    """Returns what some visits come to."""
+    """Returns the figures of a group of visits."""
     ends, outcomes = Counter(row.ended for row in rows), Counter(row.outcome for row in rows)
     return Subtotal(
         visits=len(rows),
@@ -318,7 +318,7 @@ def subtotal(rows: Sequence[Attendance]) -> Subtotal:
 
 
 def groups_of(rows: Sequence[Attendance]) -> Groups:
-    """Returns what visits come to by disease, department, acuity, level and hour."""
+    """Returns the figures of visits by disease, department, acuity, level and hour."""
 
     def by(key: Callable[[Attendance], Any], *always: str) -> dict[str, Subtotal]:
         return {name: subtotal(part) for name, part in grouped(rows, key, *always).items()}
@@ -334,7 +334,7 @@ def groups_of(rows: Sequence[Attendance]) -> Groups:
 
 
 def agreement(levels: Counter[tuple[int, int]]) -> LevelAgreement:
-    """Returns how near the nurse came, of visits counted by right and by given level."""
+    """Returns how well the nurse's levels agree, from counts of visits by right and by given level."""
     confusion = tuple(tuple(levels[right, given] for given in LEVELS) for right in LEVELS)
     n = levels.total()
     over = sum(count for (right, given), count in levels.items() if given < right)
@@ -358,7 +358,7 @@ _AT_ONCE = 5
 
 
 def level_waits(rows: Iterable[Attendance]) -> dict[str, LevelWaits]:
-    """Returns the waits of each level that was given, of those who were called."""
+    """Returns the waits of the patients who were called, by level."""
     found = {}
     for level, part in grouped([row for row in rows if row.waited is not None], lambda row: row.level).items():
         target = TARGETS[int(level)]  # type: ignore[index]
@@ -373,7 +373,7 @@ def level_waits(rows: Iterable[Attendance]) -> dict[str, LevelWaits]:
 
 
 def days_of(rows: Iterable[Attendance], first: int) -> tuple[Day, ...]:
-    """Returns every day from the first, counted from 0, up to the last on which anybody came, was told or left."""
+    """Returns the figures of each day, from `first` (counted from 0) to the last with an arrival, diagnosis or end."""
     came: Counter[int] = Counter()
     ends: Counter[tuple[int, str]] = Counter()
     told: dict[int, list[bool | None]] = defaultdict(list)
@@ -402,16 +402,16 @@ BEFORE, DURING, AFTER = "before", "during", "after"
 
 
 def incident(rows: Sequence[Attendance], said: str, begin: int, end: int) -> dict[str, Any]:
-    """Returns as JSON visits, waits and patients who left unseen before, during and after an event.
+    """Returns visits, waits and patients who left unseen before, during and after an event, as JSON.
 
-    A visit belongs to the period in which it came to the door, a wait at an area to that in which it was called. Waits
-    are in minutes, of emergencies, the urgent and the routine, and by area.
+    A visit belongs to the period of its arrival, a wait at an area to the period of the call. Waits are in minutes, by
+    acuity and by area.
 
     Args:
         rows: all visits.
         said: the event, as it was given.
-        begin: when it begins, in seconds since midnight of the first day.
-        end: when it is over.
+        begin: its beginning, in seconds since midnight of the first day.
+        end: its end.
     """
 
     def period(t: int) -> str:
@@ -438,7 +438,7 @@ def incident(rows: Sequence[Attendance], said: str, begin: int, end: int) -> dic
 
 
 def learnt_of(rows: Iterable[Attendance], published: Iterable[Happening]) -> Learnt:
-    """Returns what doctors learnt, from all visits and each time that something was published."""
+    """Returns what doctors learnt, from all visits and the publications of memories."""
     days: dict[int, Counter[str]] = defaultdict(Counter)
     version = ""
     for happening in published:
@@ -497,15 +497,15 @@ def utilisation(work: Mapping[str, Work], jobs: Mapping[str, str]) -> dict[str, 
 
 
 class Stay(msgspec.Struct, kw_only=True):
-    """A row of the table of beds: somebody in a bed of an area, in seconds of the run."""
+    """A row of the table of beds: a patient in a bed. Times in seconds of the run."""
 
     area: str
-    care: str  # the kind of area
-    first: bool  # the first bed of the stay
+    care: str  # kind of the area
+    first: bool  # the patient's first bed in this stay
     since: int
     waited: int
-    most: int  # beds of the area in use as it lay down, its own included
-    until: int | None = None
+    most: int  # beds in use in the area from then on, this one included
+    until: int | None = None  # None while the patient lies there
     stayed: int = 0
 
 
@@ -519,7 +519,7 @@ def overlap(spans: Iterable[Span], window: Span) -> int:
 
 
 def occupancy(stays: Iterable[Stay], window: Span) -> dict[str, Occupancy]:
-    """Returns how full the beds of each area were in a window; what happened after it counts, too, but for the mean."""
+    """Returns how full the beds of each area were, from the beginning of a window on; the mean is over the window."""
     return {area: _occupancy(part, window) for area, part in grouped(stays, lambda stay: stay.area).items()}
 
 
@@ -543,7 +543,7 @@ def _occupancy(stays: Sequence[Stay], window: Span) -> Occupancy:
 
 
 def hours_of(hours: Iterable[tuple[int, Counter[str]]]) -> tuple[Hour, ...]:
-    """Returns the mean day, from how many did what at full hours; days on which nobody was there do not count."""
+    """Returns the mean day from counts at full hours; days on which nobody was there do not count."""
     hours = list(hours)
     there = {t // DAY for t, counts in hours if counts}
     n = max(1, len(there))
