@@ -174,7 +174,6 @@ OF_THE_PACKAGE = set(
     knowledge/pathology.py
     knowledge/treatment.py
     knowledge/prescribed.py
-    knowledge/procedures.py
     knowledge/quantities.py
     knowledge/regions.py
     knowledge/safety.py

@@ -12,10 +12,10 @@ from polyclinic.generation.draw import generate
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.body import PRESENT
 from polyclinic.knowledge.data import SEVERITIES
+from polyclinic.knowledge.disease_body import meets
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.physiology import physiology_of
 from polyclinic.knowledge.reading import PatientReading
-from polyclinic.knowledge.variants import meets
 
 
 @pytest.fixture(scope="module")

@@ -13,11 +13,10 @@ from polyclinic.cases.record import Finding
 from polyclinic.errors import BadInput
 from polyclinic.generation.ceiling import measure, wilson
 from polyclinic.generation.draw import generate
-from polyclinic.knowledge.bayes import Reader, normalise
+from polyclinic.knowledge.bayes import NumberLikelihoods, Reader, WordingLikelihoods, normalise
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.duration import read_days, say_days
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.knowledge.likelihoods import NumberLikelihoods, WordingLikelihoods
 
 
 @pytest.fixture(scope="module")

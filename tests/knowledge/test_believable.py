@@ -4,9 +4,9 @@ import pytest
 from tests.knowledge.plans import KNOWLEDGE
 
 from polyclinic.knowledge.body import FEWEST_LYMPHOCYTES, read_body
+from polyclinic.knowledge.disease_body import meets
 from polyclinic.knowledge.physiology import physiology_of
-from polyclinic.knowledge.plan_choice import PlanPatient, chosen
-from polyclinic.knowledge.variants import meets
+from polyclinic.knowledge.treatment import PlanPatient, chosen
 
 UNMISTAKABLE = {
     "tenderness": ["right_upper", "right_lower", "rigid", "lower_both"],

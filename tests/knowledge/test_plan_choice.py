@@ -5,8 +5,8 @@ from tests.knowledge.plans import KNOWLEDGE, plan_of
 from tests.tables import each_row
 
 from polyclinic.knowledge.data import Name
-from polyclinic.knowledge.plan_choice import PlanPatient, WhyNot, chosen
-from polyclinic.knowledge.plans import Measure
+from polyclinic.knowledge.entries import Measure
+from polyclinic.knowledge.treatment import PlanPatient, WhyNot, chosen
 
 CLOT = """
 - give: [{drug: alteplase, route: intravenous, D}]

@@ -9,9 +9,9 @@ from tests.tables import each_row
 
 from polyclinic.errors import BadInput
 from polyclinic.knowledge.data import DATA
+from polyclinic.knowledge.entries import Measure
 from polyclinic.knowledge.knowledge import plan_vocabulary, read_knowledge
 from polyclinic.knowledge.plan_words import unlinked_plans
-from polyclinic.knowledge.plans import Measure
 
 PARACETAMOL = "give: [{drug: paracetamol, route: oral, D}]"
 

@@ -12,8 +12,7 @@ from polyclinic.generation.draw import generate
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.reading import PatientReading
-from polyclinic.knowledge.result_names import general_words, item_words
-from polyclinic.knowledge.results import ItemReading, ResultReader
+from polyclinic.knowledge.results import ItemReading, ResultReader, general_words, item_words
 from polyclinic.language.language import LANGUAGES
 from polyclinic.yaml_files import read_yaml
 

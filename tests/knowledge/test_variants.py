@@ -6,10 +6,9 @@ import random
 
 import pytest
 
-from polyclinic.knowledge.criteria import Criterion
 from polyclinic.knowledge.data import Name
-from polyclinic.knowledge.entries import Item
-from polyclinic.knowledge.variants import meets, variants
+from polyclinic.knowledge.disease_body import meets, variants
+from polyclinic.knowledge.entries import Criterion, Item
 
 NAME = Name(en="x", zh="x")
 ITEMS = {id: Item(id=id, name=NAME, usual=(0.0, 1.0), low=-2, high=2, decimals=2) for id in "abcd"}

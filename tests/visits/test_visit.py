@@ -17,7 +17,7 @@ from polyclinic.cases.shipped import SHIPPED
 from polyclinic.cases.truth import Truth
 from polyclinic.events import End, Examined, Opened, Revealed, Role, Said
 from polyclinic.generation.draw import generate
-from polyclinic.knowledge.disease_names.known import disease_meant
+from polyclinic.knowledge.disease_names.relation import disease_meant
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.minds import Minds
 from polyclinic.visits.revisit import revisit

@@ -14,8 +14,8 @@ from rich.text import Text
 from polyclinic.cases.case import Case
 from polyclinic.cases.record import Finding, flag_of
 from polyclinic.cases.truth import Truth
+from polyclinic.knowledge.entries import Disposition
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.plans import Disposition
 from polyclinic.language.ages import say_age
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.language.word_lists import WordLists

@@ -19,12 +19,20 @@ from polyclinic.cli.chart import WORDS
 from polyclinic.errors import BadInput
 from polyclinic.generation.checks import KnowledgeChecked, check_all
 from polyclinic.knowledge.ages import AGE_BANDS
-from polyclinic.knowledge.criteria import Criterion
 from polyclinic.knowledge.data import SEVERITIES, Severity
 from polyclinic.knowledge.duration import say_days
-from polyclinic.knowledge.entries import Disease, Distribution, Examination, Item, Plan
+from polyclinic.knowledge.entries import (
+    Criterion,
+    Disease,
+    Distribution,
+    DueWhen,
+    Examination,
+    Item,
+    Measure,
+    Plan,
+    Prescription,
+)
 from polyclinic.knowledge.knowledge import Knowledge, ancestors, read_knowledge
-from polyclinic.knowledge.plans import DueWhen, Measure, Prescription
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.run.options import Json, Seed, between
 from polyclinic.terminal.screen import console, plain, print_json, progress

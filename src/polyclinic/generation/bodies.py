@@ -12,21 +12,12 @@ from statistics import NormalDist
 from typing import NamedTuple, Self, TypeVar
 
 from polyclinic.cases.presentation import Sex
-from polyclinic.knowledge.body import (
-    PRESENT,
-    PanelReading,
-    SymptomReading,
-    along,
-    cell_of,
-    cuts_of,
-    of_state,
-)
+from polyclinic.knowledge.body import PRESENT, PanelReading, SymptomReading, along, cell_of, cuts_of, of_state
 from polyclinic.knowledge.data import SEVERITIES, Severity
-from polyclinic.knowledge.disease_body import restricted
+from polyclinic.knowledge.disease_body import Interval, Variant, below, restricted
 from polyclinic.knowledge.entries import Disease, Distribution, Item, Symptom
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.physiology import physiology_of, rounded
-from polyclinic.knowledge.variants import Interval, Variant, below
 
 T = TypeVar("T")
 

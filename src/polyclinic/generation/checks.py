@@ -22,11 +22,11 @@ from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.body import PRESENT, along
 from polyclinic.knowledge.check import check_knowledge
 from polyclinic.knowledge.data import SEVERITIES
+from polyclinic.knowledge.disease_body import meets
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.physiology import Physiology, physiology_of, within_limits
 from polyclinic.knowledge.safety import read_cautions
-from polyclinic.knowledge.variants import meets
 from polyclinic.language.language import LANGUAGES, Language
 from polyclinic.statistics.uncertainty import wilson
 

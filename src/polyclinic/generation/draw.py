@@ -32,10 +32,9 @@ from polyclinic.knowledge.duration import say_days
 from polyclinic.knowledge.entries import Disease, Examination, Item, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors, plan_vocabulary
 from polyclinic.knowledge.physiology import physiology_of, told_age
-from polyclinic.knowledge.plan_choice import PlanPatient, chosen
 from polyclinic.knowledge.plan_words import MeasureWords
 from polyclinic.knowledge.safety import read_cautions, read_red_flags
-from polyclinic.knowledge.treatment import MOVES_WITH_AGE, added_lines, as_planned
+from polyclinic.knowledge.treatment import MOVES_WITH_AGE, PlanPatient, added_lines, as_planned, chosen
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.language.word_lists import Pattern, WordLists
 from polyclinic.seeds import derive

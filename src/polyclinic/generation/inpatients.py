@@ -31,14 +31,13 @@ from polyclinic.generation.bodies import UNBOUND, choose_way, draw_number, draw_
 from polyclinic.generation.draw import complaints_of, draw_sex_and_age, reference_of
 from polyclinic.knowledge.body import PRESENT
 from polyclinic.knowledge.data import SEVERITIES, Data, Severity
-from polyclinic.knowledge.disease_body import restricted
+from polyclinic.knowledge.disease_body import Interval, Variant, below, restricted
 from polyclinic.knowledge.duration import say_days
 from polyclinic.knowledge.entries import Disease, Distribution, Examination, Item, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.knowledge.physiology import physiology_of, rounded
 from polyclinic.knowledge.several import Ailment, off_usual
-from polyclinic.knowledge.variants import Interval, Variant, below
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.language.word_lists import WordLists
 from polyclinic.seeds import derive

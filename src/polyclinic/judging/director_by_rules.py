@@ -26,7 +26,7 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.cases.report import Report
 from polyclinic.judging.director import judgement_of, lengths_of
-from polyclinic.knowledge.disease_names.known import known_relation
+from polyclinic.knowledge.disease_names.relation import known_relation
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.names import Names

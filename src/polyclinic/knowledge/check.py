@@ -14,19 +14,30 @@ from typing import Literal
 import msgspec
 
 from polyclinic.knowledge.ages import AGE_BANDS, OF_ITSELF, SPEAKS_FROM
-from polyclinic.knowledge.criteria import Criterion
 from polyclinic.knowledge.data import SEVERITIES, Name
+from polyclinic.knowledge.disease_body import interval_of
 from polyclinic.knowledge.dispensing import within
 from polyclinic.knowledge.duration import read_days
-from polyclinic.knowledge.entries import Disease, Distribution, Drug, Entry, Item, Plan, Symptom
+from polyclinic.knowledge.entries import (
+    Criterion,
+    Disease,
+    Disposition,
+    Distribution,
+    Drug,
+    DueWhen,
+    Entry,
+    Item,
+    Measure,
+    Plan,
+    Prescription,
+    Symptom,
+)
 from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.lexicon import Lexicon
-from polyclinic.knowledge.plans import Disposition, DueWhen, Measure, Prescription
 from polyclinic.knowledge.prescribed import read_prescribed
 from polyclinic.knowledge.safety import Cautions, read_cautions
 from polyclinic.knowledge.stays import read_stays, stay_problems
-from polyclinic.knowledge.variants import interval_of
 from polyclinic.language.language import LANGUAGES, Language, is_chinese
 
 _LEAST = 2

@@ -17,8 +17,7 @@ import msgspec
 from polyclinic.cases.presentation import Presentation, Sex
 from polyclinic.cases.record import History, Record
 from polyclinic.knowledge.data import Name
-from polyclinic.knowledge.entries import Drug
-from polyclinic.knowledge.plans import Prescription
+from polyclinic.knowledge.entries import Drug, Prescription
 from polyclinic.knowledge.safety import Cautions
 from polyclinic.language.clauses import clauses, told
 from polyclinic.language.language import Language

@@ -1,18 +1,176 @@
-"""What stands in the files of the medical knowledge, typed: departments, symptoms, examinations, drugs, diseases."""
+"""What the files of the medical knowledge hold, typed.
+
+These are departments, symptoms, examinations, drugs, diagnostic criteria, treatment plans and diseases.
+"""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 import msgspec
 
 from polyclinic.cases.presentation import Sex
 from polyclinic.knowledge.ages import OF_ITSELF, SPEAKS_FROM, YOUNGEST_ADOLESCENT, Epidemiology
-from polyclinic.knowledge.criteria import Criteria, Indicated
 from polyclinic.knowledge.data import SEVERITIES, Data, InBoth, Name, Severity, Share, Texts
-from polyclinic.knowledge.plans import Disposition, Measure
 from polyclinic.language.language import Language
+
+
+class Criterion(Data, frozen=True, kw_only=True):
+    """A condition, in exactly one of these forms.
+
+    - a `quantity` of the body `at_least` and/or `below` a number (of an adult, see `Quantity`), outside its reference
+      range on one side (`abnormal`), or in one of some states (`one_of`);
+    - a `symptom` that the patient has;
+    - `all` of some conditions, `any` of some, at least `count` of those in `of`, or `at_most` so many of them.
+    """
+
+    quantity: str = ""
+    at_least: float | None = None
+    below: float | None = None
+    abnormal: str = ""  # "high" or "low"
+    one_of: tuple[str, ...] = ()
+    symptom: str = ""
+    all: tuple[Criterion, ...] = ()
+    any: tuple[Criterion, ...] = ()
+    count: int | None = None
+    at_most: int | None = None
+    of: tuple[Criterion, ...] = ()
+
+    def problem(self) -> str:
+        """Returns what is wrong with its form, or ""."""
+        forms = [bool(self.quantity), bool(self.symptom), bool(self.all), bool(self.any), bool(self.of)]
+        if sum(forms) != 1:
+            return "a criterion is one of: quantity, symptom, all, any, or count with of"
+        counts = [number for number in (self.count, self.at_most) if number is not None]
+        if len(counts) != bool(self.of) or any(not 0 <= number <= len(self.of) for number in counts):
+            return (
+                f"count {self.count}, at_most {self.at_most} of {len(self.of)}; "
+                "needs one of them, from 0 to the number of conditions in 'of'"
+            )
+        says = [self.at_least is not None or self.below is not None, bool(self.abnormal), bool(self.one_of)]
+        if sum(says) != bool(self.quantity):
+            return "a quantity has at_least and/or below, or abnormal, or one_of; nothing else has"
+        if self.abnormal not in ("", "high", "low"):
+            return f"abnormal is {self.abnormal!r}; 'high' or 'low' is allowed"
+        return ""
+
+    def parts(self) -> tuple[Criterion, ...]:
+        """Returns the conditions that it is made of; none where it is a plain one."""
+        return (*self.all, *self.any, *self.of)
+
+    def nodes(self) -> Iterator[Criterion]:
+        """Yields itself and every condition in it."""
+        yield self
+        for part in self.parts():
+            yield from part.nodes()
+
+    def leaves(self) -> Iterator[Criterion]:
+        """Yields the plain conditions in it."""
+        if not self.parts():
+            yield self
+        for part in self.parts():
+            yield from part.leaves()
+
+
+class Criteria(Data, frozen=True, kw_only=True):
+    """What a disease is diagnosed by: the same at every severity (`every`), or by severity, each a stage of its own.
+
+    Attributes:
+        source: the title of one of the disease's sources.
+        says: the definition in words.
+    """
+
+    source: str
+    says: Name
+    every: Criterion | None = None
+    mild: Criterion | None = None
+    moderate: Criterion | None = None
+    severe: Criterion | None = None
+
+    def at(self, severity: Severity) -> tuple[Criterion, ...]:
+        """Returns what holds at a severity; all of it must."""
+        by_severity: Criterion | None = getattr(self, severity)
+        return tuple(c for c in (self.every, by_severity) if c is not None)
+
+
+class Indicated(Data, frozen=True, kw_only=True):
+    """Examinations, by id: those that the diagnosis needs, those that help, and those that are not indicated.
+
+    Whatever is in none of them is neutral: it depends on the patient.
+    """
+
+    needed: tuple[str, ...] = ()
+    helpful: tuple[str, ...] = ()
+    not_indicated: tuple[str, ...] = ()
+
+
+Disposition = Literal["home", "observation", "ward", "intensive care", "operation"]
+Route = Literal[
+    "oral", "sublingual", "intravenous", "intramuscular", "subcutaneous", "inhaled", "nasal", "eye", "ear", "topical",
+    "rectal", "vaginal", "intra-articular",
+]  # fmt: skip
+
+
+class DueWhen(Data, frozen=True, kw_only=True):
+    """When a measure is due; all that is given must hold.
+
+    Attributes:
+        age_at_least, age_below: in years.
+        pregnant: whether she must be, or must not be; None where it does not matter.
+        days_at_most: how long the illness may have lasted, in days (4.5 hours are 0.1875).
+        finding: what must have been found; what was not looked for is not found.
+    """
+
+    age_at_least: float | None = None
+    age_below: float | None = None
+    sex: Sex | None = None
+    pregnant: bool | None = None
+    days_at_most: float | None = None
+    finding: Criterion | None = None
+
+
+class Prescription(Data, frozen=True, kw_only=True):
+    """A drug, by id, its route, and its usual dose in words ("1 g every 6 hours as needed")."""
+
+    drug: str
+    route: Route
+    dose: Name
+    when: DueWhen | None = None
+
+
+class Measure(Data, frozen=True, kw_only=True):
+    """One thing that a plan does; exactly one of `give`, `procedure`, `advice` and `monitoring`.
+
+    Attributes:
+        give: one drug of several, the first choice first: the first whose conditions hold and that this patient may be
+            given is given, and no other.
+        why: what the drug is for.
+        when: it is not due otherwise.
+        after: ids of the examinations that must have been done before it.
+        within: minutes from arrival in which it should be begun.
+    """
+
+    give: tuple[Prescription, ...] = ()
+    why: Name | None = None
+    procedure: Name | None = None
+    advice: Name | None = None
+    monitoring: Name | None = None
+    when: DueWhen | None = None
+    after: tuple[str, ...] = ()
+    within: int | None = None
+
+    def problem(self) -> str:
+        """Returns what is wrong with its form, or ""."""
+        forms = [bool(self.give), *(x is not None for x in (self.procedure, self.advice, self.monitoring))]
+        if sum(forms) != 1:
+            return "a measure is one of: give, procedure, advice, monitoring"
+        for number, prescription in enumerate(self.give):
+            if any(before.drug == prescription.drug and before.when is None for before in self.give[:number]):
+                return f"{prescription.drug} stands again behind {prescription.drug} without a condition"
+        return ""
+
 
 Section = Literal["symptoms", "past", "medications", "allergies", "personal", "family"]
 Distribution = tuple[float, float] | dict[str, Share]

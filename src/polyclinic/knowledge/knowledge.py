@@ -21,12 +21,20 @@ import msgspec
 from polyclinic.cases.presentation import Sex
 from polyclinic.errors import BadInput, meant
 from polyclinic.knowledge.body import read_body
-from polyclinic.knowledge.criteria import Indicated
 from polyclinic.knowledge.data import DATA, SEVERITIES
-from polyclinic.knowledge.disease_body import DiseaseBody, link_body, share_of_reading, with_marginals
-from polyclinic.knowledge.entries import Department, Disease, Drug, Examination, Identified, Item, Plan, Symptom
+from polyclinic.knowledge.disease_body import DiseaseBody, Variant, link_body, share_of_reading, with_marginals
+from polyclinic.knowledge.entries import (
+    Department,
+    Disease,
+    Drug,
+    Examination,
+    Identified,
+    Indicated,
+    Item,
+    Plan,
+    Symptom,
+)
 from polyclinic.knowledge.plan_words import PlanVocabulary, in_words, unlinked_plans
-from polyclinic.knowledge.variants import Variant
 from polyclinic.yaml_files import line_of, read_yaml
 
 K = TypeVar("K", bound=Identified)

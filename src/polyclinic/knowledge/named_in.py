@@ -22,10 +22,9 @@ from polyclinic.knowledge.disease_names.giveaways import (
     in_other_sense,
     is_code,
 )
-from polyclinic.knowledge.disease_names.meaning import CANCER, ORGANISMS
+from polyclinic.knowledge.disease_names.meaning import CANCER, ORGANISMS, placed
 from polyclinic.knowledge.disease_names.relation import Relation, reader
 from polyclinic.knowledge.disease_names.running_text import TextWord, rows, vocabulary
-from polyclinic.knowledge.disease_names.segments import placed
 from polyclinic.knowledge.disease_names.spelling import units
 from polyclinic.knowledge.disease_names.vocabulary import DISEASE, Kind
 from polyclinic.knowledge.entries import Symptom

@@ -25,9 +25,9 @@ from polyclinic.knowledge.body import (
     read_body,
 )
 from polyclinic.knowledge.data import SEVERITIES, Severity
+from polyclinic.knowledge.disease_body import Interval, Variant
 from polyclinic.knowledge.entries import Disease, Examination, Item
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.variants import Interval, Variant
 
 
 class WayToBeIll(NamedTuple):

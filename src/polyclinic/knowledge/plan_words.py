@@ -9,11 +9,21 @@ import msgspec
 
 from polyclinic.cases.presentation import Sex
 from polyclinic.knowledge.body import read_body
-from polyclinic.knowledge.criteria import Criterion
 from polyclinic.knowledge.data import SEVERITIES
-from polyclinic.knowledge.entries import Disease, Drug, Examination, Item, Plan, Symptom
+from polyclinic.knowledge.entries import (
+    Criterion,
+    Disease,
+    Drug,
+    DueWhen,
+    Examination,
+    Item,
+    Measure,
+    Plan,
+    Prescription,
+    Route,
+    Symptom,
+)
 from polyclinic.knowledge.examination_words import WORDS
-from polyclinic.knowledge.plans import DueWhen, Measure, Prescription, Route
 from polyclinic.language.language import MARKS, Language
 from polyclinic.language.word_lists import Pattern
 

@@ -1,4 +1,9 @@
-"""How drugs are written by those who prescribe, and the usual most of each: `prescribed.yaml`."""
+"""How drugs are written by those who prescribe, and the usual most of each: `prescribed.yaml`.
+
+Procedures are read as which action on which part of the body a text speaks of. "Appendicectomy", "remove the appendix"
+and 手术切除阑尾 are one procedure: each says the action and the part. The words of both are in `procedures.yaml`. When
+something is to be done is read too, in days.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +11,9 @@ import functools
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from polyclinic.knowledge.data import DATA, Data
+from polyclinic.knowledge.data import DATA, Data, Texts
 from polyclinic.knowledge.entries import Drug, Source
 from polyclinic.yaml_files import read_yaml
 
@@ -113,3 +118,200 @@ def spans(text: str, name: str) -> Iterator[tuple[int, int]]:
 
 def _is_letter(character: str) -> bool:
     return "a" <= character <= "z"
+
+
+_CLAUSE = re.compile(r"[,;:\n，。；：！？、]|\.(?!\d)|\b(?:then|or)\b|或")
+_WORD = re.compile(r"[a-z][a-z-]*[a-z]")
+_WHOLE_BELLY = "belly"
+_NEVER = re.compile("(?!)")
+
+Procedure = tuple[str, str]
+"""An action and a part, by their ids."""
+
+
+class _Action(Data, frozen=True, kw_only=True):
+    en: tuple[str, ...] = ()
+    zh: tuple[str, ...] = ()
+    endings: tuple[str, ...] = ()
+
+
+class _BodyPart(Data, frozen=True, kw_only=True):
+    en: tuple[str, ...] = ()
+    zh: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
+
+
+class _Whole(Data, frozen=True, kw_only=True):
+    of: Procedure
+    en: tuple[str, ...] = ()
+    zh: tuple[str, ...] = ()
+
+
+class _ProcedureFile(Data, frozen=True, kw_only=True):
+    actions: dict[str, _Action]
+    parts: dict[str, _BodyPart]
+    same: tuple[tuple[Procedure, ...], ...]
+    whole: tuple[_Whole, ...]
+    approaches: dict[str, Texts]
+    operation: Texts
+    urgent: Texts
+    put_off: Texts
+
+
+class ProceduresSaid(NamedTuple):
+    """What a text says is done.
+
+    Attributes:
+        done: actions on parts, and what is as good.
+        operated: parts of which only an operation is told.
+        approaches: ways of an operation of which no part is named, or by which one is done.
+        partless: it tells of an operation and names no part.
+    """
+
+    done: frozenset[Procedure] = frozenset()
+    operated: frozenset[str] = frozenset()
+    approaches: frozenset[str] = frozenset()
+    partless: bool = False
+
+    def names(self, due: ProceduresSaid) -> bool:
+        """Whether it tells what is due, wholly or by the way and the part of it."""
+        if self.done & due.done or self.operated & {part for _, part in due.done}:
+            return True
+        return self.partless and bool(self.approaches & due.approaches)
+
+
+class ProcedureWords:
+    """Reads procedures by the words of a file; made once, see `procedure_words`."""
+
+    def __init__(self, of: _ProcedureFile) -> None:
+        self._actions = {id: _found((*one.en, *one.zh)) for id, one in of.actions.items()}
+        self._endings = [(ending, id) for id, one in of.actions.items() for ending in one.endings]
+        self._parts = {id: _found((*one.en, *one.zh)) for id, one in of.parts.items()}
+        self._roots = [(root, id) for id, one in of.parts.items() for root in one.roots]
+        self._whole = [(_found((*one.en, *one.zh)), one.of) for one in of.whole]
+        self._same = [frozenset(group) for group in of.same]
+        self._approaches = {id: _found((*one.en, *one.zh)) for id, one in of.approaches.items()}
+        self._operation = _found((*of.operation.en, *of.operation.zh))
+        self._urgent = _found((*of.urgent.en, *of.urgent.zh))
+        self._put_off = _found((*of.put_off.en, *of.put_off.zh))
+
+    def read(self, text: str) -> ProceduresSaid:
+        """Returns the procedures that a text says are done."""
+        done: set[Procedure] = set()
+        operated: set[str] = set()
+        partless = False
+        for clause in filter(None, map(str.strip, _CLAUSE.split(text.casefold()))):
+            said, parts = self._clause(clause)
+            done |= said
+            operation = self._operation.search(clause) is not None
+            operated |= parts if operation and not said else set()
+            partless = partless or (operation and not parts - {_WHOLE_BELLY} and not said)
+        for group in self._same:
+            done |= group if done & group else set()
+        approaches = frozenset(id for id, pattern in self._approaches.items() if pattern.search(text.casefold()))
+        return ProceduresSaid(frozenset(done), frozenset(operated), approaches, partless)
+
+    def _clause(self, clause: str) -> tuple[set[Procedure], set[str]]:
+        done = {procedure for pattern, procedure in self._whole if pattern.search(clause)}
+        actions = {id for id, pattern in self._actions.items() if pattern.search(clause)}
+        parts = {id for id, pattern in self._parts.items() if pattern.search(clause)}
+        for word in _WORD.findall(clause):
+            done |= self._compound(word)
+        named = parts | {part for _, part in done}
+        parts -= {_WHOLE_BELLY} if len(named) > 1 else set()
+        return done | {(action, part) for action in actions for part in parts}, named
+
+    def _compound(self, word: str) -> set[Procedure]:
+        """Returns what a word of a root and an ending is: "appendicectomy", "salpingo-oophorectomy"."""
+        ends = [(ending, action) for ending, action in self._endings if word.endswith(ending)]
+        if not ends:
+            return set()
+        longest = max(len(ending) for ending, _ in ends)
+        stem = word[: len(word) - longest]
+        roots = [(root, part) for root, part in self._roots if root in f"{stem}o"]
+        own = [part for root, part in roots if not any(root != longer and root in longer for longer, _ in roots)]
+        return {(action, part) for ending, action in ends if len(ending) == longest for part in own}
+
+    def is_put_off(self, written: str, due: str) -> bool:
+        """Whether something that is due soon is to be done much later: after three times as long, and beyond two days.
+
+        Where the plan does not say how soon, nothing is put off.
+        """
+        limit = _days(due, _WITHIN)
+        if limit is None:
+            limit = 1.0 if self._urgent.search(due.casefold()) else None
+        if limit is None:
+            return False
+        wait = _days(written, _AFTER)
+        if wait is None:
+            return self._put_off.search(written.casefold()) is not None
+        return wait > max(_PATIENCE * limit, _GRACE)
+
+
+_PATIENCE, _GRACE = 3, 2.0  # times as long as the plan says, and days
+_NUMBERS = {
+    **{word: float(n) for n, word in enumerate("one two three four five six seven eight nine ten".split(), start=1)},
+    **{word: float(n) for n, word in enumerate("一二三四五六七八九十", start=1)},
+    **{
+        "a": 1.0,
+        "an": 1.0,
+        "两": 2.0,
+        "半": 0.5,
+        "数": 3.0,
+        "few": 3.0,
+        "couple": 2.0,
+        "couple of": 2.0,
+        "several": 3.0,
+        "几": 3.0,
+    },
+}
+_UNITS = {
+    **{"minute": 1 / 1440, "分钟": 1 / 1440, "hour": 1 / 24, "小时": 1 / 24, "day": 1.0, "天": 1.0, "日": 1.0},
+    **{"week": 7.0, "周": 7.0, "星期": 7.0, "month": 30.0, "月": 30.0, "year": 365.0, "年": 365.0},
+}
+_N = rf"(?:a )?(\d+(?:\.\d+)?|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
+_TO = r"(?:\s*(?:-|–|to|至|到|或|or)\s*(\d+|\w+?))?"
+_U = rf"\s*个?({'|'.join(_UNITS)})s?"
+_WITHIN = re.compile(rf"within {_N}{_TO}{_U}|{_N}{_TO}{_U}(?:以?内|之内)", re.IGNORECASE)
+_AFTER = re.compile(
+    rf"\b(?:in|after|within|wait|for) (?:about )?{_N}{_TO}{_U}"
+    rf"|{_N}{_TO}{_U}(?:以后|之后|后|以?内| ?later\b| from now)",
+    re.IGNORECASE,
+)
+
+
+def _days(text: str, pattern: re.Pattern[str]) -> float | None:
+    """Returns the longest time that a pattern finds in a text, in days; None where there is none."""
+    found = [groups for match in pattern.finditer(text) if (groups := [g for g in match.groups() if g is not None])]
+    times = []
+    for *numbers, unit in found:
+        known = [value for number in numbers if (value := _number(number)) is not None]
+        if known:
+            times.append(max(known) * _UNITS[unit.casefold()])
+    return max(times, default=None)
+
+
+def _number(written: str) -> float | None:
+    if re.fullmatch(r"\d+(?:\.\d+)?", written):
+        return float(written)
+    return _NUMBERS.get(written.casefold())
+
+
+def _found(words: tuple[str, ...]) -> re.Pattern[str]:
+    """Returns what finds any of some words: English ones as wholes ("…": any ending), others anywhere."""
+    if not words:
+        return _NEVER
+    return re.compile("|".join(_pattern(word.casefold()) for word in words))
+
+
+def _pattern(word: str) -> str:
+    if not word.isascii() and not word.endswith("…"):
+        return re.escape(word)
+    open_end = word.endswith("…")
+    return rf"(?<![a-z]){re.escape(word.rstrip('…'))}" + ("" if open_end else r"(?![a-z])")
+
+
+@functools.cache
+def procedure_words(path: Path = DATA / "procedures.yaml") -> ProcedureWords:
+    """Returns the words of procedures."""
+    return ProcedureWords(read_yaml(path, _ProcedureFile))

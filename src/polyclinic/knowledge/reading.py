@@ -28,12 +28,11 @@ from polyclinic.knowledge.body import (
     of_state,
 )
 from polyclinic.knowledge.data import SEVERITIES
-from polyclinic.knowledge.disease_body import DiseaseBody, cell_shares
+from polyclinic.knowledge.disease_body import DiseaseBody, Interval, Variant, cell_shares
 from polyclinic.knowledge.entries import Item
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.physiology import Physiology, physiology_of
 from polyclinic.knowledge.results import ItemReading
-from polyclinic.knowledge.variants import Interval, Variant
 
 _FARTHEST = 18.0  # squared spreads beyond which it says nothing more how far a number is off
 

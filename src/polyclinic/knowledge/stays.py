@@ -10,8 +10,7 @@ from typing import Literal
 import msgspec
 
 from polyclinic.knowledge.data import DATA, SEVERITIES, Data, Severity, Share
-from polyclinic.knowledge.entries import Disease
-from polyclinic.knowledge.plans import Disposition
+from polyclinic.knowledge.entries import Disease, Disposition
 from polyclinic.yaml_files import read_yaml
 
 Place = Literal["observation", "ward", "intensive care", "theatre"]

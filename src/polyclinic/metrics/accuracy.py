@@ -9,8 +9,7 @@ from enum import StrEnum
 
 from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Truth
-from polyclinic.knowledge.disease_names.known import known_relation
-from polyclinic.knowledge.disease_names.relation import Relation, relation
+from polyclinic.knowledge.disease_names.relation import Relation, known_relation, relation
 from polyclinic.knowledge.knowledge import Knowledge
 
 RIGHT = frozenset((Relation.SAME, Relation.NARROWER))

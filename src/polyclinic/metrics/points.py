@@ -9,8 +9,8 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.events import Examined, Opened, Role, Said, Trace
-from polyclinic.knowledge.criteria import Indicated
 from polyclinic.knowledge.dispensing import is_pregnant
+from polyclinic.knowledge.entries import Indicated
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.names import Names

@@ -16,8 +16,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.prescribed import DrugInUse, DrugNames
-from polyclinic.knowledge.procedures import procedure_words
+from polyclinic.knowledge.prescribed import DrugInUse, DrugNames, procedure_words
 from polyclinic.language.content_words import pieces
 from polyclinic.language.language import Language
 from polyclinic.metrics.grades import QUARTERS, AspectMatch, Grade, Scale, analysis

@@ -19,7 +19,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Truth
-from polyclinic.knowledge.disease_names.known import known_relation
+from polyclinic.knowledge.disease_names.relation import known_relation
 from polyclinic.knowledge.entries import Symptom
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon

@@ -11,8 +11,7 @@ from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.dispensing import Known
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.knowledge.plan_choice import PlanPatient
-from polyclinic.knowledge.treatment import PlannedTreatment, VisitFacts
+from polyclinic.knowledge.treatment import PlannedTreatment, PlanPatient, VisitFacts
 
 KNOWLEDGE = read_knowledge()
 TOWN = Town(read_hospital(None, KNOWLEDGE), KNOWLEDGE, Residents(30, 1), seed=1)

@@ -14,8 +14,14 @@ from tests.tables import each_row
 
 from polyclinic.knowledge.disease_names import running_text as kept_words
 from polyclinic.knowledge.disease_names.giveaways import read_giveaways
-from polyclinic.knowledge.disease_names.known import disease_meant, known_relation
-from polyclinic.knowledge.disease_names.relation import TURNED, Relation, reader, relation
+from polyclinic.knowledge.disease_names.relation import (
+    TURNED,
+    Relation,
+    disease_meant,
+    known_relation,
+    reader,
+    relation,
+)
 from polyclinic.knowledge.disease_names.spelling import HERE as DATA
 from polyclinic.knowledge.disease_names.spelling import units
 from polyclinic.knowledge.disease_names.vocabulary import flat, unfolded
@@ -133,7 +139,7 @@ def test_words_are_read_when_a_name_is_in_other_words_and_not_before(tmp_path):
 import polyclinic.knowledge.disease_names.relation as r
 from polyclinic.knowledge.disease_names import running_text as kept_words
 from polyclinic.knowledge.disease_names.vocabulary import flat
-from polyclinic.knowledge.disease_names.known import disease_meant, known_relation
+from polyclinic.knowledge.disease_names.relation import disease_meant, known_relation
 from polyclinic.knowledge.disease_names.spelling import HERE as DATA
 from polyclinic.knowledge.disease_names.spelling import units
 from polyclinic.knowledge.knowledge import read_knowledge

@@ -406,7 +406,7 @@ async def test_no_request_discloses_anything_of_a_real_case(shared_data, file):
 @pytest.mark.slow
 async def test_what_is_disclosed_is_counted(monkeypatch):
     """Without the check in the role the worst case discloses, so that the attack can fail."""
-    monkeypatch.setattr("polyclinic.knowledge.recorded_names.RecordNames.is_named", lambda *_: True)
+    monkeypatch.setattr("polyclinic.knowledge.names.RecordNames.is_named", lambda *_: True)
     worst = [one for one in await attack(shipped(1), names()) if one.reader == WORST]
     assert all(one.disclosed == one.requests == 50 and one.examples for one in worst)
 

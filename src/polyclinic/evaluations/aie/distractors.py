@@ -23,8 +23,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import PlayFailure
 from polyclinic.evaluations.aie.groups import SIZE, groups_of
-from polyclinic.knowledge.disease_names.known import known_relation
-from polyclinic.knowledge.disease_names.relation import Relation
+from polyclinic.knowledge.disease_names.relation import Relation, known_relation
 from polyclinic.knowledge.entries import Disease
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import lexicon_of

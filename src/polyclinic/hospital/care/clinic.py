@@ -50,7 +50,7 @@ from polyclinic.hospital.record.episodes import (
 )
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.data import DATA, SEVERITIES
-from polyclinic.knowledge.disease_names.known import disease_meant
+from polyclinic.knowledge.disease_names.relation import disease_meant
 from polyclinic.knowledge.dispensing import Known, goes_on, told_at_the_counter
 from polyclinic.knowledge.entries import Disease, Drug
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge

@@ -16,12 +16,10 @@ from typing import NamedTuple
 from polyclinic.cases.case import Case
 from polyclinic.hospital.record.episodes import CareGiven
 from polyclinic.knowledge.dispensing import objection, told_at_the_counter, within
-from polyclinic.knowledge.entries import Disease, Drug, Plan
+from polyclinic.knowledge.entries import Disease, Drug, Measure, Plan
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.plan_choice import WhyNot, chosen
-from polyclinic.knowledge.plans import Measure
 from polyclinic.knowledge.safety import read_cautions
-from polyclinic.knowledge.treatment import VisitFacts
+from polyclinic.knowledge.treatment import VisitFacts, WhyNot, chosen
 
 _SOOTHES = ("N02BE", "M01A", "A03", "A04", "R01A", "R05", "R02", "R06", "M02", "D04", "A02A", "A06", "S01XA20")
 """Drugs, by ATC code, that mostly relieve: of pain and fever, vomiting, cough, a blocked nose, itching."""

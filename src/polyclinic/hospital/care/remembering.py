@@ -24,7 +24,7 @@ from polyclinic.hospital.record.episodes import (
     StudyDone,
     StudyRequest,
 )
-from polyclinic.knowledge.disease_names.known import disease_meant
+from polyclinic.knowledge.disease_names.relation import disease_meant
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import MARKS
 from polyclinic.memory.entries import GRADES, AskedTask, ClinicalTask, examinations_named, name_of_choices

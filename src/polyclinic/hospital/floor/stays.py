@@ -35,7 +35,7 @@ from polyclinic.hospital.record.happenings import (
     Worsened,
 )
 from polyclinic.hospital.town.illness import Nature
-from polyclinic.knowledge.plans import Disposition
+from polyclinic.knowledge.entries import Disposition
 from polyclinic.knowledge.stays import FIRST, Place
 
 _OF_PLACE: dict[Place, tuple[AreaKind, ...]] = {

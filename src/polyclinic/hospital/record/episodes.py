@@ -17,7 +17,7 @@ from polyclinic.cases.record import Finding
 from polyclinic.cases.truth import Severity
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.acuity import Level
-from polyclinic.knowledge.plans import Disposition
+from polyclinic.knowledge.entries import Disposition
 from polyclinic.language.language import Language
 from polyclinic.memory.entries import ClinicalTask
 from polyclinic.memory.reading import Studied

@@ -29,9 +29,8 @@ from polyclinic.cases.case import Case
 from polyclinic.hospital.record.episodes import CareGiven
 from polyclinic.hospital.record.happenings import DAY, HOUR, FollowUpOutcome, HarmCause
 from polyclinic.knowledge.data import SEVERITIES, Severity
-from polyclinic.knowledge.entries import Disease
+from polyclinic.knowledge.entries import Disease, Disposition
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.plans import Disposition
 from polyclinic.knowledge.stays import Fatality, Place, read_stays
 from polyclinic.seeds import derive
 

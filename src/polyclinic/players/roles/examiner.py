@@ -13,8 +13,7 @@ from typing import Literal
 
 from polyclinic.cases.record import Finding, Record, read_out
 from polyclinic.events import Role
-from polyclinic.knowledge.names import Names
-from polyclinic.knowledge.recorded_names import RecordNames
+from polyclinic.knowledge.names import Names, RecordNames
 from polyclinic.language.language import Language
 from polyclinic.players.player import EXAMINE, READ_REQUEST, Ask, Mind, PlayedRole, Request, Results, T
 

@@ -13,10 +13,9 @@ from polyclinic.cases.patient_record import NotedLine, NotedVisit, PatientRecord
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding
 from polyclinic.events import Established, Examined, Role, Said
-from polyclinic.knowledge.bayes import ItemEvidence, Reader, normalise
+from polyclinic.knowledge.bayes import ItemEvidence, Reader, Vector, normalise
 from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import Symptom
-from polyclinic.knowledge.likelihoods import Vector
 from polyclinic.knowledge.reading import PatientReading
 from polyclinic.language.clauses import denies
 from polyclinic.players.roles.doctor import Doctor

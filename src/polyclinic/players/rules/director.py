@@ -18,8 +18,7 @@ from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import ScriptError
 from polyclinic.events import Revised, Role, Said
 from polyclinic.knowledge.bayes import Reader
-from polyclinic.knowledge.disease_names.known import known_relation
-from polyclinic.knowledge.disease_names.relation import Relation
+from polyclinic.knowledge.disease_names.relation import Relation, known_relation
 from polyclinic.language.clauses import denies
 from polyclinic.language.content_words import coverage
 from polyclinic.language.language import MARKS, Marks
