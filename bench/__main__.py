@@ -29,6 +29,7 @@ PARTS = (
     "results",
     "statistics",
     "startup",
+    "journey",
 )
 
 
