@@ -388,13 +388,8 @@ class RecordedRun:
 
     def _about(self, name: str) -> bytes | None:
         found = self._query("SELECT value FROM about WHERE name = ?", name)
-        return (
-            str(found[0][0]).encode()
-            if found and not isinstance(found[0][0], bytes)
-            else found[0][0]
-            if found
-            else None
-        )
+        value = found[0][0] if found else None
+        return value if isinstance(value, bytes | None) else str(value).encode()
 
     def _query(self, query: str, *values: object) -> list[Any]:
         with read_errors(self.folder / RUN):
