@@ -9,18 +9,10 @@
     │   ├── MissingExtra     a part of polyclinic that is not installed; says the pip line
     │   ├── WrongKey         the endpoint wants another key; every further call would fail too, so the run ends
     │   ├── CannotResume     hospital: a run does not come out as it did before
-    │   ├── RequestRefused   web: a request that is not answered, with the status that says so
-    │   ├── NotNow           web: a move that cannot be made as things stand
-    │   ├── NothingHere      web: what was asked for is not there
-    │   ├── NoSuchRun        web: no run of that id
-    │   ├── NoSuchPerson     web: nobody of that name ever came to the hospital
-    │   ├── PracticeTaken    web: another server keeps what is played in this folder
-    │   ├── NoSuchMaterial   web: no file of that name is offered for judging
-    │   ├── NoSuchCase       web: no case of that set and key is offered
-    │   ├── NoSuchVisit      web: no visit of that id
-    │   ├── NoSuchClass      web: no such class, student, or case of it
-    │   ├── NoSuchStudy      web: no such study, link, or item of it
-    │   └── PracticeTaken    web: another server keeps what is played there
+    │   └── RequestRefused   web: a request that is not answered, with the status that says so
+    │       ├── NotFound         what was asked for is not there
+    │       └── NotNow           what cannot be done as things stand
+    │           └── PracticeTaken    another server keeps what is played in this folder
     ├── RunStopped           the run ended before its end, and can be taken up again
     │   ├── BudgetSpent      it has cost what it may cost
     │   ├── StoppedByHand    somebody stopped it

@@ -6,7 +6,8 @@ from contextlib import suppress
 import pytest
 from starlette.requests import Request
 
-from polyclinic.web.replies import ALIVE, RequestRefused, streamed
+from polyclinic.web.refused import RequestRefused
+from polyclinic.web.replies import ALIVE, streamed
 from polyclinic.web.serving import MOST_STREAMS, MOST_STREAMS_OF_ONE, Serving
 
 HERE, ELSEWHERE = "127.0.0.1", "192.0.2.1"

@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from polyclinic import __version__
 from polyclinic.errors import UserError
-from polyclinic.web.browse.documents import browse
+from polyclinic.web.browse.routes import browse
 from polyclinic.web.chair.routes import chair
 from polyclinic.web.judging import judging
 from polyclinic.web.pages import page, pages

@@ -18,23 +18,17 @@ from anyio.to_thread import run_sync
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from polyclinic.errors import UserError
 from polyclinic.judging.verdicts import form_named, write_verdicts
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.layouts import read_exam
 from polyclinic.web.browse.holdings import folders_below, recording_kind
 from polyclinic.web.chair.visits import TRACES
+from polyclinic.web.refused import NotFound
 from polyclinic.web.replies import download, get, post
 from polyclinic.web.serving import Serving
 from polyclinic.web.studies import JUDGED_HERE, AnnotatorsDesk, GivenAnswers, JudgingTask, NewStudy, Studies
 
 _ENDINGS = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
-
-
-class NoSuchMaterial(UserError):
-    """No file of that name is offered."""
-
-    status = 404
 
 
 class Material(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,11 +68,11 @@ class MaterialShelf:
         """Returns the files of these names.
 
         Raises:
-            NoSuchMaterial: one of them is not offered.
+            NotFound: one of them is not offered.
         """
         found = self._look()
         if missing := [name for name in names if name not in found and name != PLAYED]:
-            raise NoSuchMaterial(f"{missing[0][:80]!r} is not among what can be judged here")
+            raise NotFound(f"{missing[0][:80]!r} is not among what can be judged here")
         return [path for name in names for path in ([found[name][0]] if name in found else self._played())]
 
     def _look(self) -> dict[str, tuple[Path, str]]:

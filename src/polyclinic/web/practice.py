@@ -25,6 +25,7 @@ from polyclinic.files import NO_JSON, make_folder, read_records
 from polyclinic.judging.verdicts import read_verdicts
 from polyclinic.opened_files import check_regular
 from polyclinic.sqlite_file import claim, connect, locked, read_errors, transaction
+from polyclinic.web.refused import NotNow
 
 FILE = "practice.sqlite"
 LOCK = "server.lock"
@@ -51,10 +52,8 @@ _held: dict[Path, tuple[sqlite3.Connection, int]] = {}  # and by how many server
 _log = logging.getLogger("uvicorn")
 
 
-class PracticeTaken(UserError):
+class PracticeTaken(NotNow):
     """Another server writes to the folder."""
-
-    status = 409
 
 
 def _locked(place: Path) -> sqlite3.Connection:

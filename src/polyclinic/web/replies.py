@@ -21,8 +21,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from polyclinic.errors import BadInput, PolyclinicError, UserError
+from polyclinic.errors import BadInput, PolyclinicError
 from polyclinic.files import NO_JSON
+from polyclinic.web.refused import RequestRefused
 from polyclinic.web.serving import MOST_STREAMS, MOST_STREAMS_OF_ONE, Serving
 
 MOST_BODY = 256 * 1024
@@ -33,14 +34,6 @@ _LARGE = 16_384  # bytes of an answer that is worth compressing
 _encode = msgspec.json.Encoder().encode
 
 T = TypeVar("T")
-
-
-class RequestRefused(UserError):
-    """A request that is not answered, with the status that says so."""
-
-    def __init__(self, problem: str, status: int = 400) -> None:
-        super().__init__(problem)
-        self.status = status
 
 
 def reply(document: Any, status: int = 200) -> Response:

@@ -20,14 +20,9 @@ from polyclinic.web.browse.holdings import folders_below
 from polyclinic.web.chair.catalogue import Catalogue
 from polyclinic.web.chair.staff import OfferedPlayers
 from polyclinic.web.practice import Practice
+from polyclinic.web.refused import NotFound
 
 _MOST = 500  # runs that are looked for
-
-
-class NoSuchRun(UserError):
-    """There is no run of that id."""
-
-    status = 404
 
 
 class ShelvedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,12 +60,12 @@ class Shelf:
         """Returns the folder of a run.
 
         Raises:
-            NoSuchRun: there is none of that id.
+            NotFound: there is none of that id.
         """
         if id not in self._found:
             self.look()
         if id not in self._found:
-            raise NoSuchRun("there is no run of that name here")
+            raise NotFound("there is no run of that name here")
         return self._found[id]
 
     def listed(self) -> list[ShelvedRun]:

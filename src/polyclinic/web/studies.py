@@ -32,6 +32,7 @@ from polyclinic.questions.exam import ExamQuestion
 from polyclinic.seeds import derive
 from polyclinic.web.browse.holdings import recording_kind
 from polyclinic.web.practice import Practice
+from polyclinic.web.refused import NotFound
 
 
 class ShownQuestion(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,12 +160,6 @@ class StudyState(msgspec.Struct, frozen=True, kw_only=True):
     figures: dict[str, dict[str, PeopleFigures]]
 
 
-class NoSuchStudy(UserError):
-    """There is no such study, link, or item of it."""
-
-    status = 404
-
-
 _Said = dict[tuple[str, Item], PersonsVerdict]
 
 
@@ -200,7 +195,7 @@ class Study:
         """Returns an item.
 
         Raises:
-            NoSuchStudy: there is none of that number.
+            NotFound: there is none of that number.
         """
         one = self._item(person, number)
         said = self._said[person.key].get((one.form, one.key))
@@ -221,7 +216,7 @@ class Study:
         """Keeps what somebody says of an item, in place of what it said before.
 
         Raises:
-            NoSuchStudy: there is no such item.
+            NotFound: there is no such item.
             UserError: an answer is none, or to no question.
         """
         one = self._item(person, number)
@@ -304,7 +299,7 @@ class Study:
     def _item(self, person: Annotator, number: int) -> StudyItem:
         items = self._items(person)
         if not 1 <= number <= len(items):
-            raise NoSuchStudy(f"there are the items 1 to {len(items)}" if items else "there is nothing to judge yet")
+            raise NotFound(f"there are the items 1 to {len(items)}" if items else "there is nothing to judge yet")
         return items[number - 1]
 
     def _is_done(self, person: Annotator, one: StudyItem) -> bool:
@@ -371,26 +366,26 @@ class Studies:
         """Returns a study.
 
         Raises:
-            NoSuchStudy: there is none of that id.
+            NotFound: there is none of that id.
             BadInput: it cannot be read.
         """
         study = self._read().get(id)
         if study is None:
             self._practice.check("study", id)
-            raise NoSuchStudy("there is no such study here")
+            raise NotFound("there is no such study here")
         return study
 
     def person(self, key: str) -> tuple[Study, Annotator]:
         """Returns whose link it is.
 
         Raises:
-            NoSuchStudy: nobody's.
+            NotFound: nobody's.
         """
         for study in self._read().values():
             for person in study.kept.people:
                 if person.key == key:
                     return study, person
-        raise NoSuchStudy("this link is not valid; ask the organiser of the study for another")
+        raise NotFound("this link is not valid; ask the organiser of the study for another")
 
 
 def _items_of(

@@ -1,6 +1,8 @@
 """What the page of results is told: every holding down to a record, and nothing of elsewhere."""
 
 import asyncio
+import subprocess
+import sys
 
 import msgspec
 import pytest
@@ -154,6 +156,11 @@ def test_a_copy_has_every_document_as_a_script_and_nothing_secret(documents, tmp
     page = (tmp_path / "site" / "index.html").read_text("utf-8")
     assert "polyclinic-copy" in page and "script-src 'self'" in page and "module" not in page
     assert "truth" in (tmp_path / "site" / "README.txt").read_text("utf-8")
+
+
+def test_a_copy_needs_no_server():
+    without = "import sys; sys.modules.update(starlette=None, uvicorn=None); import polyclinic.web.browse.site"
+    subprocess.run([sys.executable, "-c", without], check=True)
 
 
 def test_a_copy_is_written_over_nothing(documents, tmp_path):

@@ -1,10 +1,4 @@
-"""What the page of results asks for, and its documents.
-
-GET  /api/browse/of/KEY            a document
-GET  /api/browse/visit?run=ID&visit=ID    the key of a visit to a hospital; the run by its id on the map
-GET  /api/browse/search?q=WORDS    where something was said; `&begin=N` goes on
-
-The key of a document is its address, and in a copy the name of its file:
+"""What the page shows, each under a key that is also its address and, in a copy, the name of its file.
 
     all                     what there is
     about/ID                what a holding is: table, files, curve
@@ -29,15 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from anyio.to_thread import run_sync
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.results.folder import ItemRow
-from polyclinic.web.browse.holdings import Holding, Holdings, NothingHere
+from polyclinic.web.browse.holdings import Holding, Holdings
 from polyclinic.web.browse.showing import (
     RecordingFile,
     calls,
@@ -57,8 +47,7 @@ from polyclinic.web.browse.showing import (
     shown_episode,
     table,
 )
-from polyclinic.web.replies import RequestRefused, number, reply
-from polyclinic.web.serving import Serving
+from polyclinic.web.refused import NotFound
 
 PAGE = 200
 """Items, records or episodes on a page."""
@@ -86,17 +75,17 @@ class Documents:
         """Returns the document of a key.
 
         Raises:
-            NothingHere: there is none.
+            NotFound: there is none.
             BadInput: what it would be made of cannot be read.
         """
         kind, *rest = key.split("/")
         if kind not in self._kinds or len(rest) > 3:
-            raise NothingHere("there is no such page")
+            raise NotFound("there is no such page")
         try:
             places = [_number(one) for one in rest[1:]]
             return self._kinds[kind](*rest[:1], *places)
         except TypeError:
-            raise NothingHere("there is no such page") from None
+            raise NotFound("there is no such page") from None
         except BadInput as error:
             raise _unplaced(error) from None
 
@@ -186,7 +175,7 @@ class Documents:
         one = self.library.holding(id)
         found = results(one)
         if n >= len(found.rows):
-            raise NothingHere("there is no such item")
+            raise NotFound("there is no such item")
         row = found.rows[n]
         return {
             "n": n,
@@ -220,14 +209,14 @@ class Documents:
         """Returns the key of the record of a visit to a hospital, by its id in the run's log.
 
         Raises:
-            NothingHere: it is not kept, or not yet.
+            NotFound: it is not kept, or not yet.
         """
         for one in self.library.look().values():
             if one.holds == "hospital" and one.path == run:
                 for line, key in enumerate(_keys(one.path, one.changed)):
                     if key.partition("@")[0] == visit:
                         return f"record/{one.id}/0/{line}"
-        raise NothingHere("the record of that visit is not kept")
+        raise NotFound("the record of that visit is not kept")
 
     def _place(self, one: Holding, at: str) -> dict[str, int] | None:
         """Returns where a record stands that `FILE:LINE` names; None where it is not there."""
@@ -261,7 +250,7 @@ class Documents:
             with RecordedRun(one.path) as run:
                 episode = run.episode(keys[line]) if line < len(keys) else None
             if episode is None:
-                raise NothingHere("there is no such visit")
+                raise NotFound("there is no such visit")
             near = {"before": line - 1 if line else None, "after": line + 1 if line + 1 < len(keys) else None}
             # In the journal a mind's name stands before the visit's.
             names = {f"{mind} {keys[line].partition('@')[0]}" for mind in _minds(one)}
@@ -286,7 +275,7 @@ class Documents:
 
     def _opened(self, one: Holding, place: int) -> RecordingFile:
         if place >= len(one.files):
-            raise NothingHere("there is no such file")
+            raise NotFound("there is no such file")
         return recording_file(*one.files[place])
 
     def calls(self, id: str, page: int) -> Any:
@@ -298,7 +287,7 @@ class Documents:
         """Returns the calls of an episode."""
         found = calls(_journal(self.library.holding(id)), n)
         if found is None:
-            raise NothingHere("there is no such episode")
+            raise NotFound("there is no such episode")
         return found
 
 
@@ -314,7 +303,7 @@ def _minds(one: Holding) -> set[str]:
 
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 12):
-        raise NothingHere("there is no such page")
+        raise NotFound("there is no such page")
     return int(text)
 
 
@@ -331,7 +320,7 @@ def _unplaced(error: BadInput) -> UserError:
 
 def _journal(one: Holding) -> Path:
     if one.holds != "journal":
-        raise NothingHere("that is not a journal")
+        raise NotFound("that is not a journal")
     return one.path
 
 
@@ -462,23 +451,3 @@ def _around(text: str, word: str) -> str:
     at = max(text.casefold().find(word), 0)
     begin, end = max(at - _AROUND, 0), at + len(word) + _AROUND
     return ("… " if begin else "") + text[begin:end].strip() + (" …" if end < len(text) else "")
-
-
-def browse(serving: Serving) -> Sequence[BaseRoute]:
-    """Returns the routes of the page of results."""
-    documents = Documents(Holdings(serving.folders, without=[serving.practice.folder]))
-
-    async def document(request: Request) -> Response:
-        return reply(await run_sync(documents, request.path_params["key"]))
-
-    async def found(request: Request) -> Response:
-        question = request.query_params.get("q", "")
-        if len(question) > LONGEST:
-            raise RequestRefused(f"at most {LONGEST} letters are searched for")
-        return reply(await run_sync(search, documents, question, number(request, "begin", 0)))
-
-    async def visit(request: Request) -> Response:
-        run = await run_sync(serving.shelf.folder, request.query_params.get("run", ""))
-        return reply({"key": await run_sync(documents.visit_of, run, request.query_params.get("visit", ""))})
-
-    return [Route("/of/{key:path}", document), Route("/search", found), Route("/visit", visit)]

@@ -9,10 +9,10 @@ from typing import Literal
 
 import msgspec
 
-from polyclinic.errors import UserError
 from polyclinic.hospital.record.recorded import RUN
 from polyclinic.models.journal import APPLICATION
 from polyclinic.results.folder import RECORD
+from polyclinic.web.refused import NotFound
 
 Holds = Literal["evaluation", "hospital", "learning", "recording", "journal"]
 RecordingKind = Literal["visits", "outcomes", "meetings"]
@@ -24,12 +24,6 @@ _LOOKED = 20_000  # entries of folders that are looked at
 _MOST = 2_000  # holdings that are shown
 _BEGIN = 65_536  # bytes that are read to tell what a file is
 _UNFIT = re.compile(r"[^\w.-]+")
-
-
-class NothingHere(UserError):
-    """What was asked for is not there."""
-
-    status = 404
 
 
 class Holding(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,12 +76,12 @@ class Holdings:
         """Returns what has an id.
 
         Raises:
-            NothingHere: nothing has.
+            NotFound: nothing has.
         """
         if id not in self._found:
             self.look()
         if id not in self._found:
-            raise NothingHere("there is nothing of that name here")
+            raise NotFound("there is nothing of that name here")
         return self._found[id]
 
 

@@ -31,14 +31,15 @@ from polyclinic.results.provenance import command_words, without_secrets
 from polyclinic.results.reading import RunResults, read_results
 from polyclinic.sqlite_file import read_errors
 from polyclinic.statistics.uncertainty import wilson
-from polyclinic.web.browse.holdings import LEARNING, SUMMARY, Holding, NothingHere, RecordingKind
+from polyclinic.web.browse.holdings import LEARNING, SUMMARY, Holding, RecordingKind
+from polyclinic.web.refused import NotFound
 
 
 def shown(kind: RecordingKind, record: list[dict[str, Any]]) -> dict[str, Any]:
     """Returns a record as a document.
 
     Raises:
-        NothingHere: a meeting that is none.
+        NotFound: a meeting that is none.
     """
     if kind == "visits":
         return {"kind": "visit", "events": record}
@@ -60,7 +61,7 @@ def _meeting(document: dict[str, Any]) -> dict[str, Any]:
     try:
         meeting = msgspec.convert(document, RecordedMeeting)
     except msgspec.ValidationError as error:
-        raise NothingHere(f"this version cannot read the meeting: {error}") from None
+        raise NotFound(f"this version cannot read the meeting: {error}") from None
     supporter = Supporter(meeting.record, _knowledge())
     return {
         "kind": "meeting",
@@ -191,10 +192,10 @@ class RecordingFile:
         """Returns which of the records stands at a line.
 
         Raises:
-            NothingHere: none begins there.
+            NotFound: none begins there.
         """
         if line not in self._at:
-            raise NothingHere("no record begins there")
+            raise NotFound("no record begins there")
         return self._at[line]
 
     def lines(self, place: Place) -> list[bytes]:
@@ -207,12 +208,12 @@ class RecordingFile:
         """Returns a record: the events of a visit, or one document.
 
         Raises:
-            NothingHere: it is damaged.
+            NotFound: it is damaged.
         """
         try:
             return [msgspec.json.decode(line, type=dict[str, Any]) for line in self.lines(place) if line]
         except NO_JSON as error:
-            raise NothingHere(f"line {place.line} is damaged: {error}") from None
+            raise NotFound(f"line {place.line} is damaged: {error}") from None
 
     def listed(self, place: Place) -> dict[str, Any]:
         """Returns what a list says of a record."""
@@ -245,13 +246,13 @@ def recording_file(path: Path, kind: RecordingKind) -> RecordingFile:
     """Returns a file; those that were asked for last are kept, until they change.
 
     Raises:
-        NothingHere: it is gone.
+        NotFound: it is gone.
     """
     try:
         state = path.stat()
         return _indexed(path, kind, state.st_mtime_ns, state.st_size)
     except OSError as error:
-        raise NothingHere(f"the file cannot be read ({error.strerror})") from None
+        raise NotFound(f"the file cannot be read ({error.strerror})") from None
 
 
 @lru_cache(maxsize=_HELD)
@@ -358,11 +359,11 @@ def results(one: Holding) -> RunResults:
     """Returns what was run, and its items.
 
     Raises:
-        NothingHere: it has none.
+        NotFound: it has none.
         BadInput: they cannot be read.
     """
     if not has_results(one):
-        raise NothingHere("there are no items")
+        raise NotFound("there are no items")
     return _read(one.path, one.changed)
 
 

@@ -17,15 +17,9 @@ from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.pictures import CasePictures, SeenPicture, is_address
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.shipped import SHIPPED, shipped_path
-from polyclinic.errors import UserError
+from polyclinic.web.refused import NotFound
 
 _MOST = 50
-
-
-class NoSuchCase(UserError):
-    """No case of that set and key is offered."""
-
-    status = 404
 
 
 class CaseAt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -89,7 +83,7 @@ class Catalogue:
         """Returns some cases of a set from one on, those whose presentation has all words, and how many there are.
 
         Raises:
-            NoSuchCase: there is no such set.
+            NotFound: there is no such set.
         """
         wanted = words.casefold().split()
         found = [
@@ -103,23 +97,23 @@ class Catalogue:
         """Returns a case.
 
         Raises:
-            NoSuchCase: there is none.
+            NotFound: there is none.
         """
         case = self._set(at.set).cases.get(at.key)
         if case is None:
-            raise NoSuchCase("there is no such case in that set; the list of cases says which there are")
+            raise NotFound("there is no such case in that set; the list of cases says which there are")
         return case
 
     def picture(self, at: CaseAt, number: int) -> SeenPicture:
         """Returns a picture of a case, the first as 1.
 
         Raises:
-            NoSuchCase: there is no such case, or it has no such picture here; nothing is fetched from an address.
+            NotFound: there is no such case, or it has no such picture here; nothing is fetched from an address.
             BadInput: it cannot be shown.
         """
         urls = [one.url for one in self.case(at).attachments]
         if not 1 <= number <= len(urls) or is_address(urls[number - 1]):
-            raise NoSuchCase("the case has no such picture")
+            raise NotFound("the case has no such picture")
         # Read anew each time: what is kept would grow with the cases that are played.
         return CasePictures(self._set(at.set).folder).of([urls[number - 1]])[0]
 
@@ -135,12 +129,12 @@ class Catalogue:
         """Returns what is known of a case at the door; None where it is not offered any more."""
         try:
             return self.case(at).presentation
-        except NoSuchCase:
+        except NotFound:
             return None
 
     def _set(self, name: str) -> _CaseSet:
         if name not in self._paths:
-            raise NoSuchCase(f"there is no such set of cases; there are: {', '.join(self._paths)}")
+            raise NotFound(f"there is no such set of cases; there are: {', '.join(self._paths)}")
         if name not in self._read:
             self._read[name] = _CaseSet(name, self._paths[name])
         return self._read[name]

@@ -18,8 +18,9 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.evaluations.visit_score import Scored
 from polyclinic.judging.verdicts import table_text
 from polyclinic.visits.consultation import MAX_TURNS
-from polyclinic.web.chair.catalogue import CaseAt, NoSuchCase
+from polyclinic.web.chair.catalogue import CaseAt
 from polyclinic.web.chair.visits import PlayedCase, PlayedVisits, Sitting
+from polyclinic.web.refused import NotFound
 
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
 
@@ -106,12 +107,6 @@ class ClassRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     comment: str = ""
 
 
-class NoSuchClass(UserError):
-    """There is no such class, student, or case of it."""
-
-    status = 404
-
-
 class Classes:
     """The classes of a practice; one that cannot be read is left out, and named."""
 
@@ -150,12 +145,12 @@ class Classes:
         """Returns a class.
 
         Raises:
-            NoSuchClass: there is none of that id.
+            NotFound: there is none of that id.
             BadInput: it cannot be read.
         """
         kept = self._practice.get("class", id, KeptClass)
         if kept is None:
-            raise NoSuchClass("there is no such class here")
+            raise NotFound("there is no such class here")
         return kept
 
     def add(self, id: str, names: tuple[str, ...]) -> KeptClass:
@@ -183,7 +178,7 @@ class Classes:
         kept = self.named(id)
         student = next((one for one in kept.students if one.name == name), None)
         if student is None or not 1 <= number <= len(kept.set.cases):
-            raise NoSuchClass("there is no such student, or no such case, in this class")
+            raise NotFound("there is no such student, or no such case, in this class")
         comments = {**student.comments, number: text}
         if not text:
             del comments[number]
@@ -193,13 +188,13 @@ class Classes:
         """Returns whose link it is.
 
         Raises:
-            NoSuchClass: nobody's.
+            NotFound: nobody's.
         """
         for kept in self.all():
             for student in kept.students:
                 if student.key == key:
                     return kept, student
-        raise NoSuchClass("this link is not valid; ask your teacher for another")
+        raise NotFound("this link is not valid; ask your teacher for another")
 
     def seen_by(self, key: str) -> StudentsClass:
         """Returns what a student sees of the class."""
@@ -227,11 +222,11 @@ class Classes:
         """Returns a student's visit to a case of the class, begun now where it was not before.
 
         Raises:
-            NoSuchClass: the link is nobody's, or the class has no such case.
+            NotFound: the link is nobody's, or the class has no such case.
         """
         kept, student = self.student(key)
         if not 1 <= number <= len(kept.set.cases):
-            raise NoSuchClass(f"this class has the cases 1 to {len(kept.set.cases)}")
+            raise NotFound(f"this class has the cases 1 to {len(kept.set.cases)}")
         if number in student.visits:
             return self._visits.sitting(student.visits[number])
         sitting = self._visits.begin(
@@ -251,11 +246,11 @@ class Classes:
         """Returns the id of a student's visit, for the teacher.
 
         Raises:
-            NoSuchClass: it has not begun.
+            NotFound: it has not begun.
         """
         student = next((one for one in self.named(id).students if one.name == name), None)
         if student is None or number not in student.visits:
-            raise NoSuchClass("there is no such visit in this class")
+            raise NotFound("there is no such visit in this class")
         return student.visits[number]
 
     def rows(self, kept: KeptClass) -> list[ClassRow]:
@@ -282,7 +277,7 @@ class Classes:
     def _case_id(self, at: CaseAt) -> str:
         try:
             return self._visits.catalogue.case(at).id
-        except NoSuchCase:  # the server was begun without that file of cases
+        except NotFound:  # the server was begun without that file of cases
             return f"{at.set} {at.key}"
 
     def _score(self, student: Student, number: int) -> tuple[Scored | None, str]:

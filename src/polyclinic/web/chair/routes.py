@@ -39,7 +39,8 @@ from polyclinic.web.chair.shift import nursing
 from polyclinic.web.chair.staff import Staff
 from polyclinic.web.chair.view import view
 from polyclinic.web.chair.visits import PlayedCase, PlayedVisits, Sitting
-from polyclinic.web.replies import RequestRefused, download, get, number, post, reply, without_folders
+from polyclinic.web.refused import NotFound, NotNow, RequestRefused
+from polyclinic.web.replies import download, get, number, post, reply, without_folders
 from polyclinic.web.serving import Serving
 
 _LISTED = 50
@@ -130,7 +131,7 @@ def _playing(visits: PlayedVisits) -> list[BaseRoute]:
     def sitting_of(id: str) -> Sitting:
         sitting = visits.sitting(id)
         if sitting.played.student:
-            raise RequestRefused("this visit is a student's; it is reached by the student's link", 404)
+            raise NotFound("this visit is a student's; it is reached by the student's link")
         return sitting
 
     return [
@@ -187,13 +188,13 @@ def _by_link(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
     def sitting_of(key: str, n: int) -> Sitting:
         _, student = classes.student(key)
         if n not in student.visits:
-            raise RequestRefused("this visit has not begun", 404)
+            raise NotFound("this visit has not begun")
         return classes.sitting(key, n)
 
     def check(key: str, **_: int) -> None:
         kept, _student = classes.student(key)
         if not classes.shows_scores(kept):
-            raise RequestRefused("your teacher has not let the scores out yet", 409)
+            raise NotNow("your teacher has not let the scores out yet")
 
     one = "/by-link/{key}/visits/{n:int}"
     return [

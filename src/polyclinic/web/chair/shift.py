@@ -33,8 +33,8 @@ from polyclinic.players.roles.staff import MAX_QUESTIONS, Nurse
 from polyclinic.seeds import derive
 from polyclinic.web.chair.catalogue import CaseAt, Catalogue
 from polyclinic.web.chair.view import ShownResult, shown_results
-from polyclinic.web.chair.visits import NoSuchVisit, NotNow
 from polyclinic.web.practice import KeptMoves, Practice
+from polyclinic.web.refused import NotFound, NotNow
 from polyclinic.web.replies import get, post
 
 _CLINIC = "clinic"
@@ -191,7 +191,7 @@ def who_comes(new: NewShift, catalogue: Catalogue) -> tuple[CaseAt, ...]:
     """Returns the patients of a shift.
 
     Raises:
-        NoSuchCase: there is no such set.
+        NotFound: there is no such set.
         UserError: of none of its cases it is known how soon they must be seen.
     """
     keys = catalogue.keys(new.set)
@@ -213,7 +213,7 @@ def nursing(practice: Practice, catalogue: Catalogue, knowledge: Knowledge) -> l
     def shift(id: str) -> NurseShift:
         kept = practice.moves("shift", id, KeptShift)
         if kept is None:
-            raise NoSuchVisit("there is no such shift here")
+            raise NotFound("there is no such shift here")
         return NurseShift(kept, catalogue, knowledge)
 
     async def begin(new: NewShift) -> ShiftView:

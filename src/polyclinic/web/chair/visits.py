@@ -35,6 +35,7 @@ from polyclinic.visits.visit import Visit, attend, see
 from polyclinic.web.chair.catalogue import CaseAt, Catalogue
 from polyclinic.web.chair.staff import Staff
 from polyclinic.web.practice import KeptMoves, Practice
+from polyclinic.web.refused import NotFound, NotNow
 
 MOST_MOVES = 400
 """Moves of a sitting, those that were taken back among them."""
@@ -76,12 +77,6 @@ class GivenHint(msgspec.Struct, frozen=True, kw_only=True):
 
     turn: int
     hint: Hint
-
-
-class NotNow(UserError):
-    """A move that cannot be made as things stand; the text says what can."""
-
-    status = 409
 
 
 class Sitting:
@@ -285,12 +280,6 @@ def standing(moves: list[Move]) -> list[Turn | HintMove | NoteMove]:
     return left
 
 
-class NoSuchVisit(UserError):
-    """There is no visit of that id."""
-
-    status = 404
-
-
 class PlayedVisits:
     """All visits that are played on a server: begun, taken up and scored."""
 
@@ -330,7 +319,7 @@ class PlayedVisits:
         """Returns a visit; one that is not in memory is read.
 
         Raises:
-            NoSuchVisit: there is none of that id.
+            NotFound: there is none of that id.
             BadInput: it cannot be read.
         """
         if id in self._sittings:
@@ -338,7 +327,7 @@ class PlayedVisits:
             return self._sittings[id]
         kept = self.practice.moves("visit", id, KeptMove)
         if kept is None:
-            raise NoSuchVisit("there is no such visit here")
+            raise NotFound("there is no such visit here")
         self._sittings[id] = Sitting(kept, self.catalogue.case, self.staff.minds, answers=self._answers[id])
         return self._sittings[id]
 

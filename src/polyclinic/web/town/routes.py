@@ -20,22 +20,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from polyclinic.errors import BadInput, UserError
+from polyclinic.errors import BadInput
 from polyclinic.hospital.record.story import stories_of
 from polyclinic.hospital.record.world import Duty, Place, StaffWalk, Visitor, World
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.web.refused import NotFound
 from polyclinic.web.replies import ALIVE, event, last_id, number, packed, reply, streamed
 from polyclinic.web.serving import Serving
 from polyclinic.web.town.runs import EVERY, ROWS, Block, Runs, ShownRun, without_truth
 
 _LONGEST_ID = 40
-
-
-class NoSuchPerson(UserError):
-    """The run knows nobody of that id."""
-
-    status = 404
 
 
 def person(run: ShownRun, who: str, *, truth: bool) -> dict[str, Any]:
@@ -47,13 +42,13 @@ def person(run: ShownRun, who: str, *, truth: bool) -> dict[str, Any]:
         truth: whether what is so stands beside: the disease, and what would have been right.
 
     Raises:
-        NoSuchPerson: nobody of that id ever came or fell ill.
+        NotFound: nobody of that id ever came or fell ill.
         BadInput: the run is damaged.
     """
     visits = stories_of(run.recorded, who) if 0 < len(who) <= _LONGEST_ID else []
     resident = _resident(run, who)
     if resident is None and not visits:
-        raise NoSuchPerson("the run knows nobody of that name")
+        raise NotFound("the run knows nobody of that name")
     told = msgspec.to_builtins(visits)
     for visit in told if not truth else ():
         visit["visit"] = without_truth(visit["visit"])

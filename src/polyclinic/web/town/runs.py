@@ -34,7 +34,8 @@ from polyclinic.hospital.record.happenings import (
 )
 from polyclinic.hospital.record.recorded import RUN, RecordedRun, is_locked
 from polyclinic.hospital.record.world import Doing, World
-from polyclinic.web.serving import NoSuchRun, Shelf
+from polyclinic.web.refused import NotFound
+from polyclinic.web.serving import Shelf
 from polyclinic.web.town.map import map_of
 
 EVERY = 1_800
@@ -302,7 +303,7 @@ class Runs:
         """Returns a run by its id.
 
         Raises:
-            NoSuchRun: there is none of that id.
+            NotFound: there is none of that id.
             BadInput: it cannot be read.
         """
         with self._lock:
@@ -323,5 +324,5 @@ def _key(folder: Path) -> _Key:
     try:
         found = (folder / RUN).stat()
     except OSError:
-        raise NoSuchRun("the run is not there any more") from None
+        raise NotFound("the run is not there any more") from None
     return found.st_dev, found.st_ino
