@@ -15,6 +15,13 @@ COMMANDS: Mapping[str, str] = {
     "names compare": "knowledge compare",
     "export-site": "report DIR... --format site --out FOLDER",
     "check": "models check",
+    **{f"eval {name}": f"eval exam {name} FILE" for name in ("medqa", "medmcqa", "pubmedqa", "mmlu")},
+    "study ablation": "eval exam EXAM FILE --method 'medagents stages=analysis|summary|consultation'",
+    "study experts": "eval exam EXAM FILE --method 'medagents question_experts=1|2|3'",
+    "study errors": "eval exam EXAM FILE --judge MODEL",
+    "study medagents": "study run papers/medagents-table2.toml",
+    "study medagent-zero": "study run papers/agent-hospital-table4.toml",
+    "study tor": "study run papers/tor-table2.toml",
     "memory near": "memory show DIR --near TEXT",
     "memory export": "memory show DIR --out FILE",
     "memory import": "memory build FILE --out DIR",
@@ -32,6 +39,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     "cases show": {"--strict": "cases check FILE"},
     "cases check": {"--n": "cases generate --n N, and check its file"},
     "cases convert": {"--to": "--format", "--manner": "--persona", "--mind": "--writer"},
+    "eval exam": {"--sample": "--limit", "--all": "--limit all"},
     "memory show": {"--last": "--limit", "--k": "--limit"},
 }
 """By command, what replaces each old option."""
