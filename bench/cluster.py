@@ -33,7 +33,7 @@ ENVIRONMENT = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
 TOWN = ("--residents", "600", "--days", "3")
 EVERY = ("replicas", "parts", "kills")
 VICTIMS = ("part", "command", "node", "head")
-CHILD = "polyclinic.cluster.child"
+CHILD = "polyclinic.parallel.worker"
 
 
 def run(*given):
@@ -123,10 +123,10 @@ def _replicas(folder, options):
             _call("run", *TOWN, "--replicas", options.replicas, "--out", folder / name, "--on", where, "--json")
             took[name] = time.monotonic() - began
     hashes = {name: [_hash(folder / name / f"seed-{n}") for n in range(options.replicas)] for name in took}
-    ratio = took["ray"] / took["processes"]
+    ratio = took["ray"] / took["local"]
     print(
-        f"{options.replicas} replicas: two processes {took['processes']:.1f} s, two Ray nodes {took['ray']:.1f} s, "
-        f"ratio {ratio:.2f} (bar {BAR}); {'the same logs' if hashes['ray'] == hashes['processes'] else 'LOGS DIFFER'}",
+        f"{options.replicas} replicas: two processes {took['local']:.1f} s, two Ray nodes {took['ray']:.1f} s, "
+        f"ratio {ratio:.2f} (bar {BAR}); {'the same logs' if hashes['ray'] == hashes['local'] else 'LOGS DIFFER'}",
         flush=True,
     )
 
@@ -214,9 +214,11 @@ def _one_part(endpoint):
 
     while True:
         for one in psutil.process_iter(["cmdline"]):
-            words = one.info["cmdline"] or ()
-            if CHILD in words and endpoint.url in words:
-                return one.pid
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if CHILD in (one.info["cmdline"] or ()) and any(
+                    there.raddr[1:] == (urlsplit(endpoint.url).port,) for there in one.net_connections()
+                ):
+                    return one.pid
 
 
 def _evaluation(endpoint, cases):

@@ -14,9 +14,9 @@ from bench.cluster import AT_ONCE, VICTIMS, Nodes, _free, command, in_parts, kil
 from tests.exams import write_exam
 
 import polyclinic
-from polyclinic.cluster import ray_cluster as ray_joining
-from polyclinic.cluster.opening import open_site
 from polyclinic.errors import UserError
+from polyclinic.parallel import ray_joining
+from polyclinic.parallel.pool import open_site
 from polyclinic.testing.endpoint import EndpointProcess
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'polyclinic[ray]'")
@@ -116,7 +116,7 @@ def test_a_head_that_is_killed_is_one_line_and_the_same_command_goes_on_with_the
 
 _JOBS = """
 import asyncio, ray
-from polyclinic.cluster.opening import open_site
+from polyclinic.parallel.pool import open_site
 
 async def jobs():
     async with open_site("ray:1"):

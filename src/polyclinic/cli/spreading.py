@@ -53,7 +53,7 @@ def in_parts(words: Sequence[str]) -> Iterator[Sequence[str]]:
         ClusterLost: the cluster is gone.
     """
     where, rest = value_of(words, "--on"), without(words, "--on")
-    spreads = (where or "").startswith("local") and "".join(words[1:2]).replace("-", "_") in DECLARATIONS
+    spreads = "".join(words[1:2]).replace("-", "_") in DECLARATIONS
     if where is None or words[0] not in _WHOLES or spreads:
         yield words  # which says that the option has no value, or spreads its items itself
         return

@@ -9,7 +9,6 @@ workers answered lies where they are, until it is given again.
 from __future__ import annotations
 
 import io
-import re
 import shutil
 import tarfile
 from collections.abc import Mapping, Sequence
@@ -17,17 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from polyclinic.errors import BadInput, PolyclinicError, UserError
+from polyclinic.errors import BadInput
 from polyclinic.models.journal_parts import JournalRow
 from polyclinic.models.model import Usage
+from polyclinic.parallel.shipping import Shipped, shipped
+from polyclinic.parallel.sites import ClusterLost, WorkerLost
 
-
-class WorkerLost(PolyclinicError):
-    """A process or a machine ended with the job that it had."""
-
-
-class ClusterLost(PolyclinicError):
-    """The cluster itself ended, with all the jobs that it had."""
+__all__ = ["ClusterLost", "Shipped", "WorkerLost", "shipped"]
 
 
 @dataclass(frozen=True)
@@ -35,22 +30,6 @@ class Here:
     """A word of a command that names a file or a folder in the job's own folder."""
 
     path: str
-
-
-@dataclass(frozen=True)
-class Shipped:
-    """A word of a command that names a file, and what is in it, for a machine that may not have it.
-
-    Attributes:
-        path: where it lies on the machine that it comes from.
-        content: of the file.
-        before, after: what stands around the path in the word, as in `scripted:FILE` and `FILE.py:NAME`.
-    """
-
-    path: str
-    content: bytes
-    before: str = ""
-    after: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,40 +198,3 @@ def _write_members(tar: tarfile.TarFile, members: Sequence[tarfile.TarInfo], to:
             path.parent.mkdir(parents=True, exist_ok=True)
             with content, path.open("wb") as file:
                 shutil.copyfileobj(content, file)
-
-
-MOST = 256 << 20
-"""Bytes of a file that travels with a job; a larger one has to be where the job runs."""
-
-_AROUND = re.compile(r"(?P<before>--[\w-]+=)?(?P<kind>\w+:)?(?P<path>[^#]+?)(?P<after>(?::\w+|#.*)?)")
-"""`--option=scripted:FILE`, `FILE.py:NAME`, `FILE#ID`."""
-
-
-def shipped(word: str) -> str | Shipped:
-    """Returns a word of a command with the file that it names, where it names one; else as it is.
-
-    Raises:
-        UserError: the file is too large to travel.
-    """
-    for before, path, after in _readings(word):
-        try:
-            if not path or not Path(path).is_file():
-                continue
-            if Path(path).stat().st_size > MOST:
-                raise UserError(
-                    f"{path} is larger than the {MOST >> 20} MiB that travel with a part; put it on "
-                    "every machine under one path that begins with /, or take fewer cases"
-                )
-            return Shipped(str(Path(path).resolve()), Path(path).read_bytes(), before, after)
-        except OSError:
-            continue
-    return word
-
-
-def _readings(word: str) -> list[tuple[str, str, str]]:
-    found = _AROUND.fullmatch(word)
-    whole = [("", word, "")]
-    if found is None:
-        return whole
-    before, kind = found["before"] or "", found["kind"] or ""
-    return [*whole, (before + kind, found["path"], found["after"]), (before, kind + found["path"], found["after"])]

@@ -17,12 +17,12 @@ from queue import SimpleQueue
 
 import msgspec
 
-from polyclinic.cluster.alike import Installed, looking
 from polyclinic.cluster.child import SPENT, WARNED
 from polyclinic.cluster.jobs import Advanced, AnswersCame, ClusterJob, Here, JobEnded, News, Shipped, Warned, pack
 from polyclinic.cluster.left import locked, make_kept_folder
 from polyclinic.models.journal_parts import JournalPart, JournalRow
 from polyclinic.models.model import Usage
+from polyclinic.parallel.alike import Installed, looking
 
 _MOMENT = 0.02  # seconds between two looks
 _TIMES, _LONGEST = 10, 5.0  # how much longer than a look at the answers the pause after it is; seconds at most

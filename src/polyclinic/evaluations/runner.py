@@ -19,6 +19,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.parallel.holder import Holder
 from polyclinic.parallel.pool import WorkerPool, check_site, open_workers
+from polyclinic.parallel.shipping import keys_of
 from polyclinic.parallel.worker import WorkerSide
 from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.players.patient_trust import PatientTrust
@@ -53,7 +54,10 @@ async def evaluate(
             work = await plan.prepare(opened)
             items = EvaluationItems(evaluation, options, config.for_worker(), acted_on)
             holder = Holder(opened.session.journal, opened.session.ledger)
-            workers = None if where is None else partial(open_workers, where, items, holder, report=note)
+            workers = None
+            if where is not None:
+                keys = keys_of(config.models)
+                workers = partial(open_workers, where, items, holder, report=note, environment=keys)
             result = await _hold(run, work, plan, workers)
             if run.stopped is None:
                 run.stopped = opened.ending

@@ -35,6 +35,10 @@ from polyclinic.parallel.messages import (
     Question,
     Warned,
 )
+from polyclinic.parallel.ray_joining import LOCAL as RAY
+from polyclinic.parallel.ray_joining import SCHEME
+from polyclinic.parallel.ray_site import RayWorkers
+from polyclinic.parallel.shipping import packed
 from polyclinic.parallel.sites import LocalProcesses, Process, Site, WorkerLost, processors
 from polyclinic.parallel.worker import Task
 
@@ -44,7 +48,7 @@ MOST_LOSSES = 5
 MOST_OPEN = 256
 """Items that a worker has open at a time."""
 
-LOCAL, RAY, SCHEME = "local", "ray", "ray://"
+LOCAL = "local"
 ALLOWED = f"{LOCAL}, {LOCAL}:N, {RAY}, {RAY}:N (a cluster on this machine) or {SCHEME}HOST:PORT"
 
 _ONCE = 30.0  # seconds in which several workers warn of the same thing
@@ -72,9 +76,11 @@ async def open_site(name: str) -> AsyncIterator[Site]:
     check_site(name)
     kind, _, number = name.partition(":")
     workers = int(number) if number.isdecimal() else None
-    if kind != LOCAL:
-        raise UserError(f"--on {name!r}; allowed: {ALLOWED}")
-    site: Site = LocalProcesses(workers or processors())
+    site: Site
+    if kind == LOCAL:
+        site = LocalProcesses(workers or processors())
+    else:
+        site = await RayWorkers.connect(RAY if kind == RAY and workers else name, workers)
     try:
         yield site
     finally:
@@ -130,7 +136,8 @@ class WorkerPool:
         report: Callable[[str], None],
     ) -> None:
         self._site, self._holder, self._report = site, holder, report
-        self._task, self._environment = pickle.dumps(task), environment
+        self._task = pickle.dumps(task) if site.is_here else packed(task)
+        self._environment = {} if site.is_here else environment
         self.workers = max(1, min(site.workers, items))
         # No worker takes more than its part before the others are there.
         self._each = min(at_once, -(-items // self.workers))
@@ -218,7 +225,7 @@ class WorkerPool:
                 self._open.add(worker)
                 self._let_in()
                 await worker.ended.wait()
-                raise WorkerLost(worker.how)
+                raise copy(worker.loss)
             except WorkerLost as lost:
                 lost_at_once += 1
                 if lost_at_once >= MOST_LOSSES:
@@ -257,7 +264,7 @@ class _Worker:
 
     Attributes:
         places: how many more items it takes.
-        ended: set when it has ended; `how` then says how.
+        ended: set when it has ended; `loss` then says how.
         open_items: how many items it had when it ended.
     """
 
@@ -269,7 +276,7 @@ class _Worker:
         self._outbox = list[object]()
         self._answering = set[asyncio.Task[None]]()
         self.ended = asyncio.Event()
-        self.how = f"{name} is gone"
+        self.loss: PolyclinicError = WorkerLost(f"{name} is gone")
         self._reading = asyncio.create_task(self._read())
 
     async def open(self, opening: Open) -> None:
@@ -285,7 +292,7 @@ class _Worker:
     async def compute(self, item: Any, holder: Holder) -> Any:
         """Returns what comes of an item."""
         if self.ended.is_set():
-            raise WorkerLost(self.how)
+            raise copy(self.loss)
         self._count += 1
         number, coming = self._count, asyncio.get_running_loop().create_future()
         self._items[number], self._holders[number] = coming, holder
@@ -322,9 +329,11 @@ class _Worker:
             while messages := await self._process.receive():
                 for message in messages:
                     self._take(message)
-            self.how = f"{self._name} {await self._process.death()}"
+            self.loss = WorkerLost(f"{self._name} {await self._process.death()}")
+        except PolyclinicError as error:
+            self.loss = copy(error)
         except Exception as error:
-            self.how = str(error) if isinstance(error, PolyclinicError) else f"{self._name}: {in_short(error)}"
+            self.loss = WorkerLost(f"{self._name}: {in_short(error)}")
         self._over()
 
     def _take(self, message: Opened | Done | Question | Note | Warned) -> None:
@@ -381,6 +390,6 @@ class _Worker:
         self.open_items = sum(not coming.done() for number, coming in self._items.items() if number)
         for coming in self._items.values():
             if not coming.done():
-                coming.set_exception(WorkerLost(self.how))
+                coming.set_exception(copy(self.loss))
                 with contextlib.suppress(Exception):
                     coming.exception()  # nobody may wait for it any more

@@ -46,6 +46,7 @@ from polyclinic.parallel.messages import (
     frame,
     unframed,
 )
+from polyclinic.parallel.shipping import unpacked
 
 
 class WorkerSide:
@@ -315,7 +316,7 @@ class _Items:
     async def _serve(self, opening: Open) -> None:
         try:
             os.environ.update(opening.environment)
-            task: Task = pickle.loads(opening.task)  # noqa: S301 - from the command itself
+            task: Task = unpacked(opening.task)
             async with task.open(self._side) as compute:
                 self._compute.set_result(compute)
                 # What is there now stays to the end: it need not be looked through for garbage.

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from polyclinic.cluster.ray_cluster import _without_client
+from polyclinic.parallel.ray_joining import _without_client
 
 
 @pytest.mark.parametrize(("of", "told"), [("ray.util.client.dataclient", 0), ("grpc._channel", 0), ("raymond", 1)])

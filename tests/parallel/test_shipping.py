@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from polyclinic.cluster import jobs as shipping
 from polyclinic.cluster.jobs import ClusterJob, Here, shipped
 from polyclinic.cluster.worker import JobWorker
 from polyclinic.errors import UserError
+from polyclinic.parallel import shipping
 
 
 def test_a_word_that_names_a_file_has_it_with_it(tmp_path, monkeypatch):

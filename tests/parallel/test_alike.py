@@ -7,8 +7,8 @@ import sys
 import pytest
 
 import polyclinic
-from polyclinic.cluster.alike import looking, refuse_others
 from polyclinic.errors import UserError
+from polyclinic.parallel.alike import looking, refuse_others
 
 HERE = looking()()
 LOOK = "import marshal, sys, types; print(types.FunctionType(marshal.load(sys.stdin.buffer), globals())())"
