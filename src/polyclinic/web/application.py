@@ -118,7 +118,7 @@ class Guard:
             return False
         if name in self._names:
             return True
-        # Whoever must know the token may come by any address in numbers: no page of elsewhere is called so.
+        # With a token, any numeric address is accepted: no page of another site has such a name.
         return bool(self._token) and _is_address(name)
 
     def _knows(self, scope: Scope, headers: Headers) -> bool:
@@ -211,5 +211,5 @@ def _http_error(_: Request, error: HTTPException) -> Response:
 
 
 def _our_mistake(_: Request, error: Exception) -> Response:
-    # What went wrong within is told on the terminal, and not to whoever asked.
+    # The details are for the terminal, not for the client.
     return complaint(f"internal error ({type(error).__name__}); see the terminal of the server", 500)

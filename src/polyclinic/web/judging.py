@@ -1,9 +1,9 @@
-"""What the annotator's desk answers: to whoever holds a study, and to those who judge, by link.
+"""The routes of studies: for the organiser, and by link for annotators.
 
 GET  /api/judging/settings                  forms, what can be judged, sets of cases
 GET  /api/judging/studies                   studies; POST makes one
 GET  /api/judging/studies/ID                how it stands; also /verdicts.jsonl and /verdicts.csv
-GET  /api/judging/by-link/KEY               what somebody has to do
+GET  /api/judging/by-link/KEY               an annotator's work
 GET  /api/judging/by-link/KEY/items/N       an item; POST keeps what is said of it
 """
 
@@ -49,7 +49,7 @@ class MaterialShelf:
     """The traces and outcomes in some folders, each under a name that is no path; they are looked for at each listing.
 
     Args:
-        practice: the folder that keeps what is played here, all of which is offered together.
+        practice: the folder with the visits that are played here, which are offered together.
     """
 
     def __init__(self, folders: Sequence[Path], practice: Path) -> None:

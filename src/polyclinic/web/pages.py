@@ -68,7 +68,7 @@ def pages() -> BuiltPages:
 
 
 def read_pages(folder: Traversable) -> BuiltPages:
-    """Returns the pages of a folder; each knows of which build it is."""
+    """Returns the pages of a folder, each marked with its build."""
     found = {name: path.read_bytes() for name, path in _names(folder, "")}
     whole = hashlib.sha256(b"".join(name.encode() + content for name, content in sorted(found.items())))
     build = whole.hexdigest()[:16]

@@ -1,6 +1,6 @@
 """Routes that take and give JSON, errors as JSON with one line for a person, and streams of events.
 
-Events have ids, so that a browser that was cut off goes on where it was (`Last-Event-ID`). Nothing is kept for a
+Events have ids, so that a browser that was cut off continues where it was (`Last-Event-ID`). Nothing is kept for a
 client: what comes next is read when the client has taken what came before. A slow client slows nobody, and loses
 nothing.
 """
@@ -37,12 +37,12 @@ T = TypeVar("T")
 
 
 def reply(document: Any, status: int = 200) -> Response:
-    """Returns a document as JSON; nobody keeps it."""
+    """Returns a document as JSON, which is not cached."""
     return Response(_encode(document), status, media_type="application/json", headers={"cache-control": "no-store"})
 
 
 def packed(request: Request, document: Any) -> Response:
-    """Returns a document as JSON, compressed where it is large and whoever asks can read that."""
+    """Returns a document as JSON, compressed if it is large and the client accepts that."""
     answer = reply(document)
     if len(answer.body) < _LARGE or "gzip" not in request.headers.get("accept-encoding", ""):
         return answer
@@ -60,7 +60,7 @@ def complaint(problem: str, status: int) -> Response:
 
 
 def without_folders(error: PolyclinicError) -> str:
-    """Returns what an error says, a file in it by its name alone: where it lies is nobody's business."""
+    """Returns the text of an error, with the name of a file but not its folder."""
     if isinstance(error, BadInput) and error.path is not None:
         return f"{Path(error.path).name}: {error.problem}"
     return str(error)
@@ -114,7 +114,7 @@ async def body(request: Request, type: type[T]) -> T:
                 gathered += piece
                 if len(gathered) > MOST_BODY:
                     raise RequestRefused(f"at most {MOST_BODY:,} bytes are taken", 413)
-    except (TimeoutError, ClientDisconnect):  # that somebody left is nothing that went wrong here
+    except (TimeoutError, ClientDisconnect):  # a client that leaves is not an error of the server
         raise RequestRefused("the request did not arrive completely", 408) from None
     try:
         return msgspec.json.decode(bytes(gathered), type=type)

@@ -65,7 +65,7 @@ def places() -> int:
 
 
 class FilesRunOut:
-    """What a loop does with errors that nobody waits for: of files that have run out it says a line a minute.
+    """Handles errors of the loop that no task awaits; when files have run out it logs a line a minute.
 
     The loop itself takes no connection for a second then.
     """
@@ -104,7 +104,7 @@ class BoundedConnection(H11Protocol):
             self._make_room(there)
 
     def data_received(self, data: bytes) -> None:
-        """Reads on; while a request is answered nobody is waited for."""
+        """Reads on; while a request is answered the connection has no deadline."""
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
@@ -161,7 +161,7 @@ _REQUEST = 16_384  # bytes of a request's head
 _AT_ONCE = 32  # connections that are taken before the first of them is looked at
 _FAREWELL = 1  # seconds that open streams are given at the end
 _UNTOLD = 1_000  # lines of the log that wait for a terminal; more are dropped
-_TURN = 0.001  # seconds after which a thread that computes lets another go on: a quick answer is not kept waiting
+_TURN = 0.001  # seconds after which a computing thread yields, so that a quick answer need not wait
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -202,8 +202,7 @@ def address(taken: socket.socket, host: str, *, token: str = "", page: str = "")
 class _LogQueue(QueueHandler):
     """Hands lines of the log to a thread that writes them.
 
-    A terminal that stands still, or a pipe that nobody reads, keeps whoever writes to it waiting: that must not be the
-    server, which would answer nobody until then.
+    Writing to a stopped terminal, or to a pipe that is not read, blocks. The server itself must not wait for that.
     """
 
     def enqueue(self, record: logging.LogRecord) -> None:
@@ -257,7 +256,7 @@ class _PageServer(uvicorn.Server):
 
 
 def serve(serving: Serving, taken: socket.socket) -> None:
-    """Serves until somebody stops it, which raises nothing."""
+    """Serves until it is stopped, which raises nothing."""
     end = tell_later()
     allow_files()
     try:
@@ -283,6 +282,6 @@ def _settings(serving: Serving) -> uvicorn.Config:
         backlog=_AT_ONCE,
     )
     sys.setswitchinterval(_TURN)
-    # What is there by now stays: looked through again and again, it would cost whoever seeks just then 40 ms.
+    # What is loaded by now stays; collecting it again and again would delay requests by 40 ms.
     gc.freeze()
     return settings

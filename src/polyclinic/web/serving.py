@@ -1,6 +1,6 @@
-"""What every part of the server is given: the folders it may show, who may look, and what is closed at the end.
+"""What every part of the server gets: the folders it may show, the token, and what is closed at the end.
 
-A request names a run by an id that is looked up among those found: no text of a request becomes a path.
+A request names a run by an id that is looked up among those found. No text of a request becomes a path.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ShelvedRun(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""  # why it cannot be shown; "" where it can
     summary: dict[str, object] = {}  # a few figures
     over: bool = False  # whether it has come to its end
-    stopped: bool = False  # whether it has not, and nobody is at it
+    stopped: bool = False  # whether it has not, and no process continues it
 
 
 class Shelf:
@@ -118,7 +118,7 @@ class Serving:
     Args:
         folders: what may be shown: runs, or folders of runs.
         host: the address that is listened on.
-        token: whoever asks must know it; "" for nobody must, which is for this machine alone.
+        token: which every request must bring; "" if none is needed, for this machine alone.
         practice: the folder that keeps what people make; `practice` in the first folder by default.
         cases: case files of one's own that can be played.
         exams: files of exam questions, so that wrong answers to them can be judged.

@@ -46,7 +46,7 @@ class ShownQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JudgingTask(msgspec.Struct, frozen=True, kw_only=True):
-    """An item as whoever judges it gets it; `number` is its place in the annotator's own order, from 1."""
+    """An item as an annotator sees it; `number` is its place in the annotator's own order, from 1."""
 
     number: int
     form: str
@@ -57,7 +57,7 @@ class JudgingTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnnotatorsDesk(msgspec.Struct, frozen=True, kw_only=True):
-    """What an annotator has to do: for each item, in its order, the form and whether all of it is answered."""
+    """An annotator's work: for each item, in order, the form and whether every question is answered."""
 
     title: str
     name: str
@@ -66,7 +66,7 @@ class AnnotatorsDesk(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GivenAnswers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What somebody says of an item; a question without an answer is left out."""
+    """An annotator's answers on an item; unanswered questions are left out."""
 
     answers: Annotated[dict[str, str | float], msgspec.Meta(max_length=20)]
     comment: Annotated[str, msgspec.Meta(max_length=8000)] = ""
@@ -86,7 +86,7 @@ _Names = Annotated[tuple[_Name, ...], msgspec.Meta(max_length=100)]
 
 
 class NewStudy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is to be judged.
+    """A study to be made.
 
     Attributes:
         forms: in the order in which they are judged.
@@ -138,7 +138,7 @@ class KeptStudy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class PersonsProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """How far somebody has come."""
+    """How far an annotator has come."""
 
     name: str
     third: bool
@@ -182,7 +182,7 @@ class Study:
         return [one for person in self.kept.people for one in self._said[person.key].values()]
 
     def desk(self, person: Annotator) -> AnnotatorsDesk:
-        """Returns what somebody has to do."""
+        """Returns an annotator's work."""
         items = self._items(person)
         return AnnotatorsDesk(
             title=self.kept.set.title,
@@ -213,7 +213,7 @@ class Study:
         )
 
     def judge(self, person: Annotator, number: int, judged: GivenAnswers) -> None:
-        """Keeps what somebody says of an item, in place of what it said before.
+        """Keeps an annotator's answers on an item, in place of earlier ones.
 
         Raises:
             NotFound: there is no such item.
@@ -279,7 +279,7 @@ class Study:
         return [one for person in self.kept.people if not person.third for one in self._said[person.key].values()]
 
     def _drawn(self, person: Annotator) -> list[StudyItem]:
-        """Returns all items in somebody's order, form by form."""
+        """Returns all items in an annotator's order, form by form."""
         drawn = []
         for name in self.kept.set.forms:
             of_form = [one for one in self.kept.items if one.form == name]
@@ -288,7 +288,7 @@ class Study:
         return drawn
 
     def _items(self, person: Annotator) -> list[StudyItem]:
-        """Returns what somebody judges: a third what others differ on, and what it has judged already."""
+        """Returns an annotator's items; a third gets those on which others differ, and those it has judged already."""
         if not person.third:
             return self._order[person.key]
         first = self._first()
@@ -340,7 +340,7 @@ class Studies:
         """Makes a study of files, with a link for each person. Wrong answers were given to the questions.
 
         Raises:
-            UserError: the title is empty, nothing is to be judged there, it is too much, or two people have one name.
+            UserError: the title is empty, there are no items or too many, or two people have the same name.
             BadInput: a file cannot be read.
         """
         if not new.title.strip():
@@ -376,10 +376,10 @@ class Studies:
         return study
 
     def person(self, key: str) -> tuple[Study, Annotator]:
-        """Returns whose link it is.
+        """Returns the study and the annotator of a link.
 
         Raises:
-            NotFound: nobody's.
+            NotFound: there is no such link.
         """
         for study in self._read().values():
             for person in study.kept.people:

@@ -160,7 +160,7 @@ def recording_kind(path: Path) -> RecordingKind | None:
 
 def _is_journal(path: Path) -> bool:
     begin = _begin(path) if path.name != RUN else b""
-    # The number that marks a SQLite file as somebody's stands at a place of its own.
+    # SQLite keeps the number of the application at a fixed place.
     return begin.startswith(b"SQLite format 3\0") and begin[68:72] == APPLICATION.to_bytes(4, "big")
 
 

@@ -2,7 +2,7 @@
 
 GET  /api/browse/of/KEY            a document; `documents` says which there are
 GET  /api/browse/visit?run=ID&visit=ID    the key of a visit to a hospital; the run by its id on the map
-GET  /api/browse/search?q=WORDS    where something was said; `&begin=N` goes on
+GET  /api/browse/search?q=WORDS    where something was said; `&begin=N` continues
 """
 
 from __future__ import annotations

@@ -336,7 +336,7 @@ def _open(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)
 
 
-_LONGEST_TABLES = 500  # letters of a setting that is told; a whole hospital is none that anybody reads in a line
+_LONGEST_TABLES = 500  # letters of a setting that is shown; a whole hospital would be too long
 _TASKS = ("examination", "diagnosis", "treatment")
 
 

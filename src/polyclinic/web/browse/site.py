@@ -31,8 +31,8 @@ _SAID = 400_000  # letters of what was said that stand in one file
 _ABOUT = """\
 Open index.html in a browser; it needs no server and no network. Any host of files can serve this folder as it is.
 
-It holds the truth of its cases, what was said, and what models answered. Keep it from whoever is still to be examined
-on these cases. Simulated patients only. For research and teaching; never for the care of real people.
+It holds the truth of its cases, what was said, and what models answered. Keep it from anyone who will still be
+examined on these cases. Simulated patients only. For research and teaching; never for the care of real people.
 """
 
 
@@ -51,7 +51,7 @@ def export_site(documents: Documents, out: Path, *, watch: Callable[[int], objec
     Args:
         documents: what is copied.
         out: a folder that is new, or empty.
-        watch: is told how many documents are written.
+        watch: called with the number of documents that are written.
 
     Raises:
         BadInput: the folder holds something, or cannot be written to.

@@ -1,8 +1,7 @@
 """Classes: a teacher's set of cases, a link for each student, and what came of it.
 
-Whoever has a student's link plays as that student: the key in it cannot be guessed, and opens that student's visits and
-nothing else. Before the end of a visit no student is sent what is so; in a class that keeps scores back, none is before
-the teacher lets them out.
+A student's link opens that student's visits and nothing else; its key cannot be guessed. No student receives the truth
+before the end of a visit or, in a class that holds scores back, before the teacher releases them.
 """
 
 from __future__ import annotations
@@ -157,7 +156,7 @@ class Classes:
         """Adds students to a class.
 
         Raises:
-            UserError: there is no such class, or somebody has that name there already.
+            UserError: there is no such class, or a student has that name already.
         """
         kept = self.named(id)
         taken = {student.name for student in kept.students}
@@ -185,10 +184,10 @@ class Classes:
         return self._keep(_with(kept, student, comments=comments))
 
     def student(self, key: str) -> tuple[KeptClass, Student]:
-        """Returns whose link it is.
+        """Returns the class and the student of a link.
 
         Raises:
-            NotFound: nobody's.
+            NotFound: there is no such link.
         """
         for kept in self.all():
             for student in kept.students:
@@ -222,7 +221,7 @@ class Classes:
         """Returns a student's visit to a case of the class, begun now where it was not before.
 
         Raises:
-            NotFound: the link is nobody's, or the class has no such case.
+            NotFound: there is no such link, or the class has no such case.
         """
         kept, student = self.student(key)
         if not 1 <= number <= len(kept.set.cases):

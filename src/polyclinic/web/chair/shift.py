@@ -1,8 +1,8 @@
-"""A shift at the door: somebody plays the nurse, patient after patient, and says how soon each must be seen.
+"""A triage shift: a person plays the nurse, patient after patient, and says how soon each must be seen.
 
 The nurse sees who comes and what is measured, may ask the patient a few questions, and gives a level of the five-level
-index. What is so, and what the nurse by rules said of the same patients, is told when the shift is over. What
-was asked and judged is kept, one after the other; each patient is received anew with it.
+index. The right levels, and those of the nurse by rules, are shown when the shift is over. Questions and levels are
+kept in their order; for each view, the patient at the door is received again with them.
 
 POST /api/chair/shifts               begins a shift
 GET  /api/chair/shifts/ID            as far as it has come
@@ -75,7 +75,7 @@ class TriagedPatient(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShiftView(msgspec.Struct, frozen=True, kw_only=True):
-    """A shift as far as it has come; who was received is told when it is over.
+    """A shift as far as it has come; the patients are revealed when it is over.
 
     Attributes:
         number: of the patient at the door, from 1; behind the last where the shift is over.
@@ -133,7 +133,7 @@ class NurseShift:
         """Makes a move; one that is sent twice is made once.
 
         Raises:
-            NotNow: it cannot be made now, or its maker does not know of all moves.
+            NotNow: it cannot be made now, or the sender does not know of all moves.
         """
         made = self._moves
         if after == len(made) - 1 and made[after] == move:

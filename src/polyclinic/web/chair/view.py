@@ -1,6 +1,6 @@
-"""What a player is sent before the end: the presentation, what was said and found, and nothing that is so.
+"""What a player receives before the end: the presentation, what was said and found, and nothing of the truth.
 
-It is written down field by field, and not made from the case or the trace, so that nothing goes along unnoticed.
+It is written field by field, not made from the case or the trace, so that nothing else is sent by accident.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class SittingView(msgspec.Struct, frozen=True, kw_only=True):
         moves: how many were made; the next one is sent with this number.
         next_hint: what the next hint at this place would be; None where there is none.
         hint_cost: points that it costs.
-        not_recorded: what was ordered and of which the record says nothing.
+        not_recorded: what was ordered, but is not in the record.
     """
 
     id: str

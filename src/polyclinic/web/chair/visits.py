@@ -1,8 +1,8 @@
 """Visits that people play in a browser: move after move, kept, and held by the same loop as any visit.
 
-A visit goes on in a task of its own, and waits in the doctor's chair for the next move. After a restart, or where a
-move was taken back, it is held once more with the moves that stand; rules do the same again, and models answer from a
-journal. All moves are kept, also those that were taken back. The trace of a visit that is over is a file, as any other.
+A visit runs in its own task, which waits for the next move. After a restart, or when a move was taken back, it is held
+again with the moves that remain: rules do the same again, and models answer from a journal. All moves are kept, also
+those that were taken back. The trace of a visit that is over is a file, as any other.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Sitting:
     Args:
         kept: what is played, and the moves so far.
         case: the case of a place.
-        minds: whoever plays with a patient of that name.
+        minds: returns the players for a patient of that name.
         answers: what models answered in this visit before, so that what is held once more comes out the same.
     """
 
@@ -153,7 +153,7 @@ class Sitting:
 
     @property
     def has_failed(self) -> bool:
-        """Whether somebody else gave no usable answer; the last move can be taken back."""
+        """Whether another player gave no usable answer; the last move can be taken back."""
         return bool(self.problem)
 
     async def settle(self) -> None:
@@ -167,10 +167,10 @@ class Sitting:
 
         Args:
             move: the move.
-            after: how many moves its maker knows of. A move that stands there already, sent twice, is made once.
+            after: how many moves the sender knows of. A move that is sent twice is made once.
 
         Raises:
-            NotNow: it cannot be made now, or its maker does not know of all moves.
+            NotNow: it cannot be made now, or the sender does not know of all moves.
             BadInput: it could not be kept.
         """
         async with self._one_at_a_time:
@@ -239,7 +239,7 @@ class Sitting:
         return self.played.max_turns - self.turns_left
 
     async def _hold(self) -> None:
-        """Holds the visit; whatever keeps it from its end becomes a problem that the player is told of."""
+        """Holds the visit; an error becomes a problem that the player sees."""
         try:
             self.minds = await self._minds_of(self.played.patient)
             # A journal keeps the answers of a model by visit; by rules everybody meets the same patient.
@@ -334,7 +334,7 @@ class PlayedVisits:
     def of_nobodys_class(self, most: int) -> list[tuple[Sitting, Scored | None]]:
         """Returns the latest visits that no student plays, each with its score where it is over.
 
-        What cannot be read, or whose case is not offered any more, is left out.
+        Visits that cannot be read, or whose case is no longer offered, are left out.
         """
         found: list[tuple[Sitting, Scored | None]] = []
         for id, moves in self.practice.latest("visit", list[KeptMove], _LOOKED).items():
@@ -366,7 +366,7 @@ class PlayedVisits:
         return None
 
     async def scored(self, sitting: Sitting) -> Scored:
-        """Returns what a visit is worth, beside what is so and beside others; keeps it, and the trace.
+        """Returns the score of a visit with the truth and the scores of others; keeps it, and the trace.
 
         Raises:
             NotNow: it is not over.

@@ -43,7 +43,7 @@ _THINGS = {
 
 
 class Station(msgspec.Struct, frozen=True):
-    """Where somebody is served."""
+    """Where a patient is served."""
 
     patient: Cell
     staff: Cell
@@ -92,7 +92,7 @@ def furnish(room: MapRoom, area: Area) -> None:
     left = [cell for cell in free if cell not in taken]
     _seats(room, area.seats, left)
     seated = set(room.seats)
-    # Whoever stands, stands before the counters, where a line would form: from there to the door.
+    # People stand in front of the counters, where a line would form, and from there to the door.
     front = sum(one.patient[1] for one in room.stations) / len(room.stations) if room.stations else room.y
     room.standing = sorted(
         (cell for cell in room.inside if cell not in taken and cell not in seated),
@@ -119,7 +119,7 @@ def _beds(room: MapRoom, n: int, free: list[Cell]) -> None:
 
 
 def _stations(room: MapRoom, n: int, free: list[Cell]) -> None:
-    """Counters in rows: whoever works behind, whoever is served before it."""
+    """Counters in rows, with staff behind them and patients in front."""
     thing, cells, left = _THINGS.get(room.kind, "counter"), set(free), n
     for y in range(room.y + 1, room.y + room.height - 3, 4):
         columns = [x for x in range(room.x + 1, room.x + room.width - 1) if {(x, y), (x, y + 1), (x, y + 2)} <= cells]

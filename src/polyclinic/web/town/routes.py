@@ -5,7 +5,7 @@ GET /api/town/about?run=ID                            its hospital, staff, minds
 GET /api/town/state?run=ID&t=SECONDS                  who is where at a time; without `t` at its end
 GET /api/town/ill?run=ID&t=SECONDS                    who is ill then: names and houses
 GET /api/town/happenings?run=ID&begin=SEQ&n=N         what happened from a number on
-GET /api/town/live?run=ID&after=SEQ                   the same as a stream that goes on with the run
+GET /api/town/live?run=ID&after=SEQ                   the same as a stream that follows the run
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ _LONGEST_ID = 40
 
 
 def person(run: ShownRun, who: str, *, truth: bool) -> dict[str, Any]:
-    """Returns all that the log tells of somebody.
+    """Returns everything that the log knows about a person.
 
     Args:
         run: the run.
         who: a resident's id.
-        truth: whether what is so stands beside: the disease, and what would have been right.
+        truth: whether to include the disease, and what would have been right.
 
     Raises:
-        NotFound: nobody of that id ever came or fell ill.
+        NotFound: no such person ever came or fell ill.
         BadInput: the run is damaged.
     """
     visits = stories_of(run.recorded, who) if 0 < len(who) <= _LONGEST_ID else []
@@ -73,14 +73,14 @@ def words() -> dict[str, dict[str, dict[str, str]]]:
 
 
 def _resident(run: ShownRun, who: str) -> dict[str, Any] | None:
-    """Returns who somebody is. Of those whom a model wrote the log has the name alone."""
+    """Returns a resident's profile. The log has only the names of residents that a model wrote."""
     configuration = run.recorded.configuration
     n = configuration.get("residents")
     number = int(who[1:]) if who[:1] == "r" and who[1:].isascii() and who[1:].isdigit() else 0
     if not isinstance(n, int) or not number > 0 or configuration.get("profiles"):
         return None
     seed, language = configuration.get("seed", 0), configuration.get("language", "en")
-    # Those who come to a mass arrival stand behind the others.
+    # Patients of a mass arrival follow the others.
     residents = Residents(max(n, number) if number <= n + 10_000 else n, seed, language=language)
     if number > len(residents):
         return None
@@ -137,9 +137,9 @@ def neighbours(world: World) -> dict[str, Neighbour]:
     return {who: (one.name, one.home) for who, one in world.ill.items()}
 
 
-_LOOK_AGAIN = 0.25  # seconds between two looks at a run that goes on
-_LOCK_AGAIN = 1.0  # seconds of quiet between two looks at whether somebody is at the run
-_STILL_THERE = 15.0  # seconds after which a stream in which nothing happens says that it is there
+_LOOK_AGAIN = 0.25  # seconds between two looks at a live run
+_LOCK_AGAIN = 1.0  # seconds of quiet between two looks at whether the run is still held
+_STILL_THERE = 15.0  # seconds after which an idle stream sends a sign of life
 _MOST_ROWS = 20 * ROWS
 
 
@@ -244,7 +244,7 @@ def _next(run: Callable[[], ShownRun], begin: int) -> tuple[Block, bool]:
 
 
 async def _live(run: Callable[[], ShownRun], begin: int) -> AsyncIterator[bytes]:
-    """Yields what happens from a number on, a block at a time, until the run is over and all of it is told."""
+    """Yields what happens from a number on, a block at a time, until the run is over and everything is sent."""
     quiet, stopped = 0.0, False
     try:
         while True:

@@ -1,8 +1,7 @@
-"""Runs that are open to be shown. Each is opened once for all who look, and anew where another stands in its place.
+"""Runs that are open to be shown. Each is opened once for all viewers, and again if another run takes its place.
 
-The charts beside the map draw how a run went: a point each half hour, read off the log once for all who look. A long
-log takes seconds to read, so it is read a piece at a time, whenever somebody asks; the charts fill while the map is
-watched already.
+The charts next to the map have a point for each half hour, read off the log once for all viewers. A long log takes
+seconds to read, so each request reads a piece; the charts fill while the map is already shown.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from polyclinic.web.town.map import map_of
 EVERY = 1_800
 """Simulated seconds from one point to the next."""
 
-_AT_ONCE = 0.05  # seconds of reading: whoever seeks meanwhile waits for it
+_AT_ONCE = 0.05  # seconds of reading, for which other requests wait
 _PIECE = 1_000  # happenings read between two looks at the clock
 _MOST_NOTES = 4_000
 _MOST_POINTS = 60_000
@@ -171,7 +170,7 @@ T = TypeVar("T")
 
 
 def without_truth(fields: Mapping[str, T], what: str = "") -> dict[str, T]:
-    """Returns the fields of something that happened, without those that tell what is so.
+    """Returns the fields of an event without those that give the truth away.
 
     Args:
         fields: by name.
@@ -199,7 +198,7 @@ _encode = msgspec.json.Encoder().encode
 class Block(msgspec.Struct, frozen=True):
     """Happenings that follow one another."""
 
-    rows: bytes  # `[[number, time, to whom, what], ...]`, as JSON, without what is so
+    rows: bytes  # `[[number, time, to whom, what], ...]`, as JSON, without the truth
     begin: int  # number of the first
     end: int  # of the one after the last
 
@@ -210,7 +209,7 @@ class ShownRun:
     def __init__(self, id: str, folder: Path, _: _Key) -> None:
         self.id, self.folder = id, folder
         self.recorded = RecordedRun(folder)
-        # Somebody may read it still when it is not among the last ones any more: closed when nobody has it.
+        # A request may still read it after it has left the cache: it is closed when nothing refers to it.
         weakref.finalize(self, self.recorded.close)
         self.course = RunCourse()
         self._over = False
@@ -227,7 +226,7 @@ class ShownRun:
 
     @property
     def stopped(self) -> bool:
-        """Whether nobody is at the run, although it has not come to its end."""
+        """Whether the run has neither ended nor a process that continues it."""
         # Asked in this order: a run that ends between the two is over.
         return not is_locked(self.folder) and not self.over
 
@@ -284,7 +283,7 @@ class ShownRun:
             b"[%d,%d,%s,%s]" % (seq, t, msgspec.json.encode(who), what) for seq, t, who, what in rows
         )
         try:
-            # Looked at here, so that a damaged row is named and not met with in somebody's browser.
+            # Checked here, so that a damaged row is reported and does not reach a browser.
             found = _ROWS.decode(told)
         except NO_JSON as error:
             raise BadInput(f"one of the happenings {rows[0][0]} to {rows[-1][0]} is damaged ({error})") from None
@@ -292,7 +291,7 @@ class ShownRun:
 
 
 class Runs:
-    """Those of a shelf that are open: the last few that somebody looked at."""
+    """The runs of a shelf that were looked at last, which stay open."""
 
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
