@@ -1,4 +1,4 @@
-# Twelve words: demo, quick, test, golden, test-browser, test-cluster, fuzz, check, bench, size, docs, frontend. Each makes the environment it needs in .venv first; a second call is quick.
+# Thirteen words: demo, quick, test, golden, test-browser, test-cluster, fuzz, faults, check, bench, size, docs, frontend. Each makes the environment it needs in .venv first; a second call is quick.
 PYTHON ?= python3
 BIN := .venv/bin
 CORE := .venv/.core
@@ -6,7 +6,7 @@ DEV := .venv/.dev
 CACHE := $(CURDIR)/.venv/cache
 WEIGHTS := .venv/.weights
 
-.PHONY: demo quick test golden test-browser test-cluster fuzz check bench size docs frontend clean
+.PHONY: demo quick test golden test-browser test-cluster fuzz faults check bench size docs frontend clean
 .DEFAULT_GOAL := demo
 
 .venv/.python:
@@ -47,6 +47,18 @@ golden: $(DEV)
 # Searches at random for inputs that break a property; `make test` tries the same examples every time.
 fuzz: $(DEV)
 	@PYTHONDONTWRITEBYTECODE= XDG_CACHE_HOME=$(CACHE) $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal --hypothesis-profile=fuzz
+
+# How many of a hundred seeded faults the tests notice: up to an hour. The map of which test runs which line is recorded first.
+FAULTS := .venv/.faults
+COVERED := .venv/covered
+$(FAULTS): pyproject.toml | $(DEV)
+	@$(BIN)/python .ci/install.py 'coverage>=7,<8' && touch $@
+
+$(COVERED): | $(FAULTS)
+	@XDG_CACHE_HOME=$(CACHE) $(BIN)/python -m bench.faults record -n auto --maxprocesses 8 --dist worksteal || true  # also where a test fails
+
+faults: $(COVERED)
+	@XDG_CACHE_HOME=$(CACHE) $(BIN)/python -m bench.faults
 
 # The pages in a real browser; each test is skipped by name where there is no Chromium. Node, where it is, builds them again.
 BROWSER := .venv/.browser
