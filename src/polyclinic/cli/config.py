@@ -18,12 +18,13 @@ from polyclinic.terminal.screen import print_json
 
 
 class ConfigurationKey(NamedTuple):
-    """One key of the configuration of a command."""
+    """One key of the configuration of a command; an option that takes `several` values takes a list."""
 
     key: str
     default: Any
     help: str
     option: bool
+    several: bool = False
 
 
 def keys_of(command: str) -> list[ConfigurationKey]:
@@ -40,7 +41,13 @@ def keys_of(command: str) -> list[ConfigurationKey]:
     if not any(one.name == CONFIG for one in named):
         raise UserError(f"'polyclinic {command}' reads no configuration: all of it is in 'polyclinic {command} --help'")
     found = [
-        ConfigurationKey(key_of(one), _default(one), " ".join((one.parameter.help or "").split()), _is_option(one))
+        ConfigurationKey(
+            key_of(one),
+            _default(one),
+            " ".join((one.parameter.help or "").split()),
+            _is_option(one),
+            several=one.token_count()[1],
+        )
         for one in named
         if one.name not in (CONFIG, SET) and (one.show or not _is_option(one))
     ]

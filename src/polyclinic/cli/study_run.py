@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext, redirect_stderr, redirect_stdout
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -113,9 +114,6 @@ def _options(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
             found[name] = (*found.get(name, ()), word)
     return {name: held for name, held in found.items() if name not in _FREE}
 
-
-_WHO = {"eval aie": "doctor", "eval mvme": "doctor", "evolve": "doctor", "run": "doctor"}
-"""By which option a command is told who plays; of all others it is --model."""
 
 _FILES = ("questions", "cases", "train", "test", "memory")
 LOCK = "study.lock"
@@ -243,13 +241,25 @@ def _cells(
         if only and one.name not in only:
             continue
         options = {**one.options, **(plan.small if small else {}), **({} if who or not small else plan.small_offline)}
-        for seed in plan.seeds:
-            words = [*one.command.split(), *_told(one.command, _with_data(one, options, data))]
-            words += _who(one, who, plan.offline)
+        for (name, swept), seed in product(_swept(one, _with_data(one, options, data)), plan.seeds):
+            words = [*one.command.split(), *_told(one.command, swept), *_who(one, who, plan.offline)]
             words += [*_told(one.command, _changed(given)), "--seed", str(seed)]
             words += ["--set", f"run.max-failures={max_failures:g}"]
-            folder = out / "runs" / f"{one.name}-seed-{seed}".replace(" ", "-")
+            folder = out / "runs" / f"{name}-seed-{seed}".replace(" ", "-")
             yield StudyCell(folder, one.command, words)
+
+
+def _swept(one: PlannedRun, options: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields a run's options, with its name: a list for an option that takes one value is a run for each of them."""
+    several = {key.key.rpartition(".")[2] for key in keys_of(one.command) if key.several}
+    sweeps = {
+        name: value
+        for name, value in options.items()
+        if isinstance(value, list) and name.replace("_", "-") not in several
+    }
+    for values in product(*sweeps.values()):
+        told = "".join(f" {name} {value}" for name, value in zip(sweeps, values, strict=True))
+        yield f"{one.name}{told}", {**options, **dict(zip(sweeps, values, strict=True))}
 
 
 def _with_data(one: PlannedRun, options: dict[str, Any], data: Path) -> dict[str, Any]:
@@ -281,7 +291,7 @@ def _told(command: str, options: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _who(one: PlannedRun, models: Sequence[str], offline: str) -> list[str]:
-    option = _WHO.get(one.command, "model")
+    option = "model" if any(key.key == "model" for key in keys_of(one.command)) else "doctor"
     if not models and offline and one.command == "eval tor":
         option = "doctor"
     return [word for name in models or [offline or _STAND_IN] for word in (f"--{option}", name)]

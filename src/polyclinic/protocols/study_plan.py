@@ -17,6 +17,9 @@
     columns = ["model", "method", "measure", "medqa"]
     rows = [["GPT-4", "medagents", "right", 83.7]]
 
+A list for an option that takes one value is a sweep: a run for each value, such as `max_turns = [2, 10]`. Settings of
+methods are swept in their names: `method = ["medagents stages=analysis|summary"]`.
+
 `[small]` holds what is set otherwise where it is only tried out, `[small.offline]` where no model is named besides.
 """
 
