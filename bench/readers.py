@@ -175,11 +175,9 @@ OF_THE_PACKAGE = set(
     knowledge/treatment.py
     knowledge/prescribed.py
     knowledge/quantities.py
-    knowledge/regions.py
     knowledge/safety.py
     knowledge/stays.py
     language/disguises.py
-    language/sounds.py
     language/word_lists.py
     metrics/patient_replies.py
     players/human/doctor.py

@@ -6,14 +6,12 @@ import msgspec
 from tests.tables import each_row
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.check import check_case
-from polyclinic.cases.known import Known, known_as
-from polyclinic.cases.leaks import find_leaks, truth_terms
+from polyclinic.cases.check import check_case, find_leaks, truth_terms
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
-from polyclinic.cases.withhold import withhold
+from polyclinic.cases.withhold import Known, known_as, withhold
 from polyclinic.knowledge.named_in import named_in
 from polyclinic.language.folding import fold_term
 from polyclinic.yaml_files import read_yaml

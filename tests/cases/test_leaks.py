@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.tables import each_row
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.leaks import Leak, find_leaks, truth_terms
+from polyclinic.cases.check import Leak, find_leaks, truth_terms
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, Record

@@ -15,8 +15,7 @@ from tests.tables import each_row
 from polyclinic import plugins
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import LAYOUTS, find_case, read_cases, recognise, write_cases
-from polyclinic.cases.loaders.choices import read_keys, read_options
-from polyclinic.cases.loaders.fields import age_in_years, sex_of, split_diagnoses, split_value
+from polyclinic.cases.loaders.fields import age_in_years, read_keys, read_options, sex_of, split_diagnoses, split_value
 from polyclinic.cases.loaders.reader import Element
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Code, Finding, History, Record

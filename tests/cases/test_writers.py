@@ -12,8 +12,7 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Code, Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
-from polyclinic.cases.writers import WRITERS, losses
-from polyclinic.cases.writers.fhir import check_valid, written
+from polyclinic.cases.writers import WRITERS, check_valid, fhir_bundle, losses
 from polyclinic.errors import BadInput
 
 COUNTED = Code("loinc", "777-3")
@@ -105,11 +104,11 @@ def test_a_bundle_is_a_case():
         "Smoking: Never",
     ]
     assert case.record.findings[0].code == Code("loinc", "2951-2")
-    assert load(written(case), 1) == case
+    assert load(fhir_bundle(case), 1) == case
 
 
 def test_what_fhir_has_room_for_is_read_back():
-    assert load(json.loads(json.dumps(written(CASE))), 1) == CASE
+    assert load(json.loads(json.dumps(fhir_bundle(CASE))), 1) == CASE
     assert losses([CASE], "fhir") == losses([CASE], "polyclinic") == {}
 
 
@@ -152,10 +151,10 @@ def test_published_bundles_lose_no_finding_and_stay_valid(shared_data):
         told = Counter(measured(part, one) for one, part in seen)
         found = Counter((one.item or one.examination, one.value, one.unit, one.date) for one in case.record.findings)
         assert (found, len(seen) > 0) == (told, True), file.name
-        bundle = written(case)
+        bundle = fhir_bundle(case)
         check_valid(bundle)
         assert load(bundle, 1) == case, file.name
-    check_valid(written(CASE))
+    check_valid(fhir_bundle(CASE))
     bundle["entry"][0]["resource"]["gender"] = 3
     with pytest.raises(BadInput, match="no valid bundle"):
         check_valid(bundle)

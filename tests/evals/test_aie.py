@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from polyclinic.cases.leaks import find_leaks
+from polyclinic.cases.check import find_leaks
 from polyclinic.cases.loaders import read_cases, write_cases
 from polyclinic.events import Ended, Revealed
 from polyclinic.generation.draw import generate

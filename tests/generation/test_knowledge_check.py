@@ -3,8 +3,14 @@
 import msgspec
 import pytest
 
-from polyclinic.generation.checked_patient import checked
-from polyclinic.generation.checks import HaemoglobinBySex, MedicinesOfTheOld, NormalValues, PatientChecks, check_all
+from polyclinic.generation.checks import (
+    HaemoglobinBySex,
+    MedicinesOfTheOld,
+    NormalValues,
+    PatientChecks,
+    check_all,
+    checked,
+)
 from polyclinic.generation.draw import draw_patients
 from polyclinic.knowledge.knowledge import read_knowledge
 

@@ -7,13 +7,12 @@ from collections import Counter
 import pytest
 
 from polyclinic.errors import BadInput
-from polyclinic.generation.background import draw_background, read_background
+from polyclinic.generation.background import draw_background, in_region, read_background, read_regions
 from polyclinic.generation.draw import draw_patients, draw_sex_and_age, generate
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.physiology import physiology_of
 from polyclinic.knowledge.reading import PatientReading
-from polyclinic.knowledge.regions import in_region, read_regions
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from polyclinic.language.sounds import heard, is_pinyin, pinyin, sound
+from polyclinic.language.disguises import heard, is_pinyin, pinyin, sound
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from tests.tables import each_row
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.leaks import find_leaks
+from polyclinic.cases.check import find_leaks
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, Record

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.leaks import find_leaks
+from polyclinic.cases.check import find_leaks
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, Record

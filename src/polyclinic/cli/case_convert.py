@@ -12,8 +12,7 @@ from cyclopts import Parameter
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import write_cases
 from polyclinic.cases.persona import Manner, Persona
-from polyclinic.cases.writers import WRITERS, losses
-from polyclinic.cases.writers.fhir import check_valid
+from polyclinic.cases.writers import WRITERS, check_valid, losses
 from polyclinic.cli.evaluation import goes_on
 from polyclinic.errors import MissingExtra, PlayFailure, RunStopped, UserError
 from polyclinic.evaluations.personas import TEMPLATES, made_persona

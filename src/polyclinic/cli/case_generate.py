@@ -15,13 +15,13 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import write_cases
 from polyclinic.errors import BadInput, EndpointError, RunStopped, UserError
 from polyclinic.files import join_files, make_folder, no_folder, write_json, write_text
+from polyclinic.generation.background import HOME, RegionName, in_region
 from polyclinic.generation.draw import DrawnPatient, draw_patients
 from polyclinic.generation.draw import generate as draw
 from polyclinic.generation.inpatients import generate_inpatients, tor_lines
 from polyclinic.generation.writer import WritingCount, WrittenPatient, write_record
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.pathology import with_pathology
-from polyclinic.knowledge.regions import HOME, RegionName, in_region
 from polyclinic.language.language import Language
 from polyclinic.models.pipeline import Asker
 from polyclinic.models.session import ModelSettings, journal_of, open_models

@@ -8,7 +8,7 @@ from functools import partial
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.leaks import find_leaks
+from polyclinic.cases.check import find_leaks
 from polyclinic.cases.persona import Manner, Persona
 from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.errors import BadInput, PlayFailure, UserError

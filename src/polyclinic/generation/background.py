@@ -1,7 +1,11 @@
 """What a patient brings along whatever it comes with: older illnesses, their medicines, operations, habits.
 
-It is drawn by age, sex and region alone, so that it speaks neither for nor against a disease; but for what a symptom of
-the knowledge stands for, whose medicines are named here.
+It is drawn by age, sex and region alone, so that it speaks neither for nor against a disease; but for what a symptom
+of the knowledge stands for, whose medicines are named here.
+
+Where patients live counts where it is published how usual circumstances and older illnesses are in a region. The
+knowledge as it is read is that of `HOME`; `in_region` returns it as it is elsewhere, for drawing and for reading
+alike.
 """
 
 from __future__ import annotations
@@ -12,15 +16,61 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from polyclinic.cases.presentation import Sex
 from polyclinic.cases.record import History
+from polyclinic.errors import BadInput
 from polyclinic.knowledge.ages import YOUNGEST_ADOLESCENT
 from polyclinic.knowledge.body import read_body
-from polyclinic.knowledge.data import DATA, Data, Share, Texts
+from polyclinic.knowledge.data import DATA, Data, Name, Share, Texts
 from polyclinic.knowledge.entries import Source
-from polyclinic.knowledge.regions import HOME, read_regions
+from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import MARKS, Language
 from polyclinic.yaml_files import read_yaml
+
+RegionName = Literal["europe", "north-america", "east-asia", "sub-saharan-africa"]
+HOME: RegionName = "europe"
+
+Rows = tuple[tuple[int, int, Sex | Literal["both"], Share], ...]
+
+
+class Region(Data, frozen=True, kw_only=True):
+    """A part of the world.
+
+    Attributes:
+        circumstances: by the id of the symptom rows of first year, last year, sex or "both", and how usual it is.
+        background: the same by the id of the condition of `background.yaml`.
+    """
+
+    name: Name
+    sources: tuple[Source, ...] = ()
+    circumstances: dict[str, Rows] = msgspec.field(default_factory=dict)
+    background: dict[str, Rows] = msgspec.field(default_factory=dict)
+
+
+@functools.cache
+def read_regions(path: Path = DATA / "regions.yaml") -> dict[str, Region]:
+    """Reads the regions, by id."""
+    return read_yaml(path, dict[str, Region])
+
+
+def in_region(knowledge: Knowledge, region: str) -> Knowledge:
+    """Returns the knowledge as it is in a region.
+
+    Raises:
+        BadInput: there is no such region; says which there are.
+    """
+    regions = read_regions()
+    if region not in regions:
+        raise BadInput(f"no region {region!r}; there are: {', '.join(regions)}")
+    rows = regions[region].circumstances
+    symptoms = {
+        id: msgspec.structs.replace(symptom, prevalence=rows[id]) if id in rows else symptom
+        for id, symptom in knowledge.symptoms.items()
+    }
+    return msgspec.structs.replace(knowledge, symptoms=symptoms, region=region)
+
 
 Prevalence = tuple[tuple[int, int, Sex | Literal["both"], Share], ...]
 
@@ -105,7 +155,7 @@ def draw_background(
         present: ids of the symptoms and circumstances that are there, and of the disease.
         rng: where chance comes from.
         language: of the case.
-        region: where the patient lives, see `polyclinic.knowledge.regions`.
+        region: where the patient lives, see `polyclinic.generation.background`.
     """
     known, marks, there = read_background(), MARKS[language], set[str]()
     past: list[str] = []

@@ -29,10 +29,9 @@ from polyclinic.knowledge.disease_names.spelling import units
 from polyclinic.knowledge.disease_names.vocabulary import DISEASE, Kind
 from polyclinic.knowledge.entries import Symptom
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.language.disguises import Undisguised, readings
+from polyclinic.language.disguises import Undisguised, heard, is_pinyin, pinyin, readings, sound
 from polyclinic.language.folding import ABBREVIATION, Folded, fold_term
 from polyclinic.language.language import is_chinese
-from polyclinic.language.sounds import heard, is_pinyin, pinyin, sound
 
 LEAST_MISSPELT = 4
 """Letters of a word that may be misspelt."""

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders.choices import read_keys, read_options
+from polyclinic.cases.loaders.fields import read_keys, read_options
 from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.cases.record import read_out
 from polyclinic.errors import BadInput

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from tests.tables import each_row
 
-from polyclinic.cases.leaks import find_leaks
+from polyclinic.cases.check import find_leaks
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import read_out
 from polyclinic.cases.report import Diagnosis, Report

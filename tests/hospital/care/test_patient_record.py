@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.hospital.care.test_episodes import DEPARTMENTS, MODEL, ON, clinic, moved, report, scripted_doctor, triage
 
-from polyclinic.cases.leaks import find_leaks
+from polyclinic.cases.check import find_leaks
 from polyclinic.cases.patient_record import NotedConsultation, NotedVisit, PatientRecord
 from polyclinic.cases.report import Diagnosis
 from polyclinic.events import Role, Said

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from polyclinic.cases.leaks import find_leaks
+from polyclinic.cases.check import find_leaks
 from polyclinic.cases.record import read_out
 from polyclinic.generation.draw import generate
 from polyclinic.hospital.care.triage import EpisodeStopped, TriageStation

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from polyclinic.cases.leaks import find_leaks
+from polyclinic.cases.check import find_leaks
 from polyclinic.cases.loaders import read_cases
 from polyclinic.errors import UnreadableReply
 from polyclinic.events import End, Examined, Failed, Role, Said

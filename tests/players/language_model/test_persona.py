@@ -8,7 +8,7 @@ import pytest
 from tests.tables import each_row
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.leaks import find_leaks, truth_terms
+from polyclinic.cases.check import find_leaks, truth_terms
 from polyclinic.cases.loaders import find_case, read_cases, write_cases
 from polyclinic.cases.persona import Persona
 from polyclinic.cases.presentation import Presentation

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.tables import each_row
 
-from polyclinic.cases.leaks import find_leaks
+from polyclinic.cases.check import find_leaks
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, Record

@@ -15,7 +15,7 @@ import pytest
 from tests.tables import each_row
 
 import polyclinic
-from polyclinic.cases.leaks import truth_terms
+from polyclinic.cases.check import truth_terms
 from polyclinic.cases.loaders import read_cases
 from polyclinic.events import Role, Said, State
 from polyclinic.knowledge.knowledge import read_knowledge

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from polyclinic.cases.leaks import find_leaks
+from polyclinic.cases.check import find_leaks
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding
 from polyclinic.errors import ScriptError, UnreadableReply

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 from tests.tables import each_row
 
-from polyclinic.cases.leaks import truth_terms
+from polyclinic.cases.check import truth_terms
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, Record

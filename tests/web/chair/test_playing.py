@@ -7,7 +7,7 @@ from urllib.parse import quote
 from tests.web.asking import asked
 from tests.web.chair.conftest import Client
 
-from polyclinic.cases.leaks import find_leaks, truth_terms
+from polyclinic.cases.check import find_leaks, truth_terms
 from polyclinic.cases.loaders import find_case, read_cases
 from polyclinic.events import Trace
 from polyclinic.visits.revisit import revisit

@@ -31,11 +31,11 @@ Where a part is missing or of the wrong type, it raises `BadInput` with the fiel
 """
 
 
-def _layout(module: str) -> Callable[..., Case]:
+def _layout(module: str, loader: str = "load") -> Callable[..., Case]:
     """Returns the loader of a module beside this one, which is imported when a file is in its layout."""
 
     def load(record: dict[str, Any], order: int, **others: Any) -> Case:
-        case: Case = import_module(f"{__name__}.{module}").load(record, order, **others)
+        case: Case = getattr(import_module(f"{__name__}.{module}"), loader)(record, order, **others)
         return case
 
     return load
@@ -47,9 +47,9 @@ LAYOUTS: dict[str, Loader] = {
     "ai-hospital": _layout("ai_hospital"),
     "aie": _layout("aie"),
     "tor": _layout("tor"),
-    "agentclinic-images": _layout("agentclinic_images"),
-    "mediq": _layout("mediq"),
-    "craft-md": _layout("craft_md"),
+    "agentclinic-images": _layout("vignettes", "load_agentclinic_images"),
+    "mediq": _layout("vignettes", "load_mediq"),
+    "craft-md": _layout("vignettes", "load_craft_md"),
     "ddxplus": _layout("ddxplus"),
     "fhir": _layout("fhir"),
 }

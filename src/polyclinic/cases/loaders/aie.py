@@ -10,8 +10,7 @@ import re
 from typing import Any
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders.choices import read_keys, read_options
-from polyclinic.cases.loaders.fields import age_in_years, as_object, as_text, sex_of
+from polyclinic.cases.loaders.fields import age_in_years, as_object, as_text, read_keys, read_options, sex_of
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import History, Opening, Record
 from polyclinic.cases.report import Diagnosis

@@ -15,8 +15,7 @@ from typing import Any
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders.choices import literal
-from polyclinic.cases.loaders.fields import age_in_years, as_text, sex_of
+from polyclinic.cases.loaders.fields import age_in_years, as_text, literal, sex_of
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
 from polyclinic.cases.report import Diagnosis

@@ -1,4 +1,4 @@
-"""FHIR R4 bundles of one patient each, such as Synthea's, and those that `cases.writers.fhir` writes.
+"""FHIR R4 bundles of one patient each, such as Synthea's, and those that `cases.writers` writes.
 
 A bundle tells of a life; the case is its last visit at which a disease was diagnosed. Its conditions are the truth, and
 what was planned for them is the treatment. Older illnesses, procedures and vaccinations are the past. Every observation

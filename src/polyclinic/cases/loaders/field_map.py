@@ -23,11 +23,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from polyclinic.cases.case import Attachment, Case
-from polyclinic.cases.loaders.choices import literal, read_keys, read_options
 from polyclinic.cases.loaders.fields import (
     age_in_years,
     as_text,
     is_unsaid,
+    literal,
+    read_keys,
+    read_options,
     sex_of,
     split_diagnoses,
     split_points,

@@ -14,8 +14,16 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders.chinese_findings import physical_findings
-from polyclinic.cases.loaders.choices import read_keys, read_options, same_options
-from polyclinic.cases.loaders.fields import WORDS, age_in_years, as_text, sex_of, split_diagnoses
+from polyclinic.cases.loaders.fields import (
+    WORDS,
+    age_in_years,
+    as_text,
+    read_keys,
+    read_options,
+    same_options,
+    sex_of,
+    split_diagnoses,
+)
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis

@@ -1,19 +1,38 @@
-"""Patients of whom a source has a text and nothing else: with what it begins, they come through the door.
+"""Patients of whom a source has a text and nothing else, and three layouts of such sources.
 
-A sentence that says only who the patient is (see `introductions`) is no complaint; it gives age and sex.
+A vignette begins with what the patient comes through the door with. A sentence that says only who the patient is is no
+complaint; it gives age and sex. In MediQ (Li et al., arXiv:2406.00922) the doctor begins with the first sentence, and
+the patient answers from the facts; without facts, from the text. CRAFT-MD (Johri et al., Nature Medicine 2025) asks
+for the diagnosis among choices. AgentClinic's image sets (`agentclinic_nejm*.jsonl`) have a picture as an attachment:
+a doctor who sees can be shown it, and all others have the text alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
-from polyclinic.cases.loaders.fields import age_in_years, sex_of
-from polyclinic.cases.presentation import Presentation
-from polyclinic.cases.record import History, Record
+import msgspec
+
+from polyclinic.cases.case import Attachment, Case
+from polyclinic.cases.loaders.fields import (
+    age_in_years,
+    as_text,
+    literal,
+    read_keys,
+    read_options,
+    readable,
+    sex_of,
+    split_outside,
+)
+from polyclinic.cases.presentation import Presentation, Question
+from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.terms import diagnosis_terms
+from polyclinic.cases.truth import Truth
+from polyclinic.errors import BadInput
 from polyclinic.language.folding import stands_in
 from polyclinic.language.language import Language, language_of
 
@@ -180,3 +199,142 @@ def sentences_of(text: str) -> list[str]:
     """Returns the sentences of a text, each with the mark that ends it."""
     ends = [0, *(found.end() for found in _SENTENCE_END.finditer(text)), len(text)]
     return [one for at, end in pairwise(ends) if (one := text[at:end].strip())]
+
+
+def load_mediq(record: dict[str, Any], order: int) -> Case:
+    """Reads a MediQ record; the right option counts as the diagnosis."""
+    identifier = as_text(record.get("id")) or str(order)
+    sentences = _sentences_or_facts(record.get("context"))
+    facts = _sentences_or_facts(record.get("facts")) or _sentences_or_facts(record.get("atomic_facts"))
+    text = " ".join(sentences or facts)
+    if not text:
+        raise BadInput("a case needs its sentences; $.facts has none either", field="$.context")
+    if not as_text(record.get("question")):
+        raise BadInput("a case needs its question", field="$.question")
+    options = read_options(record.get("options"), "$.options")
+    answers = read_keys(record.get("answer_idx"), options) or read_keys(record.get("answer"), options)
+    wrong = [key for key in answers if key not in options]
+    if wrong or not answers:
+        came = f"{wrong[0]!r} came" if wrong else "there is none"
+        raise BadInput(f"the right option is needed, one of {', '.join(options)}; {came}", field="$.answer_idx")
+    patient = record_of_text(text, tuple(Diagnosis(options[key]) for key in answers), told=facts)
+    language = patient.presentation.language
+    stem = as_text(record["question"])
+    return Case(
+        id=identifier,
+        record=patient,
+        truth=Truth(diagnoses=tuple(Diagnosis(options[key]) for key in answers), answers=answers),
+        setting="online",
+        question=Question(id=identifier, stem=stem, options=options, language=language, several=len(answers) > 1),
+        source="MediQ (arXiv:2406.00922)",
+    )
+
+
+def _sentences_or_facts(value: Any) -> tuple[str, ...]:
+    values = value if isinstance(value, list) else [value]
+    return tuple(text for text in map(as_text, values) if text)
+
+
+_STEM = {"en": "What is the most likely diagnosis?", "zh": "最可能的诊断是什么？"}
+
+
+def load_craft_md(record: dict[str, Any], order: int) -> Case:
+    """Reads a CRAFT-MD record; `category`, the field of medicine, is the department."""
+    identifier = as_text(record.get("case_id")) or str(order)
+    text, answer = as_text(record.get("case_vignette")), as_text(record.get("answer"))
+    if not text:
+        raise BadInput("a case needs its vignette", field="$.case_vignette")
+    if not answer:
+        raise BadInput("a case needs its diagnosis", field="$.answer")
+    question, name = None, answer
+    answers: tuple[str, ...] = ()
+    if record.get("choices"):
+        options = read_options(_choices(record["choices"]), "$.choices")
+        answers = read_keys(answer, options)
+        if wrong := [key for key in answers if key not in options]:
+            raise BadInput(
+                f"the answer {wrong[0]!r} is none of the choices {'; '.join(options.values())}", field="$.answer"
+            )
+        language = language_of([text])
+        question = Question(id=identifier, stem=_STEM[language], options=options, language=language)
+        name = options[answers[0]]
+    return Case(
+        id=identifier,
+        record=record_of_text(text, (Diagnosis(name),)),
+        truth=Truth(diagnoses=(Diagnosis(name),), answers=answers[:1]),
+        setting="online",
+        question=question,
+        source="CRAFT-MD (doi:10.1038/s41591-024-03328-5)",
+        department=as_text(record.get("category")),
+    )
+
+
+def _choices(value: Any) -> Any:
+    """Returns the choices; a cell of a table has them as a literal, with letters, or between commas or semicolons."""
+    value = literal(value) if isinstance(value, str) else value
+    if not isinstance(value, str) or "\n" in value:
+        return value
+    try:
+        return read_options(value, "$.choices")
+    except BadInput:
+        parts = split_outside(value, ";；|") if any(mark in value for mark in ";；|") else split_outside(value, ",，")
+        return [part.strip() for part in parts if part.strip()]
+
+
+_EXAMINATION = {"en": "physical examination", "zh": "体格检查"}
+_RIGHT = frozenset({"true", "yes", "1"})
+
+
+def load_agentclinic_images(record: dict[str, Any], order: int) -> Case:
+    """Reads a record with a picture; the id is its number in the file, and the right answer counts as the diagnosis."""
+    identifier = as_text(record.get("id")) or str(order)
+    info, stem, image = (as_text(record.get(key)) for key in ("patient_info", "question", "image_url"))
+    if not (info or stem):
+        raise BadInput("a case needs to say who the patient is; $.question does not either", field="$.patient_info")
+    options, answers = _answers(record)
+    diagnoses = tuple(Diagnosis(options[key]) for key in answers)
+    patient = record_of_text(info or stem, diagnoses)
+    language = patient.presentation.language
+    results = literal(record.get("physical_exams"))
+    findings = tuple(_findings(results, _EXAMINATION[language]))
+    kind = as_text(record.get("type"))
+    return Case(
+        id=identifier,
+        record=msgspec.structs.replace(patient, findings=findings),
+        truth=Truth(diagnoses=diagnoses, answers=answers),
+        question=Question(
+            id=identifier, stem=stem or info, options=options, language=language, several=len(answers) > 1
+        ),
+        source=f"AgentClinic (arXiv:2405.07960), images{f', {kind}' if kind else ''}",
+        attachments=(Attachment(url=image),) if image else (),
+    )
+
+
+def _findings(value: Any, examination: str) -> Iterator[Finding]:
+    """Yields what was found: an object has an examination a key, perhaps with items; a text is one result."""
+    if not isinstance(value, dict):
+        if text := as_text(value):
+            yield Finding(examination=examination, value=text)
+        return
+    for name, part in value.items():
+        if isinstance(part, dict):
+            for item, result in part.items():
+                if text := as_text(result):
+                    yield Finding(examination=readable(str(name)), item=readable(str(item)), value=text)
+        elif text := as_text(part):
+            yield Finding(examination=examination, item=readable(str(name)), value=text)
+
+
+def _answers(record: dict[str, Any]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Returns the options and the keys of the right ones; each answer says of itself whether it is right."""
+    listed = literal(record.get("answers"))
+    if isinstance(listed, list) and listed and all(isinstance(one, dict) and "text" in one for one in listed):
+        options = read_options([as_text(one["text"]) for one in listed], "$.answers")
+        right = [as_text(one.get("correct")).lower() in _RIGHT for one in listed]
+        answers = tuple(key for key, is_right in zip(options, right, strict=True) if is_right)
+    else:
+        options = read_options(listed, "$.answers")
+        answers = read_keys(record.get("answer") or record.get("correct_answer"), options)
+    if not answers or any(key not in options for key in answers):
+        raise BadInput("none of the answers is marked as the right one ('correct': true)", field="$.answers")
+    return options, answers

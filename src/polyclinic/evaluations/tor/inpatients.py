@@ -11,7 +11,7 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.case_share import CaseShare
-from polyclinic.cases.loaders.choices import same_options
+from polyclinic.cases.loaders.fields import same_options
 from polyclinic.cases.loaders.usable import read_usable
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import Record

@@ -17,8 +17,8 @@ from polyclinic.knowledge.disease_names import running_text as kept_words
 from polyclinic.knowledge.disease_names.running_text import KeptGiveaways, KeptPhrase, TextWord, rows, vocabulary
 from polyclinic.knowledge.disease_names.spelling import HERE, units
 from polyclinic.knowledge.disease_names.vocabulary import WORD, with_short_genus
+from polyclinic.language.disguises import sound
 from polyclinic.language.language import is_chinese
-from polyclinic.language.sounds import sound
 from polyclinic.yaml_files import read_yaml
 
 _FILES = ("giveaways.yaml", "giveaways_2.yaml")

@@ -474,7 +474,7 @@ class Patient(PlayedRole):
         record: the case's record; of its findings only an online patient keeps any.
         setting: `ward`, where an examiner holds the findings, or `online`.
         withheld: the names of the diagnoses. What the patient has names one only where it shows that the patient knows
-            of it from before this visit (see `cases.known`), or where the complaint does.
+            of it from before this visit (see `cases.withhold`), or where the complaint does.
         past: what was noted of it in this hospital; what it was told there it knows, whatever is withheld.
         whole: it has its history whole, with the results that it reports, and may say all of it, whatever is withheld
             otherwise (aie-saps §4.2.3; ai-hospital §2.1, Table 9).

@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from polyclinic.cases.loaders.choices import read_options
-from polyclinic.cases.loaders.fields import as_text
+from polyclinic.cases.loaders.fields import as_text, read_options
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput
 from polyclinic.language.language import language_of

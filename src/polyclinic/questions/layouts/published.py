@@ -23,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from polyclinic.cases.loaders.choices import read_options
+from polyclinic.cases.loaders.fields import read_options
 from polyclinic.cases.loaders.reader import Element
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput

@@ -1,19 +1,90 @@
-"""Cases as FHIR R4 bundles, a patient each.
+"""Cases in layouts of others, for programs of others; and what a layout has no place for.
 
-What the patient tells is a QuestionnaireResponse with an item a part of the record; findings are Observations, those of
-one examination gathered in a DiagnosticReport; diagnoses are Conditions of the visit, and the treatment a CarePlan.
+In AgentClinic's layout a case is nested OSCE examinations. In FHIR R4 it is a bundle: what the patient tells is a
+QuestionnaireResponse with an item for each part of the record, findings are Observations, those of one examination
+gathered in a DiagnosticReport, diagnoses are Conditions of the visit, and the treatment is a CarePlan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+import msgspec
+
 from polyclinic.cases.case import Case
+from polyclinic.cases.loaders import LAYOUTS
 from polyclinic.cases.loaders.fhir import CASE_ID, ICD10, SEVERITIES, SNOMED, SYSTEMS, TOLD
+from polyclinic.cases.loaders.fields import age_in_years
 from polyclinic.cases.record import Finding
 from polyclinic.errors import BadInput, MissingExtra, in_short
+
+_SECTIONS = {
+    "Past_Medical_History": "past",
+    "Current_Medications": "medications",
+    "Allergies": "allergies",
+    "Social_History": "personal",
+    "Family_History": "family",
+    "Review_of_Systems": "review",
+}
+_PHYSICAL = frozenset({"physical examination", "体格检查"})
+_BEDSIDE = _PHYSICAL | {"vital signs", "生命体征"}
+
+
+def agentclinic_record(case: Case) -> dict[str, Any]:
+    """Returns a record of a case; of several diagnoses the principal one, which is all that there is room for."""
+    presentation, history = case.presentation, case.record.history
+    told = age_in_years(presentation.about) is not None
+    who = [] if told else [_who(case)]
+    patient: dict[str, Any] = {"Demographics": ", ".join(filter(None, [*who, presentation.about]))}
+    # Theirs is a text in every case; what a source has as a vignette alone is the history.
+    patient["History"] = history.present or (case.record.vignette if not history.sections() else "")
+    patient["Symptoms"] = {"Primary_Symptom": presentation.complaint, "Secondary_Symptoms": list(history.symptoms)}
+    patient |= {key: text for key, name in _SECTIONS.items() if (text := getattr(history, name))}
+    if history.other:
+        patient["Other"] = history.other
+    findings = case.record.findings
+    return {
+        "OSCE_Examination": {
+            "Objective_for_Doctor": f"Assess and diagnose the patient presenting with: {presentation.complaint}",
+            "Patient_Actor": patient,
+            "Physical_Examination_Findings": _tree(one for one in findings if one.examination in _BEDSIDE),
+            "Test_Results": _tree(one for one in findings if one.examination not in _BEDSIDE),
+            "Correct_Diagnosis": case.truth.diagnoses[0].name if case.truth.diagnoses else "",
+        }
+    }
+
+
+def _who(case: Case) -> str:
+    age, sex = case.presentation.age, case.presentation.sex
+    if case.presentation.language == "zh":
+        return " ".join(part for part in ("" if age is None else f"{age:g}岁", _CHINESE.get(sex or "", "")) if part)
+    return " ".join(part for part in ("" if age is None else f"{age:g}-year-old", sex or "") if part)
+
+
+_CHINESE = {"female": "女", "male": "男"}
+
+
+def _tree(findings: Iterable[Finding]) -> dict[str, Any]:
+    """Returns findings as examination to item to result; a second one of the same name gets a number."""
+    tree: dict[str, Any] = {}
+    for one in findings:
+        physical = one.examination in _PHYSICAL and one.item
+        items = tree if physical else tree.setdefault(one.examination, {})
+        name = one.item or "Findings"
+        if name in items:
+            name = next(f"{name} ({n})" for n in range(2, len(items) + 3) if f"{name} ({n})" not in items)
+        items[name] = _result(one)
+    return tree
+
+
+def _result(one: Finding) -> str:
+    """Returns value, unit, reference and day as text, the unit as UCUM has it."""
+    reference, day = one.reference and f"(reference {one.reference})", one.date and f"({one.date})"
+    return " ".join(part for part in (one.value_text, one.unit, reference, day) if part)
+
 
 _UCUM = "http://unitsofmeasure.org"
 _ACT, _CONDITION = "http://terminology.hl7.org/CodeSystem/v3-ActCode", "http://terminology.hl7.org/CodeSystem/condition"
@@ -22,7 +93,7 @@ _UNMEASURED = "http://terminology.hl7.org/CodeSystem/data-absent-reason"
 Resource = dict[str, Any]
 
 
-def written(case: Case) -> Resource:
+def fhir_bundle(case: Case) -> Resource:
     """Returns a case as a bundle; the same case gives the same bundle."""
     entries: list[Resource] = []
 
@@ -144,3 +215,36 @@ def _observation(finding: Finding) -> Resource:
 
 def _on(day: str) -> Resource:
     return {"effectiveDateTime": day} if day else {}
+
+
+WRITERS: dict[str, Callable[[Case], dict[str, Any]]] = {
+    "polyclinic": msgspec.to_builtins,
+    "agentclinic": agentclinic_record,
+    "fhir": fhir_bundle,
+}
+"""Layouts that cases can be written in, each with what makes a record of a case."""
+
+
+def losses(cases: Iterable[Case], layout: str) -> dict[str, int]:
+    """Returns which parts of the cases are not the same after being written in a layout and read again.
+
+    The values are how many of the cases that holds for, the keys places in a case such as `truth.severity`.
+    """
+    lost: Counter[str] = Counter()
+    for order, case in enumerate(cases, start=1):
+        after = _parts(LAYOUTS[layout](WRITERS[layout](case), order))
+        lost.update(place for place, part in _parts(case).items() if after.get(place) != part)
+    return dict(lost)
+
+
+def _parts(case: Case) -> dict[str, Any]:
+    """Returns what stands in a case, by its place; nothing of what stands there empty."""
+    whole: dict[str, Any] = msgspec.to_builtins(case)
+    parts: dict[str, Any] = {}
+    for name, value in whole.items():
+        parts |= (
+            {f"{name}.{key}": part for key, part in value.items()} if name in {"record", "truth"} else {name: value}
+        )
+    for name in ("record.presentation", "record.history"):
+        parts |= {f"{name}.{key}": part for key, part in (parts.pop(name, None) or {}).items()}
+    return {place: part for place, part in parts.items() if part not in (None, "", [], {}, ())}
