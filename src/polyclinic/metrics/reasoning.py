@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -171,9 +171,7 @@ class FindingsTold:
             item = self._items[recorded.item]
             low, high = item.low, item.high
         value = finding.value if isinstance(finding.value, float) else recorded.low
-        if low is not None and value < low:
-            return "low"
-        return "high" if high is not None and value > high else "normal"
+        return side_of(value, low, high)
 
     def _is_off(self, finding: Finding) -> bool:
         """Whether a finding is out of the usual."""
@@ -199,6 +197,16 @@ def _side_told(told: ItemReading) -> str:
 @functools.lru_cache(maxsize=8)
 def _reader_of(knowledge: Knowledge) -> ResultReader:
     return ResultReader(knowledge)
+
+
+Side = Literal["low", "normal", "high"]
+
+
+def side_of(value: float, low: float | None, high: float | None) -> Side:
+    """Returns where a value lies by the ends of a reference range; an end may be unknown."""
+    if low is not None and value < low:
+        return "low"
+    return "high" if high is not None and value > high else "normal"
 
 
 def reference_ends(reference: str) -> tuple[float | None, float | None]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock, RLock
@@ -246,6 +246,14 @@ class Practice:
             self.leave_out(old.kind, old.id, error)
         except (OSError, sqlite3.Error) as error:
             self.leave_out(old.kind, old.id, BadInput(f"cannot be converted ({error})", path=old.path))
+
+
+def check_names(title: str, names: Sequence[str], who: str) -> None:
+    """Raises a UserError if a title or a name is empty, or two people have the same name; `who` calls them."""
+    if not title.strip():
+        raise UserError("the title is empty")
+    if twice := [name for name in names if not name or names.count(name) > 1]:
+        raise UserError(f"two {who} are called {twice[0]!r}; tell them apart" if twice[0] else "a name is empty")
 
 
 class KeptMoves(Generic[T]):

@@ -31,7 +31,7 @@ from polyclinic.judging.verdicts import (
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.seeds import derive
 from polyclinic.web.browse.holdings import recording_kind
-from polyclinic.web.practice import Practice
+from polyclinic.web.practice import Practice, check_names
 from polyclinic.web.refused import NotFound
 
 
@@ -343,11 +343,8 @@ class Studies:
             UserError: the title is empty, there are no items or too many, or two people have the same name.
             BadInput: a file cannot be read.
         """
-        if not new.title.strip():
-            raise UserError("the title is empty")
         names = [name.strip() for name in (*new.people, *new.thirds)]
-        if twice := [name for name in names if not name or names.count(name) > 1]:
-            raise UserError(f"two people are called {twice[0]!r}; tell them apart" if twice[0] else "a name is empty")
+        check_names(new.title, names, "people")
         if len(new.people) < LEAST_PEOPLE:
             raise UserError("at least two people must judge everything, so that their agreement can be measured")
         items = [one for form in dict.fromkeys(new.forms) for one in _items_of(form, new, files, cases, questions)]

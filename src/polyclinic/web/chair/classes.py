@@ -19,6 +19,7 @@ from polyclinic.judging.verdicts import table_text
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.web.chair.catalogue import CaseAt
 from polyclinic.web.chair.visits import PlayedCase, PlayedVisits, Sitting
+from polyclinic.web.practice import check_names
 from polyclinic.web.refused import NotFound
 
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
@@ -127,16 +128,13 @@ class Classes:
         Raises:
             UserError: the title is empty, a case or the patient is not offered, or a case or a name stands twice.
         """
-        if not new.title.strip():
-            raise UserError("the title is empty")
+        names = [name.strip() for name in new.students]
+        check_names(new.title, names, "students")
         for at in new.cases:
             self._visits.catalogue.case(at)
         if len(set(new.cases)) < len(new.cases):
             raise UserError("a case is listed twice; a student who has finished it once would know the diagnosis")
         self._visits.staff.check_patient(new.patient)
-        names = [name.strip() for name in new.students]
-        if twice := [name for name in names if not name or names.count(name) > 1]:
-            raise UserError(f"two students are called {twice[0]!r}; tell them apart" if twice[0] else "a name is empty")
         students = tuple(_student(name) for name in names)
         return self._keep(KeptClass(id=secrets.token_urlsafe(9), made=time.time(), set=new, students=students))
 

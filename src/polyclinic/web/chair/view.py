@@ -16,12 +16,10 @@ from polyclinic.cases.record import Finding
 from polyclinic.evaluations.visit_score import NotedDifferential
 from polyclinic.events import Event, Examined, Said
 from polyclinic.metrics.points import HINT_COSTS
-from polyclinic.metrics.reasoning import reference_ends
+from polyclinic.metrics.reasoning import Side, reference_ends, side_of
 from polyclinic.players.human.advice import Rung
 from polyclinic.players.player import Purpose
 from polyclinic.web.chair.visits import GivenHint, Sitting
-
-Side = Literal["low", "normal", "high"]
 
 
 class ResultAt(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,12 +68,9 @@ def shown_results(events: Iterable[Event]) -> list[ShownResult]:
 def _at(turn: int, finding: Finding) -> ResultAt:
     if isinstance(finding.value, str):
         return ResultAt(turn=turn, value=finding.value)
-    number = finding.value
     low, high = reference_ends(finding.reference)
-    side: Side | None = None
-    if low is not None or high is not None:
-        side = "low" if low is not None and number < low else "high" if high is not None and number > high else "normal"
-    return ResultAt(turn=turn, value=finding.value_text, number=number, side=side)
+    side = None if low is None and high is None else side_of(finding.value, low, high)
+    return ResultAt(turn=turn, value=finding.value_text, number=finding.value, side=side)
 
 
 Phase = Literal["talk", "report", "over", "failed"]
