@@ -251,8 +251,8 @@ def _visit(practice: Path, endpoint: EndpointProcess, waits: list[float]) -> tup
     moves.append({"do": "report", "diagnoses": [{"name": "influenza A", "probability": 0.8}], "symptoms": ["fever"]})
     problems, made, at = [], 0, ""
     coming = list(waits)
-    words = ("serve", str(practice.parent), "--port", "0", "--practice", str(practice))
-    words += ("--beside", "direct/d", "--judge", "direct/j", "--base-url", endpoint.url)
+    words = ("serve", str(practice.parent), "--port", "0", "--set", f"serve.practice={practice}")
+    words += ("--set", "serve.beside=direct/d", "--judge", "direct/j", "--base-url", endpoint.url)
     while True:
         with polyclinic(*words, errors=True) as process:
             url = _address(process)

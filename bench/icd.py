@@ -57,7 +57,18 @@ def english() -> None:
 
 def recorded(reports: Path, table: Path, what: str, *options: str) -> None:
     """Measures the command as a user starts it: the interpreter, both files, linking, intervals."""
-    command = [sys.executable, "-m", "polyclinic", "score", "icd", reports, "--table", table, "--json", *options]
+    command = [
+        sys.executable,
+        "-m",
+        "polyclinic",
+        "score",
+        "icd",
+        reports,
+        "--set",
+        f"icd.table={table}",
+        "--json",
+        *options,
+    ]
     begun = time.perf_counter()
     done = subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True)
     wall = time.perf_counter() - begun

@@ -83,7 +83,7 @@ READERS = (
         ("metrics/icd/scores.py",),
         "t.jsonl",
         _TRACE,
-        in_command("score", "icd", "{}", "--layout", "polyclinic"),
+        in_command("score", "icd", "{}", "--set", "score.layout=polyclinic"),
     ),
     ReaderTried("what was said of an item", ("results/page.py",), "t.jsonl", _TRACE, transcript),
     ReaderTried(

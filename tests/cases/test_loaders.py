@@ -329,7 +329,7 @@ GOOD = '{"id":"1","record":{"presentation":{"complaint":"x"}},"truth":{"diagnose
             '{"a":1,"b":2}',
             [
                 ", line 1: the layout is not recognised by the keys that came: 'a', 'b';",
-                "--layout",
+                "cases.layout",
                 "aie",
                 "FILE.py:NAME",
             ],
@@ -395,7 +395,7 @@ def test_a_wrong_layout_says_what_it_looks_like(tmp_path, layout, name):
         assert list(read_cases(DATA / name, layout=layout)) == list(read_cases(DATA / name))
         return
     message = complain(tmp_path, (DATA / name).read_bytes(), layout=layout)
-    assert f"read as layout {layout}, and looks like layout {right} (--layout {right})" in message
+    assert f"read as layout {layout}, and looks like {right} (cases.layout={right})" in message
 
 
 def test_layouts_are_recognised():
@@ -567,7 +567,7 @@ def test_a_layout_of_somebody_elses(run, complaint, tmp_path):
     checked = json.loads(run("cases", "check", file, "--layout", f"{door}:rows", "--json", code=2).stdout)
     assert (checked["n"], checked["unreadable"], checked["layout"]) == (1, 1, f"{door}:rows")
     file.write_text('{"why": "A cough", "what": "COVID-19"}\n')
-    seen = json.loads(run("consult", "--case", f"{file}#1", "--layout", f"{door}:rows", "--json").stdout)
+    seen = json.loads(run("consult", "--case", f"{file}#1", "--set", f"cases.layout={door}:rows", "--json").stdout)
     assert seen["truth"]["diagnoses"] == [{"name": "COVID-19"}]
 
 

@@ -28,7 +28,7 @@ def test_the_page_on_models_names_every_one_that_does_not():
 
 RECORDED_COMMANDS = {
     "director": ["score", "director", "dialogues.jsonl", "--reference", "references.jsonl", "--judge", "direct/x"],
-    "icd": ["score", "icd", "references.jsonl", "--table", "icd.csv", "--set", "icd.names-by=direct/x"],
+    "icd": ["score", "icd", "references.jsonl", "--set", "icd.table=icd.csv", "--set", "icd.names-by=direct/x"],
     "examiner": ["eval", "examiner", "--cases", "shipped", "--dialogues", "asked.jsonl", "--examiner", "direct/x",
                  "--set", "run.max-failures=100"],
 }  # fmt: skip
@@ -80,7 +80,8 @@ def test_all_questions_go_as_batches_and_none_goes_twice(name, run, tmp_path, se
     monkeypatch.setattr(batch, "FIRST_LOOK", 0.01)
     (tmp_path / "names.jsonl").write_text('{"a": "flu", "b": "influenza"}\n{"a": "gout", "b": "asthma"}\n')
     run("cases", "generate", "--n", "2", "--out", tmp_path / "two.jsonl")
-    run("cases", "patient-test", "--cases", tmp_path / "two.jsonl", "--rounds", 1, "--out", tmp_path / "labelled.json")
+    rounds = ("--set", "patient-test.rounds=1")
+    run("cases", "patient-test", "--cases", tmp_path / "two.jsonl", *rounds, "--out", tmp_path / "labelled.json")
     run("eval", "exam", "medqa", "shipped", "--model", "made-up", "--out", tmp_path / "answered")
     write_recorded(tmp_path)
     with serving(seed=1, batches={}) as endpoint:

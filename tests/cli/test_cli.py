@@ -172,7 +172,7 @@ BAD = {
         ("not utf-8", ["line 1", "UTF-8"]),
         ("50 MB line", ["line 1", "16 MiB"]),
         ("no object", ["element 1", "object"]),
-        ("other keys", ["'name'", "--layout", "agentclinic"]),
+        ("other keys", ["'name'", "cases.layout", "agentclinic"]),
         ("unknown field", ["line 1", "colour"]),
     ],
 )
@@ -197,8 +197,8 @@ def test_bad_arguments_get_one_clear_line(complaint, tmp_path):
     file.write_text(lines(CASE))
     assert "no such file" in complaint("consult", "--case", tmp_path / "none.jsonl")
     assert "directory" in complaint("consult", "--case", tmp_path)
-    assert "looks like layout polyclinic" in complaint("consult", "--case", file, "--layout", "agentclinic")
-    assert "no layout is called 'word'" in complaint("consult", "--case", file, "--layout", "word")
+    assert "looks like polyclinic" in complaint("consult", "--case", file, "--set", "cases.layout=agentclinic")
+    assert "no layout is called 'word'" in complaint("consult", "--case", file, "--set", "cases.layout=word")
     assert "the nearest are a" in complaint("consult", "--case", f"{file}#b")
     assert "rules, scripted:FILE" in complaint("consult", "--case", file, "--doctor", "oracle")
     assert "allowed: rules" in complaint("consult", "--case", file, "--examiner", "oracle")

@@ -82,7 +82,16 @@ def test_another_layout_and_language(run, tmp_path):
         }
     }
     (tmp_path / "osce.jsonl").write_text(json.dumps(osce) + "\n")
-    words = ("ask", "--case", tmp_path / "osce.jsonl", "--layout", "agentclinic", "--examiner", "rules", "uric acid")
+    words = (
+        "ask",
+        "--case",
+        tmp_path / "osce.jsonl",
+        "--set",
+        "cases.layout=agentclinic",
+        "--examiner",
+        "rules",
+        "uric acid",
+    )
     (given,) = json.loads(run(*words, "--json").stdout)
     assert [finding["value"] for finding in given["findings"]] == ["9.1"]
     assert "9.1 mg/dL" in given["answer"]

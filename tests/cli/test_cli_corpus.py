@@ -35,7 +35,7 @@ def test_from_a_file_to_an_answer_and_away_again(run, book, home, tmp_path):
     assert added["folder"] == str(tmp_path / "home" / "polyclinic" / "corpora" / "book")
     for by in ("bm25", "dense", "hybrid"):
         found = json.loads(
-            run("corpus", "search", "book", "swollen toe", "--k", 1, "--by", by, "--json", env=home).stdout
+            run("corpus", "search", "book", "swollen toe", "--limit", 1, "--by", by, "--json", env=home).stdout
         )
         assert found == [{"id": "gout", "score": found[0]["score"], "title": "Gout", "text": "A red and swollen toe."}]
     shown = run("corpus", "search", "book", "swollen toe", env=home).stdout
@@ -107,7 +107,7 @@ def test_vectors_of_an_endpoint(run, complaint, book, serving, home, tmp_path):
     wrong = complaint("corpus", "add", "book", book, "--embedder", "direct/e5", "--base-url", two, env=home)
     assert "is several addresses in one; name each by itself" in wrong
     assert json.loads(run("corpus", "search", "--json", env=home).stdout) == []
-    search = ("corpus", "search", "book", "--by", "dense", "--k", 1, "--json")
+    search = ("corpus", "search", "book", "--by", "dense", "--limit", 1, "--json")
     with serving() as endpoint, serving() as elsewhere:
         run("corpus", "add", "book", book, "--embedder", "direct/e5", "--base-url", endpoint.url, env=home)
         asked = len(endpoint.bodies)
@@ -159,15 +159,15 @@ def test_vectors_of_an_endpoint(run, complaint, book, serving, home, tmp_path):
         (("search", "nobody", "toe"), "no corpus 'nobody'"),
         (("search", "../../etc", "toe"), "is no name of a corpus"),
         (("search", "book", " "), "QUERY is empty"),
-        (("search", "book", "toe", "--k", "0"), "--k 0; allowed: 1 to 1,000"),
+        (("search", "book", "toe", "--limit", "0"), "--limit 0; allowed: 1 to 1,000"),
         (("search", "book", "toe", "--by", "magic"), "allowed: bm25, dense, hybrid"),
         (("add", "new"), "FILE is missing; name what to add, as there is no such corpus yet"),
         (("add", "book"), "FILE is missing"),
         (("add", "new", "nofile.jsonl"), "nofile.jsonl: no such file"),
         (("add", "new", "book.jsonl", "--embedder", "magic"), "no embedder 'magic'"),
         (("add", "a/b", "book.jsonl"), "is no name of a corpus"),
-        (("add", "new", "book.jsonl", "--fields", "text"), "--fields text; allowed: id=KEY"),
-        (("add", "new", "book.jsonl", "--layout", "x"), "no layout of passages is called 'x'"),
+        (("add", "new", "book.jsonl", "--set", "corpus.fields=text"), "corpus.fields text; allowed: id=KEY"),
+        (("add", "new", "book.jsonl", "--set", "corpus.layout=x"), "no layout of passages is called 'x'"),
         (("remove", "book", "nobody"), "corpus 'book' has no passage 'nobody'"),
         (("remove", "book", "gout", "nobody", "asthma", "none"), "no passage 'nobody', 'none'; nothing was removed"),
         (("remove", "nobody"), "no corpus 'nobody'"),
@@ -202,7 +202,7 @@ def test_without_the_extra_one_line_says_what_to_install(complaint, book, home, 
 
 def test_a_corpus_made_anew_keeps_its_embedder_and_its_address(run, book, serving, home):
     home |= {"OPENAI_BASE_URL": ""}
-    search = ("corpus", "search", "book", "--by", "dense", "--k", 1, "--json", "wheezing")
+    search = ("corpus", "search", "book", "--by", "dense", "--limit", 1, "--json", "wheezing")
     with serving() as endpoint, serving() as elsewhere:
         run("corpus", "add", "book", book, "--embedder", "direct/e1", "--base-url", endpoint.url, env=home)
         known = json.loads(run("corpus", "add", "book", "--rebuild", "--json", env=home).stdout)

@@ -6,8 +6,8 @@ from polyclinic.cases.loaders import read_cases
 
 
 def test_inpatients_are_drawn_in_the_layout_of_the_paper(run, tmp_path):
-    run("cases", "generate", "--layout", "tor", "--n", "6", "--seed", "3", "--out", "in.jsonl", cwd=tmp_path)
-    again = run("cases", "generate", "--layout", "tor", "--n", "9", "--seed", "3", "--out", "more.jsonl", cwd=tmp_path)
+    run("cases", "generate", "--format", "tor", "--n", "6", "--seed", "3", "--out", "in.jsonl", cwd=tmp_path)
+    again = run("cases", "generate", "--format", "tor", "--n", "9", "--seed", "3", "--out", "more.jsonl", cwd=tmp_path)
     assert "polyclinic eval tor" in again.stderr
     lines = (tmp_path / "in.jsonl").read_text("utf-8").splitlines()
     assert lines == (tmp_path / "more.jsonl").read_text("utf-8").splitlines()[:6]
@@ -18,7 +18,7 @@ def test_inpatients_are_drawn_in_the_layout_of_the_paper(run, tmp_path):
 
 def test_few_diseases_make_no_inpatient(complaint, tmp_path):
     said = complaint(
-        "cases", "generate", "--layout", "tor", "--diseases", "gout,psoriasis", "--out", "in.jsonl", cwd=tmp_path
+        "cases", "generate", "--format", "tor", "--diseases", "gout,psoriasis", "--out", "in.jsonl", cwd=tmp_path
     )
     assert "several diseases at once" in said
     assert not (tmp_path / "in.jsonl").exists()

@@ -160,12 +160,12 @@ def test_cases_show_takes_a_file_and_an_id_and_hides_the_truth_from_json(case, t
 
 @pytest.mark.slow
 def test_the_check_says_what_failed_and_its_exit_code_does(capsys):
-    code = check(patients=60, diseases="respiratory", seed=3, json=True)
+    code = check(n=60, diseases="respiratory", seed=3, json=True)
     found = json.loads(capsys.readouterr().out)
     assert found["patients"] == 60
     assert set(found["checks"]["systolic above diastolic"]) == {"tried", "failed", "examples"}
     assert code == int(any(tally["failed"] for tally in found["checks"].values()))
-    check(patients=6, diseases="migraine")
+    check(n=6, diseases="migraine")
     assert "systolic above diastolic" in capsys.readouterr().out
 
 

@@ -63,7 +63,7 @@ def test_the_ten_records(run, shared_data, tmp_path):
     for word in ("interaction", "collaboration", "rules + rules", "Table 2", "Table 3", "Table 5", "Figure 4", "#QA"):
         assert word in shown
     without = run(*command[:-2], "--one-step", "--out", tmp_path / "out").stdout
-    assert "--table" in without
+    assert "mvme.table" in without
     assert "protocol: ours" in without
     document = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert document["doctors"][0]["icd"] == {}

@@ -162,7 +162,10 @@ async def test_a_call_may_take_so_long_on_every_command_that_asks_models():
         (("consult", "--case", "shipped#p1-00001", "--doctor", "ruls"), "did you mean rules?"),
         (("eval", "aie", "--cases", "shiped", "--doctor", "rules"), "did you mean shipped?"),
         (("eval", "aie", "--cases", "shipped", "--doctor", "rules", "--metric", "COVERGE"), "did you mean COVERAGE?"),
-        (("eval", "aie", "--cases", "shipped", "--doctor", "rules", "--layout", "polyclinik"), "mean polyclinic?"),
+        (
+            ("eval", "aie", "--cases", "shipped", "--doctor", "rules", "--set", "cases.layout=polyclinik"),
+            "mean polyclinic?",
+        ),
         (("cases", "generate", "--diseases", "influenzza", "--out", "x", "--n", "1"), "(did you mean influenza"),
         (("results", "show", ".", "--format", "latx"), "did you mean latex?"),
         (("eval", "exam", "medqa", "shiped", "--model", "made-up"), "did you mean shipped?"),

@@ -68,7 +68,15 @@ def visit(case, given, reference, *, language="en", failed=None, revealed=True):
 
 
 def test_the_papers_protocol_has_names_that_a_model_reads(complaint, write, table):
-    command = ("score", "icd", write(recorded(1, "高血压", "高血压")), "--table", table, "--protocol", "paper")
+    command = (
+        "score",
+        "icd",
+        write(recorded(1, "高血压", "高血压")),
+        "--set",
+        f"icd.table={table}",
+        "--protocol",
+        "paper",
+    )
     assert "names that a model reads (§3.2); add --names-by MODEL" in complaint(*command)
     named = (*command, "--set", "icd.names-by=direct/j")
     assert "leave out icd.plain" in complaint(*named, "--set", "icd.plain=true")
@@ -81,7 +89,9 @@ def test_recorded_reports_as_json(run, write, table):
         recorded(2, "左肾结石", "右肾结石、肺炎"),
         recorded(3, "", "肺炎"),
     )
-    document = json.loads(run("score", "icd", path, "--layout", "ai-hospital", "--table", table, "--json").stdout)
+    document = json.loads(
+        run("score", "icd", path, "--set", "score.layout=ai-hospital", "--set", f"icd.table={table}", "--json").stdout
+    )
     assert list(document["metrics"]) == METRICS
     assert all(set(m) == {"mean", "low", "high"} for m in document["metrics"].values())
     assert document["n"] == 3
@@ -94,7 +104,7 @@ def test_recorded_reports_as_json(run, write, table):
 
 def test_recorded_reports_for_people(run, write, table):
     path = write(recorded(1, "阑尾炎急性发作", "急性阑尾炎"), recorded(2, "", "[bold]肺炎"))
-    shown = run("score", "icd", path, "--table", table).stdout
+    shown = run("score", "icd", path, "--set", f"icd.table={table}").stdout
     assert "F1 by category" in shown
     assert "2 reports; 0 unreadable and 1 in which no disease is named (counted, with no code)" in shown
     assert "against 5 titles" in shown
@@ -102,14 +112,14 @@ def test_recorded_reports_for_people(run, write, table):
 
 def test_a_report_without_headings_counts(run, write, table):
     path = write(recorded(1, "考虑急性阑尾炎，建议手术。", "急性阑尾炎"))
-    document = json.loads(run("score", "icd", path, "--table", table, "--json").stdout)
+    document = json.loads(run("score", "icd", path, "--set", f"icd.table={table}", "--json").stdout)
     assert document["metrics"]["f1"]["mean"] == 100
 
 
 def test_the_seed_moves_the_intervals_only(run, write, table):
     path = write(*(recorded(i, "肺炎" if i % 3 else "霍乱", "肺炎，高血压" if i % 5 else "肺炎") for i in range(41)))
     one, two = (
-        json.loads(run("score", "icd", path, "--table", table, "--json", "--seed", seed).stdout)["metrics"]
+        json.loads(run("score", "icd", path, "--set", f"icd.table={table}", "--json", "--seed", seed).stdout)["metrics"]
         for seed in (1, 2)
     )
     assert {n: m["mean"] for n, m in one.items()} == {n: m["mean"] for n, m in two.items()}
@@ -152,7 +162,7 @@ def test_our_own_visits(run, tmp_path):
 def test_known_codes(run, tmp_path, table):
     path = tmp_path / "trace.jsonl"
     path.write_text(visit("a", ["肺炎"], ["某某病"], language="zh").lines(), encoding="utf-8")
-    arguments = ("score", "icd", path, "--table", table, "--json")
+    arguments = ("score", "icd", path, "--set", f"icd.table={table}", "--json")
     assert json.loads(run(*arguments).stdout)["metrics"]["recall"]["mean"] is None
     assert json.loads(run(*arguments, "--set", "icd.known-codes=true").stdout)["metrics"]["recall"]["mean"] == 100
 
@@ -160,17 +170,23 @@ def test_known_codes(run, tmp_path, table):
 def test_wrong_input_ends_in_one_line(complaint, write, table, tmp_path):
     good = write(recorded(1, "肺炎", "肺炎"))
     assert "no such file" in complaint("score", "icd", tmp_path / "none.jsonl")
-    assert "--layout x; allowed: polyclinic, ai-hospital" in complaint("score", "icd", good, "--layout", "x")
+    assert "score.layout x; allowed: polyclinic, ai-hospital" in complaint(
+        "score", "icd", good, "--set", "score.layout=x"
+    )
     assert "the cases are Chinese" in complaint("score", "icd", good)
-    assert "no such file" in complaint("score", "icd", good, "--table", tmp_path / "none.xls")
-    assert "no table of ICD-10" in complaint("score", "icd", good, "--table", write({"a": 1}, name="t.csv"))
-    assert "is read from .xls" in complaint("score", "icd", good, "--table", good)
-    assert "not an event of a trace" in complaint("score", "icd", good, "--layout", "polyclinic", "--table", table)
+    assert "no such file" in complaint("score", "icd", good, "--set", f"icd.table={tmp_path / 'none.xls'}")
+    assert "no table of ICD-10" in complaint(
+        "score", "icd", good, "--set", f"icd.table={write({'a': 1}, name='t.csv')}"
+    )
+    assert "is read from .xls" in complaint("score", "icd", good, "--set", f"icd.table={good}")
+    assert "not an event of a trace" in complaint(
+        "score", "icd", good, "--set", "score.layout=polyclinic", "--set", f"icd.table={table}"
+    )
     other = write({"id": 1, "dialogue": []}, name="other.jsonl")
     assert "in no known layout by the keys that came: 'id', 'dialogue'" in complaint("score", "icd", other)
-    assert "line 1: not a recorded report" in complaint("score", "icd", other, "--layout", "ai-hospital")
+    assert "line 1: not a recorded report" in complaint("score", "icd", other, "--set", "score.layout=ai-hospital")
     dialogue = write({"patient_id": 1, "dialog_history": []}, name="dialogue.jsonl")
-    assert "name a file with --reference" in complaint("score", "icd", dialogue, "--table", table)
+    assert "name a file with --reference" in complaint("score", "icd", dialogue, "--set", f"icd.table={table}")
     assert "no 'reference_diagnosis'" in complaint("score", "icd", dialogue, "--reference", dialogue)
     assert "--names-by has no effect with icd.plain" in complaint(
         "score", "icd", good, "--set", "icd.names-by=local", "--set", "icd.plain=true"
@@ -193,7 +209,7 @@ def test_the_published_reports_in_time(run, shared_data):
     folder = shared_data / "cases/ai_hospital"
     reports, table = folder / "evaluation_iiyi_gpt4_onestep.jsonl", folder / "icd10-zh-beijing-v601.xls"
     begun = time.process_time()
-    done = run("score", "icd", reports, "--layout", "ai-hospital", "--table", table, "--json")
+    done = run("score", "icd", reports, "--set", "score.layout=ai-hospital", "--set", f"icd.table={table}", "--json")
     spent = time.process_time() - begun
     document = json.loads(done.stdout)
     assert document["n"] == 506
@@ -207,7 +223,7 @@ def test_a_model_reads_the_names(run, write, table, serving, tmp_path):
     dialogue = write({"patient_id": "1", "doctor": "d", "dialog_history": turns}, name="dialogue.jsonl")
     reference = write(recorded(1, "", "急性阑尾炎、肾结石"), name="reference.jsonl")
     with serving(latency=0.001) as endpoint:
-        at = ("--base-url", endpoint.url, "--table", table, "--set", "icd.names-by=direct/simulated")
+        at = ("--base-url", endpoint.url, "--set", f"icd.table={table}", "--set", "icd.names-by=direct/simulated")
         document = json.loads(run("score", "icd", dialogue, "--reference", reference, *at, "--json").stdout)
     assert (document["n"], document["names_by"]) == (1, "direct/simulated")
     assert sum(document["names_by_rules"].values()) <= 2

@@ -54,7 +54,8 @@ def data(tmp_path_factory, memory, run):  # noqa: F811
     (folder / "PLAN").write_text(PLAN)
     for name, seed in {"TRAIN": 0, "TEST": 1}.items():
         run("cases", "generate", "--n", 20, "--diseases", "respiratory", "--seed", seed, "--out", folder / name)
-    run("cases", "patient-test", "--cases", folder / "TEST", "--rounds", 1, "--out", folder / "LABELLED")
+    rounds = ("--set", "patient-test.rounds=1")
+    run("cases", "patient-test", "--cases", folder / "TEST", *rounds, "--out", folder / "LABELLED")
     run("eval", "exam", "medqa", folder / "EXAM", "--model", "made-up", "--out", folder / "ANSWERED")
     dialogues(folder, *2 * (("Patient", ASKED), ("Reporter", REPLY))).rename(folder / "SAID")
     (folder / "MEMORY").symlink_to(memory / "m")

@@ -71,7 +71,7 @@ OTHERS = {
     "score aie": ("aie", "--cases", "shipped"),
     "verdicts agreement": ("sheet.csv",),
     "knowledge show": ("gout",),
-    "knowledge check": ("--patients", "60"),
+    "knowledge check": ("--n", "60"),
     "memory show": ("practice",),
     "protocols show": ("aie",),
 }

@@ -165,7 +165,7 @@ def test_the_command_reads_a_corpus_and_goes_on_behind_what_was_read(run, compla
         foreseen = run(*asked, "--dry-run", env=library)
         assert json.loads(foreseen.stdout)["calls"] == 3 * (1 + 2 * 2) and "what was read" not in foreseen.stderr
         assert not endpoint.requests
-        first = json.loads(run(*asked, "--passages", 2, env=library).stdout)
+        first = json.loads(run(*asked, "--limit", 2, env=library).stdout)
         assert (first["passages"], first["questions"], first["records"]) == (2, 4, 2)
         assert first["refused"] == {"evidence": 2}
         again = json.loads(run(*asked, env=library).stdout)

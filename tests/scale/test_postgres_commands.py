@@ -28,7 +28,16 @@ def made(tmp_path, run):
     write_recorded(tmp_path)
     (tmp_path / "plan.toml").write_text(PLAN)
     run("cases", "generate", "--n", "2", "--out", tmp_path / "two.jsonl")
-    run("cases", "patient-test", "--cases", tmp_path / "two.jsonl", "--rounds", 1, "--out", tmp_path / "labelled.json")
+    run(
+        "cases",
+        "patient-test",
+        "--cases",
+        tmp_path / "two.jsonl",
+        "--set",
+        "patient-test.rounds=1",
+        "--out",
+        tmp_path / "labelled.json",
+    )
     notes = tmp_path / "notes.md"
     notes.write_text("# Gout\n\nUrate crystals in a joint.\n\n# Asthma\n\nWheeze that comes and goes.\n")
     run("corpus", "add", "notes", notes, "--library", tmp_path / "library")
@@ -42,7 +51,8 @@ COMMANDS = {
     "names": ["knowledge", "compare", "names.jsonl", "--judge", "direct/x"],
     "personas": ["cases", "convert", "two.jsonl", "--persona", "plain", "--writer", "direct/x", "--out", "OUT.jsonl",
                  "--set", "run.max-failures=100"],
-    "patient-test": ["cases", "patient-test", "--cases", "two.jsonl", "--writer", "direct/x", "--rounds", "1", "--out",
+    "patient-test": ["cases", "patient-test", "--cases", "two.jsonl", "--writer", "direct/x",
+                     "--set", "patient-test.rounds=1", "--out",
                      "OUT.json"],
     "patient-simulator": ["eval", "patient-simulator", "--cases", "labelled.json", "--patient", "direct/x",
                           "--set", "run.max-failures=100"],

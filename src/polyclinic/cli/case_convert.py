@@ -52,7 +52,7 @@ async def convert(
         options.MIND,
         Parameter(help="With --persona: who makes them, templates or a model such as direct/NAME."),
     ] = TEMPLATES,
-    layout: options.Layout = None,
+    layout: options.LayoutOption = None,
     strict: options.StrictSetting = False,
     seed: Annotated[options.Seed, Parameter(help="The same seed gives the same personas from templates.")] = 0,
     force: options.Force = False,

@@ -29,6 +29,7 @@ from polyclinic.models.share import WHOLE, Share
 from polyclinic.players.mind_names import model_of
 from polyclinic.run.options import MODELS, Force, Models, NewFile, On, Seed, Store, between, check_new, kept_in
 from polyclinic.run.parts import PartDone
+from polyclinic.settings import setting
 from polyclinic.tasks import run_until_error
 from polyclinic.terminal.figures import number
 from polyclinic.terminal.screen import console, note, progress
@@ -139,13 +140,15 @@ async def generate(
     language: Annotated[Language, Parameter(help="Language of the records.")] = "en",
     region: Annotated[
         RegionName,
+        setting("cases"),
         Parameter(help="Where outpatients live: how usual older illnesses, habits and risks are there."),
     ] = HOME,
     layout: Annotated[
         Literal["polyclinic", "tor"],
         Parameter(
+            name="--format",
             help="polyclinic: outpatients with one disease; tor: inpatients with two to five at once, with options, in "
-            "the layout of Tree-of-Reasoning."
+            "the layout of Tree-of-Reasoning.",
         ),
     ] = "polyclinic",
     writer: Annotated[

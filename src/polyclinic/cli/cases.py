@@ -28,7 +28,7 @@ from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.named_in import named_in
 from polyclinic.language.language import length
 from polyclinic.run.case_files import each_case
-from polyclinic.run.options import Json, Layout
+from polyclinic.run.options import Json, LayoutOption
 from polyclinic.statistics.uncertainty import wilson
 from polyclinic.terminal.figures import low_to_high, number
 from polyclinic.terminal.screen import console, plain, print_json, print_json_array
@@ -175,7 +175,7 @@ def show(
     ],
     /,
     *,
-    layout: Layout = None,
+    layout: LayoutOption = None,
     truth: Annotated[
         bool, Parameter(help="Show the truth too: diagnoses; of one case, its severity and plan.")
     ] = False,
@@ -256,7 +256,7 @@ def check(
     ] = None,
     /,
     *,
-    layout: Layout = None,
+    layout: LayoutOption = None,
     ceiling: Annotated[
         bool,
         Parameter(

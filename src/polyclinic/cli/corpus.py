@@ -22,6 +22,7 @@ from polyclinic.retrieval.store import Added, PassageFile
 from polyclinic.run import options
 from polyclinic.run.options import Json, between
 from polyclinic.run.storing import keep_outcome
+from polyclinic.settings import setting
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
 from polyclinic.terminal.figures import number
@@ -53,13 +54,16 @@ async def add(
     ],
     layout: Annotated[
         str | None,
+        setting("corpus"),
         Parameter(
             metavar="NAME",
             help="Of JSON lines: polyclinic (id, title, text), medrag or medquad. Known by its keys where left out.",
         ),
     ] = None,
     fields: Annotated[
-        str | None, Parameter(metavar="MAP", help="Of any other JSON lines: id=KEY,title=KEY,text=KEY.")
+        str | None,
+        setting("corpus"),
+        Parameter(metavar="MAP", help="Of any other JSON lines: id=KEY,title=KEY,text=KEY."),
     ] = None,
     embedder: Annotated[
         str | None,
@@ -194,7 +198,7 @@ async def search(
     query: Annotated[str | None, Parameter(metavar="QUERY", help="What to look for, in quotation marks.")] = None,
     /,
     *,
-    k: Annotated[int, between(1, 1000), Parameter(name="--k", help="How many passages.")] = 5,
+    limit: Annotated[int, between(1, 1000), Parameter(help="How many passages.")] = 5,
     by: Annotated[
         By,
         Parameter(help="bm25: by words. dense: by meaning. hybrid: by both; the first such search makes the vectors."),
@@ -215,7 +219,7 @@ async def search(
     async with open_corpus(Library(library).find(name), by=by, options=models, journal=kept.answers) as corpus:
         if by != "bm25":
             await _embed(corpus, quiet=json)
-        found = await corpus.search(query, k)
+        found = await corpus.search(query, limit)
     document = [{"id": p.id, "score": p.score, "title": p.title, "text": p.text} for p in found]
     keep_outcome(kept, document, models=models)
     if json:

@@ -449,7 +449,7 @@ def _near(wanted: str, knowledge: Knowledge) -> Iterator[str]:
 
 def check(
     *,
-    patients: Annotated[int, between(1, 1_000_000), Parameter(help="How many patients to draw.")] = 2000,
+    n: Annotated[int, between(1, 1_000_000), Parameter(name="--n", help="How many patients to draw.")] = 2000,
     diseases: Annotated[
         str,
         Parameter(metavar="NAMES", help="'all', or departments, disease names or ICD-10 codes, separated by commas."),
@@ -459,8 +459,8 @@ def check(
 ) -> int:
     """Prints what every check tried and what failed; the exit code is 1 where one fails."""
     whole = read_knowledge()
-    with progress("checking", patients, quiet=json) as advance:
-        checked = check_all(whole.select(diseases), n=patients, seed=seed, whole=whole, advance=advance)
+    with progress("checking", n, quiet=json) as advance:
+        checked = check_all(whole.select(diseases), n=n, seed=seed, whole=whole, advance=advance)
     if json:
         print_json(msgspec.to_builtins(checked))
     else:

@@ -37,6 +37,7 @@ from polyclinic.retrieval.library import find_corpus
 from polyclinic.retrieval.retriever import Passage
 from polyclinic.run.options import DIR, MODELS, POSITIVE, Json, KeptOptions, MemoryStore, Models, Seed
 from polyclinic.run.storing import keep_outcome, place_memory
+from polyclinic.settings import setting
 from polyclinic.storage.memory import READING, address_of, is_begun, place_of
 from polyclinic.tasks import run_until_error
 from polyclinic.terminal.figures import number
@@ -63,8 +64,8 @@ async def read(
     about: Annotated[
         str | None, Parameter(metavar="TEXT", help="Only passages that are found by these words, the best first.")
     ] = None,
-    passages: Annotated[int | None, POSITIVE, Parameter(help="So many passages at most.")] = None,
-    questions: Annotated[int, POSITIVE, Parameter(help="So many questions a passage.")] = 2,
+    limit: Annotated[int | None, POSITIVE, Parameter(help="So many passages at most.")] = None,
+    questions: Annotated[int, POSITIVE, setting("memory"), Parameter(help="So many questions a passage.")] = 2,
     embedder: Annotated[
         str | None,
         Parameter(
@@ -84,7 +85,7 @@ async def read(
             raise UserError(f"{name!r} cannot read; a model can, such as direct/NAME")
     if snapshot_of(folder)[1] is not None:
         raise UserError(f"{folder}: a memory as it was takes nothing new; name the folder without @")
-    chosen = _passages(corpus, about, passages)
+    chosen = _passages(corpus, about, limit)
     language = language_of([passage.text for passage in chosen])
     with scratch(folder, dry_run=models.dry_run) as place:
         place_memory(place, store, [READING], dry_run=models.dry_run)

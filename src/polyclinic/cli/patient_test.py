@@ -21,6 +21,7 @@ from polyclinic.players.mind_names import model_of
 from polyclinic.run import options
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.storing import keep_outcome
+from polyclinic.settings import setting
 from polyclinic.tasks import run_numbered
 from polyclinic.terminal.screen import console, note, plain
 from polyclinic.terminal.tables import counted
@@ -40,7 +41,9 @@ async def patient_test(
         ),
     ] = "rules",
     limit: Annotated[int, options.POSITIVE, Parameter(help="Only the first so many cases; the paper's 50.")] = CASES,
-    rounds: Annotated[int, options.POSITIVE, Parameter(help="Rounds of dialogue a case.")] = ROUNDS,
+    rounds: Annotated[
+        int, options.POSITIVE, setting("patient-test"), Parameter(help="Rounds of dialogue a case.")
+    ] = ROUNDS,
     layout: options.Layout = None,
     strict: options.StrictSetting = False,
     seed: Annotated[options.Seed, Parameter(help="The same seed gives the same questions from rules.")] = 0,

@@ -336,15 +336,17 @@ def replay(
     ],
     /,
     *,
-    record: Annotated[
-        str | None, Parameter(metavar="ID", help="Of meetings, only that on this record; the first for --svg.")
+    visit: Annotated[
+        str | None, Parameter(metavar="ID", help="Only this visit of a run, or of meetings the one on this record.")
     ] = None,
-    visit: Annotated[str | None, Parameter(metavar="ID", help="Of a run, this visit.")] = None,
     resident: Annotated[
         str | None, Parameter(metavar="NAME", help="Of a run, all visits of this resident, by name or id.")
     ] = None,
-    html: Annotated[Path | None, FILE, Parameter(help="Draw meetings as a page, beside the record.")] = None,
-    svg: Annotated[Path | None, FILE, Parameter(help="Draw the final tree of a meeting as a picture.")] = None,
+    out: Annotated[
+        Path | None,
+        FILE,
+        Parameter(help="Draw meetings as a page, FILE.html, or the final tree of the first as a picture, FILE.svg."),
+    ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -353,20 +355,21 @@ def replay(
     Of a run of the hospital ('polyclinic run --out DIR') it lists the visits, or shows one from its beginning to its
     end: who waited for what, what was said when, what was found, given, and what came of it.
     """
-    of_meetings = record is not None or html is not None or svg is not None
-    trace = trace if of_meetings else _only_trace(trace)
+    trace = trace if out is not None else _only_trace(trace)
     if trace.is_dir():
-        if of_meetings:
-            raise UserError("--record, --html and --svg are for meetings of 'polyclinic eval tor --out', not for a run")
+        if out is not None:
+            raise UserError("--out is for meetings of 'polyclinic eval tor --out', not for a run")
         replay_run(trace, visit=visit, resident=resident, json=json)
         return
-    if visit is not None or resident is not None:
-        raise UserError(f"--visit and --resident are for the folder of 'polyclinic run --out'; {trace} is none")
+    if resident is not None:
+        raise UserError(f"--resident is for the folder of 'polyclinic run --out'; {trace} is none")
     if holds_meetings(trace):
-        _meetings(trace, record, html, svg, force=force, json=json)
+        _meetings(trace, visit, out, force=force, json=json)
         return
-    if of_meetings:
-        raise UserError(f"--record, --html and --svg are for meetings of 'polyclinic eval tor --out'; {trace} is none")
+    if visit is not None:
+        raise UserError(f"--visit is for the folder of 'polyclinic run --out' and for meetings; {trace} is neither")
+    if out is not None:
+        raise UserError(f"--out is for meetings of 'polyclinic eval tor --out'; {trace} is none")
     traces = Trace.read(trace)
     if json:
         documents = [visit.document() for visit in revisit_all(traces)]
@@ -399,23 +402,24 @@ def _only_trace(folder: Path) -> Path:
     return found[0]
 
 
-def _meetings(file: Path, record: str | None, html: Path | None, svg: Path | None, *, force: bool, json: bool) -> None:
+def _meetings(file: Path, record: str | None, out: Path | None, *, force: bool, json: bool) -> None:
     """Shows meetings, or draws them."""
     meetings = [one for one in read_meetings(file) if record in (None, one.id)]
     if not meetings:
         raise UserError(f"no meeting on record {record!r} in {file}")
     knowledge = read_knowledge()
-    for out in (html, svg):
-        if out is not None:
-            check_new(out, force=force)
-    if html is not None:
-        write_text(html, page(meetings, knowledge, title=f"Tree-of-Reasoning: {file.name}"))
-        note(f"{counted(len(meetings), 'meeting')}: {html}")
-    if svg is not None:
-        write_text(svg, picture(meetings[0], knowledge))
-        note(f"the tree of record {meetings[0].id}: {svg}")
+    if out is not None:
+        if out.suffix not in (".html", ".svg"):
+            raise UserError(f"{out}: end it in .html for a page, or in .svg for a picture")
+        check_new(out, force=force)
+    if out is not None and out.suffix == ".html":
+        write_text(out, page(meetings, knowledge, title=f"Tree-of-Reasoning: {file.name}"))
+        note(f"{counted(len(meetings), 'meeting')}: {out}")
+    elif out is not None:
+        write_text(out, picture(meetings[0], knowledge))
+        note(f"the tree of record {meetings[0].id}: {out}")
     if json:
         print_json(to_builtins(meetings, order="deterministic"))
-    elif html is None and svg is None:
+    elif out is None:
         for meeting in meetings:
             show_meeting(console(), meeting, knowledge)

@@ -57,6 +57,7 @@ from polyclinic.run.options import (
     RunOptions,
 )
 from polyclinic.run.storing import keep_outcome
+from polyclinic.settings import setting
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import counted, interval, mean_and_error, show_problems, table
@@ -78,6 +79,7 @@ async def director(
     *,
     layout: Annotated[
         ReportLayout | None,
+        setting("score"),
         Parameter(help="polyclinic: judgements of ours; ai-hospital: letters as published. Else the first line tells."),
     ] = None,
     reference: Annotated[
@@ -281,7 +283,7 @@ def _layout_of(path: Path) -> ReportLayout:
         if mark in line:
             return layout
     allowed = " | ".join(ReportLayout)
-    problem = f"neither a judgement of ours nor a published letter; --layout {allowed} says what is wrong"
+    problem = f"neither a judgement of ours nor a published letter; --set score.layout={allowed} says what is wrong"
     raise BadInput(problem, path=path, line=line_number)
 
 

@@ -81,7 +81,9 @@ async def icd(
     /,
     *,
     layout: Annotated[
-        ReportLayout | None, Parameter(help="How the file is laid out; by default the first record tells.")
+        ReportLayout | None,
+        setting("score"),
+        Parameter(help="How the file is laid out; by default the first record tells."),
     ] = None,
     reference: Annotated[
         Path | None,
@@ -90,6 +92,7 @@ async def icd(
     ] = None,
     table: Annotated[
         Path | None,
+        setting("icd"),
         FILE,
         Parameter(help="Table of ICD-10 (.xls, .csv, .tsv: code, title); by default the English one."),
     ] = None,
@@ -214,7 +217,9 @@ def _entries(reports: NamedReports, table: Path | None) -> Sequence[IcdEntry]:
     if table is not None:
         return read_entries(table)
     if reports.language == "zh":
-        raise UserError("the cases are Chinese, and so must be the titles of ICD-10: name a table with --table")
+        raise UserError(
+            "the cases are Chinese, and so must be the titles of ICD-10: name a table with --set score.table=FILE"
+        )
     return english_entries()
 
 

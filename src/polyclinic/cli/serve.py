@@ -21,6 +21,7 @@ from polyclinic.players.minds import check_mind
 from polyclinic.questions.layouts import read_exam
 from polyclinic.run import options
 from polyclinic.run.options import between
+from polyclinic.settings import setting
 from polyclinic.terminal.screen import note
 from polyclinic.web.chair.staff import OfferedPlayers
 
@@ -34,15 +35,15 @@ class ChairOptions:
 
     cases: Annotated[list[Path] | None, options.FILES] = None
     """Case files that can be played, beside those that come with polyclinic."""
-    exams: Annotated[list[Path] | None, options.FILES] = None
+    exams: Annotated[list[Path] | None, options.FILES, setting("serve")] = None
     """Files of exam questions that were asked, so that wrong answers to them can be judged."""
     patient: Annotated[list[str] | None, Parameter(metavar="MIND...", consume_multiple=1)] = None
     """Who may play the patient, the first by default: rules, a model, saps:MODEL, or FILE.py:NAME."""
-    beside: Annotated[list[str] | None, Parameter(metavar="MIND...", consume_multiple=1)] = None
+    beside: Annotated[list[str] | None, Parameter(metavar="MIND...", consume_multiple=1), setting("serve")] = None
     """Doctors who see the same patient, to be compared with; rules unless given."""
     judge: Annotated[str, Parameter(metavar="MODEL")] = ""
     """A model that grades the reports; rules unless given."""
-    practice: Annotated[Path | None, options.DIR] = None
+    practice: Annotated[Path | None, options.DIR, setting("serve")] = None
     """Where visits, classes and studies are kept; DIR/practice unless given."""
 
     def players(self, models: ModelSettings) -> OfferedPlayers:
@@ -62,7 +63,9 @@ class ChairOptions:
         for role, names in ((Role.PATIENT, offered.patients), (Role.DOCTOR, offered.beside)):
             for name in names:
                 if name == HUMAN:
-                    raise UserError(f"--{'patient' if role is Role.PATIENT else 'beside'} human: nobody sits here")
+                    raise UserError(
+                        f"{'--patient' if role is Role.PATIENT else 'serve.beside'} human: nobody sits here"
+                    )
                 if model_of(name) is None:
                     check_mind(role, name)
         if self.judge and model_of(self.judge) is None:
@@ -128,7 +131,8 @@ def serve(
     *,
     port: Annotated[int, between(0, 65_535), Parameter(help="0 takes any that is free.")] = PORT,
     host: Annotated[
-        str, Parameter(help="This machine alone by default; 0.0.0.0 for others too, who then need the printed token.")
+        str,
+        Parameter(help="This machine alone by default; 0.0.0.0 for others too, who then need the printed token."),
     ] = "127.0.0.1",
     chair: ChairOptions = CHAIR,
     models: options.Models = options.MODELS,

@@ -120,7 +120,7 @@ def _patients(words: Sequence[str], where: str, scratch: Path) -> Sequence[str]:
 def _is_divided(words: Sequence[str]) -> bool:
     if value_of(words, "--writer") is not None:
         return value_of(words, "--preset") is not None
-    return value_of(words, "--preset") is None and value_of(words, "--layout") in (None, "polyclinic")
+    return value_of(words, "--preset") is None and value_of(words, "--format") in (None, "polyclinic")
 
 
 def _drawn(words: Sequence[str], own: Sequence[str], where: str, scratch: Path) -> Sequence[str]:

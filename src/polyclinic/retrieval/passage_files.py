@@ -375,7 +375,7 @@ def _layout(record: Record, path: Path, line: int) -> str:
         if signs <= set(record):
             return name
     there = ", ".join(list(record)[:_SHOWN]) or "none"
-    problem = f"no layout that is known, its keys are {there}; say which are what: --fields id=KEY,title=KEY,text=KEY"
+    problem = f"no layout that is known, its keys are {there}; name them: corpus.fields=id=KEY,title=KEY,text=KEY"
     raise BadInput(problem, path=path, line=line)
 
 
@@ -578,8 +578,8 @@ def parse_passage_fields(text: str) -> dict[str, str]:
     for part in text.split(","):
         ours, sign, theirs = (word.strip() for word in part.partition("="))
         if not sign or not theirs or ours not in FIELDS or ours in fields:
-            raise UserError(f"--fields {text}; allowed: {', '.join(f'{name}=KEY' for name in FIELDS)}, each once")
+            raise UserError(f"corpus.fields {text}; allowed: {', '.join(f'{name}=KEY' for name in FIELDS)}, each once")
         fields[ours] = theirs
     if "text" not in fields:
-        raise UserError(f"--fields {text}; text=KEY is missing")
+        raise UserError(f"corpus.fields {text}; text=KEY is missing")
     return fields

@@ -173,7 +173,7 @@ CASE_FILE = Parameter(
     help="A case file; 'shipped', 'inpatients', and 'shipped-zh', 'inpatients-zh' in Chinese, come with polyclinic."
 )
 Cases = Annotated[str, FILE, CASE_FILE]
-Layout = Annotated[
+LayoutOption = Annotated[
     str | None,
     Parameter(
         metavar="NAME",
@@ -181,6 +181,7 @@ Layout = Annotated[
         "craft-md, ddxplus, fhir, a field map FILE.toml, or FILE.py:NAME. Recognised by its keys where left out.",
     ),
 ]
+Layout = Annotated[LayoutOption, setting("cases")]
 Strict = Annotated[
     bool, Parameter(negative=(), help="Stop at an unusable case instead of naming, counting and skipping it.")
 ]

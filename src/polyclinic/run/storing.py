@@ -39,6 +39,7 @@ _PAGES = "its --out is a page or a table made of results, which are kept where t
 _SHEETS = "its --out are sheets, which people fill in and send back, or what was read of those"
 
 WITHOUT_STORE: Mapping[str, str] = {
+    "replay": _PAGES,
     "report": _PAGES,
     "results compare": _PAGES,
     "results show": _PAGES,

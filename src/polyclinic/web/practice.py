@@ -64,7 +64,7 @@ def _locked(place: Path) -> sqlite3.Connection:
     if connection is None:
         raise PracticeTaken(
             "another server keeps what is played, taught and judged in this folder; end it, or begin this one with "
-            "--practice and another folder"
+            "--set serve.practice=FOLDER"
         )
     return connection
 

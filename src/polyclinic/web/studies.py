@@ -397,7 +397,7 @@ def _items_of(
     if form == "errors":
         if not questions:
             raise UserError(
-                "wrong answers are shown with their questions: begin the server with --exams and their file"
+                "wrong answers are shown with their questions: begin the server with --set serve.exams=FILE"
             )
         sheet = errors_sheet([path for path in files if recording_kind(path) == "outcomes"], questions)
     else:

@@ -181,18 +181,19 @@ def test_what_is_no_file_of_meetings_is_told_apart(tmp_path):
 def test_replay_draws_prints_and_writes(run, complaint, tmp_path):
     run("eval", "tor", "--cases", "inpatients", "--limit", "2", "--doctor", "rules", "--out", "o", cwd=tmp_path)
     file = "o/tree_of_reasoning.meetings.jsonl"
-    shown = run("replay", file, "--record", "2", cwd=tmp_path).stdout
+    shown = run("replay", file, "--visit", "2", cwd=tmp_path).stdout
     assert "outpatient, first" in shown and "head, concludes" in shown
     assert "├──" in shown and "✓ $." in shown
     assert "what was chosen" in shown
     assert "record 1" not in shown
-    run("replay", file, "--html", "p.html", "--svg", "t.svg", cwd=tmp_path)
+    run("replay", file, "--out", "p.html", cwd=tmp_path)
+    run("replay", file, "--out", "t.svg", cwd=tmp_path)
     assert "<h2>Record 2</h2>" in (tmp_path / "p.html").read_text("utf-8")
     ET.parse(tmp_path / "t.svg")
-    assert "exists" in complaint("replay", file, "--html", "p.html", cwd=tmp_path)
-    assert "no meeting on record" in complaint("replay", file, "--record", "99", cwd=tmp_path)
+    assert "exists" in complaint("replay", file, "--out", "p.html", cwd=tmp_path)
+    assert "no meeting on record" in complaint("replay", file, "--visit", "99", cwd=tmp_path)
     (tmp_path / "trace.jsonl").write_text("{}\n")
-    assert "--html" in complaint("replay", "trace.jsonl", "--html", "q.html", cwd=tmp_path)
+    assert "--out is for meetings" in complaint("replay", "trace.jsonl", "--out", "q.html", cwd=tmp_path)
     assert '"log"' in run("replay", file, "--json", cwd=tmp_path).stdout
 
 

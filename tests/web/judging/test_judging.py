@@ -154,7 +154,7 @@ async def test_what_a_study_cannot_be(desk):
     link = f"by-link/{made['people'][0]['key']}/items/1"
     for path, document, status, why in (
         ("studies", new("dance"), 422, "no form"),
-        ("studies", new("errors"), 422, "--exams"),
+        ("studies", new("errors"), 422, "serve.exams"),
         ("studies", {**new("grades"), "material": ["../secret.jsonl"]}, 404, "not among"),
         ("studies", {**new("grades"), "material": []}, 422, "needs traces"),
         ("studies", {**new("grades"), "cases": "inpatients"}, 422, "not in the case file"),
@@ -209,7 +209,7 @@ async def test_wrong_answers_are_judged_beside_their_questions(recorded, tmp_pat
     without = Desk(folder, tmp_path / "practice")
     assert "errors" not in {form["name"] for form in (await without.get("settings")).document["forms"]}
     refused = await without.post("studies", wanted)
-    assert refused.status == 422 and "--exams" in refused.document["error"]
+    assert refused.status == 422 and "serve.exams" in refused.document["error"]
     desk = Desk(folder, tmp_path / "practice", exams=[exam])
     assert "errors" in {form["name"] for form in (await desk.get("settings")).document["forms"]}
     made = (await desk.post("studies", wanted)).document

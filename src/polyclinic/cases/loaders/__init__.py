@@ -178,7 +178,7 @@ def recognise(element: Element, record: dict[str, Any]) -> str:
     if name is None:
         keys = ", ".join(map(repr, list(record)[:_SHOWN])) or "none"
         more = ", ..." if len(record) > _SHOWN else ""
-        problem = f"the layout is not recognised by the keys that came: {keys}{more}; name one with --layout: "
+        problem = f"the layout is not recognised by the keys that came: {keys}{more}; name one with cases.layout: "
         raise element.bad(
             problem + ", ".join((*LAYOUTS, *plugins.offered("layouts"), "a field map FILE.toml", "FILE.py:NAME"))
         )
@@ -206,7 +206,7 @@ def load_element(element: Element, layout: str | Loader, record: dict[str, Any])
         problem = error.problem if layout in LAYOUTS else f"layout {name}: {error.problem}"
         looks_like = _looks_like(record)
         if looks_like not in {None, layout}:
-            problem += f"; this is read as layout {name}, and looks like layout {looks_like} (--layout {looks_like})"
+            problem += f"; this is read as layout {name}, and looks like {looks_like} (cases.layout={looks_like})"
         raise element.bad(problem, error.field) from None
     except (Exception, SystemExit) as error:
         if layout in LAYOUTS:

@@ -109,7 +109,7 @@ def _team(option: str, text: str, one_step: bool, disputes: bool) -> NamedEntran
     return NamedEntrant(name.strip() if given and name.strip() else own, members, one_step, disputes)
 
 
-_NO_TABLE = "No ICD-10 for the Chinese cases: name a table of Chinese titles with --table."
+_NO_TABLE = "No ICD-10 for the Chinese cases: name a table of Chinese titles with mvme.table."
 
 
 @Parameter(name="*")
