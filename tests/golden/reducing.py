@@ -11,7 +11,8 @@ from pathlib import Path
 
 _UNSTABLE = re.compile(
     r"(.*_)?(seconds|wall|time|began|begun|ended|finished|started|made|date|version|versions|path|paths|url|host|pid|python|"
-    r"system|store|journal|library|command|configuration|prompts|file|folder|took|per_second|sha256|commit|index|seal|made_of|data)"
+    r"system|store|journal|library|command|configuration|prompts|file|folder|took|per_second|sha256|commit|index|seal)"
+    r"|made_of|data"
 )
 """Keys whose values are times, paths, versions, addresses, files that were read, or the command line itself."""
 
