@@ -345,18 +345,18 @@ def test_what_is_shown_goes_into_a_paper(run, folder, complaint, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_was_written_anew_is_another_method(process, medqa, tmp_path, serving):
+def test_what_was_written_anew_is_another_method(run, process, medqa, tmp_path, serving):
     mine, folders = tmp_path / "mine.py", [tmp_path / "old", tmp_path / "new", tmp_path / "again"]
     with serving(lambda body: f"Answer: {body['messages'][-1]['content'][-1]}") as endpoint:
         for folder, letter in zip(folders, "ABB", strict=True):
             mine.write_text(f"async def ask(question, model):\n    return await model.ask('say {letter}')\n")
             words = ("eval", "exam", "medqa", medqa, "--model", "direct/a", "--out", folder)
             process(*words, "--method", "mine.py:ask", "zero_shot", "--base-url", endpoint.url, cwd=tmp_path)
-    joined = json.loads(process("results", "show", *folders[:2], "--json").stdout)["table"]
+    joined = json.loads(run("results", "show", *folders[:2], "--json").stdout)["table"]
     right = {row["method"]: row["right"] for row in joined}
     own = {name: value for name, value in right.items() if name.startswith("mine.py:ask")}
     assert len(right) == 3 and len(own) == 2 and all("code of mine.py:ask=" in name for name in own)
     assert set(own.values()) == {100.0, 0.0}
-    assert len(json.loads(process("results", "show", *folders[1:], "--json").stdout)["table"]) == 2
+    assert len(json.loads(run("results", "show", *folders[1:], "--json").stdout)["table"]) == 2
     (code,) = json.loads((folders[0] / "results.json").read_text())["code"]
-    assert code["name"] == "mine.py:ask" and code["sha256"][:12] in process("results", "show", folders[0]).stdout
+    assert code["name"] == "mine.py:ask" and code["sha256"][:12] in run("results", "show", folders[0]).stdout
