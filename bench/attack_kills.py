@@ -104,7 +104,7 @@ def scenes_of(folder: Path, url: str) -> list[Scene]:
     return [
         Scene(
             "run",
-            lambda out: (*town, *model, "--workers", "2", "--out", str(out)),
+            lambda out: (*town, *model, "--on", "local:2", "--out", str(out)),
             lambda out: ("run", "--resume", str(out), "--json"),
             lambda _, printed: str(json.loads(printed)["log_hash"]),
             100,

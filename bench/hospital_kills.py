@@ -42,7 +42,7 @@ def _kill(seed, endpoint, folder):
     hashes, events = {}, 0
     for workers in WORKERS:
         began = time.monotonic()
-        document = json.loads(_call(*made, "--workers", workers, "--out", folder / f"whole-{workers}", "--json"))
+        document = json.loads(_call(*made, "--on", f"local:{workers}", "--out", folder / f"whole-{workers}", "--json"))
         hashes[workers], events = document["log_hash"], document["events"]
         print(
             f"seed {seed}, {workers} workers, undisturbed: {document['visits']} visits, {document['events']:,} "
@@ -51,7 +51,7 @@ def _kill(seed, endpoint, folder):
             flush=True,
         )
     rng, kept, killed = random.Random(int(seed)), folder / "killed", []
-    command = (*made, "--workers", 2, "--out", kept)
+    command = (*made, "--on", "local:2", "--out", kept)
     for far in sorted(rng.randrange(events) for _ in range(KILLS)):
         process = subprocess.Popen(_words(*command), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while _stored(kept) < far and process.poll() is None:
@@ -62,9 +62,9 @@ def _kill(seed, endpoint, folder):
         process.kill()
         process.wait()
         killed.append(_stored(kept))
-        command = ("run", "--resume", kept, "--workers", 2)
+        command = ("run", "--resume", kept, "--on", "local:2")
     print(f"  killed {len(killed)} times, with so many happenings on disk: {', '.join(map(str, killed))}", flush=True)
-    document = json.loads(_call("run", "--resume", kept, "--workers", 2, "--set", "run.max-failures=100", "--json"))
+    document = json.loads(_call("run", "--resume", kept, "--on", "local:2", "--set", "run.max-failures=100", "--json"))
     same = {document["log_hash"], *hashes.values()}
     faults = sum(endpoint.counters()["faults"].values())
     print(f"  taken up again to its end: log {document['log_hash'][:16]}; {faults:,} faults of the endpoint in all")

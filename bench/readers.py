@@ -207,6 +207,7 @@ NOT_TRIED = {
     "cli/study_run.py": "takes a hash",
     "parallel/alike.py": "takes a hash",
     "parallel/shipping.py": "sends a file as it is",
+    "parallel/worker.py": "messages of the command itself",
     "cluster/left.py": "journals, which are corrupted as a whole",
     "cluster/jobs.py": "sends a file as it is",
     "cluster/worker.py": "a word that a process of ours has written",

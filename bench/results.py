@@ -83,7 +83,7 @@ def joined(scratch: Path, names: list[str]) -> None:
 def hospital(folder: Path, visits: int) -> Path:
     began = time.monotonic()
     town = ("--residents", RESIDENTS, "--days", 200, "--visits", visits)
-    called(folder.parent, "run", *town, "--workers", 2, "--out", folder, "--json")
+    called(folder.parent, "run", *town, "--on", "local:2", "--out", folder, "--json")
     print(f"a run of {visits:,} visits was made in {time.monotonic() - began:.0f} s", flush=True)
     return folder
 

@@ -28,7 +28,7 @@ def blocks(language: str) -> list:
 
 PYTHON = blocks("python")
 # How much of everything is enough to see that a command runs; what workers do, tests/hospital/care asks.
-MOST = {"--workers": 1, "--residents": 60, "--n": 12, "--limit": 3, "--visits": 20}
+MOST = {"--residents": 60, "--n": 12, "--limit": 3, "--visits": 20}
 OF_INSPECT = [block for block in PYTHON if "inspect_ai" in block.values[0]]
 
 

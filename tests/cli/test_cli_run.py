@@ -81,7 +81,7 @@ def test_what_is_printed(run, whole):
 
 @pytest.mark.slow
 def test_workers_change_nothing(run, whole, tmp_path):
-    assert same(json.loads(run(*RUN, "--workers", "2", "--out", tmp_path / "kept", "--json").stdout)) == same(whole)
+    assert same(json.loads(run(*RUN, "--on", "local:2", "--out", tmp_path / "kept", "--json").stdout)) == same(whole)
 
 
 def test_an_event_after_the_end_is_refused(complaint):

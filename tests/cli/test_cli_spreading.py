@@ -170,8 +170,8 @@ def test_what_cannot_be_divided_is_said(complaint, tmp_path):
         (*asked, "--on", "local:0"): "--on 'local:0'; allowed",
         (*asked, "--share", "3/2"): "--share '3/2'; needs which part of how many",
         ("cases", "generate", "--out", "x", "--format", "tor", "--on", "local:2"): "divides patients in our layout",
-        ("run", "--on", "local:2"): "makes several runs at once; say how many with --replicas N, 2 or more",
-        ("run", "--replicas", "auto", "--on", "local:2"): "say how many with --replicas N",
+        ("run", "--on", "ray:2"): "makes several runs at once; say how many with --replicas N, 2 or more",
+        ("run", "--replicas", "auto", "--on", "ray:2"): "say how many with --replicas N",
         ("run", "--replicas", "2", "--on", "local:2"): "makes runs that are kept; say where with --out DIR",
     }.items():
         if told not in (said := complaint(*words)):

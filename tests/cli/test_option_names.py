@@ -21,7 +21,6 @@ SYNONYMS = {
         "--sample",
     ),
     "--concurrency": ("--parallel", "--jobs", "--at-once", "--max-concurrency", "--threads"),
-    "--workers": ("--processes", "--procs"),
     "--model": ("--models", "--engine", "--llm"),
     "--doctor": ("--physician", "--agent"),
     "--cases": ("--case-file", "--input", "--records"),

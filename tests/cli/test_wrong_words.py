@@ -56,7 +56,7 @@ def test_links_that_lead_to_one_another_are_one_line(complaint, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--workers", 99_999_999), "--workers 99999999; allowed: 1 to 1,000"),
+        (("--on", "local:99999999"), "--on 'local:99999999'; allowed: at most 1,000 workers"),
         (("--set", f"run.lookahead={10**20}"), f"run.lookahead {10**20}; allowed: 0 to 527,040"),
         (("--seed", ""), "--seed ''; allowed: a whole number"),
         (("--set", "models.timeout=inf"), "models.timeout inf; allowed: 0.001 to 604800"),

@@ -422,7 +422,7 @@ def test_in_a_run_its_workers_find_it_too(strangers, run):
     roles += [word for role in ("nurse", "pharmacist") for word in ("--set", f"run.{role}={strangers}:{role}")]
     shown = []
     for workers in (1, 2):
-        out = run("run", *town, *roles, "--workers", workers, "--json", "--set", "run.max-failures=0").stdout
+        out = run("run", *town, *roles, "--on", f"local:{workers}", "--json", "--set", "run.max-failures=0").stdout
         shown.append(json.loads(out))
     assert shown[0]["visits"] >= 2 and shown[0]["failed"] == 0
     assert shown[0]["log_hash"] == shown[1]["log_hash"]

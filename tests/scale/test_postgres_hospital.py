@@ -73,7 +73,7 @@ def whole(run, tmp_path):
 def test_a_run_that_was_killed_goes_on_on_another_machine(workers, base, run, whole, tmp_path):
     expected, n = whole
     with EndpointProcess(seed=1, latency=0.05) as endpoint:
-        shared = ("--store", base, "--workers", workers, "--out")
+        shared = ("--store", base, "--on", f"local:{workers}", "--out")
         killed_after(command(endpoint, *shared, tmp_path / "here"), endpoint, n // 2)
         again = came(run(*command(endpoint, *shared, tmp_path / "elsewhere")).stdout)
         assert n <= requests(endpoint) <= n + PLACES * workers

@@ -51,7 +51,7 @@ def demo(*, seed: Annotated[Seed, Parameter(help="The same seed gives the same t
     command = _program(Path(sys.argv[0]))
     screen.print("\nTry next:")
     for line, what in (
-        ("run --residents 2000 --days 30 --workers 2 --out town", "a month of a bigger town, kept in a folder"),
+        ("run --residents 2000 --days 30 --on local:2 --out town", "a month of a bigger town, kept in a folder"),
         ("serve town", "watch it on its map, in the browser (needs the extra 'web')"),
         ("report town", "its pictures, in one page (needs the extra 'report')"),
         ("consult --case shipped#p1-00001", "watch one visit, then the report beside the truth"),

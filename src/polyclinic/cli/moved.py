@@ -45,6 +45,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     "cases show": {"--strict": "cases check FILE"},
     "cases check": {"--n": "cases generate --n N, and check its file"},
     "cases convert": {"--to": "--format", "--manner": "--persona", "--mind": "--writer"},
+    "run": {"--workers": "--on local:N"},
     "eval exam": {"--sample": "--limit", "--all": "--limit all"},
     "memory show": {"--last": "--limit", "--k": "--limit"},
 }

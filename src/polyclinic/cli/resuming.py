@@ -104,7 +104,7 @@ def forked(folder: Path, to: Path, minds: Mapping[str, str], models: ModelSettin
 
 def go_on(folder: Path, *, workers: int) -> str:
     """Returns the command that takes up a run as this one held it."""
-    at_once = f" --workers {workers}" if workers > 1 else ""
+    at_once = f" --on local:{workers}" if workers > 1 else ""
     stores = [read_address(value).kept for option, value in said() if option == "--store"]
     stored = "".join(f" --store {shlex.quote(one)}" for one in stores)
     return f"polyclinic run --resume {shlex.quote(str(folder))}{at_once}{stored}{said_again()}"

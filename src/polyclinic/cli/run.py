@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,8 +62,6 @@ _STAFF = "rules, scripted:FILE, a model, or FILE.py:NAME."
 
 _RESIDENTS = options.between(1, MOST_RESIDENTS)
 _MOST_AHEAD = 366 * 24 * 60  # minutes
-_MOST_WORKERS = 1000
-"""Each is a process of some 200 MB; what is more belongs on several machines (`--on`)."""
 _DAYS = 5  # from Monday to Friday
 
 _READ = 2_000
@@ -141,11 +139,6 @@ def run(
     ] = "",
     learning: LearningOptions = FORGETFUL,
     protocol: Protocol = "ours",
-    workers: Annotated[
-        int,
-        options.between(1, _MOST_WORKERS),
-        Parameter(help="Processes that compute visits; the log is the same for any number."),
-    ] = 1,
     replicas: ReplicaOptions = ONE,
     traces: Annotated[
         bool | None,
@@ -172,12 +165,13 @@ def run(
     store: options.RunStore = None,
 ) -> None:
     """Runs the hospital once or several times, or goes on with a run that was kept."""
+    workers = replicas.workers
     _check_played((doctor, patient, nurse), workers, replicas)
     check_store_of_run(store, kept=out is not None or resume is not None)
     out, workers, traces = (None, 1, None) if models.dry_run else (out, workers, traces)
     check_fork(fork, out, resume)
     if resume is not None:
-        _check_resume(town, None if fork else out, replicas, traces, learning, protocol)
+        _check_resume(town, None if fork else out, replace(replicas, on=None), traces, learning, protocol)
         minds = dict(zip(WHO_PLAYS, (doctor, nurse, pharmacist, examiner, patient, profiles, course), strict=True))
         resume = resume if out is None else forked(resume, out, minds, models)
         watch(resume if live else None, port)
@@ -258,7 +252,7 @@ def run(
 def _check_played(minds: Sequence[str], workers: int, replicas: ReplicaOptions) -> None:
     """Refuses several runs, or processes, where a person plays."""
     if HUMAN in minds and (workers > 1 or replicas.several):
-        raise UserError("a person plays in one process and one run; leave out --workers and --replicas")
+        raise UserError("a person plays in one process and one run; leave out --on and --replicas")
     replicas.check()
 
 

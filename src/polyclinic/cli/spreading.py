@@ -1,8 +1,8 @@
 """`--on`: the parts of a command, each in a process of its own, on this machine or on others.
 
-An evaluation is asked in parts, and then held where the command was given: every answer is there by then, and nothing
-is asked again. Runs of the hospital are made each in its folder, and then summed up. What comes is what would have come
-without parts.
+The runs of a plan are asked in parts, and then held where the command was given: every answer is there by then, and
+nothing is asked again. Runs of the hospital are made each in its folder, and then summed up. What comes is what would
+have come without parts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from pathlib import Path
 
 from polyclinic import stopping
 from polyclinic.cli.case_generate import WRITER_ANSWERS
-from polyclinic.cli.evaluations import DECLARATIONS
 from polyclinic.cli.evolve_folder import ANSWERS, RESULTS, ReplicaPlaces, made_here
 from polyclinic.cli.evolve_options import SHUFFLED
 from polyclinic.cluster.jobs import ClusterJob, Here, JobEnded, Site, shipped, unpack
@@ -53,12 +52,11 @@ def in_parts(words: Sequence[str]) -> Iterator[Sequence[str]]:
         ClusterLost: the cluster is gone.
     """
     where, rest = value_of(words, "--on"), without(words, "--on")
-    spreads = "".join(words[1:2]).replace("-", "_") in DECLARATIONS
-    if where is None or words[0] not in _WHOLES or spreads:
+    if where is None or words[0] not in _WHOLES or _is_one_run(words):
         yield words  # which says that the option has no value, or spreads its items itself
         return
     check_site(where)
-    if asks_by_batches(rest) and words[0] in ("eval", "study"):
+    if asks_by_batches(rest) and words[0] == "study":
         note(f"models.batch-api: asked from here, in one file; no worker of --on {where} is kept waiting for it")
         yield rest
         return
@@ -67,29 +65,14 @@ def in_parts(words: Sequence[str]) -> Iterator[Sequence[str]]:
         yield _WHOLES[words[0]](rest, where, Path(scratch))
 
 
-def _evaluation(words: Sequence[str], where: str, scratch: Path) -> Sequence[str]:
-    """Asks every part of an evaluation; its answers are kept beside the journal, or for as long as the command runs."""
-    journal = value_of(words, "--journal")
-    kept = scratch / _JOURNAL if journal is None else Path(journal)
-    own = without(words, "--journal", "--out", switches=("--json", "--csv"))
-    if journal is None and value_of(words, "--store") is not None:  # which every part writes to itself
-        _ask_in_parts(own, where, kept, answers=_JOURNAL, quiet="--json" in words, goes_on=False)
-        return words
-    _ask_in_parts(
-        [*own, "--journal", Here(_JOURNAL)],
-        where,
-        kept,
-        answers=_JOURNAL,
-        quiet="--json" in words,
-        goes_on=journal is not None,
-    )
-    return [*without(words, "--journal"), "--journal", str(kept)]
+def _is_one_run(words: Sequence[str]) -> bool:
+    """Whether these words make one run of the hospital here, whose visits are computed by several processes."""
+    where, several = value_of(words, "--on") or "", value_of(words, "--replicas") or "1"
+    return words[0] == "run" and where.startswith("local") and several in ("1", "auto")
 
 
 def _study(words: Sequence[str], where: str, scratch: Path) -> Sequence[str]:
-    """Asks every part of a study, which is an evaluation; of a plan, in every run of it."""
-    if words[1:2] != ["run"]:
-        return _evaluation(words, where, scratch)
+    """Asks every part of every run of a plan."""
     out = value_of(words, "--out")
     if out is None:
         return words  # which says what is wrong
@@ -318,7 +301,7 @@ _KINDS = {
     ),
 }
 
-_WHOLES = {"eval": _evaluation, "study": _study, "run": _replicas, "evolve": _replicas, "cases": _patients}
+_WHOLES = {"study": _study, "run": _replicas, "evolve": _replicas, "cases": _patients}
 """Commands that can be divided, by their first word."""
 
 

@@ -48,6 +48,9 @@ MOST_LOSSES = 5
 MOST_OPEN = 256
 """Items that a worker has open at a time."""
 
+MOST_WORKERS = 1000
+"""Each is a process of some 200 MB."""
+
 LOCAL = "local"
 ALLOWED = f"{LOCAL}, {LOCAL}:N, {RAY}, {RAY}:N (a cluster on this machine) or {SCHEME}HOST:PORT"
 
@@ -60,10 +63,23 @@ def check_site(name: str) -> None:
     kind, _, number = name.partition(":")
     if kind == "processes":
         raise UserError(f"--on {name!r}; write --on {LOCAL}{name.removeprefix('processes')}")
+    if kind in (LOCAL, RAY) and number.isdecimal() and int(number) > MOST_WORKERS:
+        raise UserError(f"--on {name!r}; allowed: at most {MOST_WORKERS:,} workers")
     if kind in (LOCAL, RAY) and (not number or (number.isdecimal() and int(number))):
         return
     if not name.startswith(SCHEME):
         raise UserError(f"--on {name!r}; allowed: {ALLOWED}")
+
+
+def is_local(name: str) -> bool:
+    """Whether a place is this machine's processes."""
+    return name.partition(":")[0] == LOCAL
+
+
+def workers_of(name: str) -> int:
+    """Returns how many processes of this machine a place is."""
+    number = name.partition(":")[2]
+    return int(number) if number else processors()
 
 
 @asynccontextmanager
@@ -75,11 +91,11 @@ async def open_site(name: str) -> AsyncIterator[Site]:
     """
     check_site(name)
     kind, _, number = name.partition(":")
-    workers = int(number) if number.isdecimal() else None
     site: Site
-    if kind == LOCAL:
-        site = LocalProcesses(workers or processors())
+    if is_local(name):
+        site = LocalProcesses(workers_of(name))
     else:
+        workers = int(number) if number.isdecimal() else None
         site = await RayWorkers.connect(RAY if kind == RAY and workers else name, workers)
     try:
         yield site

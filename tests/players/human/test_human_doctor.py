@@ -308,7 +308,7 @@ def test_the_end_of_a_chinese_visit_is_chinese(run, tmp_path):
 def test_at_the_terminal(run, tmp_path, monkeypatch):
     problem = run("consult", "--case", "shipped#p1-00001", "--set", "run.session=s", code=2).stderr
     assert "run.session keeps what a person types" in problem
-    assert "one process" in run("run", "--doctor", "human", "--workers", "2", code=2).stderr
+    assert "one process" in run("run", "--doctor", "human", "--on", "local:2", code=2).stderr
     # The stdin of a test is empty: nobody is there.
     done = run("consult", "--case", "shipped#p1-00001", "--doctor", "human", code=1)
     assert "nobody answers at the terminal any more" in done.stderr

@@ -150,5 +150,5 @@ def test_at_the_terminal_of_a_run():
 
 
 def test_a_person_is_in_one_place(complaint):
-    assert "one process" in complaint("run", "--set", "run.nurse=human", "--workers", "2")
+    assert "one process" in complaint("run", "--set", "run.nurse=human", "--on", "local:2")
     assert "no mind 'human' can play the pharmacist" in complaint("run", "--set", "run.pharmacist=human")
