@@ -49,7 +49,7 @@ TODAY: dict[str, list[str]] = {
     "reliability": [f"eval reliability --cases shipped --limit 2 --patient direct/a --judge direct/j {_EXAM}"],
     "examiner": [f"eval examiner --cases shipped --dialogues asked.jsonl --examiner direct/a {_EXAM}"],
     "patient-simulator": [
-        "cases patient-test --cases shipped --limit 6 --rounds 1 --seed {seed} --out labelled.json",
+        "cases patient-test --cases shipped --limit 6 --set patient-test.rounds=1 --seed {seed} --out labelled.json",
         f"eval patient-simulator --cases labelled.json --patient direct/a {_EXAM}",
     ],
     "medqa": [f"eval exam medqa medqa.jsonl --model direct/a direct/b --method zero_shot chain_of_thought {_EXAM}"],
@@ -69,7 +69,7 @@ TODAY: dict[str, list[str]] = {
         f"eval tor --cases inpatients --limit 2 --model direct/a --method zero_shot --judge direct/j {_EXAM}"
     ],
     "score-director": ["score director dialogues.jsonl --reference references.jsonl --judge rules --json"],
-    "score-icd": ["score icd references.jsonl --table icd.csv --json"],
+    "score-icd": ["score icd references.jsonl --set icd.table=icd.csv --json"],
     # Sweeps over the settings of methods
     "ablation": [
         "eval exam medqa medqa.jsonl --model direct/a --match none --baseline zero_shot --temperature 1 --method "
@@ -133,6 +133,8 @@ SETTINGS = {
     **{f"eval exam {name} ": f"eval {name} --questions " for name in ("medqa", "medmcqa", "pubmedqa", "mmlu")},
     "--set run.max-failures=100": "--max-failures 100",
     "--set run.warm-up=1": "--warm-up 1",
+    "--set patient-test.rounds=1": "--rounds 1",
+    "--set icd.table=icd.csv": "--table icd.csv",
 }
 """Parts of rows that were spelled otherwise when they were recorded; a row in `RECORDED` is taken as it is."""
 

@@ -152,7 +152,7 @@ def _note_bad(bad: Sequence[BadInput] | None, what: str) -> None:
     if bad:
         for told in list(dict.fromkeys(map(str, bad)))[:_NAMED]:
             note(f"left out: {told}")
-        note(f"{counted(len(bad), what)} left out; cases.strict stops instead")
+        note(f"{counted(len(bad), what)} left out; --strict stops instead")
 
 
 def import_verdicts(
