@@ -44,7 +44,7 @@ async def ask(
         str,
         Parameter(
             metavar="FILE#ID",
-            help="A case of a file, such as shipped#p1-00001; 'shipped' and 'shipped-zh' come with polyclinic.",
+            help="A case of a file, such as shipped#p1-00001; 'shipped' and 'shipped-zh' are installed.",
         ),
     ],
     layout: options.Layout = None,
@@ -52,7 +52,7 @@ async def ask(
     examiner: Annotated[
         options.Examiner | None,
         Parameter(
-            help="Orders to the examiner in place of questions to the patient: rules, a model, or FILE.py:NAME.",
+            help="Put orders to this examiner instead of questions to the patient: rules, a model, or FILE.py:NAME.",
         ),
     ] = None,
     seed: options.Seed = 0,

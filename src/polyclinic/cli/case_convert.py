@@ -42,19 +42,21 @@ async def convert(
             help="The layout to write: AgentClinic's examinations, FHIR R4 bundles, or polyclinic's own.",
         ),
     ] = "polyclinic",
-    out: Annotated[options.NewFile, Parameter(help="Where to write the cases, one a line.")],
+    out: Annotated[options.NewFile, Parameter(help="File for the cases, one a line.")],
     persona: Annotated[
         Manner | Literal["mixed"] | None,
-        Parameter(metavar="MANNER", help="Give each case a persona of this manner; mixed: of all; parent: of a child."),
+        Parameter(
+            metavar="MANNER", help="Persona for each case, by its manner; mixed: all manners; parent: a child's."
+        ),
     ] = None,
     writer: Annotated[
         str,
         options.MIND,
-        Parameter(help="With --persona: who makes them, templates or a model such as direct/NAME."),
+        Parameter(help="Writer of the personas: templates, or a model such as direct/NAME."),
     ] = TEMPLATES,
     layout: options.LayoutOption = None,
     strict: options.StrictSetting = False,
-    seed: Annotated[options.Seed, Parameter(help="The same seed gives the same personas from templates.")] = 0,
+    seed: Annotated[options.Seed, Parameter(help="Random seed of personas from templates.")] = 0,
     force: options.Force = False,
     json: options.Json = False,
     max_failures: options.MaxFailures = 5.0,

@@ -125,10 +125,12 @@ _FEWEST = 4
 async def generate(
     *,
     out: Annotated[
-        NewFile, Parameter(help="Where to write the cases; with --preset, the folder for train.jsonl and test.jsonl.")
+        NewFile, Parameter(help="File for the cases; with --preset, the folder for train.jsonl and test.jsonl.")
     ],
-    n: Annotated[int | None, between(1, 1_000_000), Parameter(name="--n", help="How many patients; 40.")] = None,
-    seed: Annotated[Seed, Parameter(help="The same seed gives the same patients.")] = 0,
+    n: Annotated[
+        int | None, between(1, 1_000_000), Parameter(name="--n", help="Number of patients; 40 by default.")
+    ] = None,
+    seed: Annotated[Seed, Parameter(help="Random seed of the patients.")] = 0,
     diseases: Annotated[
         str | None,
         Parameter(metavar="NAMES", help="'all', or departments, disease names or ICD-10 codes, separated by commas."),
@@ -141,7 +143,7 @@ async def generate(
     region: Annotated[
         RegionName,
         setting("cases"),
-        Parameter(help="Where outpatients live: how usual older illnesses, habits and risks are there."),
+        Parameter(help="Region of the outpatients, which sets the frequency of illnesses, habits and risks."),
     ] = HOME,
     layout: Annotated[
         Literal["polyclinic", "tor"],

@@ -265,7 +265,7 @@ def check(
         ),
     ] = False,
     diseases: Annotated[
-        str, Parameter(metavar="NAMES", help="With --ceiling: the diseases to tell apart.")
+        str, Parameter(metavar="NAMES", help="The diseases to distinguish, with --ceiling.")
     ] = "respiratory",
     schema: Annotated[bool, Parameter(help="Print the JSON Schema of one line of a case file.")] = False,
     json: Json = False,

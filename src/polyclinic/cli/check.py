@@ -106,7 +106,7 @@ async def check(
         Several,
         Parameter(
             metavar="MODEL...",
-            help="A model to check, such as direct/NAME or local; all of models.model-file where left out.",
+            help="Models to check, such as direct/NAME or local; by default those in models.model-file.",
         ),
     ] = None,
     timeout: Annotated[  # noqa: ASYNC109

@@ -25,9 +25,9 @@ COMMANDS = {
     f"is put after those before it, in one visit; the patient remembers them.\n\n{_NEVER}",
     "report": "report:report Report on runs: one HTML file with tables and pictures, also of a run under way; "
     "or a folder of pages with all results, or the log of the hospital.",
-    "serve": "serve:serve Show runs of the hospital in the browser: the town on its map, live or again; play the "
-    f"doctor, teach a class, let people judge, and look through results.\n\n{_NEVER}",
-    "results list": "results:list_results List runs: what was run, of what, by whom, and what it cost.",
+    "serve": "serve:serve Open the pages in the browser: the town on its map, the doctor's chair, classes, "
+    f"judging, and results.\n\n{_NEVER}",
+    "results list": "results:list_results List runs with their command, cases, models and cost.",
     "results show": "results:show Show a run: command, versions, data, models, and what came of it; several are one "
     "table of sets, models and methods.",
     "results compare": "results:compare Compare runs item by item, with Holm's correction; two runs of the hospital "
@@ -95,17 +95,17 @@ COMMANDS = {
 """Each command, or group and command, with `MODULE:FUNCTION`, which stands in `polyclinic.cli`, and its help."""
 
 _GROUPS = {
-    "results": "What runs came to: in one table, compared, for other tools.",
+    "results": "List, show, compare and export results.",
     "cases": "Show, check, convert and generate cases.",
-    "corpus": "Keep passages that doctors and methods can look things up in.",
+    "corpus": "Corpora of passages for doctors and methods to search.",
     "eval": "Run an evaluation.",
-    "score": "Score dialogues and reports that were recorded.",
-    "verdicts": "What people say: sheets, verdicts, agreement.",
+    "score": "Score recorded dialogues and reports.",
+    "verdicts": "Sheets for people, their verdicts, and their agreement.",
     "study": "Plans of several runs.",
     "knowledge": "Look at the medical knowledge, check it, and compare names of diseases.",
-    "memory": "Look at what a doctor remembers.",
-    "protocols": "What the papers' experiments were.",
-    "config": "Look at the keys of configuration files.",
+    "memory": "Show, build and fill a doctor's memory.",
+    "protocols": "Show the papers' experiments.",
+    "config": "Show the keys of configuration files.",
     "models": "Check models, and install the small one that runs on this machine.",
 }
 

@@ -33,7 +33,7 @@ Name = Annotated[str, Parameter(metavar="NAME", help="The corpus.")]
 InLibrary = Annotated[
     Path | None,
     options.DIR,
-    Parameter(name="--library", help="Where corpora are kept; your data folder where left out."),
+    Parameter(name="--library", help="Folder of the corpora; your data folder by default."),
 ]
 
 _NAMED = 5
@@ -57,13 +57,13 @@ async def add(
         setting("corpus"),
         Parameter(
             metavar="NAME",
-            help="Of JSON lines: polyclinic (id, title, text), medrag or medquad. Known by its keys where left out.",
+            help="Layout of JSON lines: polyclinic (id, title, text), medrag or medquad. Recognised by its keys.",
         ),
     ] = None,
     fields: Annotated[
         str | None,
         setting("corpus"),
-        Parameter(metavar="MAP", help="Of any other JSON lines: id=KEY,title=KEY,text=KEY."),
+        Parameter(metavar="MAP", help="Names of the fields in other JSON lines: id=KEY,title=KEY,text=KEY."),
     ] = None,
     embedder: Annotated[
         str | None,
@@ -198,7 +198,7 @@ async def search(
     query: Annotated[str | None, Parameter(metavar="QUERY", help="What to look for, in quotation marks.")] = None,
     /,
     *,
-    limit: Annotated[int, between(1, 1000), Parameter(help="How many passages.")] = 5,
+    limit: Annotated[int, between(1, 1000), Parameter(help="Number of passages.")] = 5,
     by: Annotated[
         By,
         Parameter(help="bm25: by words. dense: by meaning. hybrid: by both; the first such search makes the vectors."),

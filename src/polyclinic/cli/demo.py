@@ -23,7 +23,7 @@ from polyclinic.terminal.screen import console
 RESIDENTS, DAYS, PER_DAY = 200, 7, 0.05
 
 
-def demo(*, seed: Annotated[Seed, Parameter(help="The same seed gives the same town, visit by visit.")] = 0) -> None:
+def demo(*, seed: Annotated[Seed, Parameter(help="Random seed of the town.")] = 0) -> None:
     """Runs a small town for a week, and says what to try next."""
     screen = console()
     knowledge = read_knowledge()

@@ -109,13 +109,11 @@ def curve_text(points: list[Point], cap: Mapping[ClinicalTask, int]) -> Text:
 async def evolve(
     *,
     options: PracticeOptions = PRACTICE,
-    out: Annotated[Path | None, DIR, Parameter(help="Keep memory, answers and results in this new folder.")] = None,
-    resume: Annotated[Path | None, DIR, Parameter(help="Go on with the practice of this folder.")] = None,
+    out: Annotated[Path | None, DIR, Parameter(help="New folder for memory, answers and results.")] = None,
+    resume: Annotated[Path | None, DIR, Parameter(help="Folder of a practice to resume.")] = None,
     ablations: Annotated[
         Tested | None,
-        Parameter(
-            help="Test the memory at the end with parts of it, and with k of 0 to 10. Recall does; a model costs calls."
-        ),
+        Parameter(help="Tests of the finished memory: its parts, and k from 0 to 10. By default for recall only."),
     ] = None,
     replicas: Annotated[
         int, POSITIVE, Parameter(help="Independent practices, with seeds from --seed on, each in a folder of its own.")

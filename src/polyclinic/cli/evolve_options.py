@@ -37,11 +37,11 @@ class PracticeOptions:
     """Whom a doctor learns from, and how."""
 
     train: Annotated[str | None, FILE] = None
-    """The patients to practise on, in the order in which they come."""
+    """Case file of the patients to practise on, in their order."""
     test: Annotated[str | None, FILE] = None
-    """The patients that are kept apart for the tests."""
+    """Case file of the patients for the tests."""
     doctor: Annotated[str, MIND] = RECALL
-    """Who learns: recall, which knows cases alone, or a model."""
+    """The doctor who learns: recall, which knows only cases, or a model."""
     batch: Annotated[int, POSITIVE, setting("practice")] = 1
     """So many patients are treated against the same memory; 1 is the paper."""
     test_every: Annotated[int, POSITIVE, setting("practice")] = 100

@@ -449,12 +449,12 @@ def _near(wanted: str, knowledge: Knowledge) -> Iterator[str]:
 
 def check(
     *,
-    n: Annotated[int, between(1, 1_000_000), Parameter(name="--n", help="How many patients to draw.")] = 2000,
+    n: Annotated[int, between(1, 1_000_000), Parameter(name="--n", help="Number of patients.")] = 2000,
     diseases: Annotated[
         str,
         Parameter(metavar="NAMES", help="'all', or departments, disease names or ICD-10 codes, separated by commas."),
     ] = "all",
-    seed: Annotated[Seed, Parameter(help="Of the patients.")] = 0,
+    seed: Annotated[Seed, Parameter(help="Random seed of the patients.")] = 0,
     json: Json = False,
 ) -> int:
     """Prints what every check tried and what failed; the exit code is 1 where one fails."""

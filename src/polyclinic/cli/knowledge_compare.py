@@ -48,7 +48,7 @@ async def compare(
     *,
     judge: Annotated[
         str | None,
-        Parameter(metavar="MODEL", help="A model that says it in place of the rules."),
+        Parameter(metavar="MODEL", help="A model that decides in place of the rules."),
     ] = None,
     json: options.Json = False,
     max_failures: options.MaxFailures = 5.0,

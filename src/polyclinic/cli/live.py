@@ -23,12 +23,12 @@ _WATCHING = Group("Watching", sort_key=9)
 
 Live = Annotated[
     bool,
-    Parameter(negative="", group=_WATCHING, help="Watch the run in the browser; the pages stay until Ctrl-C."),
+    Parameter(negative="", group=_WATCHING, help="Show the run in the browser until Ctrl-C."),
 ]
 Port = Annotated[
     int,
     between(0, 65_535),
-    Parameter(group=_WATCHING, help="Of the pages of --live; 0 takes any that is free."),
+    Parameter(group=_WATCHING, help="Port of the pages of --live; 0 takes any free one."),
 ]
 _NAME = "polyclinic-pages"
 PORT = 8765

@@ -81,12 +81,12 @@ async def show(
         Parameter(
             metavar="TEXT",
             consume_multiple=1,
-            help="Only what is remembered of patients like this one; each statement in quotes: 'a cough' 'a fever'.",
+            help="Complaints of a patient, to show what is remembered of similar ones: 'a cough' 'a fever'.",
         ),
     ] = None,
-    task: Annotated[ClinicalTask | None, Parameter(help="Only this task.")] = None,
-    limit: Annotated[int, POSITIVE, Parameter(help="Records, and experience, shown of each task.")] = 3,
-    out: Annotated[Path | None, FILE, Parameter(help="Export all entries to this file as JSON lines.")] = None,
+    task: Annotated[ClinicalTask | None, Parameter(help="Task to show; all by default.")] = None,
+    limit: Annotated[int, POSITIVE, Parameter(help="Number of entries shown of each task.")] = 3,
+    out: Annotated[Path | None, FILE, Parameter(help="File for all entries, as JSON lines.")] = None,
     force: Force = False,
     json: Json = False,
     models: Models = MODELS,
@@ -264,7 +264,7 @@ async def build(
     ],
     /,
     *,
-    out: Annotated[Path, DIR, Parameter(help="The new folder.")],
+    out: Annotated[Path, DIR, Parameter(help="New folder.")],
     embedder: Annotated[
         str | None,
         Parameter(

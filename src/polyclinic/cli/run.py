@@ -77,30 +77,30 @@ class TownOptions:
     """What a run is made of, beside who plays; None where it was left out."""
 
     residents: Annotated[int | None, _RESIDENTS, Parameter(show_default="the hospital's, 36,000 in ours")] = None
-    """How many live in the town; as many fall ill a day, so that fewer fall ill more often."""
+    """Residents of the town; the number of illnesses a day stays the same."""
     load: Annotated[float | None, options.between(0.0), Parameter(show_default="1")] = None
-    """Illnesses a day as a multiple of the town's own."""
+    """Illnesses a day, as a multiple of the usual."""
     event: Annotated[list[str] | None, Parameter(metavar="EVENT", negative="")] = None
     """What befalls it, such as "mass arrival 40 at day 3 10:00", "outage laboratory 4 h", "absent doctor neurology" or
     "epidemic influenza-a 5 for 14 d"; as often as you like."""
     days: Annotated[
         int | None, options.between(1, _MOST_DAYS), Parameter(show_default=f"{_DAYS}; any with --visits")
     ] = None
-    """Days until nobody falls ill any more."""
+    """Number of days on which people fall ill."""
     warm_up: Annotated[int | None, options.between(0), Parameter(metavar="DAYS", show_default="0"), setting("run")] = (
         None
     )
     """Days until the hospital is as full as it will be; they are left out of the figures."""
     visits: Annotated[int | None, options.POSITIVE] = None
-    """Nobody sets out after so many visits."""
+    """Maximum number of visits."""
     seed: Annotated[int | None, Parameter(show_default="0")] = None
-    """Of everything."""
+    """Random seed."""
     hospital: Annotated[Path | None, options.FILE] = None
-    """A hospital file; ours by default."""
+    """Hospital file; ours by default."""
     preset: Preset | None = None
     """A paper's hospital: its diseases, examinations and outcomes."""
     language: Annotated[Language | None, Parameter(show_default="en")] = None
-    """Of the town."""
+    """Language of the town."""
     examinations: Annotated[int | None, options.POSITIVE, Parameter(show_default="the hospital's"), setting("run")] = (
         None
     )
@@ -149,15 +149,15 @@ def run(
         ),
         setting("run"),
     ] = None,
-    out: Annotated[options.Out, Parameter(help="Keep the run in this folder.")] = None,
+    out: Annotated[options.Out, Parameter(help="Folder for the run.")] = None,
     resume: Annotated[
-        Path | None, options.DIR, Parameter(help="Take up the run in this folder; needs no other option.")
+        Path | None, options.DIR, Parameter(help="Folder of a run to resume; needs no other option.")
     ] = None,
     live: Live = False,
     port: Port = PORT,
     fork: Annotated[
         bool,
-        Parameter(negative="", help="With --resume and --out: a new run that begins with what that one has so far."),
+        Parameter(negative="", help="Start a new run in --out from the state of the one in --resume."),
     ] = False,
     json: options.Json = False,
     max_failures: options.MaxFailures = 5.0,

@@ -28,9 +28,9 @@ class LearningOptions:
     """How doctors learn from their patients; None where it was left out."""
 
     learn: Annotated[bool, Parameter(negative="")] = False
-    """Doctors keep what they learn of their patients, and remember it from the next day on."""
+    """Let doctors learn from their patients; they remember it from the next day on."""
     memory: Annotated[Path | None, options.DIR] = None
-    """What all of them remember from before, such as 'polyclinic evolve --out' makes."""
+    """Memory that all doctors start with, such as the folder of 'polyclinic evolve --out'."""
     memory_of: Annotated[MemoryHolder | None, setting("learning")] = None
     """Whose a memory is: each doctor's (default), or one of all in its department."""
     feedback: Annotated[Feedback | None, setting("learning")] = None

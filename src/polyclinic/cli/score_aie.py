@@ -41,7 +41,7 @@ async def aie(
     cases: Annotated[
         str | None,
         FILE,
-        Parameter(help="The case file that the traces were made with; COVERAGE and INQUIRY_LOGIC need it."),
+        Parameter(help="The case file of the traces; COVERAGE and INQUIRY_LOGIC need it."),
     ] = None,
     strict: Strict = False,
     metric: Metrics = None,

@@ -80,7 +80,7 @@ async def director(
     layout: Annotated[
         ReportLayout | None,
         setting("score"),
-        Parameter(help="polyclinic: judgements of ours; ai-hospital: letters as published. Else the first line tells."),
+        Parameter(help="polyclinic: our judgements; ai-hospital: the published grades. Recognised by the first line."),
     ] = None,
     reference: Annotated[
         Path | None,
@@ -90,12 +90,12 @@ async def director(
     judge: Annotated[
         str,
         MIND,
-        Parameter(help="Who grades recorded reports that have no letters: rules, or a model."),
+        Parameter(help="The director for recorded reports without grades: rules, or a model."),
     ] = "rules",
     verdicts: Annotated[
         list[Path] | None,
         FILES,
-        Parameter(help="What people grade of the same reports ('polyclinic verdicts export grades')."),
+        Parameter(help="People's grades of the same reports ('polyclinic verdicts export grades')."),
     ] = None,
     protocol: Protocol = "ours",
     seed: BootstrapSeed = 0,

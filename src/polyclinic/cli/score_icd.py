@@ -83,7 +83,7 @@ async def icd(
     layout: Annotated[
         ReportLayout | None,
         setting("score"),
-        Parameter(help="How the file is laid out; by default the first record tells."),
+        Parameter(help="Layout of the file; recognised by its first record."),
     ] = None,
     reference: Annotated[
         Path | None,

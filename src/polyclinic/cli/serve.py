@@ -34,17 +34,17 @@ class ChairOptions:
     """What can be played in the doctor's chair, and with whom."""
 
     cases: Annotated[list[Path] | None, options.FILES] = None
-    """Case files that can be played, beside those that come with polyclinic."""
+    """Case files to play, beside those installed with polyclinic."""
     exams: Annotated[list[Path] | None, options.FILES, setting("serve")] = None
-    """Files of exam questions that were asked, so that wrong answers to them can be judged."""
+    """Files of the exam questions whose wrong answers people judge."""
     patient: Annotated[list[str] | None, Parameter(metavar="MIND...", consume_multiple=1)] = None
-    """Who may play the patient, the first by default: rules, a model, saps:MODEL, or FILE.py:NAME."""
+    """Patients to choose from, the first by default: rules, a model, saps:MODEL, or FILE.py:NAME."""
     beside: Annotated[list[str] | None, Parameter(metavar="MIND...", consume_multiple=1), setting("serve")] = None
-    """Doctors who see the same patient, to be compared with; rules unless given."""
+    """Doctors who see the same patient, for comparison; rules by default."""
     judge: Annotated[str, Parameter(metavar="MODEL")] = ""
-    """A model that grades the reports; rules unless given."""
+    """A model that grades the reports; rules by default."""
     practice: Annotated[Path | None, options.DIR, setting("serve")] = None
-    """Where visits, classes and studies are kept; DIR/practice unless given."""
+    """Folder for visits, classes and studies; DIR/practice by default."""
 
     def players(self, models: ModelSettings) -> OfferedPlayers:
         """Returns who may play.
@@ -129,10 +129,10 @@ def serve(
     ] = None,
     /,
     *,
-    port: Annotated[int, between(0, 65_535), Parameter(help="0 takes any that is free.")] = PORT,
+    port: Annotated[int, between(0, 65_535), Parameter(help="Port of the server; 0 takes any free one.")] = PORT,
     host: Annotated[
         str,
-        Parameter(help="This machine alone by default; 0.0.0.0 for others too, who then need the printed token."),
+        Parameter(help="Address to listen on; 0.0.0.0 admits other machines, which need the printed token."),
     ] = "127.0.0.1",
     chair: ChairOptions = CHAIR,
     models: options.Models = options.MODELS,

@@ -138,13 +138,15 @@ def run(
     /,
     *,
     out: Annotated[
-        Path | None, DIR, Parameter(help="Keep journal and results here; the same command again goes on.")
+        Path | None, DIR, Parameter(help="Folder for journal and results; the same command resumes.")
     ] = None,
     model: Annotated[
-        list[str] | None, Several, Parameter(metavar="MODEL...", help="Who is put to all of it, in the plan's place.")
+        list[str] | None, Several, Parameter(metavar="MODEL...", help="Models to evaluate, in place of the plan's.")
     ] = None,
-    data: Annotated[Path, DIR, Parameter(help="The folder in which the plan's data sets lie.")] = Path(),
-    only: Annotated[list[str] | None, Several, Parameter(metavar="RUN...", help="Only these runs of the plan.")] = None,
+    data: Annotated[Path, DIR, Parameter(help="Folder of the plan's data sets.")] = Path(),
+    only: Annotated[
+        list[str] | None, Several, Parameter(metavar="RUN...", help="Runs of the plan to execute; all by default.")
+    ] = None,
     small: Annotated[
         bool, Parameter(help="Try it out: a few items of each set; without --model by rules, or made-up answers.")
     ] = False,

@@ -57,14 +57,14 @@ FormName = Annotated[
 Items = Annotated[
     list[Path] | None,
     options.Several,
-    Parameter(metavar="FILE...", help="The sheets that went out: a verdict on what is not in them is left out."),
+    Parameter(metavar="FILE...", help="The sheets that were handed out; verdicts on anything else are left out."),
 ]
 Keys = Annotated[
     list[Path] | None,
     options.Several,
-    Parameter(metavar="FILE...", help="The keys of blind sheets, which say who is who."),
+    Parameter(metavar="FILE...", help="The keys of blind sheets, which name the doctors behind the codes."),
 ]
-_STRICT = Parameter(negative=(), help="Stop at what cannot be used. Else it is named, counted and left out.")
+_STRICT = Parameter(negative=(), help="Stop at an unusable record instead of naming, counting and skipping it.")
 _NAMED = 8
 Files = Annotated[list[Path], Parameter(metavar="FILE...", help="Verdicts: .csv, .tsv, or JSON lines.")]
 
@@ -84,25 +84,25 @@ def export(
     layout: options.LayoutOption = None,
     strict: Annotated[options.Strict, _STRICT] = False,
     questions: Annotated[
-        Path | None, options.FILE, Parameter(help="Of errors: the file of questions that was asked, or MMLU's folder.")
+        Path | None, options.FILE, Parameter(help="The file of questions, or MMLU's folder, for the form 'errors'.")
     ] = None,
     who: Annotated[
         list[str] | None,
         options.Several,
-        Parameter(metavar="NAME...", help="Who fills it in: a sheet each, NAME before the ending of its file."),
+        Parameter(metavar="NAME...", help="People who fill in a sheet each; their names are added to the file's."),
     ] = None,
     disputed_in: Annotated[
         list[Path] | None,
         options.Several,
-        Parameter(metavar="FILE...", help="Only what people disagree on in these verdicts: for a third person."),
+        Parameter(metavar="FILE...", help="Verdicts of two people; only their disagreements are asked of a third."),
     ] = None,
     departments: Annotated[
-        int, options.POSITIVE, Parameter(help="Of records: from so many departments.")
+        int, options.POSITIVE, Parameter(help="Number of departments, for the form 'records'.")
     ] = DEPARTMENTS,
-    each: Annotated[int, options.POSITIVE, Parameter(help="Of records: so many of each department.")] = RECORDS,
+    each: Annotated[int, options.POSITIVE, Parameter(help="Number of records of each department.")] = RECORDS,
     seed: Annotated[
         options.Seed,
-        Parameter(help="Of what is drawn: records, which doctor stands first, a blind sheet's codes and order."),
+        Parameter(help="Random seed of records, order and blind codes."),
     ] = 0,
     force: options.Force = False,
 ) -> None:
@@ -160,9 +160,9 @@ def import_verdicts(
     /,
     *,
     to: Annotated[
-        Path, options.FILE, Parameter(name=("--out", "--to"), help="Write them here: .csv, .tsv, or else JSON lines.")
+        Path, options.FILE, Parameter(name=("--out", "--to"), help="File to write: .csv, .tsv, or else JSON lines.")
     ],
-    form: Annotated[str | None, Parameter(metavar="FORM", help="Of rows that do not name their form.")] = None,
+    form: Annotated[str | None, Parameter(metavar="FORM", help="The form of rows that do not name one.")] = None,
     items: Items = None,
     key: Keys = None,
     strict: Annotated[options.Strict, _STRICT] = False,
@@ -187,7 +187,7 @@ def agreement(
     files: Files,
     /,
     *,
-    form: Annotated[str | None, Parameter(metavar="FORM", help="Of rows that do not name their form.")] = None,
+    form: Annotated[str | None, Parameter(metavar="FORM", help="The form of rows that do not name one.")] = None,
     items: Items = None,
     key: Keys = None,
     strict: Annotated[options.Strict, _STRICT] = False,

@@ -23,9 +23,9 @@ class MemoryOptions:
     # The command line makes its options from these, and says what stands below each.
 
     memory: Path | None = None
-    """What doctors remember: the folder of 'polyclinic evolve --out', or DIR@2000, as it was after 2,000 patients."""
+    """Memory of the doctors: the folder of 'polyclinic evolve --out', or DIR@2000 after 2,000 patients."""
     k_records: Annotated[int | None, setting("memory")] = None
-    """So many records come to mind, 0 to 10."""
+    """Number of records that come to mind, 0 to 10."""
     k_experience: Annotated[int | None, setting("memory")] = None
     """So much experience comes to mind, 0 to 10."""
 

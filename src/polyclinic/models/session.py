@@ -92,15 +92,15 @@ class ModelSettings(Address):
     # The command line makes its options from these, with the text below each as its help.
 
     concurrency: int | None = None
-    """Questions at a time to an endpoint; adapts if left out."""
+    """Questions in flight at each endpoint; adapts by default."""
     requests_per_minute: Annotated[float | None, setting("models")] = None
     """Most requests to a model in any minute, over all processes."""
     tokens_per_minute: Annotated[float | None, setting("models")] = None
     """Most tokens of its prompts and answers in any minute, over all processes."""
     temperature: float | None = None
-    """From 0, always the most likely word, to 2; the server's default if left out."""
+    """Sampling temperature from 0 to 2; the server's default otherwise."""
     max_tokens: int | None = None
-    """The longest answer to a question that sets no length of its own; the server's default if left out."""
+    """Longest answer in tokens, where a question sets none; the server's default otherwise."""
     token_budget: int | None = None
     """Stop when the models have used this many tokens."""
     cost_budget: float | None = None
@@ -114,7 +114,7 @@ class ModelSettings(Address):
     hooks: Annotated[list[str] | None, setting("models")] = None
     """A hook around every call of a model: FILE.py:NAME, or the name of an installed hook."""
     dry_run: bool = False
-    """Ask no model and write nothing: print an estimate of calls, tokens and cost."""
+    """Print an estimate of calls, tokens and cost, and ask no model."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -96,7 +96,7 @@ class LibraryOptions:
     # The command line makes its options from these, and says what stands below each.
 
     corpus: str | None = None
-    """Show passages that fit: the name of a corpus (see polyclinic corpus search), or the path of its folder."""
+    """Corpus of passages to show: its name ('polyclinic corpus search' lists them), or its folder."""
     by: Annotated[By, setting("retrieval")] = "bm25"
     """How they are found: by words, by meaning, or by both."""
     passages: Annotated[int | None, setting("retrieval")] = None

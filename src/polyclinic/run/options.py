@@ -104,7 +104,7 @@ Journal = Annotated[
     FILE,
     Parameter(
         group=MODELS_GROUP,
-        help="Keep every answer in this file; the same command again goes on from it, asking nothing twice.",
+        help="File of every answer; the same command resumes from it and asks nothing twice.",
     ),
 ]
 
@@ -150,18 +150,18 @@ On = Annotated[
     str | None,
     Parameter(
         metavar="WHERE",
-        help="In several processes at once: local:N on this machine, ray or ray://HOST:PORT on a Ray cluster.",
+        help="Worker processes: local:N on this machine, ray or ray://HOST:PORT on a Ray cluster.",
     ),
 ]
 
-Json = Annotated[bool, Parameter(help="Print one JSON document on stdout, and nothing else; --csv: tables as CSV.")]
-Seed = Annotated[int, between(0), Parameter(help="Of everything that is drawn; the same seed gives the same result.")]
-BootstrapSeed = Annotated[int, between(0), Parameter(help="Of the bootstrap.")]
+Json = Annotated[bool, Parameter(help="Print one JSON document, and nothing else; --csv prints tables as CSV.")]
+Seed = Annotated[int, between(0), Parameter(help="Random seed; the same seed gives the same result.")]
+BootstrapSeed = Annotated[int, between(0), Parameter(help="Random seed of the bootstrap.")]
 Out = Annotated[Path | None, DIR]
 """Where results are written; each command says what it writes."""
 NewFile = Annotated[Path, FILE]
 Force = Annotated[bool, Parameter(help="Overwrite the file.")]
-Limit = Annotated[int | None, POSITIVE, Parameter(help="Only the first so many cases.")]
+Limit = Annotated[int | None, POSITIVE, Parameter(help="Number of cases, from the first.")]
 MaxFailures = Annotated[
     float,
     between(0, 100),
@@ -170,7 +170,7 @@ MaxFailures = Annotated[
 ]
 
 CASE_FILE = Parameter(
-    help="A case file; 'shipped', 'inpatients', and 'shipped-zh', 'inpatients-zh' in Chinese, come with polyclinic."
+    help="A case file, or an installed one: 'shipped', 'inpatients', and in Chinese 'shipped-zh', 'inpatients-zh'."
 )
 Cases = Annotated[str, FILE, CASE_FILE]
 LayoutOption = Annotated[
@@ -178,7 +178,7 @@ LayoutOption = Annotated[
     Parameter(
         metavar="NAME",
         help="The case file's layout: polyclinic, agentclinic, agentclinic-images, ai-hospital, aie, tor, mediq, "
-        "craft-md, ddxplus, fhir, a field map FILE.toml, or FILE.py:NAME. Recognised by its keys where left out.",
+        "craft-md, ddxplus, fhir, a field map FILE.toml, or FILE.py:NAME. Recognised by its keys.",
     ),
 ]
 Layout = Annotated[LayoutOption, setting("cases")]
@@ -198,7 +198,7 @@ Pictures = Annotated[
 ]
 
 Doctor = Annotated[str, MIND, Parameter(help=f"The doctor's mind: {_MINDS} recall goes by its memory alone.")]
-Doctors = Annotated[list[str], MINDS, Parameter(help=f"A doctor's mind; several: {_MINDS}")]
+Doctors = Annotated[list[str], MINDS, Parameter(help=f"Doctors' minds: {_MINDS}")]
 Patient = Annotated[
     str,
     MIND,
@@ -207,7 +207,9 @@ Patient = Annotated[
         "its questions asked at once.",
     ),
 ]
-Examiner = Annotated[str, MIND, Parameter(help="Who reads requests for examinations: rules, a model, or FILE.py:NAME.")]
+Examiner = Annotated[
+    str, MIND, Parameter(help="The examiner, who reads requests for examinations: rules, a model, or FILE.py:NAME.")
+]
 Metrics = Annotated[
     list[str] | None,
     Several,
@@ -217,7 +219,7 @@ Metrics = Annotated[
         "where none of them is named.",
     ),
 ]
-MaxTurns = Annotated[int, POSITIVE, Parameter(help="How often the doctor may speak.")]
+MaxTurns = Annotated[int, POSITIVE, Parameter(help="Maximum number of the doctor's turns.")]
 
 
 Session = Annotated[
@@ -235,7 +237,7 @@ class TeamOptions:
     doctors: Annotated[list[str] | None, MINDS] = None
     """Several doctors, in place of --doctor: each sees the patient alone, then they discuss: --doctors A B, or A,B."""
     director: Annotated[str, MIND] = "rules"
-    """Who chairs the discussion: rules, scripted:FILE, a model, or FILE.py:NAME."""
+    """The director of the discussion: rules, scripted:FILE, a model, or FILE.py:NAME."""
     no_dispute_resolution: Annotated[bool, setting("team")] = False
     """The doctors see the others' reports, and not what is in dispute: the paper's ablation."""
     order: Annotated[Order | None, setting("team")] = None
@@ -356,9 +358,7 @@ class RunOptions(KeptOptions):
     """What every evaluation takes: how it is repeated, what becomes of its results, and the models."""
 
     seed: Seed = 0
-    out: Annotated[
-        Out, Parameter(help="Write what came of it into this folder: traces or outcomes, and the summary.")
-    ] = None
+    out: Annotated[Out, Parameter(help="Folder for the results: traces or outcomes, and the summary.")] = None
     json: Json = False
     max_failures: MaxFailures = 5.0
     models: Models = MODELS

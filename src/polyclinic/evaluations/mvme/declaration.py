@@ -45,7 +45,7 @@ class TeamsOptions:
     """Further entrants of the same table."""
 
     team: Annotated[list[str] | None, _TEAM] = None
-    """A team that settles its disputes, with a name for the table: "2 doctors=A,B"; several may be named."""
+    """A team of doctors, with a name for the table: "2 doctors=A,B"."""
     team_without_dr: Annotated[list[str] | None, _TEAM, setting("mvme")] = None
     """The same without dispute resolution, the paper's ablation."""
     in_one_step: Annotated[list[str] | None, options.MINDS, setting("mvme")] = None
@@ -125,11 +125,11 @@ class MvmeOptions(
     """The options of MVME."""
 
     doctor: Annotated[list[str] | None, run_options.MINDS] = None
-    """A doctor who works alone; several may be named."""
+    """A doctor who works alone."""
     one_step: bool = False
-    """Let everybody read the whole record: the paper's upper bound."""
+    """Show doctors the whole record at once: the paper's upper bound."""
     judge: Annotated[str, run_options.MIND] = "rules"
-    """The director who grades: rules, or a model, best of another family."""
+    """The director who grades: rules, or a model, preferably of another family."""
     table: Annotated[Path | None, run_options.FILE, setting("mvme")] = None
     """Table of ICD-10 for Chinese cases (.xls, .csv, .tsv: code, title)."""
     reasons: Annotated[Path | None, run_options.FILE, setting("mvme")] = None
