@@ -56,6 +56,12 @@ async def test_errors_come_back_as_they_are_and_what_cannot_be_sent_is_one():
 
 
 @pytest.mark.slow
+async def test_what_endpoints_take_is_divided_among_the_workers():
+    async with workers(Squares()) as pool:
+        assert await pool.compute("pace") == (2, 2)
+
+
+@pytest.mark.slow
 async def test_a_task_that_cannot_be_opened_is_said_once():
     with pytest.raises(BadInput, match=r"^cases\.jsonl: no such file$"):
         async with workers(Unopened()) as pool:

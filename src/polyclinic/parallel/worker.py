@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, Protocol
 from polyclinic.lazy import collect_seldom
 from polyclinic.models.journal import Key, key_of
 from polyclinic.models.ledger import KeptCall, Ledger
-from polyclinic.models.limits import Limit
+from polyclinic.models.limits import DIVISION, Division, Limit
 from polyclinic.models.model import Usage
 from polyclinic.models.pipeline import Call
 from polyclinic.models.prompts import PromptRow
@@ -292,6 +292,7 @@ class _Items:
                 if (task := self._open.get(number)) is not None:
                     task.cancel()
             case Open():
+                DIVISION.set(Division(message.share.of))  # of what endpoints take a minute
                 self._compute = asyncio.get_running_loop().create_future()
                 self._side = WorkerSide(self._channel, message.share, goes_on=message.goes_on)
                 self._begin(0, self._serve(message))
