@@ -170,7 +170,7 @@ OF_THE_PACKAGE = set(
     knowledge/disease_names/spelling.py
     knowledge/disease_names/vocabulary.py
     knowledge/knowledge.py
-    knowledge/orders/lexicon.py
+    knowledge/orders/meaning.py
     knowledge/pathology.py
     knowledge/treatment.py
     knowledge/prescribed.py

@@ -10,9 +10,8 @@ import pytest
 from tests.cases.test_writers import BUNDLE
 from tests.tables import each_row
 
-from polyclinic.cases.loaders import ddxplus, load_element, read_cases
+from polyclinic.cases.loaders import UsableCases, ddxplus, load_element, read_cases, read_usable
 from polyclinic.cases.loaders.reader import Element
-from polyclinic.cases.loaders.usable import UsableCases, read_usable
 from polyclinic.errors import BadInput
 
 EVIDENCES = {

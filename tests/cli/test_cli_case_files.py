@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from polyclinic.cases.loaders import read_cases
-from polyclinic.cases.loaders.usable import read_usable
+from polyclinic.cases.loaders import read_cases, read_usable
 from polyclinic.cases.shipped import SHIPPED
 from polyclinic.cli.evaluation import finish
 from polyclinic.models.ledger import Ledger

@@ -15,8 +15,8 @@ from polyclinic.generation.ceiling import measure, wilson
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.bayes import NumberLikelihoods, Reader, WordingLikelihoods, normalise
 from polyclinic.knowledge.data import SEVERITIES
-from polyclinic.knowledge.duration import read_days, say_days
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.knowledge.lexicon import read_days, say_days
 
 
 @pytest.fixture(scope="module")

@@ -7,18 +7,18 @@ from tests.tables import each_row
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History
 from polyclinic.knowledge.data import Name
-from polyclinic.knowledge.dispensing import (
+from polyclinic.knowledge.entries import Drug
+from polyclinic.knowledge.safety import (
     Known,
     egfr,
     goes_on,
     hand_out,
     is_new,
     objection,
+    read_cautions,
     told_at_the_counter,
     with_results,
 )
-from polyclinic.knowledge.entries import Drug
-from polyclinic.knowledge.safety import read_cautions
 
 CAUTIONS = read_cautions()
 ATC = {"trimethoprim": "J01EA01", "codeine": "R05DA04", "sildenafil": "G04BE03", "valproate": "N03AG01"}

@@ -20,10 +20,10 @@ from polyclinic.generation.draw import generate
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.body import read_body
 from polyclinic.knowledge.data import SEVERITIES
-from polyclinic.knowledge.dispensing import says_pregnant
 from polyclinic.knowledge.knowledge import ancestors, read_knowledge
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.reading import PatientReading
+from polyclinic.knowledge.safety import says_pregnant
 from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.players.minds import Minds
 from polyclinic.players.roles.doctor import Doctor

@@ -12,9 +12,8 @@ from polyclinic.generation.draw import generate
 from polyclinic.hospital.care.clinic import at_counter
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.disease_body import meets
-from polyclinic.knowledge.dispensing import Known, objection, told_at_the_counter
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.knowledge.safety import read_cautions
+from polyclinic.knowledge.safety import Known, objection, read_cautions, told_at_the_counter
 from polyclinic.knowledge.treatment import PlannedTreatment, PlanPatient, WhyNot, chosen, visit_facts
 from polyclinic.players.rules.staff import RulesPharmacist
 

@@ -8,7 +8,7 @@ from tests.tables import each_row
 
 from polyclinic.cases.loaders import agentclinic, ai_hospital, chinese_findings, tor
 from polyclinic.generation import draw
-from polyclinic.knowledge import duration, examination_words, name_table
+from polyclinic.knowledge import examination_words, lexicon, name_table
 from polyclinic.language import clauses, content_words
 from polyclinic.language import content_words as overlap
 from polyclinic.language.language import LANGUAGES
@@ -20,7 +20,7 @@ from polyclinic.players.rules import wording as speech
 
 SECTIONS = [
     clauses.clause_words,
-    duration._durations,
+    lexicon._durations,
     examination_words._words,
     name_table._words,
     draw._sentences,

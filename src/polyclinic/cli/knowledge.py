@@ -20,7 +20,6 @@ from polyclinic.errors import BadInput
 from polyclinic.generation.checks import KnowledgeChecked, check_all
 from polyclinic.knowledge.ages import AGE_BANDS
 from polyclinic.knowledge.data import SEVERITIES, Severity
-from polyclinic.knowledge.duration import say_days
 from polyclinic.knowledge.entries import (
     Criterion,
     Disease,
@@ -33,6 +32,7 @@ from polyclinic.knowledge.entries import (
     Prescription,
 )
 from polyclinic.knowledge.knowledge import Knowledge, ancestors, read_knowledge
+from polyclinic.knowledge.lexicon import say_days
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.run.options import Json, Seed, between
 from polyclinic.terminal.screen import console, plain, print_json, progress

@@ -11,7 +11,7 @@ from inspect_ai.dataset import Sample
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.check import unanswerable
-from polyclinic.cases.loaders.usable import left_out_lines, read_usable
+from polyclinic.cases.loaders import left_out_lines, read_usable
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import BadInput
 from polyclinic.evals.questions import choices_of

@@ -27,13 +27,19 @@ from polyclinic.generation.bodies import DrawnBody, EvenRandom, Lasting, body_dr
 from polyclinic.knowledge.acuity import acuity_level
 from polyclinic.knowledge.ages import MONTHS, OF_ITSELF, SPEAKS_FROM
 from polyclinic.knowledge.data import DATA, SEVERITIES, Severity
-from polyclinic.knowledge.dispensing import hand_out, is_new, told_at_the_counter, with_results
-from polyclinic.knowledge.duration import say_days
 from polyclinic.knowledge.entries import Disease, Examination, Item, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors, plan_vocabulary
+from polyclinic.knowledge.lexicon import say_days
 from polyclinic.knowledge.physiology import physiology_of, told_age
 from polyclinic.knowledge.plan_words import MeasureWords
-from polyclinic.knowledge.safety import read_cautions, read_red_flags
+from polyclinic.knowledge.safety import (
+    hand_out,
+    is_new,
+    read_cautions,
+    read_red_flags,
+    told_at_the_counter,
+    with_results,
+)
 from polyclinic.knowledge.treatment import MOVES_WITH_AGE, PlanPatient, added_lines, as_planned, chosen
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.language.word_lists import Pattern, WordLists

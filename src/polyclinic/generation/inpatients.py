@@ -32,9 +32,9 @@ from polyclinic.generation.draw import complaints_of, draw_sex_and_age, referenc
 from polyclinic.knowledge.body import PRESENT
 from polyclinic.knowledge.data import SEVERITIES, Data, Severity
 from polyclinic.knowledge.disease_body import Interval, Variant, below, restricted
-from polyclinic.knowledge.duration import say_days
 from polyclinic.knowledge.entries import Disease, Distribution, Examination, Item, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
+from polyclinic.knowledge.lexicon import say_days
 from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.knowledge.physiology import physiology_of, rounded
 from polyclinic.knowledge.several import Ailment, off_usual

@@ -22,10 +22,9 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Sex
 from polyclinic.errors import ModelError
 from polyclinic.generation.draw import DrawnPatient
-from polyclinic.knowledge.duration import read_days, say_days
 from polyclinic.knowledge.entries import Disease, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
-from polyclinic.knowledge.lexicon import lexicon_of
+from polyclinic.knowledge.lexicon import lexicon_of, read_days, say_days
 from polyclinic.language.folding import Folded, fold_term
 from polyclinic.language.language import Language
 from polyclinic.models.model import Message, Model

@@ -22,10 +22,9 @@ from polyclinic.cases.presentation import Presentation, Sex
 from polyclinic.cases.record import Finding, Record
 from polyclinic.knowledge.ages import MONTHS
 from polyclinic.knowledge.data import SEVERITIES, Severity
-from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import Disease, Distribution, Examination, Item
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.knowledge.lexicon import Lexicon, read_days
 from polyclinic.knowledge.reading import BodyTables, Observed, PatientReading
 from polyclinic.knowledge.results import ItemReading, ResultReader
 from polyclinic.language.language import LANGUAGES

@@ -16,8 +16,6 @@ import msgspec
 from polyclinic.knowledge.ages import AGE_BANDS, OF_ITSELF, SPEAKS_FROM
 from polyclinic.knowledge.data import SEVERITIES, Name
 from polyclinic.knowledge.disease_body import interval_of
-from polyclinic.knowledge.dispensing import within
-from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import (
     Criterion,
     Disease,
@@ -34,9 +32,9 @@ from polyclinic.knowledge.entries import (
 )
 from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
-from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.knowledge.lexicon import Lexicon, read_days
 from polyclinic.knowledge.prescribed import read_prescribed
-from polyclinic.knowledge.safety import Cautions, read_cautions
+from polyclinic.knowledge.safety import Cautions, read_cautions, within
 from polyclinic.knowledge.stays import read_stays, stay_problems
 from polyclinic.language.language import LANGUAGES, Language, is_chinese
 

@@ -21,14 +21,22 @@ from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.body import back_along
 from polyclinic.knowledge.data import DATA, SEVERITIES, Data, Name, Severity, Texts
 from polyclinic.knowledge.disease_body import meets
-from polyclinic.knowledge.dispensing import Known, goes_on, is_new, now_taken, one_told, with_results
-from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import Disease, Drug, DueWhen, Item, Measure, Plan, Prescription, Source
 from polyclinic.knowledge.knowledge import Knowledge, plan_vocabulary
+from polyclinic.knowledge.lexicon import read_days
 from polyclinic.knowledge.physiology import Physiology
 from polyclinic.knowledge.plan_words import MeasureWords
 from polyclinic.knowledge.results import ItemReading
-from polyclinic.knowledge.safety import read_cautions, read_red_flags
+from polyclinic.knowledge.safety import (
+    Known,
+    goes_on,
+    is_new,
+    now_taken,
+    one_told,
+    read_cautions,
+    read_red_flags,
+    with_results,
+)
 from polyclinic.language.language import Language
 from polyclinic.yaml_files import read_yaml
 

@@ -19,8 +19,8 @@ import msgspec
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, flag_of, limits_of
 from polyclinic.knowledge.data import Severity
-from polyclinic.knowledge.duration import read_days, say_days
 from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.lexicon import read_days, say_days
 from polyclinic.language.language import MARKS, Language
 from polyclinic.language.word_lists import Pattern, WordLists
 

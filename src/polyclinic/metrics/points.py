@@ -9,12 +9,11 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.events import Examined, Opened, Role, Said, Trace
-from polyclinic.knowledge.dispensing import is_pregnant
 from polyclinic.knowledge.entries import Indicated
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.names import Names
-from polyclinic.knowledge.safety import RedFlags
+from polyclinic.knowledge.safety import RedFlags, is_pregnant
 from polyclinic.metrics.grades import Aspect, Grade
 from polyclinic.players.human.advice import Rung
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.case_share import CaseShare
-from polyclinic.cases.loaders.usable import UsableCases, left_out_lines, some_of
+from polyclinic.cases.loaders import UsableCases, left_out_lines, some_of
 from polyclinic.run.words import WORDS
 from polyclinic.terminal.screen import note
 from polyclinic.terminal.tables import counted

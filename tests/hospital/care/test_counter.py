@@ -6,8 +6,8 @@ from tests.tables import each_row
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.hospital.care.clinic import at_counter
-from polyclinic.knowledge.dispensing import Known
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.knowledge.safety import Known
 from polyclinic.players.own_mind import ScriptedMind
 from polyclinic.players.player import Dispensing, Withheld
 from polyclinic.players.rules.staff import RulesPharmacist

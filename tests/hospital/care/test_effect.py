@@ -9,8 +9,8 @@ from polyclinic.hospital.town.illness import Onset
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.data import SEVERITIES
-from polyclinic.knowledge.dispensing import Known
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.knowledge.safety import Known
 from polyclinic.knowledge.treatment import PlannedTreatment, PlanPatient, VisitFacts
 
 KNOWLEDGE = read_knowledge()

@@ -30,8 +30,8 @@ from polyclinic.hospital.town.illness import (
 from polyclinic.hospital.town.residents import BANDS, Residents
 from polyclinic.hospital.town.town import SEASONS, Town
 from polyclinic.knowledge.data import SEVERITIES
-from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.knowledge.lexicon import read_days
 from polyclinic.models.scripted import Scripted
 
 KNOWLEDGE = read_knowledge().select("respiratory")

@@ -5,9 +5,20 @@ from pathlib import Path
 import pytest
 from tests.tables import each_row
 
-from polyclinic.knowledge.orders import lexicon as concepts
-from polyclinic.knowledge.orders.lexicon import KINDS, above, parts
-from polyclinic.knowledge.orders.meaning import A_PART, HOLDS_IT, NOT, SAME, closeness, is_near, may_hide, title_of
+from polyclinic.knowledge.orders import meaning as concepts
+from polyclinic.knowledge.orders.meaning import (
+    A_PART,
+    HOLDS_IT,
+    KINDS,
+    NOT,
+    SAME,
+    above,
+    closeness,
+    is_near,
+    may_hide,
+    parts,
+    title_of,
+)
 from polyclinic.knowledge.orders.reading import read_orders
 from polyclinic.yaml_files import read_yaml
 

@@ -8,10 +8,9 @@ from polyclinic.cases.record import History
 from polyclinic.errors import ScriptError, UnreadableReply
 from polyclinic.hospital.care.clinic import prescribed
 from polyclinic.knowledge.data import Name
-from polyclinic.knowledge.dispensing import Known, told_at_the_counter
 from polyclinic.knowledge.entries import Drug
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.knowledge.safety import read_cautions
+from polyclinic.knowledge.safety import Known, read_cautions, told_at_the_counter
 from polyclinic.language.clauses import told
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds

@@ -11,8 +11,8 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.case_share import CaseShare
+from polyclinic.cases.loaders import read_usable
 from polyclinic.cases.loaders.fields import same_options
-from polyclinic.cases.loaders.usable import read_usable
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import Record
 from polyclinic.errors import BadInput

@@ -51,11 +51,10 @@ from polyclinic.hospital.record.episodes import (
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.data import DATA, SEVERITIES
 from polyclinic.knowledge.disease_names.relation import disease_meant
-from polyclinic.knowledge.dispensing import Known, goes_on, told_at_the_counter
 from polyclinic.knowledge.entries import Disease, Drug
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.plan_words import plan_words
-from polyclinic.knowledge.safety import read_cautions
+from polyclinic.knowledge.safety import Known, goes_on, read_cautions, told_at_the_counter
 from polyclinic.knowledge.treatment import PlannedTreatment, VisitFacts, visit_facts
 from polyclinic.language.clauses import told
 from polyclinic.language.language import MARKS, Language

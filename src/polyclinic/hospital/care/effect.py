@@ -15,10 +15,9 @@ from typing import NamedTuple
 
 from polyclinic.cases.case import Case
 from polyclinic.hospital.record.episodes import CareGiven
-from polyclinic.knowledge.dispensing import objection, told_at_the_counter, within
 from polyclinic.knowledge.entries import Disease, Drug, Measure, Plan
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.safety import read_cautions
+from polyclinic.knowledge.safety import objection, read_cautions, told_at_the_counter, within
 from polyclinic.knowledge.treatment import VisitFacts, WhyNot, chosen
 
 _SOOTHES = ("N02BE", "M01A", "A03", "A04", "R01A", "R05", "R02", "R06", "M02", "D04", "A02A", "A06", "S01XA20")

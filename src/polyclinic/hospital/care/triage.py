@@ -16,11 +16,10 @@ from polyclinic.errors import PlayFailure
 from polyclinic.events import Examined, Role, Said
 from polyclinic.hospital.record.episodes import AtDoor, VitalSign
 from polyclinic.knowledge.acuity import MEASURED, Level, by_signs, in_danger_zone
-from polyclinic.knowledge.dispensing import says_pregnant
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.physiology import physiology_of
-from polyclinic.knowledge.safety import read_red_flags
+from polyclinic.knowledge.safety import read_red_flags, says_pregnant
 from polyclinic.language.language import LANGUAGES
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import ALONE, REPLY, Triage, send_to

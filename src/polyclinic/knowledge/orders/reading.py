@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from polyclinic.knowledge.orders.lexicon import (
+from polyclinic.knowledge.orders.meaning import (
     ANALYTE,
     AT,
     BODY,
@@ -27,15 +27,16 @@ from polyclinic.knowledge.orders.lexicon import (
     PROCEDURE,
     REGION,
     SIGNS,
+    OrderMeaning,
     Term,
     any_related,
     find_words,
     is_a,
     material_of,
+    meaning_of,
     name_of,
     patterns,
 )
-from polyclinic.knowledge.orders.meaning import OrderMeaning, meaning_of
 from polyclinic.language.language import CHINESE, LANGUAGES, Language, is_chinese
 
 _TIGHT = re.compile(r"[\s\-\u2013·'’()（）\[\]\"“”]*(?:'s|’s|里?面?的|中的|里|之|of|s)?\s*", re.IGNORECASE)

@@ -16,8 +16,8 @@ from polyclinic.cases.patient_record import PatientRecord
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding
 from polyclinic.events import Established, Examined, Revised, Role, Said, Shared
-from polyclinic.knowledge.dispensing import Known
 from polyclinic.knowledge.entries import Drug
+from polyclinic.knowledge.safety import Known
 from polyclinic.players.player import Mind, PlayedRole
 
 MAX_QUESTIONS = 3

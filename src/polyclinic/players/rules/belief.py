@@ -14,8 +14,8 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding
 from polyclinic.events import Established, Examined, Role, Said
 from polyclinic.knowledge.bayes import ItemEvidence, Reader, Vector, normalise
-from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import Symptom
+from polyclinic.knowledge.lexicon import read_days
 from polyclinic.knowledge.reading import PatientReading
 from polyclinic.language.clauses import denies
 from polyclinic.players.roles.doctor import Doctor

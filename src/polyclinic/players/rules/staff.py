@@ -24,12 +24,18 @@ from polyclinic.errors import ScriptError
 from polyclinic.knowledge.acuity import LEVELS, Level, by_signs, in_danger_zone, needed_resources, telling_signs
 from polyclinic.knowledge.bayes import Reader, Vector, normalise
 from polyclinic.knowledge.data import SEVERITIES
-from polyclinic.knowledge.dispensing import Objection, objection, says_pregnant
-from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import Drug, Symptom
 from polyclinic.knowledge.examination_words import EXAMINATION, FISHING
-from polyclinic.knowledge.lexicon import asked_of
-from polyclinic.knowledge.safety import Cautions, RedFlags, read_cautions, read_red_flags
+from polyclinic.knowledge.lexicon import asked_of, read_days
+from polyclinic.knowledge.safety import (
+    Cautions,
+    Objection,
+    RedFlags,
+    objection,
+    read_cautions,
+    read_red_flags,
+    says_pregnant,
+)
 from polyclinic.language.language import MARKS, Language
 from polyclinic.players.player import Ask, Dispensing, Purpose, Request, Triage, Withheld
 from polyclinic.players.roles.examiner import Examiner
