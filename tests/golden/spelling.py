@@ -95,7 +95,7 @@ TODAY: dict[str, list[str]] = {
         "cases convert made.jsonl --format fhir --out bundle.json",
         "cases show made.jsonl#p{seed}-00002 --truth --json",
     ],
-    "knowledge": ["knowledge check --patients 40 --seed {seed} --json"],
+    "knowledge": ["knowledge check --n 40 --seed {seed} --json"],
     "names": ["knowledge compare pairs.jsonl --judge direct/j --base-url {url} --json"],
     "compare": [
         f"eval exam medqa medqa.jsonl --model direct/a direct/b {_ASK} {_FAIL} --out two",
@@ -135,6 +135,7 @@ SETTINGS = {
     "--set run.warm-up=1": "--warm-up 1",
     "--set patient-test.rounds=1": "--rounds 1",
     "--set icd.table=icd.csv": "--table icd.csv",
+    "knowledge check --n 40": "knowledge check --patients 40",
 }
 """Parts of rows that were spelled otherwise when they were recorded; a row in `RECORDED` is taken as it is."""
 
