@@ -33,7 +33,7 @@ def options(command: str) -> set[str]:
     """Returns the options that the help of a command shows."""
     _, apps, _ = APP.parse_commands(command.split())
     shown = (one for one in apps[-1].assemble_argument_collection(parse_docstring=True) if one.show)
-    return {one.names[0] for one in shown if one.names and one.names[0].startswith("--")}
+    return {one.names[0] for one in shown if one.index is None and one.names and one.names[0].startswith("--")}
 
 
 def main() -> None:
