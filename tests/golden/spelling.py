@@ -78,6 +78,9 @@ TODAY: dict[str, list[str]] = {
     "errors": [f"eval exam medqa medqa.jsonl --model made-up --judge direct/j {_EXAM}"],
     "study-tor": [
         "eval tor --cases inpatients --limit 1 --model direct/a --method 'tree_of_reasoning tree=false' "
+        "'tree_of_reasoning without=laboratory,radiology,pathology|radiology,pathology|pathology' "
+        "'tree_of_reasoning without=laboratory,radiology,pathology|radiology,pathology|pathology|laboratory|radiology "
+        "removed=withheld' "
         f"'tree_of_reasoning cross_verification=false' tree_of_reasoning {_EXAM}"
     ],
     # Cases, knowledge and results
