@@ -120,7 +120,18 @@ def _others(folder: Path, url: str) -> list[Scene]:
         "study run": lambda out: ("study", "run", str(plan), *model, "--out", str(out)),
         "cases generate": lambda out: ("cases", "generate", "--n", "3000", "--out", f"{out}.jsonl"),
         "report": lambda out: ("report", str(done), "--out", f"{out}.html"),
-        _LIVE: lambda out: ("run", "--residents", "300", "--days", "2", "--live", "--port", "0", "--out", str(out)),
+        _LIVE: lambda out: (
+            "run",
+            "--residents",
+            "300",
+            "--days",
+            "2",
+            "--live",
+            "--set",
+            "run.port=0",
+            "--out",
+            str(out),
+        ),
     }
     return [_serving(url), *(Scene(name, words, words, lambda *_: "", 0) for name, words in commands.items())]
 

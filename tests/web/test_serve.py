@@ -17,7 +17,7 @@ def test_a_port_in_use_is_said_at_once(complaint, runs):
         port = there.getsockname()[1]
         told = complaint("serve", runs, "--port", port)
         assert f"port {port} of 127.0.0.1" in told and "--port" in told and "\n" not in told.strip()
-        assert f"port {port}" in complaint("run", "--live", "--port", port, "--residents", 5, "--days", 1)
+        assert f"port {port}" in complaint("run", "--live", "--set", f"run.port={port}", "--residents", 5, "--days", 1)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from cyclopts import Group, Parameter
 
 from polyclinic.errors import MissingExtra, UserError
 from polyclinic.run.options import between
+from polyclinic.settings import setting
 from polyclinic.stopping import Unheard
 from polyclinic.terminal.screen import note
 
@@ -28,7 +29,8 @@ Live = Annotated[
 Port = Annotated[
     int,
     between(0, 65_535),
-    Parameter(group=_WATCHING, help="Port of the pages of --live; 0 takes any free one."),
+    Parameter(help="Port of the pages of --live; 0 takes any free one."),
+    setting("run"),
 ]
 _NAME = "polyclinic-pages"
 PORT = 8765

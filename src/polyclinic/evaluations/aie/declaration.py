@@ -59,7 +59,7 @@ class AieOptions(CaseOptions, SessionOption, ProtocolOption):
     """The doctor's turns after the opening; by default 9 in Chinese and 14 in English."""
     truncated: Annotated[bool, Parameter(negative=())] = False
     """Also ask for a diagnosis after every turn (one extra call per turn)."""
-    figures: Path | None = None
+    figures: Annotated[Path | None, setting("aie")] = None
     """The folder for Figures 6a, 6c and 6d, as SVG."""
     thoughts: Annotated[bool, Parameter(negative=()), setting("aie")] = False
     """Let a model's doctor note a private thought before each turn."""
