@@ -454,9 +454,7 @@ def test_the_small_model_answers_offline(medqa, tmp_path):
     words = [
         "eval",
         "exam",
-        "any",
         "medqa",
-        "--questions",
         medqa,
         "--model",
         "local",

@@ -18,9 +18,7 @@ def exam(endpoint, *more):
     asked = (
         "eval",
         "exam",
-        "any",
         "medqa",
-        "--questions",
         "shipped",
         "--model",
         "direct/x",

@@ -36,7 +36,7 @@ WITHOUT_BATCHES: Mapping[str, str] = {
     "cases patient-test": "the questions behind a round are asked for when those of the round before are there",
     "evolve": _PRACTICE,
     "ask": _SOMEBODY,
-    "check": _SOMEBODY,
+    "models check": _SOMEBODY,
     "serve": _SOMEBODY,
     "corpus add": _VECTORS,
     "corpus search": _VECTORS,
