@@ -33,7 +33,7 @@ ENVIRONMENT = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
 TOWN = ("--residents", "600", "--days", "3")
 EVERY = ("replicas", "parts", "kills")
 VICTIMS = ("part", "command", "node", "head")
-CHILD = "polyclinic.parallel.worker"
+CHILDREN = {"polyclinic.parallel.worker", "polyclinic.cluster.child"}  # of items, and of parts
 
 
 def run(*given):
@@ -109,7 +109,7 @@ class Nodes:
         (raylet,), port = self._second.all_processes["raylet"], urlsplit(endpoint.url).port
         with contextlib.suppress(psutil.NoSuchProcess):
             for one in psutil.Process(raylet.process.pid).children(recursive=True):
-                if CHILD in one.cmdline() and any(there.raddr[1:] == (port,) for there in one.net_connections()):
+                if CHILDREN & {*one.cmdline()} and any(there.raddr[1:] == (port,) for there in one.net_connections()):
                     return True
         return False
 
@@ -215,7 +215,7 @@ def _one_part(endpoint):
     while True:
         for one in psutil.process_iter(["cmdline"]):
             with contextlib.suppress(psutil.NoSuchProcess):
-                if CHILD in (one.info["cmdline"] or ()) and any(
+                if CHILDREN & {*(one.info["cmdline"] or ())} and any(
                     there.raddr[1:] == (urlsplit(endpoint.url).port,) for there in one.net_connections()
                 ):
                     return one.pid

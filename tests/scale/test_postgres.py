@@ -115,7 +115,7 @@ def test_a_part_that_begins_while_the_server_is_away_waits_for_it(run, tmp_path)
         server.stop("immediate")
         of_threads = Path(f"/proc/{process.pid}/task").glob("*/children")
         children = [child for one in of_threads for child in one.read_text().split()]
-        parts = [one for one in children if b"cluster.child" in Path(f"/proc/{one}/cmdline").read_bytes()]
+        parts = [one for one in children if b"parallel.worker" in Path(f"/proc/{one}/cmdline").read_bytes()]
         os.kill(int(parts[0]), signal.SIGKILL)
         time.sleep(5)  # another begins its part meanwhile
         server.start()
@@ -189,7 +189,7 @@ def test_what_the_page_says_looks_into_a_store_and_makes_room(base, run):
         (name, answers, _), (other, _, _) = connection.execute(runs)
         assert answers == requests(endpoint) / 2 and name != other
         for statement in deletes:
-            connection.execute(statement.replace("(17, 18)", "(1)").replace("eval exam seed=0", name))
+            connection.execute(statement.replace("(17, 18)", "(1)").replace("seed=0 medqa FILE", name))
         assert [row[0] for row in connection.execute(sizes)] == [2]
         assert [row[0] for row in connection.execute(runs)] == [other]
         (left,) = connection.execute("SELECT count(*) FROM polyclinic.prompts").fetchone()

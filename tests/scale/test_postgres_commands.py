@@ -56,7 +56,6 @@ COMMANDS = {
                      "OUT.json"],
     "patient-simulator": ["eval", "patient-simulator", "--cases", "labelled.json", "--patient", "direct/x",
                           "--set", "run.max-failures=100"],
-    "exam": ["eval", "exam", "medqa", "shipped", "--model", "direct/x", "--judge", "direct/x"],
     **RECORDED_COMMANDS,
 }  # fmt: skip
 

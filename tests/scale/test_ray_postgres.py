@@ -10,7 +10,7 @@ import urllib.parse
 from pathlib import Path
 
 import pytest
-from bench.cluster import AT_ONCE, CHILD, ENVIRONMENT, Nodes, _items, _one_part, _words, command
+from bench.cluster import AT_ONCE, CHILDREN, ENVIRONMENT, Nodes, _items, _one_part, _words, command
 from tests.exams import write_exam
 
 from polyclinic.testing.endpoint import EndpointProcess
@@ -75,7 +75,8 @@ def told_of(nodes):
     for path in [*nodes.written.rglob("*"), *Path("/proc").glob("[0-9]*/cmdline")]:
         with contextlib.suppress(OSError):  # a folder, or a process that has ended
             found[str(path)] = path.read_bytes()
-    assert any(path.endswith(".log") for path in found) and any(CHILD.encode() in one for one in found.values())
+    assert any(path.endswith(".log") for path in found)
+    assert any(child.encode() in one for child in CHILDREN for one in found.values())
     written = PASSWORD.encode(), _QUOTED.encode()
     return [name for name, content in found.items() if any(one in content for one in written)]
 
