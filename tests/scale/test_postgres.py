@@ -120,7 +120,8 @@ def test_a_part_that_begins_while_the_server_is_away_waits_for_it(run, tmp_path)
         time.sleep(5)  # another begins its part meanwhile
         server.start()
         said = process.communicate(timeout=120)[1]
-        assert process.returncode == 0 and said.count("is away; trying again for") == 1, said
+        # What writes answers says it once, and so does what reads them.
+        assert process.returncode == 0 and said.count("is away; trying again for") in {1, 2}, said
         asked = requests(endpoint)
         run(*exam(endpoint, *more, "--out", tmp_path / "again"))
         assert requests(endpoint) == asked
