@@ -131,7 +131,7 @@ _WITHOUT_VECTOR = """\
 SELECT n, id, title, text, seal FROM passages WHERE n NOT IN (SELECT n FROM vectors) ORDER BY n LIMIT ?"""
 _PUT_VECTOR = """\
 INSERT OR REPLACE INTO vectors (n, vector, seal)
-SELECT n, ?1, seal(n, ?1) FROM passages WHERE n = ?2 AND title = ?3 AND text = ?4"""
+SELECT n, :vector, seal(n, :vector) FROM passages WHERE n = :n AND title = :title AND text = :text"""
 _TOGETHER = 2_000  # rows written or read at a time
 _SHOWN = 5
 
@@ -345,7 +345,10 @@ class PassageStore:
         with self._writing():
             self._file.executemany(
                 _PUT_VECTOR,
-                ((v.astype("<f4").tobytes(), p.n, p.title, p.text) for p, v in zip(passages, vectors, strict=True)),
+                (
+                    {"vector": vector.astype("<f4").tobytes(), "n": one.n, "title": one.title, "text": one.text}
+                    for one, vector in zip(passages, vectors, strict=True)
+                ),
             )
 
     def forget_vectors(self) -> None:
