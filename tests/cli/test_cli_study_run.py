@@ -256,3 +256,10 @@ def test_runs_of_a_plan_that_differ_in_an_option_are_rows(run, tmp_path, runs):
     )
     assert [row["method"] for row in rows] == ["max_turns=2", "max_turns=10"]
     assert rows[0]["AVG_TURN"] < rows[1]["AVG_TURN"]
+
+
+def test_a_sweep_without_a_value_is_refused(complaint, tmp_path):
+    plan = SWEEPS["a list"].replace("[2, 10]", "[]")
+    (tmp_path / "plan.toml").write_text(f'title = "Turns"\n{plan}', "utf-8")
+    told = complaint("study", "run", tmp_path / "plan.toml", "--model", "rules", "--out", tmp_path / "out")
+    assert "run 'turns': max_turns is an empty list" in told

@@ -259,6 +259,8 @@ def _swept(one: PlannedRun, options: Mapping[str, Any]) -> Iterator[tuple[str, d
         for name, value in options.items()
         if isinstance(value, list) and name.replace("_", "-") not in several
     }
+    if empty := next((name for name, values in sweeps.items() if not values), None):
+        raise UserError(f"run {one.name!r}: {empty} is an empty list; give it a value, or one for each run")
     for values in product(*sweeps.values()):
         told = "".join(f" {name} {value}" for name, value in zip(sweeps, values, strict=True))
         yield f"{one.name}{told}", {**options, **dict(zip(sweeps, values, strict=True))}

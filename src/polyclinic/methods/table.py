@@ -239,7 +239,7 @@ class _Entry(NamedTuple):
     is_swept: bool = False
 
 
-_OWN = re.compile(r"(?P<name>.*?)(?P<own>(?:\s+[\w.-]+=\S+)*)\s*")
+_OWN = re.compile(r"(?P<name>.*?)(?P<own>(?:\s+[\w.-]+=\S*)*)\s*")
 
 
 def _entries(named: Named) -> Iterator[_Entry]:

@@ -52,7 +52,7 @@ def exam_output(
         failed=len(failed),
         n=sum(len(one.answered) for one in methods),
         plays="questions",
-        failures=f"the first: {failed[0].outcome.problem}" if failed else "",
+        failures=f"the first, {failed[0].id}: {failed[0].outcome.problem}" if failed else "",
         rows=[
             msgspec.structs.replace(row, values=row.values | kinds.get((row.item, name), {}))
             for name, one in names.items()
