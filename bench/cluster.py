@@ -1,8 +1,8 @@
 """Parts of a command on two Ray nodes of this machine: how quick, whether the same comes, and what a kill costs.
 
-`python -m bench cluster [--replicas N] [--cases N] [replicas|parts|kills]...`
+`python -m bench cluster [--cases N] [visits|parts|kills]...`
 
-- replicas: runs of the hospital on two nodes of one processor each, and by two local processes, in turn;
+- visits: a run of the hospital on two nodes of one processor each, and by two local processes;
 - parts: an evaluation in eight parts, item by item against the same in one;
 - kills: signal 9 to the process of a part, to the command itself, which is given again, to the second node while its
   part asks, and to all of the head while both parts ask; the command is given again when there is another head.
@@ -26,27 +26,25 @@ from urllib.parse import urlsplit
 
 from polyclinic.testing.endpoint import EndpointProcess
 
-BAR = 1.15  # of the time of two local processes
 PARTS = 8
 AT_ONCE = 8
 ENVIRONMENT = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
 TOWN = ("--residents", "600", "--days", "3")
-EVERY = ("replicas", "parts", "kills")
+EVERY = ("visits", "parts", "kills")
 VICTIMS = ("part", "command", "node", "head")
-CHILDREN = {"polyclinic.parallel.worker", "polyclinic.cluster.child"}  # of items, and of parts
+CHILDREN = {"polyclinic.parallel.worker"}
 
 
 def run(*given):
     parser = argparse.ArgumentParser(prog="python -m bench cluster")
     parser.add_argument("what", nargs="*", choices=[*EVERY, []], default=list(EVERY))
-    parser.add_argument("--replicas", type=int, default=16)
     parser.add_argument("--cases", type=int, default=40)
     options = parser.parse_args(given)
     with tempfile.TemporaryDirectory() as folder:
         for what in options.what:
             scratch = Path(folder) / what
             scratch.mkdir()
-            {"replicas": _replicas, "parts": _parts, "kills": _kills}[what](scratch, options)
+            {"visits": _visits, "parts": _parts, "kills": _kills}[what](scratch, options)
 
 
 class Nodes:
@@ -114,19 +112,18 @@ class Nodes:
         return False
 
 
-def _replicas(folder, options):
+def _visits(folder, options):
     took = {}
     with Nodes(1) as nodes:
         for where in ("local:2", nodes.address):
             began = time.monotonic()
             name = where.partition(":")[0]
-            _call("run", *TOWN, "--replicas", options.replicas, "--out", folder / name, "--on", where, "--json")
+            _call("run", *TOWN, "--out", folder / name, "--on", where, "--json")
             took[name] = time.monotonic() - began
-    hashes = {name: [_hash(folder / name / f"seed-{n}") for n in range(options.replicas)] for name in took}
-    ratio = took["ray"] / took["local"]
+    same = _hash(folder / "ray") == _hash(folder / "local")
     print(
-        f"{options.replicas} replicas: two processes {took['local']:.1f} s, two Ray nodes {took['ray']:.1f} s, "
-        f"ratio {ratio:.2f} (bar {BAR}); {'the same logs' if hashes['ray'] == hashes['local'] else 'LOGS DIFFER'}",
+        f"a run: two processes {took['local']:.1f} s, two Ray nodes {took['ray']:.1f} s; "
+        f"{'the same log' if same else 'LOGS DIFFER'}",
         flush=True,
     )
 

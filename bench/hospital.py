@@ -188,7 +188,7 @@ def kept(hospital, visits, workers):
     cpu = processor()
     with tempfile.TemporaryDirectory() as folder:
         with Store.create(folder, msgspec.to_builtins(made, str_keys=True)) as store:
-            came = asyncio.run(run_hospital(made, store=store, workers=workers))
+            came = asyncio.run(run_hospital(made, store=store, on=f"local:{workers}" if workers > 1 else None))
         size = sum(path.stat().st_size for path in Path(folder).rglob("*"))
     return came, processor() - cpu, size / 2**20
 

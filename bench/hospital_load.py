@@ -36,7 +36,7 @@ def measure(hospital, factor, days, seed):
         hospital=hospital, residents=hospital.residents, load=factor, days=days, seed=seed, setup=setup
     )
     ways = Ways()
-    came = asyncio.run(run_hospital(configuration, watching=ways, workers=2)).run
+    came = asyncio.run(run_hospital(configuration, watching=ways, on="local:2")).run
     summary = came.summary
     busy = utilisation(summary.work, {one.id: str(one.job) for one in hospital.staff.values()})
     low, high = BUSY_WANTED

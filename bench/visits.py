@@ -12,12 +12,14 @@ from bench.auditor import Audit
 from bench.hospital import DAYS, RESIDENTS, filled
 from polyclinic.hospital.care.clinic import open_clinic
 from polyclinic.hospital.care.setup import Setup
-from polyclinic.hospital.care.workers import WorkerPool
+from polyclinic.hospital.care.workers import open_clinic_workers
 from polyclinic.hospital.running import kinds_of
 from polyclinic.hospital.simulation import simulate
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.models.ledger import Ledger
+from polyclinic.parallel.holder import Holder
 
 VISITS, SEED = 10_000, 20_264
 
@@ -38,6 +40,10 @@ def run(*options):
         sys.exit(1)
 
 
+def _workers(workers, setup):
+    return open_clinic_workers(f"local:{workers}", setup, Holder(None, Ledger()))
+
+
 async def audited(visits, seed, workers=1, language="en"):
     """Lets the hospital live for so many visits, every doctor seeing every department, and audits each."""
     knowledge = read_knowledge()
@@ -45,7 +51,7 @@ async def audited(visits, seed, workers=1, language="en"):
     town = Town(hospital, knowledge, Residents(RESIDENTS, seed, language=language), seed=seed)
     setup = Setup(seed=seed, departments=hospital.departments, max_examinations=hospital.examinations, traces=True)
     audit = Audit(knowledge)
-    async with open_clinic(setup) if workers == 1 else WorkerPool(workers, setup) as computing:
+    async with open_clinic(setup) if workers == 1 else _workers(workers, setup) as computing:
 
         async def compute(request):
             episode = await computing.compute(request)

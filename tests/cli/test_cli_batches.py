@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from polyclinic.cluster.worker import JobWorker
 from polyclinic.models import batch
+from polyclinic.parallel import pool
 from polyclinic.results.folder import read_record
 
 
@@ -49,7 +49,7 @@ def test_an_exam_by_batches_goes_on_from_its_journal_at_the_price_of_batches(run
 def test_beside_workers_the_batches_are_made_once_and_here(run, tmp_path, serving, monkeypatch):
     monkeypatch.setattr(batch, "QUIET", 0.02)
     monkeypatch.setattr(batch, "FIRST_LOOK", 0.01)
-    monkeypatch.setattr(JobWorker, "begin", None)  # no worker begins
+    monkeypatch.setattr(pool, "open_site", None)  # no worker begins
     with serving(lambda _: "Answer: A", batches={}) as endpoint:
         command = ("eval", "exam", "medqa", "shipped", "--model", "direct/a", "--base-url", endpoint.url)
         command += (

@@ -334,7 +334,7 @@ async def test_workers_and_a_kill_change_nothing(kept, tmp_path):
     moments = random.Random(1).sample(range(200, document["events"]), 2)
     watching = Copies(tmp_path / "two", moments)
     with Store.create(tmp_path / "two", msgspec.to_builtins(configuration, str_keys=True)) as store:
-        came = await run_hospital(configuration, store=store, workers=2, watching=watching)
+        came = await run_hospital(configuration, store=store, on="local:2", watching=watching)
     assert same(document_of(configuration, came)) == same(document)
     assert remembered(tmp_path / "two") == remembered(folder)
     for killed in watching.copies:

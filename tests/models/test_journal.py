@@ -284,18 +284,6 @@ async def test_another_endpoint_does_not_answer_from_this_ones_answers(tmp_path)
     assert (here.asked, there.asked) == (2, 1)
 
 
-async def test_answers_stand_in_journals_beside_it_too(tmp_path):
-    asked = Counting()
-    for name in ("j.1-of-2.sqlite", "j.2-of-2.sqlite"):
-        async with Journal(tmp_path / name) as journal:
-            await journal.wrap(asked, episode=name).ask("x")
-    beside = [tmp_path / "j.1-of-2.sqlite", tmp_path / "j.2-of-2.sqlite"]
-    async with Journal(tmp_path / "j.sqlite", beside=beside) as journal:
-        for name in ("j.1-of-2.sqlite", "j.2-of-2.sqlite"):
-            assert (await journal.wrap(asked, episode=name).ask("x")).replayed
-    assert asked.asked == 2
-
-
 async def test_a_journal_of_another_format_or_with_damage_is_refused_by_name(tmp_path):
     async with Journal(tmp_path / "j") as journal:
         await journal.wrap(Counting()).ask("x")

@@ -6,7 +6,7 @@ import pytest
 from bench.virtual_time import SimulatedServer, run_virtually
 
 from polyclinic.models.direct import Direct
-from polyclinic.models.limits import DIVISION, Division, Pace, Paces
+from polyclinic.models.limits import Pace, Paces
 from polyclinic.models.session import ModelSettings, open_models
 
 
@@ -52,19 +52,10 @@ def test_no_minute_has_more_tokens_but_for_one_request():
     assert most_in_a_minute(unsaid, [300] * 20) <= 3300
 
 
-def test_several_processes_divide_it_and_who_is_left_has_it_all():
-    divisions, paces = [Division(2), Division(2)], []
-    for one in divisions:
-        before = DIVISION.set(one)
-        paces.append(Pace(requests=120))
-        DIVISION.reset(before)
-    times = times_of(120, *paces)
+def test_several_processes_divide_it():
+    times = times_of(120, *(Pace(requests=120, of=2) for _ in range(2)))
     assert most_in_a_minute([t for each in times for t in each]) <= 120
     assert [max(each) > 110 for each in times] == [True, True]
-    DIVISION.set(divisions[0])
-    alone = Pace(requests=120)
-    divisions[0].of = 1  # the other has ended
-    assert max(times_of(120, alone)[0]) < 65
 
 
 def test_a_model_that_is_opened_twice_has_one_pace():
@@ -101,5 +92,5 @@ async def test_roles_of_a_model_share_what_the_options_say(monkeypatch):
     options = ModelSettings(base_url="http://127.0.0.1:9/v1", requests_per_minute=30, tokens_per_minute=9000)
     async with open_models(["direct/x", "direct/x", "direct/y"], options) as session:
         opened = session.models["direct/x"], session.models["direct/y"]
-    assert made == [{"requests": 30, "tokens": 9000}] * 2
+    assert made == [{"requests": 30, "tokens": 9000, "of": 1}] * 2
     assert opened[0]._pace is not opened[1]._pace

@@ -1,13 +1,13 @@
 """Files that a command names travel with it, however the word names them."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from polyclinic.cluster.jobs import ClusterJob, Here, shipped
-from polyclinic.cluster.worker import JobWorker
 from polyclinic.errors import UserError
 from polyclinic.parallel import shipping
+from polyclinic.parallel.shipping import packed, shipped, unpacked
 
 
 def test_a_word_that_names_a_file_has_it_with_it(tmp_path, monkeypatch):
@@ -42,18 +42,22 @@ def test_what_is_too_large_to_travel_is_refused(tmp_path, monkeypatch):
         shipped(str(tmp_path / "large"))
 
 
-def test_a_file_that_differs_there_is_taken_from_here(tmp_path):
+@dataclass(frozen=True)
+class Task:
+    file: Path
+    doctor: str
+
+
+def test_a_file_that_differs_there_is_taken_from_here(tmp_path, monkeypatch):
     """The same path may hold something else on the worker's machine."""
     file = tmp_path / "cases.jsonl"
     file.write_text("mine")
-    same, other = shipped(str(file)), shipped(f"scripted:{file}")
-    worker = JobWorker()
-    worker._here = tmp_path / "there"
-    assert worker._word(same, 0) == str(file)
+    task = packed(Task(file, f"scripted:{file}"))
+    assert unpacked(task) == Task(file, f"scripted:{file}")
     file.write_text("changed")
-    word = worker._word(other, 1)
-    assert word.startswith("scripted:")
-    assert word != f"scripted:{file}"
-    assert Path(word.removeprefix("scripted:")).read_text() == "mine"
-    assert worker._word(Here("journal"), 2) == str(tmp_path / "there" / "journal")
-    assert ClusterJob(name="n", words=[], folder="", answers="", tails="").brings == ""
+    monkeypatch.setenv(shipping.FOLDER, str(tmp_path))
+    came = unpacked(task)
+    assert came.file != file
+    assert came.file.read_text() == "mine"
+    assert came.doctor.startswith("scripted:")
+    assert Path(came.doctor.removeprefix("scripted:")).read_text() == "mine"

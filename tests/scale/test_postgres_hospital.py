@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.models.journal_parts import calls_of
+from polyclinic.models.journal import calls_of
 from polyclinic.results.reading import read_results
 from polyclinic.testing.endpoint import EndpointProcess
 from polyclinic.testing.postgres import PASSWORD
@@ -107,8 +107,7 @@ def test_one_whose_doctors_learn_goes_on_on_another_machine(base, run, tmp_path)
 def answers_in(folder):
     """The calls that a run's own files hold."""
     return sorted(
-        (call.role, call.purpose, call.item, call.tokens_in)
-        for call in calls_of(path for path in Path(folder).glob("calls*.sqlite"))
+        (call.role, call.purpose, call.item, call.tokens_in) for call in calls_of(Path(folder) / "calls.sqlite")
     )
 
 

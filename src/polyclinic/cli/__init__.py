@@ -18,10 +18,9 @@ from pathlib import Path
 from cyclopts import CycloptsError
 
 from polyclinic.cli.calling import call
-from polyclinic.run.words import is_given, words_of
+from polyclinic.run.words import words_of
 from polyclinic.cli.commands import APP
 from polyclinic.cli.calling import check_places, complaint
-from polyclinic.run.parts import PartDone
 from polyclinic.cli.unbegun import leaving_nothing
 from polyclinic.errors import PolyclinicError, StoppedByHand, UserError
 from polyclinic.lazy import collect_seldom
@@ -63,8 +62,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         with Stoppable():
             code = _command(words)
-        sys.stdout.flush()
-    except PartDone:
         sys.stdout.flush()
     except SystemExit:
         raise
@@ -143,11 +140,6 @@ def _run(words: Sequence[str], help_on: Screen) -> object:
 
         words = with_fetched(words)
     if "--dry-run" not in words:
-        if is_given("--on"):
-            from polyclinic.cli.spreading import in_parts  # noqa: PLC0415 - for those who want it alone
-
-            with in_parts(words) as whole:
-                return call(whole, console=help_on)
         return call(words, console=help_on)
     from polyclinic.cli.dry_run import estimate  # noqa: PLC0415 - for those who want it alone
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import itertools
 import sys
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import write_cases
-from polyclinic.errors import BadInput, EndpointError, RunStopped, UserError
-from polyclinic.files import join_files, make_folder, no_folder, write_json, write_text
+from polyclinic.errors import EndpointError, RunStopped, UserError
+from polyclinic.files import json_lines, make_folder, write_json, write_text
 from polyclinic.generation.background import HOME, RegionName, in_region
 from polyclinic.generation.draw import DrawnPatient, draw_patients
 from polyclinic.generation.draw import generate as draw
@@ -22,13 +26,16 @@ from polyclinic.generation.inpatients import generate_inpatients, tor_lines
 from polyclinic.generation.writer import WritingCount, WrittenPatient, write_record
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.pathology import with_pathology
-from polyclinic.language.language import Language
+from polyclinic.language.language import LANGUAGES, Language
+from polyclinic.models.ledger import Ledger
 from polyclinic.models.pipeline import Asker
-from polyclinic.models.session import ModelSettings, journal_of, open_models
-from polyclinic.models.share import WHOLE, Share
+from polyclinic.models.session import ModelSettings, Session, journal_of, open_models
+from polyclinic.parallel.holder import Holder
+from polyclinic.parallel.pool import check_site, open_workers
+from polyclinic.parallel.shipping import keys_of
+from polyclinic.parallel.worker import WorkerSide
 from polyclinic.players.mind_names import model_of
 from polyclinic.run.options import MODELS, Force, Models, NewFile, On, Seed, Store, between, check_new, kept_in
-from polyclinic.run.parts import PartDone
 from polyclinic.settings import setting
 from polyclinic.tasks import run_until_error
 from polyclinic.terminal.figures import number
@@ -39,71 +46,151 @@ from polyclinic.terminal.usage import show_usage
 _TOGETHER = 512
 """Patients who are written at once."""
 
+_STRETCH = 2_000
+"""Patients whom a worker draws at a time."""
+
 WRITER_ANSWERS, _COUNTS = "writer-answers.sqlite", "writing.json"
+
+
+@functools.cache
+def _practice_knowledge() -> Knowledge:
+    return read_knowledge().select(_AGENT_HOSPITAL)
+
+
+@dataclass(frozen=True)
+class RecordWriting:
+    """The task of a worker: a model writes the history of each patient."""
+
+    writer: str
+    settings: ModelSettings
+    seed: int
+
+    @property
+    def run(self) -> str:
+        """The name of the run in its journal."""
+        return f"writer seed={self.seed}"
+
+    @asynccontextmanager
+    async def open(self, side: WorkerSide) -> AsyncIterator[Callable[[Any, WorkerSide], Awaitable[Any]]]:
+        """Opens the model, and yields the function that writes the history of a patient."""
+        journal = journal_of(side.keeper, run=self.run)
+        ledger = side.ledger(self.settings)
+        async with open_models(
+            [self.writer], self.settings, ledger=ledger, journal=journal, seed=self.seed, share=side.share
+        ) as session:
+            yield lambda drawn, _: self.write(drawn, session)
+
+    async def write(self, drawn: DrawnPatient, session: Session) -> WrittenPatient:
+        """Returns a patient with its history written."""
+        model = session.model(self.writer, Asker("writer", drawn.case.id), repeating=True)
+        return await write_record(drawn, _practice_knowledge(), model, temperature=self.settings.temperature)
 
 
 async def write_records(
     patients: Iterable[DrawnPatient],
-    knowledge: Knowledge,
-    writer: str,
-    options: ModelSettings,
+    writing: RecordWriting,
     *,
     folder: Path,
-    seed: int,
     n: int,
-    share: Share = WHOLE,
+    on: str | None = None,
     store: str | None = None,
 ) -> list[Case]:
     """Returns the cases of patients with their histories written, and prints and keeps what was refused.
 
-    Every answer is kept in the folder, or in a store: the same command again goes on from there. Of a `share`, the
-    patients are those of one of several processes, and nothing is printed.
+    Every answer is kept in the folder, or in a store: the same command resumes.
 
     Raises:
         UserError: the writer is not a model.
-        EndpointError: no answer came; says how to go on.
-        RunStopped: the run has cost what it may cost, or somebody stopped it; shows what is over, says how to go on.
+        EndpointError: no answer came; says how to resume.
+        RunStopped: the budget is spent, or somebody stopped it; shows what is done, says how to resume.
     """
-    if model_of(writer) is None:
-        raise UserError(f"--writer {writer!r} is not a model; a writer is one, such as direct/NAME")
+    if model_of(writing.writer) is None:
+        raise UserError(f"--writer {writing.writer!r} is not a model; a writer is one, such as direct/NAME")
     count, coming = WritingCount(), iter(patients)
     cases: list[Case] = []
-    run, answers = f"writer seed={seed}", kept_in(None, store) or folder / WRITER_ANSWERS
-    async with open_models(
-        [writer], options, journal=journal_of(answers, share, run=run), seed=seed, share=share
-    ) as session:
-        with progress("writing", n, quiet=False, told=share != WHOLE) as advance:
+    answers = kept_in(None, store) or folder / WRITER_ANSWERS
+    again = f"the same command goes on from {'the store' if store is not None else answers}"
+    async with AsyncExitStack() as stack:
+        session = await stack.enter_async_context(
+            open_models(
+                [writing.writer], writing.settings, journal=journal_of(answers, run=writing.run), seed=writing.seed
+            )
+        )
+        write: Callable[[DrawnPatient], Awaitable[WrittenPatient]] = partial(writing.write, session=session)
+        if on is not None:
+            keys = keys_of(writing.settings)
+            holder = Holder(session.journal, session.ledger)
+            pool = open_workers(on, writing, holder, items=n, report=note, environment=keys)
+            write = (await stack.enter_async_context(pool)).compute
+        advance = stack.enter_context(progress("writing", n, quiet=False))
 
-            async def one(drawn: DrawnPatient) -> WrittenPatient:
-                model = session.model(writer, Asker("writer", drawn.case.id), repeating=True)
-                written = await write_record(drawn, knowledge, model, temperature=options.temperature)
-                advance()
-                return written
+        async def one(drawn: DrawnPatient) -> WrittenPatient:
+            written: WrittenPatient = await write(drawn)
+            advance()
+            return written
 
-            again = f"the same command goes on from {'the store' if store is not None else answers}"
-            try:
-                while some := list(itertools.islice(coming, _TOGETHER)):
-                    came, stopped = await run_until_error(partial(one, drawn) for drawn in some)
-                    for written in came:
-                        count.add(written)
-                        cases.append(written.case)
-                    if stopped is not None:
-                        raise stopped
-            except RunStopped as ended:
-                if share == WHOLE and count.patients:
-                    note("stopped early; what is over:")
-                    _show(count, writer)
-                done = f"{count.patients:,} of {counted(n, 'history').replace('historys', 'histories')} are over"
-                raise type(ended)(f"{ended}; {done}, and {again}") from None
-            except EndpointError as failure:
-                raise type(failure)(f"{failure.problem}; {again}", attempts=failure.attempts) from None
-    if share != WHOLE:
-        return cases
+        try:
+            while some := list(itertools.islice(coming, _TOGETHER)):
+                came, stopped = await run_until_error(partial(one, drawn) for drawn in some)
+                for written in came:
+                    count.add(written)
+                    cases.append(written.case)
+                if stopped is not None:
+                    raise stopped
+        except RunStopped as ended:
+            if count.patients:
+                note("stopped early; what is over:")
+                _show(count, writing.writer)
+            done = f"{count.patients:,} of {counted(n, 'history').replace('historys', 'histories')} are over"
+            raise type(ended)(f"{ended}; {done}, and {again}") from None
+        except EndpointError as failure:
+            raise type(failure)(f"{failure.problem}; {again}", attempts=failure.attempts) from None
     document = {"patients": count.patients, "written": count.written, "refused": dict(sorted(count.refused.items()))}
     write_json(folder / _COUNTS, document)
-    _show(count, writer)
+    _show(count, writing.writer)
     show_usage(console(sys.stderr), session.ledger)
     return cases
+
+
+@dataclass(frozen=True)
+class CaseDrawing:
+    """The task of a worker: draws stretches of the patients."""
+
+    diseases: str
+    region: RegionName
+    seed: int
+    language: Language
+
+    @asynccontextmanager
+    async def open(self, _: WorkerSide) -> AsyncIterator[Callable[[Any, WorkerSide], Awaitable[Any]]]:
+        """Yields the function that draws a stretch: (first, n)."""
+
+        async def drawn(stretch: tuple[int, int], _: WorkerSide) -> str:
+            first, n = stretch
+            return json_lines(self.draw(n, first))
+
+        yield drawn
+
+    def draw(self, n: int, first: int = 0) -> Iterator[Case]:
+        """Returns n patients from number `first` on."""
+        knowledge = in_region(read_knowledge().select(self.diseases), self.region)
+        # In a worker it is a copy; a default is left out of JSON if it is the very same object.
+        language = next(one for one in LANGUAGES if one == self.language)
+        return draw(knowledge, n=n, seed=self.seed, language=language, first=first)
+
+
+async def _drawn_by_workers(drawing: CaseDrawing, n: int, on: str) -> Iterable[str]:
+    """Returns the lines of n patients, drawn in stretches by workers."""
+    stretches = [(first, min(_STRETCH, n - first)) for first in range(0, n, _STRETCH)]
+    with progress("drawing", len(stretches), quiet=False) as advance:
+        async with open_workers(on, drawing, Holder(None, Ledger()), items=len(stretches), report=note) as pool:
+
+            async def one(stretch: tuple[int, int]) -> str:
+                lines: str = await pool.compute(stretch)
+                advance()
+                return lines
+
+            return await asyncio.gather(*map(one, stretches))
 
 
 def _show(count: WritingCount, writer: str) -> None:
@@ -162,8 +249,6 @@ async def generate(
     ] = None,
     force: Force = False,
     on: On = None,
-    share: Annotated[str | None, Parameter(show=False, help="Which part of them, NUMBER/OF: of one process.")] = None,
-    parts: Annotated[Path | None, Parameter(show=False, help="The folder with all parts, drawn.")] = None,
     models: Models = MODELS,
     store: Store = None,
 ) -> None:
@@ -173,71 +258,52 @@ async def generate(
     if writer is not None and preset is None:
         raise UserError("--writer is for the patients of a preset; give --preset agent-hospital, or leave it out")
     if on is not None:
-        raise UserError(f"--on {on} divides patients in our layout, and what --writer writes; leave it out")
+        check_site(on)
     if preset is not None:
         if n is not None or diseases is not None or layout != "polyclinic":
             raise UserError(f"--preset {preset} says how many patients, of what and in which layout; leave those out")
-        part = WHOLE if share is None else Share.read(share)
         await _generate_practice(
-            out, part, seed=seed, language=language, force=force, writer=writer, models=models, store=store
+            out, seed=seed, language=language, force=force, writer=writer, models=models, on=on, store=store
         )
         return
     check_new(out, force=force)
     n, knowledge = n or 40, read_knowledge().select(diseases or "all")
     if layout == "tor":
+        if on is not None:
+            raise UserError(f"--on {on} divides outpatients, and what --writer writes; leave it out")
         _generate_inpatients(knowledge, out, n=n, seed=seed, language=language)
         return
-    if share is not None:
-        make_folder(out.parent)
-        first, more = Share.read(share).stretch(n)
-        write_cases(out, draw(in_region(knowledge, region), n=more, seed=seed, language=language, first=first))
-        raise PartDone
-    if parts is not None:
-        if not parts.is_dir():
-            raise BadInput(no_folder(parts), path=parts)
-        join_files(sorted(parts.iterdir()), out)
-    else:
-        write_cases(out, draw(in_region(knowledge, region), n=n, seed=seed, language=language))
+    drawing = CaseDrawing(diseases or "all", region, seed, language)
+    write_text(out, json_lines(drawing.draw(n)) if on is None else "".join(await _drawn_by_workers(drawing, n, on)))
     drawn = f"{counted(n, 'case')}, drawn from {counted(len(knowledge.diseases), 'disease')}"
     note(f"{drawn}: {out}. Next: polyclinic consult --case {out}")
 
 
 async def _generate_practice(
     out: Path,
-    share: Share,
     *,
     seed: int,
     language: Language,
     force: bool,
     writer: str | None,
     models: ModelSettings,
+    on: str | None,
     store: str | None,
 ) -> None:
     """Writes Agent Hospital's simulated medical dataset (§5.1.1, Table 5): balanced over disease and severity."""
+    if on is not None and writer is None:
+        raise UserError(f"--on {on} divides what --writer writes; leave it out")
     make_folder(out)
     files = {"train": out / "train.jsonl", "test": out / "test.jsonl"}
     for path in files.values():
         check_new(path, force=force)
-    knowledge = read_knowledge().select(_AGENT_HOSPITAL)
+    knowledge, n = _practice_knowledge(), _TRAIN + _TEST
     if writer is None:
-        drawn = draw(knowledge, n=_TRAIN + _TEST, seed=seed, language=language)
+        drawn = draw(knowledge, n=n, seed=seed, language=language)
     else:
-        patients = draw_patients(knowledge, n=_TRAIN + _TEST, seed=seed, language=language)
-        whose = itertools.islice(patients, share.number, None, share.of)
-        written = await write_records(
-            whose,
-            knowledge,
-            writer,
-            models,
-            folder=out,
-            seed=seed,
-            n=(_TRAIN + _TEST) // share.of,
-            share=share,
-            store=store,
-        )
-        if share != WHOLE:
-            raise PartDone
-        drawn = iter(written)
+        patients = draw_patients(knowledge, n=n, seed=seed, language=language)
+        writing = RecordWriting(writer, models, seed)
+        drawn = iter(await write_records(patients, writing, folder=out, n=n, on=on, store=store))
     write_cases(files["train"], itertools.islice(drawn, _TRAIN))
     write_cases(files["test"], drawn)
     note(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from cyclopts import Parameter
@@ -29,9 +32,10 @@ from polyclinic.cli.evolve_folder import (
     asked_as_before,
     begin_or_take_up,
     go_on,
+    patients_of,
 )
 from polyclinic.cli.evolve_options import PRACTICE, SHUFFLED, PracticeConfiguration, PracticeOptions, Tested
-from polyclinic.errors import EndpointError, RunStopped, UserError
+from polyclinic.errors import EndpointError, PolyclinicError, RunStopped, UserError
 from polyclinic.evaluations.evolution.ablations import Ablations, ablate
 from polyclinic.evaluations.evolution.cap import cap_of, constant_of
 from polyclinic.evaluations.evolution.page import page, page_of_replicas
@@ -42,12 +46,19 @@ from polyclinic.evaluations.evolution.results import Evolution, thinned
 from polyclinic.files import make_folder, write_json, write_text
 from polyclinic.memory.entries import ClinicalTask
 from polyclinic.memory.library import asked_for, dimensions_of, memory_embedder
+from polyclinic.memory.memory import FILE as MEMORY
 from polyclinic.memory.memory import About, is_stored, open_memory
 from polyclinic.memory.recall import Learner, RecallDoctor
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
+from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
+from polyclinic.models.limits import WHOLE, Share
 from polyclinic.models.pipeline import Asker
-from polyclinic.models.session import Session, journal_of, open_models
+from polyclinic.models.session import ModelSettings, Session, journal_of, open_models
+from polyclinic.parallel.holder import Holder
+from polyclinic.parallel.pool import check_site, open_workers
+from polyclinic.parallel.shipping import keys_of
+from polyclinic.parallel.worker import WorkerSide
 from polyclinic.players.mind_names import model_of
 from polyclinic.results.folder import ItemMeasure
 from polyclinic.run.options import DIR, MODELS, POSITIVE, Json, MemoryStore, Models, On, StrictSetting
@@ -55,8 +66,8 @@ from polyclinic.run.provenance import write_results
 from polyclinic.run.storing import keep_results
 from polyclinic.stopping import is_stopped
 from polyclinic.storage.memory import address_of, check_not_there, name_in_store, password_of, point
-from polyclinic.tasks import ended_by_hand
-from polyclinic.terminal.screen import console, note, print_json
+from polyclinic.tasks import ended_by_hand, run_until_error
+from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
 
@@ -119,7 +130,6 @@ async def evolve(
         int, POSITIVE, Parameter(help="Independent practices, with seeds from --seed on, each in a folder of its own.")
     ] = 1,
     on: On = None,
-    share: Annotated[str | None, Parameter(show=False)] = None,
     strict: StrictSetting = False,
     json: Json = False,
     models: Models = MODELS,
@@ -127,19 +137,18 @@ async def evolve(
 ) -> None:
     """Lets a doctor practise, and prints how it gets better."""
     if replicas > 1:
-        await _several(options, replicas, out, resume, ablations, models, strict=strict, json=json, store=store)
+        await _several(options, replicas, out, resume, ablations, models, strict=strict, json=json, on=on, store=store)
         return
     if on is not None:
         raise UserError(f"--on {on} holds several practices at once; say how many with --replicas N, 2 or more")
     with scratch(out, dry_run=models.dry_run) as new, scratch(resume, dry_run=models.dry_run) as before:
-        answers, store = (store, None) if share is not None else (None, store)
         _check_store(store, new, before, dry_run=models.dry_run)
         folder, configuration, patients = begin_or_take_up(options, new, before, ablations, models, strict=strict)
         if store is not None and before is None and not models.dry_run:
             point(folder, store, name_in_store(folder))
         if before is not None:
             models = asked_as_before(models, configuration.endpoint, folder)
-        came, ledger = await _practise(folder, configuration, patients, ablations, models, json=json, answers=answers)
+        came, ledger = await _practise(folder, configuration, patients, ablations, models, json=json)
         if is_stored(folder):
             keep_results(address_of(folder), folder)
         _show(came, json=json)
@@ -175,9 +184,12 @@ async def _several(
     *,
     strict: bool,
     json: bool,
+    on: str | None,
     store: str | None,
 ) -> None:
     """Holds several practices, or takes those that are there, and prints what they say together."""
+    if on is not None:
+        check_site(on)
     if resume is not None:
         raise UserError("--resume goes on with one practice; the same command with --replicas goes on with several")
     if out is None:
@@ -188,20 +200,18 @@ async def _several(
     folders = {seed: out / f"seed-{seed}" for seed in range(options.seed, options.seed + replicas)}
     places = ReplicaPlaces(out, store)
     places.check(folders.values())
-    documents = []
+    begun: dict[Path, tuple[PracticeConfiguration, Patients, Models]] = {}
     for seed, folder in folders.items():
         one = dataclasses.replace(options, seed=seed, order=options.order or SHUFFLED)
-        begun = (folder / CONFIGURATION).is_file()
-        new, old = (None, folder) if begun else (folder, None)
+        is_begun = (folder / CONFIGURATION).is_file()
+        new, old = (None, folder) if is_begun else (folder, None)
         # Of one that is over, whether it is the same practice is looked at all the same.
         _, configuration, patients = begin_or_take_up(one, new, old, ablations, models, strict=strict)
-        places.point(folder)
         if not (folder / RESULTS).is_file():
-            asked = asked_as_before(models, configuration.endpoint if begun else None, folder)
-            await _practise(folder, configuration, patients, ablations, asked, json=json)
-        documents.append(msgspec.json.decode((folder / RESULTS).read_bytes()))
-        if not json and seed + 1 < options.seed + replicas:
-            note(f"seed {seed} is done: {folder}")
+            asked = asked_as_before(models, configuration.endpoint if is_begun else None, folder)
+            begun[folder] = configuration, patients, asked
+    await _practise_all(begun, places, ablations, store, on=on, json=json)
+    documents = [msgspec.json.decode((folder / RESULTS).read_bytes()) for folder in folders.values()]
     places.keep(folders.values())
     came = EvolutionReplicas.of(documents, first=options.seed)
     write_json(out / OF_REPLICAS, came.document())
@@ -214,6 +224,26 @@ async def _several(
     note(f"each practice, and {PAGE} of all: {out}. Next: polyclinic memory show {out / f'seed-{options.seed}'}")
 
 
+async def _practise_all(
+    begun: Mapping[Path, tuple[PracticeConfiguration, Patients, Models]],
+    places: ReplicaPlaces,
+    ablations: Tested | None,
+    store: str | None,
+    *,
+    on: str | None,
+    json: bool,
+) -> None:
+    """Holds several practices, here one after the other, or side by side in workers."""
+    if on is not None and begun:
+        await _practise_elsewhere(on, begun, ablations, store, json=json)
+    for folder, (configuration, patients, models) in begun.items():
+        places.point(folder)
+        if on is None:
+            await _practise(folder, configuration, patients, ablations, models, json=json)
+            if not json:
+                note(f"done: {folder}")
+
+
 async def _practise(
     folder: Path,
     configuration: PracticeConfiguration,
@@ -222,23 +252,86 @@ async def _practise(
     models: Models,
     *,
     json: bool,
-    answers: str | None = None,
 ) -> tuple[Evolution, Ledger]:
-    """Lets one doctor practise in its folder, and writes what came of it there.
+    """Lets one doctor practise in its folder, and writes the results there.
 
-    Where the memory is in a store, so is what models answer; or `answers` names a store for that alone.
+    If the memory is in a store, the models' answers are kept there too.
+    """
+    ledger = models.budget()
+    answers = _answers_of(folder, configuration, address_of(folder) if is_stored(folder) else None)
+    try:
+        came = await _learn(
+            folder, configuration, patients, ablations, models, json=json, journal=answers, ledger=ledger
+        )
+    except _CutOff as cut:
+        if cut.so_far is not None:
+            note("stopped early; what is over:")
+            _show(cut.so_far, json=json)
+        raise cut.named(f"; {cut.done}; go on with: {go_on(folder)}") from None
+    _write(folder, configuration, came, models, ledger)
+    return came, ledger
+
+
+def _answers_of(folder: Path, configuration: PracticeConfiguration, store: str | None) -> Journal | None:
+    """Returns the journal of a practice, in its folder or in a store; None if no model is asked."""
+    if not _asked(configuration):
+        return None
+    where, run = (folder / ANSWERS, "evolve") if store is None else (store, configuration.shared_as)
+    return journal_of(where, run=run)
+
+
+def _asked(configuration: PracticeConfiguration) -> list[str]:
+    name = model_of(configuration.doctor)
+    return [*([] if name is None else [name]), *asked_for(configuration.embedder)]
+
+
+class _CutOff(PolyclinicError):
+    """A practice ended early.
+
+    Attributes:
+        error: the reason.
+        done: how far it was.
+        so_far: the tests that are over.
+    """
+
+    def __init__(self, error: RunStopped | EndpointError, done: str = "", so_far: Evolution | None = None) -> None:
+        super().__init__(str(error))
+        self.error, self.done, self.so_far = error, done, so_far
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.error, self.done, self.so_far)
+
+    def named(self, how: str) -> PolyclinicError:
+        """Returns the reason, with how to go on."""
+        if isinstance(self.error, EndpointError):
+            return type(self.error)(f"{self.error.problem}{how}", attempts=self.error.attempts)
+        return type(self.error)(f"{self.error}{how}")
+
+
+async def _learn(
+    folder: Path,
+    configuration: PracticeConfiguration,
+    patients: Patients,
+    ablations: Tested | None,
+    models: ModelSettings,
+    *,
+    json: bool,
+    journal: Journal | None,
+    ledger: Ledger,
+    share: Share = WHOLE,
+) -> Evolution:
+    """Lets one doctor practise with the memory in a folder.
+
+    Raises:
+        _CutOff: it ended early.
     """
     train, test = patients
     ablations = ablations or configuration.ablations
     began, cap = time.monotonic(), cap_of(test)
-    store = address_of(folder) if is_stored(folder) else answers
-    journal, run = (folder / ANSWERS, "evolve") if store is None else (store, configuration.shared_as)
     async with AsyncExitStack() as stack:
-        name = model_of(configuration.doctor)
-        asked = [*([] if name is None else [name]), *asked_for(configuration.embedder)]
-        session = await stack.enter_async_context(
-            open_models(asked, models, journal=journal_of(journal if asked else None, run=run), seed=configuration.seed)
-        )
+        asked, seed = _asked(configuration), configuration.seed
+        opening = open_models(asked, models, ledger=ledger, journal=journal, seed=seed, share=share)
+        session = await stack.enter_async_context(opening)
         embedder = memory_embedder(configuration.embedder, session)
         about = About(
             embedder=embedder.name, dimensions=await dimensions_of(embedder), knowledge=train[0].choices.named()
@@ -265,27 +358,103 @@ async def _practise(
                     advance=advance,
                     on_point=tested,
                 )
-            wanted = ablations == "yes" or (ablations is None and name is None)
+            wanted = ablations == "yes" or (ablations is None and model_of(configuration.doctor) is None)
             parts = await ablate(practice, test) if wanted else None
         except RunStopped as stopped:
-            if tests:
-                so_far = _evolution(configuration, tests, test, time.monotonic() - began, cap=cap)
-                note("stopped early; what is over:")
-                _show(so_far, json=json)
+            so_far = _evolution(configuration, tests, test, time.monotonic() - began, cap=cap) if tests else None
             treated = max((one.patients for one in memory.notes()), default=0)
             done = f"{treated:,} of {counted(len(train), 'patient')} are treated, {counted(len(tests), 'test')} over"
-            raise type(stopped)(f"{stopped}; {done}; go on with: {go_on(folder)}") from None
+            raise _CutOff(stopped, done, so_far) from None
         except EndpointError as failure:
-            told = f"{failure.problem}; go on with: {go_on(folder)}"
-            raise type(failure)(told, attempts=failure.attempts) from None
-    came = _evolution(configuration, tests, test, time.monotonic() - began, cap=cap, ablations=parts)
+            raise _CutOff(failure) from None
+    return _evolution(configuration, tests, test, time.monotonic() - began, cap=cap, ablations=parts)
+
+
+def _write(
+    folder: Path, configuration: PracticeConfiguration, came: Evolution, models: ModelSettings, ledger: Ledger
+) -> None:
+    """Writes the results of a practice into its folder."""
     write_json(folder / RESULTS, came.document())
     write_text(folder / PAGE, page(came))
     measures = [ItemMeasure(name=task.value) for task in ClinicalTask]
     rows = came.rows(Path(configuration.test).stem, seed=configuration.seed)
     files, seed = (RESULTS, PAGE), configuration.seed
-    write_results(folder, rows, measures, seed=seed, models=models, ledger=session.ledger, files=files)
-    return came, session.ledger
+    write_results(folder, rows, measures, seed=seed, models=models, ledger=ledger, files=files)
+
+
+@dataclass(frozen=True)
+class PracticeTask:
+    """The task of a worker: whole practices, which differ in their seeds."""
+
+    configuration: PracticeConfiguration
+    ablations: Tested | None
+    models: ModelSettings
+
+    @asynccontextmanager
+    async def open(self, _: WorkerSide) -> AsyncIterator[Callable[[Any, WorkerSide], Awaitable[Any]]]:
+        """Yields the function that lets a doctor practise with a seed."""
+        yield self._practise
+
+    async def _practise(self, seed: int, side: WorkerSide) -> tuple[Evolution, bytes]:
+        configuration = msgspec.structs.replace(self.configuration, seed=seed)
+        journal = journal_of(side.keeper, run="evolve") if _asked(configuration) else None
+        with tempfile.TemporaryDirectory(prefix="polyclinic-") as scratch:
+            folder = Path(scratch)
+            came = await _learn(
+                folder,
+                configuration,
+                patients_of(configuration, strict=False),
+                self.ablations,
+                self.models,
+                json=True,
+                journal=journal,
+                ledger=side.ledger(self.models),
+                share=side.share,
+            )
+            return came, (folder / MEMORY).read_bytes()
+
+
+async def _practise_elsewhere(
+    on: str,
+    begun: Mapping[Path, tuple[PracticeConfiguration, Patients, Models]],
+    ablations: Tested | None,
+    store: str | None,
+    *,
+    json: bool,
+) -> None:
+    """Lets workers hold practices, each with its answers in its own folder, and writes the results there."""
+    configuration, _, models = next(iter(begun.values()))
+    task = PracticeTask(configuration, ablations, models)
+    with progress("practices", len(begun), quiet=json) as advance:
+        async with (
+            AsyncExitStack() as stack,
+            open_workers(
+                on,
+                task,
+                Holder(None, models.budget()),
+                items=len(begun),
+                environment=keys_of(models),
+                report=note,
+            ) as pool,
+        ):
+
+            async def one(folder: Path) -> None:
+                configuration, _, models = begun[folder]
+                journal, ledger = _answers_of(folder, configuration, store), models.budget()
+                if journal is not None:
+                    await stack.enter_async_context(journal)
+                try:
+                    came, memory = await pool.compute(configuration.seed, Holder(journal, ledger))
+                except _CutOff as cut:
+                    how = f"; {folder.name}: {cut.done}" if cut.done else ""
+                    raise cut.named(f"{how}; the same command goes on from there") from None
+                (folder / MEMORY).write_bytes(memory)
+                _write(folder, configuration, came, models, ledger)
+                advance()
+
+            _, stopped = await run_until_error(partial(one, folder) for folder in begun)
+            if stopped is not None:
+                raise stopped
 
 
 def _evolution(

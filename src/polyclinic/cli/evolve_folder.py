@@ -162,7 +162,7 @@ def begin_or_take_up(
         begun = decoded(path, PracticeConfiguration, "how a practice was begun")
         check_options(msgspec.structs.asdict(begun), dataclasses.asdict(options), resume)
         check_made_of(begun.made_of, _made_of(begun), resume)
-        return resume, begun, _patients(begun, strict=strict)
+        return resume, begun, patients_of(begun, strict=strict)
     assert out is not None  # noqa: S101
     if options.train is None or options.test is None:
         raise UserError("a practice needs --train FILE and --test FILE; polyclinic cases generate --preset makes both")
@@ -180,25 +180,12 @@ def begin_or_take_up(
     said = {name: getattr(options, name) for name in PracticeConfiguration.__struct_fields__ if hasattr(options, name)}
     said["order"] = options.order or FILE_ORDER
     made = PracticeConfiguration(**said, ablations=ablations, endpoint=endpoint(models))
-    patients = _patients(made, strict=strict)  # before anything is written
+    patients = patients_of(made, strict=strict)  # before anything is written
     made = msgspec.structs.replace(made, made_of=_made_of(made))
     say_practice(rules, train=len(patients[0]), test=len(patients[1]))
     make_empty_folder(out, beside=out / ANSWERS)
     write_text(out / CONFIGURATION, msgspec.json.encode(made).decode() + "\n")
     return out, made, patients
-
-
-def made_here(folder: Path, files: Mapping[str, str | None]) -> None:
-    """Names the files of a practice that was made elsewhere as this machine does; None for one that there is not."""
-    path = folder / CONFIGURATION
-    if not path.is_file():
-        return
-    made = decoded(path, PracticeConfiguration, "how a practice was begun")
-    named = {name: str(file) for name, file in files.items() if name != "model_file"}
-    asked = made.endpoint
-    if asked is not None and (file := files["model_file"]) is not None:
-        asked = {**asked, "model_file": str(Path(file).resolve())}
-    write_text(path, msgspec.json.encode(msgspec.structs.replace(made, endpoint=asked, **named)).decode() + "\n")
 
 
 def _made_of(configuration: PracticeConfiguration) -> dict[str, str]:
@@ -208,7 +195,8 @@ def _made_of(configuration: PracticeConfiguration) -> dict[str, str]:
     return made_of(files, model_file=None if file is None else Path(str(file)), asks=asks)
 
 
-def _patients(configuration: PracticeConfiguration, *, strict: bool) -> Patients:
+def patients_of(configuration: PracticeConfiguration, *, strict: bool) -> Patients:
+    """Returns the patients of a practice: to practise on and of the test."""
     files = configuration.train, configuration.test
     every = {name: read_case_file(name, strict=strict, needs=lacks) for name in files}
     knowledge, patients = read_knowledge().select(_DISEASES), {}

@@ -12,7 +12,7 @@ from rich.console import Console
 from polyclinic.errors import UserError, meant
 from polyclinic.hospital.plan.plan import Job
 from polyclinic.hospital.record.happenings import Acuity
-from polyclinic.parallel.pool import check_site, is_local, workers_of
+from polyclinic.parallel.pool import check_site
 from polyclinic.run import options
 from polyclinic.settings import setting
 from polyclinic.statistics.uncertainty import LOOK_AHEAD, Precision, mean_of_runs, precision
@@ -78,12 +78,10 @@ class ReplicaOptions:
         str | None,
         Parameter(
             metavar="WHERE",
-            help="Worker processes: local:N on this machine, ray or ray://HOST:PORT on a Ray cluster. A "
-            "single run has its visits computed by local:N; the log is the same for any number.",
+            help="Worker processes that compute the visits: local:N on this machine, ray or ray://HOST:PORT on a Ray "
+            "cluster. The log is the same for any number.",
         ),
     ] = None
-    share: Annotated[str | None, Parameter(show=False)] = None
-    """Which of the runs, NUMBER/OF: of one that --on starts. What comes of it is kept where the command was given."""
 
     @property
     def several(self) -> bool:
@@ -99,11 +97,6 @@ class ReplicaOptions:
     def most(self) -> int:
         """How many runs there are at most."""
         return (self.most_replicas or MOST) if self.replicas == AUTO else int(self.replicas)
-
-    @property
-    def workers(self) -> int:
-        """How many processes compute the visits of one run."""
-        return 1 if self.on is None or self.share is not None or not is_local(self.on) else workers_of(self.on)
 
     def check(self) -> None:
         """Refuses what is said of `auto` and does nothing without it.
@@ -121,8 +114,6 @@ class ReplicaOptions:
             raise UserError(f"{', '.join(idle)} says how many runs --replicas auto makes; give both")
         if self.on is not None:
             check_site(self.on)
-            if self.replicas in (AUTO, "1") and not is_local(self.on):
-                raise UserError(f"--on {self.on} makes several runs at once; say how many with --replicas N")
 
     def seeds(self, first: int, held: Sequence[tuple[dict[str, Any], str]], *, quiet: bool) -> Iterator[int]:
         """Yields the seed of each run, as long as another is needed; what came of each stands in `held` by then."""

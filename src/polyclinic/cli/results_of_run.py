@@ -13,12 +13,11 @@ from polyclinic.hospital.record.comparison import MEASURES, run_rows
 from polyclinic.hospital.record.memories import memories_of
 from polyclinic.hospital.record.recorded import CALLS as ANSWERS
 from polyclinic.hospital.record.recorded import RUN, RecordedRun
-from polyclinic.models.journal_parts import calls_of
+from polyclinic.models.journal import calls_of
 from polyclinic.models.ledger import KeptCalls, Ledger
 from polyclinic.models.model import Usage
 from polyclinic.models.model_file import NOTHING_SAID, read_model_file
 from polyclinic.models.session import Address
-from polyclinic.models.share import parts_of
 from polyclinic.players.mind_names import model_of
 from polyclinic.results.folder import CALLS, AskedModel, CallSum, RunRecord, write_record
 from polyclinic.results.provenance import (
@@ -65,7 +64,7 @@ def write_run_results(folder: Path, store: str | None = None) -> None:
     for run in [folder] if (folder / RUN).is_file() else in_order:
         with RecordedRun(run) as recorded:
             _write(run, recorded)
-        keep_results(store, run, may_lack=[RUN, *(part.name for part in parts_of(run / ANSWERS))])
+        keep_results(store, run, may_lack=[RUN, ANSWERS])
 
 
 def tell_where(folder: Path, seed: int | None) -> None:
@@ -105,7 +104,7 @@ def _ledger(folder: Path) -> Ledger:
     """Returns what every call came to whose answer the run keeps, by whichever process; writes them to the folder."""
     ledger, kept = Ledger(), KeptCalls()
     answers = folder / ANSWERS
-    for call in calls_of(parts_of(answers)):
+    for call in calls_of(answers) if answers.is_file() else ():
         kept.add(call)
         usage = Usage(call.tokens_in, call.cached, call.tokens_out, cost=call.cost)
         ledger.add(call.role, call.purpose, usage, attempts=call.requests, failed=bool(call.error))

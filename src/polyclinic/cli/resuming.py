@@ -102,16 +102,16 @@ def forked(folder: Path, to: Path, minds: Mapping[str, str], models: ModelSettin
     return to
 
 
-def go_on(folder: Path, *, workers: int) -> str:
+def go_on(folder: Path, *, on: str | None) -> str:
     """Returns the command that takes up a run as this one held it."""
-    at_once = f" --on local:{workers}" if workers > 1 else ""
+    at_once = f" --on {on}" if on else ""
     stores = [read_address(value).kept for option, value in said() if option == "--store"]
     stored = "".join(f" --store {shlex.quote(one)}" for one in stores)
     return f"polyclinic run --resume {shlex.quote(str(folder))}{at_once}{stored}{said_again()}"
 
 
 @contextmanager
-def goes_on_later(store: Store | None, *, workers: int, quiet: bool) -> Iterator[None]:
+def goes_on_later(store: Store | None, *, on: str | None, quiet: bool) -> Iterator[None]:
     """Says how a run goes on that stops meanwhile, and, unless it is to be `quiet`, shows what is over of it.
 
     Raises:
@@ -119,7 +119,7 @@ def goes_on_later(store: Store | None, *, workers: int, quiet: bool) -> Iterator
         StoppedByHand: somebody stopped it.
         PersonLeft: who plays in it has gone.
     """
-    again = "" if store is None else go_on(store.folder, workers=workers)
+    again = "" if store is None else go_on(store.folder, on=on)
     keeps = "--out DIR keeps a run"
     try:
         yield

@@ -47,9 +47,8 @@ from polyclinic.hospital.running import run as run_hospital
 from polyclinic.hospital.simulation import LOOKAHEAD
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import Language
-from polyclinic.models.journal_parts import servers_of
+from polyclinic.models.journal import servers_of
 from polyclinic.models.session import ModelSettings
-from polyclinic.models.share import parts_of
 from polyclinic.players.mind_names import HUMAN
 from polyclinic.players.patient_trust import trust_in
 from polyclinic.run import options
@@ -165,17 +164,16 @@ def run(
     store: options.RunStore = None,
 ) -> None:
     """Runs the hospital once or several times, or goes on with a run that was kept."""
-    workers = replicas.workers
-    _check_played((doctor, patient, nurse), workers, replicas)
+    _check_played((doctor, patient, nurse), replicas)
     check_store_of_run(store, kept=out is not None or resume is not None)
-    out, workers, traces = (None, 1, None) if models.dry_run else (out, workers, traces)
+    on, out, traces = (None, None, None) if models.dry_run else (replicas.on, out, traces)
     check_fork(fork, out, resume)
     if resume is not None:
         _check_resume(town, None if fork else out, replace(replicas, on=None), traces, learning, protocol)
         minds = dict(zip(WHO_PLAYS, (doctor, nurse, pharmacist, examiner, patient, profiles, course), strict=True))
         resume = resume if out is None else forked(resume, out, minds, models)
         watch(resume if live else None, port)
-        held = [_go_on(resume, minds if out is None else {}, models, workers, store, quiet=json)]
+        held = [_go_on(resume, minds if out is None else {}, models, on, store, quiet=json)]
     else:
         if town.preset is not None and town.hospital is not None:
             raise UserError("--preset and --hospital each say which hospital it is; give one of them")
@@ -241,17 +239,17 @@ def run(
                     with open_brought(learning.memory, about_memories(known, learns)) as memory:
                         bring(memory, record.folder)
                 watch(folder if live else None, port)
-                held.append((came, "") if came else _hold(configuration, record, workers, json, store, learning.memory))
+                held.append((came, "") if came else _hold(configuration, record, on, json, store, learning.memory))
     documents = [document for document, _ in held]
-    _show(documents, replicas, kept_in=resume or out, json=json, store=None if replicas.share else store)
+    _show(documents, replicas, kept_in=resume or out, json=json, store=store)
     if (folder := resume or out) is not None and not json:
         tell_where(folder, documents[0]["seed"] if replicas.several else None)
     _end(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
 
 
-def _check_played(minds: Sequence[str], workers: int, replicas: ReplicaOptions) -> None:
+def _check_played(minds: Sequence[str], replicas: ReplicaOptions) -> None:
     """Refuses several runs, or processes, where a person plays."""
-    if HUMAN in minds and (workers > 1 or replicas.several):
+    if HUMAN in minds and (replicas.on is not None or replicas.several):
         raise UserError("a person plays in one process and one run; leave out --on and --replicas")
     replicas.check()
 
@@ -273,7 +271,7 @@ def _show(
         show_replicas(console(), document)
     if kept_in is not None and not json:
         folders = [kept_in / f"seed-{one['seed']}" for one in documents] if replicas.several else [kept_in]
-        show_by_server(console(), servers_of(part for folder in folders for part in parts_of(folder / CALLS)))
+        show_by_server(console(), servers_of(folder / CALLS for folder in folders if (folder / CALLS).is_file()))
 
 
 def _worth_reading(configuration: Configuration) -> bool:
@@ -291,7 +289,7 @@ def _check_resume(*given: object) -> None:
 
 
 def _go_on(
-    folder: Path, minds: dict[str, str], models: ModelSettings, workers: int, answers: str | None, *, quiet: bool
+    folder: Path, minds: dict[str, str], models: ModelSettings, on: str | None, answers: str | None, *, quiet: bool
 ) -> tuple[dict[str, Any], str]:
     """Takes up a run that has not ended, or returns what one said that has; that may lie where nothing is written."""
     with RecordedRun(folder) as kept:
@@ -299,7 +297,7 @@ def _go_on(
             check_as_begun(kept, minds, models)
             return kept.summary, ""
     with Store.open(folder) as store:
-        return _hold(taken_up(store, minds, models), store, workers, quiet, answers)
+        return _hold(taken_up(store, minds, models), store, on, quiet, answers)
 
 
 def _events(texts: Sequence[str], hospital: Hospital, knowledge: Knowledge, days: float) -> tuple[Incident, ...]:
@@ -314,7 +312,7 @@ def _events(texts: Sequence[str], hospital: Hospital, knowledge: Knowledge, days
 def _hold(
     configuration: Configuration,
     store: Store | None,
-    workers: int,
+    on: str | None,
     quiet: bool,
     answers: str | None,
     brought: Path | None = None,
@@ -325,14 +323,15 @@ def _hold(
     """
     setup = configuration.setup
     silent = quiet or HUMAN in (setup.doctor, setup.patient, setup.nurse)
-    with goes_on_later(store, workers=workers, quiet=quiet), watching(configuration, quiet=silent) as looks_on:
+    with goes_on_later(store, on=on, quiet=quiet), watching(configuration, quiet=silent) as looks_on:
         going = run_hospital(
             configuration,
             store=store,
-            workers=workers,
+            on=on,
             watching=looks_on,
             brought=str(brought or ""),
             answers=answers or "",
+            report=note,
         )
         came = stopping.run(going)
     document = document_of(configuration, came)

@@ -28,9 +28,8 @@ def session_of(
     return open_models(
         names,
         run.models,
-        journal=journal_of(run.answers, run.part, run=named),
+        journal=journal_of(run.answers, run=named),
         seed=run.seed,
-        share=run.part,
         batches=batches,
         report=note,
     )

@@ -7,7 +7,7 @@ import io
 import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext, redirect_stderr, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -36,6 +36,7 @@ from polyclinic.fingerprints import others
 from polyclinic.models.dry_run import DryRunOver
 from polyclinic.models.ledger import spending
 from polyclinic.models.session import ModelSettings
+from polyclinic.parallel.pool import check_site
 from polyclinic.protocols.study_plan import PlannedRun, StudyPlan, find_plan, read_plan
 from polyclinic.results.comparing import compare_results
 from polyclinic.results.folder import CALLS, RECORD, RunRecord, part_in, read_record, replacing, write_record
@@ -43,10 +44,9 @@ from polyclinic.results.joining import flat_rows, join, told_apart
 from polyclinic.results.provenance import command_words, data_files, made_of, own_code
 from polyclinic.results.reading import RunResults, read_results
 from polyclinic.run.options import DIR, MODELS, MODELS_GROUP, Json, MaxFailures, Models, On, Several, Store, kept_in
-from polyclinic.run.parts import PartDone
 from polyclinic.run.provenance import record_of_study
 from polyclinic.run.storing import keep_results, kept_by_study
-from polyclinic.run.words import asks_by_batches, words_of
+from polyclinic.run.words import words_of
 from polyclinic.sqlite_file import locked
 from polyclinic.terminal.screen import console, note, print_json
 
@@ -64,7 +64,7 @@ _FREE = {
     "--max-failures",
     "--journal",
     "--store",
-    "--share",
+    "--on",
     "--batch-api",
     "--out",
 }
@@ -154,21 +154,21 @@ def run(
     models: Models = MODELS,
     store: Store = None,
     on: Annotated[On, Parameter(group=MODELS_GROUP)] = None,
-    share: Annotated[str | None, Parameter(show=False)] = None,
     json: Json = False,
 ) -> None:
     """Runs what is not done yet of a plan, and prints its table with the published figures beside."""
-    del on  # whoever divides it has done so
     planned = read_plan(find_plan(plan))
     if out is None and not models.dry_run:
         raise UserError("name the folder of the study: --out DIR; journal and results are kept there")
     kept_in(None, store)
     if out is not None and not models.dry_run:
         make_folder(out)
+    if on is not None:
+        check_site(on)
     cells = list(_cells(planned, out or Path("study"), model or (), data, only or (), small, max_failures, models))
     where = ["--journal", str((out or Path("study")) / "journal")] if store is None else ["--store", store]
-    more = where + ([] if share is None else ["--share", share])
-    cells = [cell._replace(words=[*cell.words, *more, "--out", str(cell.folder)]) for cell in cells]
+    where += [] if on is None else ["--on", on]
+    cells = [cell._replace(words=[*cell.words, *where, "--out", str(cell.folder)]) for cell in cells]
     if models.dry_run:
         raise DryRunOver.together(map(_estimated, cells))
     assert out is not None  # noqa: S101
@@ -179,7 +179,7 @@ def run(
         if _is_over(cell.folder):
             check_over(read_record(cell.folder), cell.words, cell.folder)
     with _alone(out):
-        _hold_all(planned, cells, out, in_part=share is not None, store=store, json=json)
+        _hold_all(planned, cells, out, store=store, json=json)
 
 
 @contextmanager
@@ -195,21 +195,17 @@ def _alone(out: Path) -> Iterator[None]:
         yield
 
 
-def _hold_all(
-    plan: StudyPlan, cells: Sequence[StudyCell], out: Path, *, in_part: bool, store: str | None, json: bool
-) -> None:
+def _hold_all(plan: StudyPlan, cells: Sequence[StudyCell], out: Path, *, store: str | None, json: bool) -> None:
     """Runs what is not over, and shows what there is then; raises what kept it from its end."""
     stopped: PolyclinicError | None = None
     refused: list[UserError] = []
     with spending(), kept_by_study():
         for number, cell in enumerate(cells, 1):
-            if stopped is None and _is_to_be_held(cell.folder) and not (in_part and asks_by_batches(cell.words)):
+            if stopped is None and _is_to_be_held(cell.folder):
                 try:
-                    stopped = _hold(cell, f"{number} of {len(cells)}", json, in_part=in_part)
+                    stopped = _hold(cell, f"{number} of {len(cells)}", json)
                 except UserError as error:
                     refused.append(error)  # the others are done all the same
-    if in_part:
-        raise stopped or (refused[0] if refused else PartDone)
     left = ", ".join(cell.folder.name for cell in cells if not _is_over(cell.folder))
     if begun := [cell.folder for cell in cells if (cell.folder / RECORD).is_file()]:
         _finish(plan, out, begun, left=left, json=json)
@@ -323,14 +319,13 @@ def _show_comparisons(screen: Console, plan: StudyPlan, results: Sequence[RunRes
     show_compared(screen, compare_results(results, baseline=baseline))
 
 
-def _call(words: Sequence[str], *, telling: bool = False) -> None:
-    """Runs a command of ours without its output; `telling` lets through how far it is, which is all that a part says.
+def _call(words: Sequence[str]) -> None:
+    """Runs a command of ours without its output.
 
     Raises:
         UserError: the words are none of ours.
     """
-    shown = nullcontext() if telling else redirect_stdout(io.StringIO())
-    with _named(words), words_of(words), shown, redirect_stderr(io.StringIO()):
+    with _named(words), words_of(words), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         call(words)
 
 
@@ -358,7 +353,7 @@ def _has_failed(folder: Path) -> bool:
     return bool(read_record(folder).failed)
 
 
-def _hold(cell: StudyCell, place: str, json: bool, *, in_part: bool) -> PolyclinicError | None:
+def _hold(cell: StudyCell, place: str, json: bool) -> PolyclinicError | None:
     """Runs a command, and returns what stopped it before its end, if anything did.
 
     Of an earlier one, what was over stays until this writes more; else it is thrown away: the journal has its answers.
@@ -369,9 +364,7 @@ def _hold(cell: StudyCell, place: str, json: bool, *, in_part: bool) -> Polyclin
     if not json:
         note(f"{place}: {cell.folder.name}")
     try:
-        _call(cell.words, telling=in_part)
-    except PartDone:
-        return None
+        _call(cell.words)
     except (RunStopped, PlayFailure) as failure:
         if _is_over(cell.folder):  # more failed than may, and what came is there
             note(f"{cell.folder.name}: {failure}")

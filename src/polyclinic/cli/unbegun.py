@@ -73,9 +73,7 @@ def _empty(folder: Path, *, refused: bool, keep: bool) -> None:
 
 
 def _journals(journal: Path) -> list[Path]:
-    from polyclinic.models.share import parts_of  # noqa: PLC0415 - for those who keep answers
-
-    return parts_of(journal)
+    return [journal] if journal.is_file() else []
 
 
 def _remove_empty_journals(journals: set[Path]) -> None:

@@ -30,7 +30,6 @@ from polyclinic.models.model import Model
 from polyclinic.models.open import meant_model
 from polyclinic.models.pipeline import Asker
 from polyclinic.models.session import Session
-from polyclinic.models.share import Share
 from polyclinic.players.mind_names import model_of
 from polyclinic.players.minds import Minds
 from polyclinic.plugins import find, full_name
@@ -72,10 +71,6 @@ class Work(Protocol):
     @property
     def entrants(self) -> int:
         """The number of those that are compared."""
-        ...
-
-    def of_shard(self, shard: Share) -> Work:
-        """Returns the part of the work that is one process's; it sums nothing up."""
         ...
 
     def at_most(self, plays: int) -> Work:
@@ -141,10 +136,6 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
     def total(self) -> int:
         """The number of plays."""
         return len(self.items) * len(self.players)
-
-    def of_shard(self, shard: Share) -> Self:
-        """Returns the plays of a shard's items; nothing is summed up."""
-        return replace(self, items=shard.mine(self.items), summarise=_nothing)
 
     def at_most(self, plays: int) -> Self:
         """Returns the same with at most so many plays at a time."""
@@ -223,10 +214,6 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
             return None  # a judge may not be asked any more, or too little is over
 
 
-async def _nothing(_: object) -> Any:
-    return None
-
-
 @dataclass(frozen=True, kw_only=True)
 class Opened:
     """What is open while an evaluation runs.
@@ -236,7 +223,7 @@ class Opened:
         session: the models, their kept answers and what they cost.
         knowledge: the medical knowledge.
         looking_up: the corpus, None if there is none.
-        is_shard: whether this process holds one shard of the items.
+        in_worker: whether this process is a worker, which computes only the items it is given.
         stack: what is entered on it is closed at the end.
     """
 
@@ -245,7 +232,7 @@ class Opened:
     knowledge: Knowledge
     stack: AsyncExitStack
     looking_up: LookingUp | None = None
-    is_shard: bool = False
+    in_worker: bool = False
     judges: list[UntilStopped] = field(default_factory=list)
 
     def judge(self, name: str, *, as_it_goes: bool = False) -> Model:
@@ -254,8 +241,8 @@ class Opened:
         One that judges plays `as_it_goes` ends the whole run if it cannot be asked.
         """
         model = self.session.model(name, Asker("judge", "judge"))
-        if as_it_goes and self.is_shard:
-            return model  # the process that started the shard must hear of it
+        if as_it_goes and self.in_worker:
+            return model  # the command must hear of it
         until = UntilStopped(is_stopped=is_stopped, judges_as_it_goes=as_it_goes)
         self.judges.append(until)
         return until.of(model)

@@ -27,7 +27,6 @@ from polyclinic.results.output import Output
 from polyclinic.retrieval.library import open_library
 from polyclinic.run.batching import batches_beside
 from polyclinic.run.options import AskedModels, BatchOption, RunOptions, SessionOption, open_desk
-from polyclinic.run.parts import end_of_part
 from polyclinic.run.run import Run, resumable
 from polyclinic.tasks import AT_ONCE, run_until_error
 from polyclinic.terminal.screen import note
@@ -152,9 +151,9 @@ async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[tu
         )
         say_other_knowledge(visits.memory)
         trust = players.patient_trust if plan.in_person else None
-        is_shard = run.config.share is not None or run.worker is not None
+        in_worker = run.worker is not None
         opened = Opened(
-            minds=players.minds, session=players.session, knowledge=knowledge, is_shard=is_shard, stack=stack
+            minds=players.minds, session=players.session, knowledge=knowledge, in_worker=in_worker, stack=stack
         )
         yield opened, trust
 
@@ -170,8 +169,6 @@ async def _hold(run: Run, work: Work, plan: Plan, workers: OpenWorkers | None) -
         StoppedEarly: it was stopped, and there is no summary of what was over.
     """
     config = run.config
-    if config.share is not None:
-        work = work.of_shard(config.part)
     seated = HUMAN in plan.doctors
     limited = config.models.token_budget is not None or config.models.cost_budget is not None
     if seated:
@@ -192,7 +189,6 @@ async def _hold(run: Run, work: Work, plan: Plan, workers: OpenWorkers | None) -
                 raise
             run.stopped = stopped
             return stopped.summary
-    end_of_part(config)
     return result
 
 

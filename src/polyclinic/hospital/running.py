@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -17,7 +18,7 @@ from polyclinic.hospital.care.clinic import Clinic, open_clinic
 from polyclinic.hospital.care.remembering import about_memories, reflects
 from polyclinic.hospital.care.setup import LearningSetup
 from polyclinic.hospital.care.triage import TriageStation
-from polyclinic.hospital.care.workers import WorkerPool
+from polyclinic.hospital.care.workers import RemoteClinic, open_clinic_workers
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.floor.clock import Clock
 from polyclinic.hospital.learning import HospitalLearning, OffShift, Read, read_whole
@@ -50,6 +51,7 @@ from polyclinic.memory.reading import PassageRead
 from polyclinic.models.journal import SharedRun
 from polyclinic.models.pipeline import Asker
 from polyclinic.models.session import Session, journal_of, open_models
+from polyclinic.parallel.holder import Holder
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.patient_trust import trust_fields, trust_in
 
@@ -151,23 +153,25 @@ async def run(
     configuration: Configuration,
     *,
     store: Store | None = None,
-    workers: int = 1,
+    on: str | None = None,
     watching: Watching | None = None,
     brought: str = "",
     answers: str = "",
     clock: Clock | None = None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> FinishedRun:
     """Runs a hospital to its end.
 
     Args:
         configuration: what it comes from.
         store: keeps it, and gives back what it has from before.
-        workers: processes that compute episodes; 1 computes them in this one. The log is the same for any number.
+        on: where workers compute episodes, as `--on` names it; None for this process. The log is the same.
         watching: looks on.
         brought: the folder of what doctors remember from before, where nothing keeps the run; "" for nothing.
         answers: the address of a database that keeps what models answer as it comes, beside the files of `store`; the
             same run begun on another machine takes it from there. "" for none.
         clock: keeps the time; None: a new one.
+        report: called with a line about each worker that was lost.
 
     Raises:
         UserError: something that was given cannot be used.
@@ -187,7 +191,9 @@ async def run(
         if configuration.profiles:
             residents, profile_failures = await written_by_model(configuration, town, residents, nature, knowledge)
             town = Town(hospital, knowledge, residents, seed=configuration.seed, events=configuration.events)
-        clinic = await stack.enter_async_context(_computing(configuration, store, workers, brought, shared))
+        clinic = await stack.enter_async_context(
+            _computing(configuration, store, shared, brought=brought, on=on, report=report)
+        )
         simulated = await simulate(
             hospital,
             town,
@@ -286,8 +292,14 @@ def kinds_of(knowledge: Knowledge) -> dict[str, str]:
 
 @asynccontextmanager
 async def _computing(
-    configuration: Configuration, store: Store | None, workers: int, brought: str, shared: SharedRun | None
-) -> AsyncIterator[Clinic | WorkerPool]:
+    configuration: Configuration,
+    store: Store | None,
+    shared: SharedRun | None,
+    *,
+    brought: str,
+    on: str | None,
+    report: Callable[[str], None],
+) -> AsyncIterator[Clinic | RemoteClinic]:
     setup = configuration.setup
     if store is not None and setup.asks_models:
         setup = msgspec.structs.replace(setup, journal=str(store.calls), run=_JOURNAL, shared=shared)
@@ -297,9 +309,14 @@ async def _computing(
             about = about_memories(read_knowledge().select(setup.diseases), learning)
             brought = brought_to(store.folder, about, learning.version)
         setup = msgspec.structs.replace(setup, learning=msgspec.structs.replace(learning, brought=brought))
-    if workers > 1:
-        async with WorkerPool(workers, setup) as pool:
-            yield pool
+    if on is not None:
+        kept = Path(setup.journal) if setup.journal else None
+        journal = journal_of(kept, run=setup.run, prompts=setup.traces, shared=setup.shared)
+        async with AsyncExitStack() as stack:
+            if journal is not None:
+                await stack.enter_async_context(journal)
+            holder = Holder(journal, setup.options.budget())
+            yield await stack.enter_async_context(open_clinic_workers(on, setup, holder, report))
     else:
         desk = Desk(session=None if store is None else store.folder / TYPED, again="")
         async with open_clinic(setup, desk=desk) as clinic:
@@ -308,7 +325,11 @@ async def _computing(
 
 @contextmanager
 def _learning(
-    configuration: Configuration, knowledge: Knowledge, store: Store | None, clinic: Clinic | WorkerPool, spent: _Spent
+    configuration: Configuration,
+    knowledge: Knowledge,
+    store: Store | None,
+    clinic: Clinic | RemoteClinic,
+    spent: _Spent,
 ) -> Iterator[Callable[[Clock, Log], HospitalLearning] | None]:
     """Makes what lets the doctors of a run learn; None where they do not."""
     setup = configuration.setup.learning

@@ -155,7 +155,7 @@ def _chance(
     if isinstance(cell, frozenset):
         shares = distribution(item)
         assert isinstance(shares, dict)  # noqa: S101
-        return sum(shares.get(state, 0.0) for state in cell)
+        return math.fsum(shares.get(state, 0.0) for state in cell)  # whatever the order of the set
     return normal_share(item, distribution(item), cell)
 
 

@@ -17,8 +17,8 @@ import contextlib
 import hashlib
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
@@ -27,6 +27,7 @@ import msgspec
 
 from polyclinic.errors import BadInput, CutOff, ModelError, Refused, UnreadableReply
 from polyclinic.models.answers import Completion, read
+from polyclinic.models.ledger import KeptCall, Line
 from polyclinic.models.model import Answer, Messages, Model, Reply, Usage
 from polyclinic.models.pipeline import Call, Hook, Pipeline, Place, with_hooks
 from polyclinic.models.prompts import INSERTS, TABLES, KeptPrompts, PromptRow
@@ -63,20 +64,17 @@ class JournalFile:
     """See `polyclinic.models.journal.Keeper`.
 
     Raises:
-        BadInput: a file is something else, or cannot be used.
+        BadInput: the file is something else, or cannot be used.
     """
 
-    def __init__(self, path: Path, run: str, beside: Iterable[Path], *, prompts: bool) -> None:
+    def __init__(self, path: Path, run: str, *, prompts: bool) -> None:
         self.path, self._run = path, run
         self._coming: list[tuple[Sequence[PromptRow], asyncio.Future[None]]] = []
-        self._readers: list[tuple[Path, sqlite3.Connection]] = []
-        for one in (path, *beside):
-            connection = open_journal(one)
-            self._readers.append((one, connection))
-            with read_errors(one):
-                if connection.execute("SELECT 1 FROM calls WHERE run = ? LIMIT 1", (run,)).fetchone() is None:
-                    self._readers.remove((one, connection))
-                    connection.close()
+        self._reader: sqlite3.Connection | None = open_journal(path)
+        with read_errors(path):
+            if self._reader.execute("SELECT 1 FROM calls WHERE run = ? LIMIT 1", (run,)).fetchone() is None:
+                self._reader.close()
+                self._reader = None
         connection = open_journal(path)
         with read_errors(path):
             for table in TABLES if prompts else ():
@@ -86,21 +84,22 @@ class JournalFile:
     @property
     def goes_on(self) -> bool:
         """Whether there were answers of this run when it was opened."""
-        return bool(self._readers)
+        return self._reader is not None
 
     def reread(self) -> None:
         """Has `find` return also what was stored since it was opened."""
-        if all(path != self.path for path, _ in self._readers):
-            self._readers.append((self.path, open_journal(self.path)))
+        if self._reader is None:
+            self._reader = open_journal(self.path)
 
     async def find(self, keys: Sequence[Key]) -> tuple[Key, bytes] | None:
         """Returns the first of the keys that was answered, with what is stored."""
+        if self._reader is None:
+            return None
         for key in keys:
-            for path, reader in self._readers:
-                with read_errors(path):
-                    row = reader.execute(_FIND, (self._run, *key)).fetchone()
-                if row is not None:
-                    return key, row[0]
+            with read_errors(self.path):
+                row = self._reader.execute(_FIND, (self._run, *key)).fetchone()
+            if row is not None:
+                return key, row[0]
         return None
 
     async def put(self, rows: Sequence[PromptRow]) -> None:
@@ -129,8 +128,8 @@ class JournalFile:
         try:
             await asyncio.to_thread(self._writer.close)
         finally:
-            for _path, reader in self._readers:
-                reader.close()
+            if self._reader is not None:
+                self._reader.close()
 
     def _named(self, error: sqlite3.Error) -> BadInput:
         if isinstance(error, sqlite3.IntegrityError):
@@ -238,10 +237,11 @@ Answers = Path | str | Keeper
 class Journal:
     """Answers in a file, made where there is none, or in a database. Use it with `async with`; `wrap` for each episode.
 
-    It can hold several runs, each with a name; answers are taken from the same run only, also from files `beside` it,
-    which are not written. What was asked is kept too, unless `prompts` is False. A file that is something else, or
-    cannot be read or written, is `BadInput`. Of a database (`postgresql://...`) what others are answered at the same
-    time is taken as well, and where two ask at once, the answer that is stored first is that of both.
+    It can hold several runs, each with a name; answers are taken from the same run only. What was asked is kept too,
+    unless `prompts` is False. A file that is something else, or cannot be read or written, is `BadInput`.
+
+    Of a database (`postgresql://...`) what others are answered at the same time is taken as well, and where two ask at
+    once, the answer that is stored first is that of both.
 
     A run that has a file of its own may be `shared` in a database, too: what holds there holds in the file. A worker
     has a `Keeper` in place of a file.
@@ -252,11 +252,10 @@ class Journal:
         where: Answers,
         *,
         run: str = "",
-        beside: Iterable[Path] = (),
         prompts: bool = True,
         shared: SharedRun | None = None,
     ) -> None:
-        self.run, self._where, self._beside, self._shared_as = run, where, tuple(beside), shared
+        self.run, self._where, self._shared_as = run, where, shared
         self._prompts = KeptPrompts() if prompts else None
         # The file may lack what the database has: what it is given of that is known apart.
         self._copied = KeptPrompts() if prompts else None
@@ -274,7 +273,7 @@ class Journal:
 
             self._keeper = await open_store_journal(read_address(str(where)), self.run)
         else:
-            self._keeper = JournalFile(Path(where), self.run, self._beside, prompts=self._prompts is not None)
+            self._keeper = JournalFile(Path(where), self.run, prompts=self._prompts is not None)
         if self._shared_as is not None:
             from polyclinic.storage.journal import open_store_journal  # noqa: PLC0415 - for those who share one
 
@@ -494,3 +493,62 @@ def _replayed(stored: StoredReply, answer: Answer) -> Reply:
         raise failure
     value = read(Completion(stored.text), answer, None if answer is None else form_of(answer))
     return Reply(stored.text, value, stored.usage, stored.seconds, stored.attempts, stored.thought, True, stored.server)
+
+
+_WITH_SERVER = "SELECT episode, request, k, reply FROM calls WHERE instr(reply, CAST('\"server\":' AS BLOB)) > 0"
+_CALL = "SELECT calls.episode, calls.request, calls.k, purpose, reply"
+_UNASKED = f"{_CALL}, '', '' FROM calls ORDER BY episode"
+_ASKED = (
+    f"{_CALL}, ifnull(model, ''), ifnull(role, '') FROM calls LEFT JOIN prompts ON prompts.request = calls.request "
+    "ORDER BY episode"
+)
+_THERE = "SELECT name FROM sqlite_master WHERE type = 'table'"
+
+
+def servers_of(paths: Iterable[Path]) -> dict[tuple[str, str], Line]:
+    """Returns what each of several servers answered, out of the files of journals, as a ledger has it.
+
+    Raises:
+        BadInput: a file is no journal, or damaged.
+    """
+    found: dict[tuple[str, str], Line] = {}
+    for path in paths:
+        with closing(open_journal(path)) as file, read_errors(path):
+            for *key, stored in file.execute(_WITH_SERVER):
+                try:
+                    reply = read_stored(Key(*key), stored)
+                except ValueError as error:
+                    raise BadInput(f"an answer is damaged ({error})", path=path) from None
+                if reply.server:
+                    found.setdefault(("", reply.server), Line()).add(Line(1, 0, reply.attempts, reply.usage))
+    return found
+
+
+def calls_of(path: Path) -> Iterator[KeptCall]:
+    """Yields every call whose answer stands in the file of a journal, as the folder of a run keeps it.
+
+    Who asked which model stands beside the answers where what was asked is kept; else both are "".
+
+    Raises:
+        BadInput: a file is no journal, or damaged.
+    """
+    with closing(open_journal(path)) as file, read_errors(path):
+        there = {name for (name,) in file.execute(_THERE)}
+        for *key, purpose, stored, model, role in file.execute(_ASKED if "prompts" in there else _UNASKED):
+            try:
+                reply = read_stored(Key(*key), stored)
+            except ValueError as error:
+                raise BadInput(f"an answer is damaged ({error})", path=path) from None
+            yield KeptCall(
+                role=role,
+                model=model,
+                purpose=purpose,
+                item=key[0],
+                tokens_in=reply.usage.tokens_in,
+                cached=reply.usage.cached,
+                tokens_out=reply.usage.tokens_out,
+                cost=reply.usage.cost,
+                seconds=round(reply.seconds, 3),
+                requests=reply.attempts,
+                error=reply.failure,
+            )

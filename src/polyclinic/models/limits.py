@@ -198,15 +198,14 @@ _MINUTE = 60.0
 _TOKENS_A_CHARACTER = 0.3  # of prompt and answer, before the first answer tells
 
 
-class Division:
-    """Among how many processes everything that endpoints take is divided."""
+class Share(NamedTuple):
+    """The part of a run's limits that one of several processes has: `number` from 0 of `of` equal parts."""
 
-    def __init__(self, of: int = 1) -> None:
-        self.of = of
+    number: int = 0
+    of: int = 1
 
 
-DIVISION: ContextVar[Division] = ContextVar("division", default=Division())  # noqa: B039 - who divides sets its own
-"""That of this process."""
+WHOLE = Share()
 
 
 class Pace:
@@ -219,10 +218,11 @@ class Pace:
     Args:
         requests: a minute; None for any number.
         tokens: of prompts and answers, a minute; None for any number.
+        of: among how many processes both are divided.
     """
 
-    def __init__(self, *, requests: float | None = None, tokens: float | None = None) -> None:
-        self._division = DIVISION.get()
+    def __init__(self, *, requests: float | None = None, tokens: float | None = None, of: int = 1) -> None:
+        self._of = of
         self._requests = None if requests is None else _Bucket(requests, least=1.0)
         self._tokens = None if tokens is None else _Bucket(tokens)
         self._turn = asyncio.Lock()
@@ -250,7 +250,7 @@ class Pace:
                 self._tokens.level += expected - used
 
     def _wait(self) -> float:
-        now, of = asyncio.get_running_loop().time(), self._division.of
+        now, of = asyncio.get_running_loop().time(), self._of
         waits = [0.0]
         if self._requests is not None:
             waits.append(self._requests.wait(1.0, now, of))
@@ -260,16 +260,17 @@ class Pace:
 
 
 class Paces:
-    """The paces of several models, each of which may be opened more than once."""
+    """The paces of several models, each of which may be opened more than once; divided among so many processes."""
 
-    def __init__(self) -> None:
+    def __init__(self, among: int = 1) -> None:
+        self._among = among
         self._of: dict[tuple[str, ...], Pace] = {}
 
     def of(self, model: str, addresses: Sequence[str], *, requests: float | None, tokens: float | None) -> Pace | None:
         """Returns that of a model at its addresses, the same each time; None where it may take any number."""
         if requests is None and tokens is None:
             return None
-        return self._of.setdefault((model, *addresses), Pace(requests=requests, tokens=tokens))
+        return self._of.setdefault((model, *addresses), Pace(requests=requests, tokens=tokens, of=self._among))
 
 
 class _Bucket:

@@ -15,7 +15,7 @@ from polyclinic.errors import NoAddress, PlayFailure, UserError
 from polyclinic.models.dry_run import DryRunOver, StandIn
 from polyclinic.models.journal import Answers, Journal, Journalling, SharedRun
 from polyclinic.models.ledger import Budget, Counting, KeptCalls, Ledger, Spending
-from polyclinic.models.limits import Limit, Paces
+from polyclinic.models.limits import WHOLE, Limit, Paces, Share
 from polyclinic.models.model import LONGEST, Model, Price
 from polyclinic.models.model_file import NOTHING_SAID, SILENT, Asking, ModelFile, check_key, read_model_file
 from polyclinic.models.open import (
@@ -30,9 +30,7 @@ from polyclinic.models.open import (
 from polyclinic.models.pipeline import Asker, Hook, OneConversation, Pipeline, Repeating, Tuning, find_hook, with_hooks
 from polyclinic.models.provider import Provider
 from polyclinic.models.secrets import check_address, check_no_key, check_variable
-from polyclinic.models.share import WHOLE, Share, part_of, parts_of
 from polyclinic.settings import name_of, setting
-from polyclinic.storage.server import is_store
 from polyclinic.tasks import unbounded
 
 MOST_AT_ONCE = 1024
@@ -199,7 +197,7 @@ async def open_models(
         UserError: a name or a file cannot be used.
         DryRunOver: it was a dry run.
     """
-    names, paces = list(dict.fromkeys(names)), Paces()
+    names, paces = list(dict.fromkeys(names)), Paces(share.of)
     check_addresses(names, settings)
     if settings.dry_run:
         async with estimating(names, settings, ledger=ledger, seed=seed) as estimated:
@@ -270,25 +268,13 @@ async def estimating(
 
 
 def journal_of(
-    where: Answers | None,
-    share: Share = WHOLE,
-    *,
-    run: str = "",
-    prompts: bool = True,
-    shared: SharedRun | None = None,
+    where: Answers | None, *, run: str = "", prompts: bool = True, shared: SharedRun | None = None
 ) -> Journal | None:
-    """Returns the journal of one of several processes, which answers from the files of the others too; None for none.
+    """Returns the journal of a run in a file, a database or what a command keeps for its workers; None for none.
 
-    A database's address (`postgresql://...`) is one journal for all, and so is what the command keeps for its workers;
-    a file has one for each beside it. `shared` keeps a file's answers in a database as well.
+    `shared` keeps the answers of a file in a database as well.
     """
-    if where is None:
-        return None
-    if not isinstance(where, str | Path) or is_store(where):
-        return Journal(where, run=run, prompts=prompts)
-    whole = Path(where)
-    mine = part_of(whole, share) if share.of > 1 else whole
-    return Journal(mine, run=run, beside=parts_of(whole, mine), prompts=prompts, shared=shared)
+    return None if where is None else Journal(where, run=run, prompts=prompts, shared=shared)
 
 
 def check_addresses(names: Sequence[str], options: Address) -> None:

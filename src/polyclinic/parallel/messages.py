@@ -16,9 +16,9 @@ import msgspec
 
 from polyclinic.models.journal import Key
 from polyclinic.models.ledger import KeptCall
+from polyclinic.models.limits import WHOLE, Share
 from polyclinic.models.model import Usage
 from polyclinic.models.prompts import PromptRow
-from polyclinic.models.share import WHOLE, Share
 
 HEAD = 4
 """Bytes that hold the length of a frame."""
@@ -57,6 +57,13 @@ class Cancel:
     """An item that is not wanted any more."""
 
     number: int
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Something that every worker has to know for the items that follow."""
+
+    value: Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from copy import copy
 from typing import Any, Self
 
 from polyclinic.errors import PolyclinicError, UserError, in_short
-from polyclinic.models.share import Share
+from polyclinic.models.limits import Share
 from polyclinic.parallel.holder import Holder
 from polyclinic.parallel.messages import (
     Admit,
@@ -29,6 +29,7 @@ from polyclinic.parallel.messages import (
     Compute,
     Done,
     Left,
+    News,
     Note,
     Open,
     Opened,
@@ -109,18 +110,18 @@ async def open_workers(
     task: Task,
     holder: Holder,
     *,
-    items: int,
+    items: int | None = None,
     at_once: int = MOST_OPEN,
     environment: Mapping[str, str] | None = None,
     report: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[WorkerPool]:
-    """Opens workers for so many items, at most as many workers as items.
+    """Opens workers for items, at most as many workers as items.
 
     Args:
         where: as `--on` names it.
         task: what each worker opens.
         holder: of the journal and the budget.
-        items: how many there will be.
+        items: how many there will be, None if nobody knows.
         at_once: how many of them a worker has open at most.
         environment: variables for workers on other machines, such as keys; they are never printed.
         report: told of workers that died.
@@ -146,7 +147,7 @@ class WorkerPool:
         task: Task,
         holder: Holder,
         *,
-        items: int,
+        items: int | None,
         at_once: int,
         environment: Mapping[str, str],
         report: Callable[[str], None],
@@ -154,9 +155,10 @@ class WorkerPool:
         self._site, self._holder, self._report = site, holder, report
         self._task = pickle.dumps(task) if site.is_here else packed(task)
         self._environment = {} if site.is_here else environment
-        self.workers = max(1, min(site.workers, items))
+        self.workers = site.workers if items is None else max(1, min(site.workers, items))
         # No worker takes more than its part before the others are there.
-        self._each = min(at_once, -(-items // self.workers))
+        self._each = at_once if items is None else min(at_once, -(-items // self.workers))
+        self._news = list[Any]()
         self._open = set[_Worker]()
         self._waiting = deque[asyncio.Future[_Worker]]()
         self._lanes = list[asyncio.Task[None]]()
@@ -193,6 +195,12 @@ class WorkerPool:
             finally:
                 worker.places += 1
                 self._let_in()
+
+    def publish(self, news: Any) -> None:
+        """Tells every worker, also those that come later, something for the items that follow."""
+        self._news.append(news)
+        for worker in self._open:
+            worker.send(News(news))
 
     async def _place(self) -> _Worker:
         """Waits for a place at a worker, and takes it."""
@@ -239,6 +247,8 @@ class WorkerPool:
                 )
                 lost_at_once = 0
                 self._open.add(worker)
+                for news in self._news:
+                    worker.send(News(news))
                 self._let_in()
                 await worker.ended.wait()
                 raise copy(worker.loss)
@@ -302,7 +312,7 @@ class _Worker:
             UserError: the task cannot be opened.
             WorkerLost: it died.
         """
-        self._send(opening)
+        self.send(opening)
         await self._items[0]
 
     async def compute(self, item: Any, holder: Holder) -> Any:
@@ -312,11 +322,11 @@ class _Worker:
         self._count += 1
         number, coming = self._count, asyncio.get_running_loop().create_future()
         self._items[number], self._holders[number] = coming, holder
-        self._send(Compute(number, item, holder.goes_on))
+        self.send(Compute(number, item, holder.goes_on))
         try:
             return await coming
         except asyncio.CancelledError:
-            self._send(Cancel(number))
+            self.send(Cancel(number))
             raise
         finally:
             self._items.pop(number, None)
@@ -330,7 +340,7 @@ class _Worker:
         await asyncio.gather(self._reading, *self._answering, return_exceptions=True)
         self._over()
 
-    def _send(self, message: object) -> None:
+    def send(self, message: object) -> None:
         if not self._outbox:
             asyncio.get_running_loop().call_soon(self._post)
         self._outbox.append(message)
@@ -389,7 +399,7 @@ class _Worker:
                 self._admitted[question.item] += 1
         except Exception as error:
             value, failed = error, True
-        self._send(Answered(question.number, value, failed))
+        self.send(Answered(question.number, value, failed))
 
     def _holder(self, item: int) -> Holder:
         return self._holders.get(item) or self._holders[0]

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from polyclinic.errors import UserError
 from polyclinic.models.session import ModelSettings
 
@@ -128,6 +130,9 @@ def _values(value: object) -> Iterator[object]:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         for field in dataclasses.fields(value):
             yield from _values(getattr(value, field.name))
+    elif isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            yield from _values(getattr(value, name))
     elif isinstance(value, list | tuple):
         for one in value:
             yield from _values(one)

@@ -24,6 +24,10 @@ PROGRAM = (sys.executable, "-P", "-m", "polyclinic.parallel.worker")
 """What starts a worker; a file of the working directory must not pass for a module."""
 
 
+ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""Variables that keep the workers of a machine from competing for its cores with a pool of threads each."""
+
+
 class WorkerLost(PolyclinicError):
     """A worker ended with the items that it had; others compute them."""
 
@@ -93,6 +97,7 @@ class LocalProcesses:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 start_new_session=True,  # an interrupt is the command's business: it ends its workers
+                env={**os.environ, **ONE_THREAD},
             )
         )
         try:

@@ -20,12 +20,11 @@ from typing import Any, BinaryIO, Protocol
 from polyclinic.lazy import collect_seldom
 from polyclinic.models.journal import Key, key_of
 from polyclinic.models.ledger import KeptCall, Ledger
-from polyclinic.models.limits import DIVISION, Division, Limit
+from polyclinic.models.limits import Limit, Share
 from polyclinic.models.model import Usage
 from polyclinic.models.pipeline import Call
 from polyclinic.models.prompts import PromptRow
 from polyclinic.models.session import ModelSettings
-from polyclinic.models.share import Share
 from polyclinic.parallel.messages import (
     HEAD,
     Admit,
@@ -36,6 +35,7 @@ from polyclinic.parallel.messages import (
     Done,
     Find,
     Left,
+    News,
     Note,
     Open,
     Opened,
@@ -61,6 +61,7 @@ class WorkerSide:
     def __init__(self, channel: _Channel, share: Share, *, goes_on: bool, item: int = 0) -> None:
         self._channel, self._item, self.share, self.counts = channel, item, share, True
         self.keeper = RemoteKeeper(self, goes_on=goes_on)
+        self._listeners = list[Callable[[Any], None]]()
 
     def ledger(self, settings: ModelSettings) -> Ledger:
         """Returns a ledger whose limits are held by the command."""
@@ -78,6 +79,15 @@ class WorkerSide:
     async def ask(self, what: Find | Put | Admit) -> Any:
         """Asks the command something."""
         return await self._channel.ask(self._item, what)
+
+    def on_news(self, listener: Callable[[Any], None]) -> None:
+        """Has the listener called with everything that the command publishes."""
+        self._listeners.append(listener)
+
+    def hear(self, news: Any) -> None:
+        """Gives news of the command to who listens."""
+        for listener in self._listeners:
+            listener(news)
 
     def tell(self, what: Counted | Spent | Left) -> None:
         """Reports something to the command."""
@@ -279,7 +289,7 @@ class _Items:
         self._side: WorkerSide
         self._over = asyncio.Event()
 
-    def take(self, message: Open | Compute | Cancel | Answered) -> None:
+    def take(self, message: Open | Compute | Cancel | News | Answered) -> None:
         """Does what the command says."""
         match message:
             case Answered():
@@ -291,8 +301,9 @@ class _Items:
             case Cancel(number):
                 if (task := self._open.get(number)) is not None:
                     task.cancel()
+            case News(value):
+                self._side.hear(value)
             case Open():
-                DIVISION.set(Division(message.share.of))  # of what endpoints take a minute
                 self._compute = asyncio.get_running_loop().create_future()
                 self._side = WorkerSide(self._channel, message.share, goes_on=message.goes_on)
                 self._begin(0, self._serve(message))

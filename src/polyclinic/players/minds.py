@@ -28,11 +28,11 @@ from polyclinic.language.language import Language
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
 from polyclinic.models.journal import Answers, Journal, SharedRun
 from polyclinic.models.ledger import Ledger
+from polyclinic.models.limits import WHOLE, Share
 from polyclinic.models.model import Model
 from polyclinic.models.open import OpenModels, meant_model
 from polyclinic.models.pipeline import Asker
 from polyclinic.models.session import ModelSettings, Session, asked_by, journal_of, open_models
-from polyclinic.models.share import WHOLE, Share
 from polyclinic.models.tally import CallTally, SharedAnswers
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.mind_names import HUMAN, RECALL, SAPS, Playing, is_script, model_of, name_of
@@ -531,7 +531,7 @@ async def open_minds(
             filter(None, [*named, *(opened.asked if opened else ())]),
             options,
             ledger=ledger,
-            journal=journal_of(journal, share, run=run, prompts=prompts, shared=shared),
+            journal=journal_of(journal, run=run, prompts=prompts, shared=shared),
             seed=seed,
             share=share,
             batches=batches,

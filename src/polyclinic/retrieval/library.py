@@ -11,9 +11,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from polyclinic.errors import BadInput, UserError, meant
+from polyclinic.models.limits import WHOLE, Share
 from polyclinic.models.model import Model
 from polyclinic.models.session import ModelSettings, Session, journal_of, open_models
-from polyclinic.models.share import WHOLE, Share
 from polyclinic.retrieval.corpus import FILE, Corpus
 from polyclinic.retrieval.embedders import ENDPOINT, Embedder, EndpointEmbedder, built_in, check_embedder
 from polyclinic.retrieval.retriever import PASSAGES, By, LibraryOptions, LookingUp
@@ -154,7 +154,7 @@ async def open_corpus(
             opening = open_models(
                 [name],
                 at,
-                journal=journal_of(None if session else journal, share, run="corpus"),
+                journal=journal_of(None if session else journal, run="corpus"),
                 share=share,
                 ledger=None if session is None else session.ledger,
             )

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from polyclinic.errors import UserError
 from polyclinic.methods.table import METHODS, ChosenMethod
-from polyclinic.models.share import WHOLE
 from polyclinic.players.mind_names import model_of
-from polyclinic.run.options import KeptOptions, RunOptions
+from polyclinic.run.options import KeptOptions
 
 IN_ROUNDS = (
     "zero_shot",
@@ -88,8 +87,6 @@ def batches_beside(
             "models.batch-api goes on after days, from the answers and the batches' ids that are kept: add "
             "--journal FILE, or --store URL"
         )
-    if isinstance(kept, RunOptions) and kept.part is not WHOLE:
-        raise UserError("models.batch-api: the command that was given asks for all of it, and its parts for none")
     if kept.journal is None:
         return kept.store
     return kept.journal.with_name(f"{kept.journal.name}.batches")

@@ -20,7 +20,6 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Order
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
 from polyclinic.models.session import Address, ModelSettings
-from polyclinic.models.share import WHOLE, Share
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.mind_names import HUMAN
 from polyclinic.retrieval.retriever import LibraryOptions
@@ -363,17 +362,10 @@ class RunOptions(KeptOptions):
     max_failures: MaxFailures = 5.0
     models: Models = MODELS
     on: Annotated[On, Parameter(group=MODELS_GROUP)] = None
-    share: Annotated[str | None, Parameter(show=False)] = None
-    """Which part of the items, NUMBER/OF: of one of the processes that --on starts."""
 
     def for_worker(self) -> Self:
         """Returns the same for a worker, which writes nothing and keeps nothing itself."""
-        return replace(self, journal=None, store=None, out=None, json=False, on=None, share=None)
-
-    @property
-    def part(self) -> Share:
-        """Which part of the items is asked about."""
-        return WHOLE if self.share is None else Share.read(self.share)
+        return replace(self, journal=None, store=None, out=None, json=False, on=None)
 
 
 RUN = RunOptions()

@@ -24,6 +24,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.models.journal import Answers
 from polyclinic.models.ledger import Ledger
+from polyclinic.models.limits import WHOLE
 from polyclinic.models.session import Session, journal_of, open_models
 from polyclinic.parallel.worker import WorkerSide
 from polyclinic.players.human.desk import Desk
@@ -35,7 +36,6 @@ from polyclinic.run.case_files import case_shares, read_case_file
 from polyclinic.run.options import CaseOptions, KeptOptions, RunOptions
 from polyclinic.run.provenance import kind_of_command, write_results
 from polyclinic.run.storing import keep_results, results_folder
-from polyclinic.run.words import is_given
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
 from polyclinic.terminal.screen import console, note, print_json, progress
@@ -61,7 +61,7 @@ class Run:
         self.stopped: RunStopped | None = None
         self.worker = worker
         self.answers: Answers | None = config.answers if worker is None else worker.keeper
-        self.share = config.part if worker is None else worker.share
+        self.share = WHOLE if worker is None else worker.share
 
     def asking(self, config: RunOptions) -> None:
         """Changes the configuration, as a protocol does that sets temperatures."""
@@ -95,8 +95,7 @@ class Run:
     @contextmanager
     def progress(self, doing: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[], None]]:
         """Shows how far the run is, and yields what advances it; an interrupt keeps what is over."""
-        told = self.config.share is not None
-        with ended_by_hand(is_stopped), progress(doing, total, quiet=self.config.json or quiet, told=told) as advance:
+        with ended_by_hand(is_stopped), progress(doing, total, quiet=self.config.json or quiet) as advance:
             yield advance
 
     def session(
@@ -113,7 +112,7 @@ class Run:
             names,
             self.config.models,
             ledger=self._ledger(),
-            journal=journal_of(self.answers, self.share, run=named),
+            journal=journal_of(self.answers, run=named),
             seed=self.config.seed,
             share=self.share,
             batches=batches,
@@ -244,11 +243,7 @@ def resumable(kept: KeptOptions, what: str = "evaluation", over: Callable[[], st
 
 
 def resume_hint(stopped: RunStopped, kept: KeptOptions, what: str = "evaluation") -> RunStopped:
-    """Returns the error with how to resume `what`; of a shard, which its command starts again, the error itself."""
-    if isinstance(kept, RunOptions) and kept.share is not None:
-        return stopped
-    # The answers of shards that are kept nowhere last as long as the command.
-    is_kept = kept.answers and (not is_given("--on") or is_given("--journal") or is_given("--store"))
-    again = _AGAIN if is_kept else "with --journal FILE a run can go on"
+    """Returns the error with how to resume `what`."""
+    again = _AGAIN if kept.answers else "with --journal FILE a run can go on"
     ending = stopped.why if isinstance(stopped, StoppedEarly) else stopped
     return type(ending)(f"{stopped}; the {what} is not over, and {again}")

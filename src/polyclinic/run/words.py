@@ -70,21 +70,3 @@ def value_of(words: Sequence[str], option: str) -> str | None:
         if name == option and (equals or at + 1 < len(words)):
             found = value if equals else words[at + 1]
     return found
-
-
-def without(words: Sequence[str], *options: str, switches: Sequence[str] = ()) -> list[str]:
-    """Returns the words without some options, each with its value, and without some that have none."""
-    left, passes = [], False
-    for word in words:
-        if passes:
-            passes = False
-        elif word in options:
-            passes = True
-        elif word.partition("=")[0] not in options and word not in switches:
-            left.append(word)
-    return left
-
-
-def asks_by_batches(words: Sequence[str]) -> bool:
-    """Whether the words of a command ask models by batches; see `polyclinic.run.batching`."""
-    return _set(words, "--batch-api") == "true"

@@ -23,7 +23,6 @@ from polyclinic.methods.table import Answering, ChosenMethod, ModelFor, answerin
 from polyclinic.models.model import Model
 from polyclinic.models.pipeline import Asker, Tuning, with_hooks
 from polyclinic.models.session import Session
-from polyclinic.models.share import Share
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import Example
 from polyclinic.questions.layouts import shuffled
@@ -262,7 +261,6 @@ class ExamWork:
         sorts: whether wrong answers are sorted: by the judge, and by what people said of them.
         most: so many wrong answers of each method are sorted at most.
         report: returns the output of the result.
-        is_whole: whether these are all questions, and not a shard's.
     """
 
     questions: Sequence[ExamQuestion]
@@ -279,7 +277,6 @@ class ExamWork:
     judge: Model | None = None
     words: Words[ErrorCategory] = field(default_factory=dict)
     most: int | None = None
-    is_whole: bool = True
     at_once: int = AT_ONCE
     _of_models: dict[str, MethodsOnQuestions] = field(default_factory=dict, init=False)
 
@@ -292,10 +289,6 @@ class ExamWork:
     def entrants(self) -> int:
         """The number of methods, of all models."""
         return len(self.methods) * len(self.models)
-
-    def of_shard(self, shard: Share) -> Self:
-        """Returns the work on a shard's questions; nothing is sorted."""
-        return replace(self, questions=shard.mine(self.questions), is_whole=False)
 
     def at_most(self, plays: int) -> Self:
         """Returns the same with at most so many questions at a time."""
@@ -329,10 +322,9 @@ class ExamWork:
             await _until_stopped([partial(make, name) for name in kept], kept)
         except RunStopped as stopped:
             why = stopped.why if isinstance(stopped, StoppedEarly) else stopped
-            summary = ExamResult(_named(kept)) if self.is_whole else None
-            raise StoppedEarly(why, f"missing: {self._missing(kept)}", summary=summary) from None
+            raise StoppedEarly(why, f"missing: {self._missing(kept)}", summary=ExamResult(_named(kept))) from None
         results = _named(kept)
-        if not self.sorts or not self.is_whole:
+        if not self.sorts:
             return ExamResult(results)
         wrong = wrong_answers(results, self.questions, most=self.most, seed=self.learning.seed)
         return ExamResult(results, await find_categories(wrong, judge=self.judge, words=self.words))

@@ -38,7 +38,6 @@ from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.methods.table import ChosenMethod, ModelFor, choose
 from polyclinic.models.model import Model
 from polyclinic.models.pipeline import Asker, Tuning, with_hooks
-from polyclinic.models.share import Share
 from polyclinic.players.rules.specialists import RulesDoctors
 from polyclinic.protocols.following import FollowedProtocol, follow
 from polyclinic.protocols.papers import TorSettings
@@ -116,7 +115,6 @@ class TorWork:
         asked: returns for a mind and a method the model for each record.
         people: marks that people gave, by case and method.
         report: returns the output of the results.
-        is_whole: whether these are all records, and not a shard's.
     """
 
     patients: Sequence[Inpatient]
@@ -128,7 +126,6 @@ class TorWork:
     temperature: float | None = None
     judge: Model | None = None
     people: Mapping[tuple[str, str], Rating] = field(default_factory=dict)
-    is_whole: bool = True
     seed: int = 0
     at_once: int = AT_ONCE
     _of_minds: dict[str, MethodsOnRecords] = field(default_factory=dict, init=False)
@@ -142,10 +139,6 @@ class TorWork:
     def entrants(self) -> int:
         """The number of methods, of all minds."""
         return len(self.methods) * len(self.minds)
-
-    def of_shard(self, shard: Share) -> Self:
-        """Returns the work on a shard's records; nothing is rated."""
-        return replace(self, patients=shard.mine(self.patients), is_whole=False)
 
     def at_most(self, plays: int) -> Self:
         """Returns the same with at most so many records at a time."""
@@ -177,13 +170,11 @@ class TorWork:
             except StoppedEarly as stopped:
                 if stopped.summary is not None:
                     results[mind] = stopped.summary
-                if not results or not self.is_whole:
+                if not results:
                     raise
                 left = f"; not begun: {', '.join(self.minds[place:])}" if self.minds[place:] else ""
                 done = f"of {mind}{left}" if len(self.minds) > 1 else ""
                 raise StoppedEarly(stopped, done, summary=results) from None
-        if not self.is_whole:
-            return results
         return {
             mind: await with_ratings(result, self.patients, judge=self.judge, people=self.people, seed=self.seed)
             for mind, result in results.items()

@@ -61,7 +61,8 @@ from polyclinic.language.language import MARKS, Language
 from polyclinic.memory.opening import Publication
 from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.models.ledger import Ledger
-from polyclinic.models.share import WHOLE, Share
+from polyclinic.models.limits import WHOLE
+from polyclinic.parallel.worker import WorkerSide
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.minds import Minds, open_minds
 from polyclinic.players.own_mind import is_shared
@@ -593,12 +594,14 @@ class _EpisodeUnderWay:
 
 
 @asynccontextmanager
-async def open_clinic(setup: Setup, share: Share = WHOLE, desk: Desk | None = None) -> AsyncIterator[Clinic]:
+async def open_clinic(
+    setup: Setup, *, side: WorkerSide | None = None, desk: Desk | None = None
+) -> AsyncIterator[Clinic]:
     """Opens what a clinic needs: the knowledge, the models, what is kept of their answers.
 
     Args:
         setup: what it is made from.
-        share: which part of the run's limits is its own.
+        side: of the worker in which it is opened, with the answers and the budget of the run.
         desk: where a person plays.
 
     Raises:
@@ -614,11 +617,12 @@ async def open_clinic(setup: Setup, share: Share = WHOLE, desk: Desk | None = No
         setup.options,
         knowledge=knowledge,
         seed=setup.seed,
-        journal=Path(setup.journal) if setup.journal else None,
+        journal=side.keeper if side is not None else Path(setup.journal) if setup.journal else None,
+        ledger=None if side is None else side.ledger(setup.options),
         prompts=setup.traces,
         run=setup.run,
-        shared=setup.shared,
-        share=share,
+        shared=setup.shared if side is None else None,
+        share=WHOLE if side is None else side.share,
         desk=desk,
     ) as opened:
         with open_clinic_memory(setup, knowledge, opened.session) as memory:

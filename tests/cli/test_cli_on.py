@@ -1,29 +1,16 @@
-"""`--on`: what comes of a command in parts is what comes of it in one; what cannot be divided is said in one line."""
+"""`--on`: workers compute the items of a command; what comes of it is what comes without them."""
 
-import contextlib
 import json
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from contextlib import asynccontextmanager
-from types import SimpleNamespace
 
 import pytest
 from tests.exams import write_exam
 
-from polyclinic.cli import spreading
-from polyclinic.cli.evolve_folder import made_here
-from polyclinic.cli.spreading import in_parts, value_of, without
-from polyclinic.cluster.jobs import JobEnded
-from polyclinic.cluster.worker import JobWorker
-from polyclinic.errors import PlayFailure
-from polyclinic.models.journal_parts import JournalRow
 from polyclinic.testing.endpoint import EndpointProcess
-
-TOWN = ("run", "--residents", "30", "--days", "1", "--json")
 
 
 def rows(folder):
@@ -52,107 +39,6 @@ def test_an_evaluation_in_parts_is_the_same_and_asks_as_often(workers, run, tmp_
         assert endpoint.counters()["requests"] == again  # the journal's parts hold all of it
 
 
-@pytest.mark.slow
-def test_runs_side_by_side_are_the_same_and_are_not_made_twice(run, tmp_path, monkeypatch):
-    def told(done):
-        return [{**one, "wall_seconds": 0} for one in json.loads(done.stdout)["runs"]]
-
-    parts = told(run(*TOWN, "--replicas", "2", "--out", tmp_path / "parts", "--on", "local:2"))
-    alone = json.loads(run(*TOWN, "--seed", "1", "--out", tmp_path / "alone").stdout)
-    assert parts[1] == {**alone, "wall_seconds": 0}
-    monkeypatch.setattr(JobWorker, "begin", None)  # nothing begins any more
-    assert told(run(*TOWN, "--replicas", "2", "--out", tmp_path / "parts", "--on", "local:2")) == parts
-
-
-@pytest.mark.slow
-def test_patients_drawn_in_parts_are_the_same_and_practices_come_home(run, tmp_path):
-    drawn = ("cases", "generate", "--n", "50", "--diseases", "respiratory", "--out")
-    for name, more in {"whole": [], "parts": ["--on", "local:2"]}.items():
-        run(*drawn, tmp_path / name, *more)
-    assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
-    run(*drawn, tmp_path / "test", "--seed", "1")
-    words = (
-        "evolve",
-        "--train",
-        "parts",
-        "--test",
-        "test",
-        "--set",
-        "practice.batch=50",
-        "--ablations",
-        "no",
-        "--json",
-    )
-    came = [
-        json.loads(run(*words, "--replicas", "2", "--out", name, *more, cwd=tmp_path).stdout)["runs"]
-        for name, more in {"alone": [], "spread": ["--on", "local:2"]}.items()
-    ]
-    assert [{**one, "wall_seconds": 0} for one in came[0]] == [{**one, "wall_seconds": 0} for one in came[1]]
-
-
-def test_a_practice_that_came_home_names_the_files_of_this_machine(tmp_path):
-    made = dict.fromkeys(("batch", "test_every", "seed"), 0)
-    made |= dict.fromkeys(("records_only", "experience_only"), False)
-    made |= {"k": None, "k_records": None, "k_experience": None, "doctor": "direct/x", "feedback": "truth"}
-    made |= {"train": "/there/1/train", "test": "/there/2/test", "endpoint": {"model_file": "/there/3/models"}}
-    (tmp_path / "evolve.json").write_text(json.dumps(made))
-    made_here(tmp_path, {"train": "train", "test": "test", "model_file": str(tmp_path / "models")})
-    home = json.loads((tmp_path / "evolve.json").read_text())
-    assert (home["train"], home["test"]) == ("train", "test")
-    assert home["endpoint"] == {"model_file": str(tmp_path / "models")}
-
-
-class Left:
-    """A site at which nothing is left to do, and something to be taken."""
-
-    name, ships, workers = "left", False, 2
-
-    def __init__(self, rows):
-        self.rows, self.begun, self.forgotten = rows, [], []
-
-    async def begin(self, job, answered, *, of):
-        self.begun.append((job, list(answered)))
-        return self
-
-    async def news(self):
-        return [JobEnded(0)]
-
-    async def release(self):
-        pass
-
-    async def left(self, kept):
-        return dict.fromkeys(["part 1 of 3", "seed 0", "seed 1", "seed 9"], self.rows)
-
-    async def forget(self, kept):
-        self.forgotten.append(kept)
-
-
-def test_a_command_that_was_killed_goes_on_from_what_its_workers_were_answered(tmp_path, monkeypatch):
-    row = JournalRow("calls", ("run", "episode", b"request", 0, "turn", b"reply"))
-    sites = []
-
-    @asynccontextmanager
-    async def opened(_name):
-        yield sites[-1]
-
-    monkeypatch.setattr(spreading, "open_site", opened)
-    out = tmp_path / "runs"
-    runs = ["run", "--replicas", "2", "--on", "local:2", "--out", str(out)]
-
-    def given(words):
-        sites.append(Left([row]))
-        with contextlib.suppress(PlayFailure), in_parts(words):
-            pass
-        return {job.name: answered for job, answered in sites[-1].begun}
-
-    assert given(runs) == {"seed 0": [], "seed 1": []}
-    shutil.rmtree(out / "seed-1")
-    assert given(runs) == {"seed 0": [row], "seed 1": []}
-    names = {job.kept for site in sites for job, _ in site.begun}
-    assert len(names) == 1
-    assert names == {kept for site in sites for kept in site.forgotten}
-
-
 def test_what_cannot_be_divided_is_said(complaint, tmp_path):
     asked = (
         "eval",
@@ -168,43 +54,13 @@ def test_what_cannot_be_divided_is_said(complaint, tmp_path):
     for words, told in {
         (*asked, "--on", "mars"): "--on 'mars'; allowed: local, local:N, ray",
         (*asked, "--on", "local:0"): "--on 'local:0'; allowed",
-        (*asked, "--share", "3/2"): "--share '3/2'; needs which part of how many",
-        ("cases", "generate", "--out", "x", "--format", "tor", "--on", "local:2"): "divides patients in our layout",
-        ("run", "--on", "ray:2"): "makes several runs at once; say how many with --replicas N, 2 or more",
-        ("run", "--replicas", "auto", "--on", "ray:2"): "say how many with --replicas N",
-        ("run", "--replicas", "2", "--on", "local:2"): "makes runs that are kept; say where with --out DIR",
+        ("cases", "generate", "--out", "x", "--format", "tor", "--on", "local:2"): "divides outpatients",
+        ("run", "--days", "1", "--on", "mars"): "--on 'mars'; allowed: local, local:N, ray",
+        ("study", "run", "papers/medagents-table3.toml", "--out", "x", "--on", "mars"): "--on 'mars'; allowed: local",
     }.items():
         if told not in (said := complaint(*words)):
             wrong[words[-3:]] = said
     assert wrong == {}
-
-
-def test_options_are_found_and_left_out_in_both_forms():
-    words = ["eval", "aie", "--on", "ray", "--seed=3", "--json", "--cases", "--on"]
-    assert (value_of(words, "--seed"), value_of(words, "--on"), value_of(words, "--out")) == ("3", "ray", None)
-    assert without(["a", "--on", "x", "--seed=3", "--json", "b"], "--on", "--seed", switches=("--json",)) == ["a", "b"]
-
-
-@pytest.mark.parametrize("given", [["--store", "URL"], ["--store=URL"]])
-def test_the_password_of_a_store_stands_in_no_word_of_a_worker(given):
-    words = [word.replace("URL", "postgresql://ann:s3cr3t@h/d?schema=ours&sslpassword=k3y%20s") for word in given]
-    site = SimpleNamespace(ships=False)
-    job = spreading._job(
-        "part 1 of 2", site, ["eval", "exam", "medqa", *words], ["--share", "1/2"], answers="j", tails="j"
-    )
-    assert "s3cr3t" not in repr(job.words) and "k3y" not in repr(job.words)
-    assert "postgresql://ann@h/d?schema=ours" in repr(job.words)
-    assert job.environment == {"PGPASSWORD": "s3cr3t", "POLYCLINIC_SSLPASSWORD": "k3y s"}
-
-
-@pytest.mark.parametrize("ships", [False, True])
-def test_variables_with_passwords_reach_other_machines_and_an_address_comes_before_them(ships, monkeypatch):
-    monkeypatch.setenv("PGPASSWORD", "of the machine")
-    monkeypatch.setenv("POLYCLINIC_SSLPASSWORD", "of the key")
-    site, words = SimpleNamespace(ships=ships), ["eval", "exam", "medqa", "--store", "postgresql://ann:s3cr3t@h/d"]
-    job = spreading._job("part 1 of 2", site, words, [], answers="j", tails="j")
-    travels = {"POLYCLINIC_SSLPASSWORD": "of the key"} if ships else {}  # here, a process inherits it
-    assert {name: key for name, key in job.environment.items() if "PASS" in name} == {"PGPASSWORD": "s3cr3t", **travels}
 
 
 @pytest.mark.slow

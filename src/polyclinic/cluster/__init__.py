@@ -1,1 +1,0 @@
-"""Where parts of a command run when one process is too few: processes of this machine, or a Ray cluster."""
