@@ -23,11 +23,9 @@
     ├── LineTakenBack        players: a person takes back the last line; the visit is held once more
     ├── NotStored            hospital: what happened could not be written; the run ends, and can be taken up again
     │   └── DiskFull         hospital: no room is left
-    ├── WorkerLost           cluster: a process or a machine ended with the part that it had; another takes it up
-    ├── ClusterLost          cluster: all of it ended, and nobody is left to take the parts up
+    ├── WorkerLost           parallel: a worker ended with the items that it had; others compute them
+    ├── ClusterLost          parallel: the cluster ended, and nobody is left to compute the items
     ├── BrokenMetric         metrics: a metric of the user's made a mistake on every dialogue
-    ├── PartDone             cli: a command that had one part of the items is done
-    ├── WorkerDied           hospital: a process of the run ended by itself; the run ends, and can be taken up again
     ├── DueInThePast         hospital: a decision was to take effect before it was launched; our mistake
     ├── BrokenPrompt         prompts: a prompt file lacks a section or a blank; our mistake
     └── PlayFailure          a player gave no usable answer; the episode ends as failed, the run goes on

@@ -122,10 +122,7 @@ def test_the_command_writes_counts_and_goes_on_from_its_answers(run, complaint, 
         run(*words, *model, "--force")
         assert endpoint.requests == asked
         parts = (*words[:-1], tmp_path / "parts", *model)
-        for part in ("1/2", "2/2"):
-            run(*parts, "--share", part)
-        assert (endpoint.requests, (tmp_path / "parts" / "train.jsonl").exists()) == (2 * asked, False)
-        run(*parts)  # finds what its parts were told
+        run(*parts, "--on", "local:2")
         assert endpoint.requests == 2 * asked
         assert (tmp_path / "parts" / "train.jsonl").read_text() == (tmp_path / "p" / "train.jsonl").read_text()
     counts = json.loads((tmp_path / "p" / "writing.json").read_text())

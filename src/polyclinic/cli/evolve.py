@@ -285,7 +285,7 @@ def _asked(configuration: PracticeConfiguration) -> list[str]:
     return [*([] if name is None else [name]), *asked_for(configuration.embedder)]
 
 
-class _CutOff(PolyclinicError):
+class _CutOff(Exception):
     """A practice ended early.
 
     Attributes:
