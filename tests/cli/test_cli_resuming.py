@@ -61,7 +61,9 @@ def test_what_is_the_same_may_be_said_and_limits_are_this_commands(store, began)
     assert going == msgspec.structs.replace(
         began, setup=msgspec.structs.replace(began.setup, token_budget=7, api_key_env="OTHER")
     )
-    assert go_on(store.folder, on="local:2").endswith("run --on local:2 --token-budget 7 --set models.api-key-env=OTHER")
+    assert go_on(store.folder, on="local:2").endswith(
+        "run --on local:2 --token-budget 7 --set models.api-key-env=OTHER"
+    )
 
 
 def test_another_knowledge_or_other_prompts_are_refused_by_name(store, monkeypatch):
