@@ -7,12 +7,10 @@ import subprocess
 import sys
 import time
 from functools import partial
-from pathlib import Path
 
 import pytest
 
 from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.models.journal import calls_of
 from polyclinic.results.reading import read_results
 from polyclinic.testing.endpoint import EndpointProcess
 from polyclinic.testing.postgres import PASSWORD
@@ -81,7 +79,7 @@ def test_a_run_that_was_killed_goes_on_on_another_machine(workers, base, run, wh
         assert came(run(*command(endpoint, *shared, tmp_path / "third")).stdout) == expected
         assert requests(endpoint) <= n + PLACES * workers, "a third machine asks nothing"
     kept = [one.record for one in read_results(base)]
-    assert len(kept) == 2 and sum(calls.calls for calls in kept[0].calls) == len(answers_in(tmp_path / "elsewhere"))
+    assert len(kept) == 2 and sum(calls.calls for calls in kept[0].calls) == len(calls_in(tmp_path / "elsewhere"))
 
 
 def test_one_whose_doctors_learn_goes_on_on_another_machine(base, run, tmp_path):
@@ -104,19 +102,18 @@ def test_one_whose_doctors_learn_goes_on_on_another_machine(base, run, tmp_path)
         assert requests(endpoint) == asked, "whoever begun it asks nothing more"
 
 
-def answers_in(folder):
-    """The calls that a run's own files hold."""
-    return sorted(
-        (call.role, call.purpose, call.item, call.tokens_in) for call in calls_of(Path(folder) / "calls.sqlite")
-    )
-
-
-def test_the_folder_of_whoever_goes_on_has_all_answers(base, run, whole, tmp_path):
+def test_the_results_of_whoever_goes_on_count_all_calls(base, run, whole, tmp_path):
     with EndpointProcess(seed=1, latency=0.05) as endpoint:
         killed_after(command(endpoint, "--store", base, "--out", tmp_path / "here"), endpoint, whole[1] // 2)
         run(*command(endpoint, "--store", base, "--out", tmp_path / "elsewhere"))
-    assert answers_in(tmp_path / "elsewhere") == answers_in(tmp_path / "whole")
+    assert not (tmp_path / "elsewhere" / "calls.sqlite").exists(), "answers lie in the store alone"
+    assert calls_in(tmp_path / "elsewhere") == calls_in(tmp_path / "whole") != []
     assert "secret" not in str(RecordedRun(tmp_path / "elsewhere").configuration)
+
+
+def calls_in(folder):
+    rows = map(json.loads, (folder / "calls.jsonl").read_text().splitlines())
+    return sorted((row.get("role"), row.get("purpose"), row.get("item"), row.get("tokens_in")) for row in rows)
 
 
 def test_another_run_has_answers_of_its_own(base, run, tmp_path):

@@ -77,6 +77,9 @@ _TESTS = 40
 
 _BAR = 30
 
+_RUN = "evolve"
+"""Names the run in its own file of answers, which holds no other."""
+
 
 @contextmanager
 def live_curve(
@@ -198,8 +201,8 @@ async def _several(
         raise UserError("--dry-run estimates one practice; leave out --replicas, and multiply")
     make_folder(out)
     folders = {seed: out / f"seed-{seed}" for seed in range(options.seed, options.seed + replicas)}
-    places = ReplicaPlaces(out, store)
-    places.check(folders.values())
+    places = ReplicaPlaces(out, store, list(folders.values()))
+    places.check()
     begun: dict[Path, tuple[PracticeConfiguration, Patients, Models]] = {}
     for seed, folder in folders.items():
         one = dataclasses.replace(options, seed=seed, order=options.order or SHUFFLED)
@@ -212,7 +215,7 @@ async def _several(
             begun[folder] = configuration, patients, asked
     await _practise_all(begun, places, ablations, store, on=on, json=json)
     documents = [msgspec.json.decode((folder / RESULTS).read_bytes()) for folder in folders.values()]
-    places.keep(folders.values())
+    places.keep()
     came = EvolutionReplicas.of(documents, first=options.seed)
     write_json(out / OF_REPLICAS, came.document())
     write_text(out / PAGE, page_of_replicas(came))
@@ -236,12 +239,11 @@ async def _practise_all(
     """Holds several practices, here one after the other, or side by side in workers."""
     if on is not None and begun:
         await _practise_elsewhere(on, begun, ablations, store, json=json)
-    for folder, (configuration, patients, models) in begun.items():
-        places.point(folder)
-        if on is None:
-            await _practise(folder, configuration, patients, ablations, models, json=json)
-            if not json:
-                note(f"done: {folder}")
+    places.point()
+    for folder, (configuration, patients, models) in begun.items() if on is None else ():
+        await _practise(folder, configuration, patients, ablations, models, json=json)
+        if not json:
+            note(f"done: {folder}")
 
 
 async def _practise(
@@ -276,7 +278,7 @@ def _answers_of(folder: Path, configuration: PracticeConfiguration, store: str |
     """Returns the journal of a practice, in its folder or in a store; None if no model is asked."""
     if not _asked(configuration):
         return None
-    where, run = (folder / ANSWERS, "evolve") if store is None else (store, configuration.shared_as)
+    where, run = (folder / ANSWERS, _RUN) if store is None else (store, configuration.shared_as)
     return journal_of(where, run=run)
 
 
@@ -389,6 +391,7 @@ class PracticeTask:
     configuration: PracticeConfiguration
     ablations: Tested | None
     models: ModelSettings
+    is_stored: bool
 
     @asynccontextmanager
     async def open(self, _: WorkerSide) -> AsyncIterator[Callable[[Any, WorkerSide], Awaitable[Any]]]:
@@ -397,7 +400,8 @@ class PracticeTask:
 
     async def _practise(self, seed: int, side: WorkerSide) -> tuple[Evolution, bytes]:
         configuration = msgspec.structs.replace(self.configuration, seed=seed)
-        journal = journal_of(side.keeper, run="evolve") if _asked(configuration) else None
+        run = configuration.shared_as if self.is_stored else _RUN
+        journal = journal_of(side.keeper, run=run) if _asked(configuration) else None
         with tempfile.TemporaryDirectory(prefix="polyclinic-") as scratch:
             folder = Path(scratch)
             came = await _learn(
@@ -424,7 +428,7 @@ async def _practise_elsewhere(
 ) -> None:
     """Lets workers hold practices, each with its answers in its own folder, and writes the results there."""
     configuration, _, models = next(iter(begun.values()))
-    task = PracticeTask(configuration, ablations, models)
+    task = PracticeTask(configuration, ablations, models, is_stored=store is not None)
     with progress("practices", len(begun), quiet=json) as advance:
         async with (
             AsyncExitStack() as stack,

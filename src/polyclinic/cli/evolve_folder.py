@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -236,21 +236,21 @@ class ReplicaPlaces:
     Args:
         out: the folder that holds theirs.
         store: its address.
+        folders: those of the practices.
     """
 
-    def __init__(self, out: Path, store: str | None) -> None:
-        self._out, self._store = out, store
+    def __init__(self, out: Path, store: str | None, folders: Sequence[Path]) -> None:
+        self._out, self._store, self._folders = out, store, folders
 
-    def check(self, folders: Iterable[Path]) -> None:
+    def check(self) -> None:
         """Checks, before anything is written, that each can be kept in the store, or goes on there.
 
         Raises:
             UserError: one was begun without a store, or in another.
             BadInput: the store cannot be reached, or has a memory of that name.
         """
-        if self._store is None:
-            return
-        for folder in folders:
+        for folder in self._folders if self._store is not None else ():
+            assert self._store is not None  # noqa: S101
             if is_stored(folder):
                 password_of(folder, self._store)
             elif not (folder / CONFIGURATION).is_file():
@@ -258,26 +258,27 @@ class ReplicaPlaces:
             elif (folder / FILE).is_file() and not (folder / RESULTS).is_file():
                 raise UserError(f"{folder} was begun without --store; leave it out, or name another folder")
 
-    def point(self, folder: Path) -> None:
-        """Says in the folder of a practice where its memory is to be; one that was made elsewhere is put there.
+    def point(self) -> None:
+        """Says in each folder where its memory is to be; a memory that is there already is put into the store.
 
         Raises:
             BadInput: the store cannot be reached, or has another memory of that name.
         """
-        if self._store is None or is_stored(folder):
-            return
-        if (folder / FILE).is_file():
-            move_to_store(folder, self._store, self._name(folder))
-        else:
-            point(folder, self._store, self._name(folder))
+        for folder in self._folders:
+            if self._store is None or is_stored(folder):
+                continue
+            if (folder / FILE).is_file():
+                move_to_store(folder, self._store, self._name(folder))
+            else:
+                point(folder, self._store, self._name(folder))
 
-    def keep(self, folders: Iterable[Path]) -> None:
+    def keep(self) -> None:
         """Keeps what came of each, under a number of its own.
 
         Raises:
             BadInput: the store cannot be reached or used.
         """
-        for folder in folders:
+        for folder in self._folders:
             keep_results(self._store, folder)
 
     def _name(self, folder: Path) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from polyclinic.errors import UserError
+from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.record.comparison import MEASURES, run_rows
 from polyclinic.hospital.record.memories import memories_of
 from polyclinic.hospital.record.recorded import CALLS as ANSWERS
 from polyclinic.hospital.record.recorded import RUN, RecordedRun
 from polyclinic.models.journal import calls_of
-from polyclinic.models.ledger import KeptCalls, Ledger
+from polyclinic.models.ledger import KeptCall, KeptCalls, Ledger
 from polyclinic.models.model import Usage
 from polyclinic.models.model_file import NOTHING_SAID, read_model_file
 from polyclinic.models.session import Address
@@ -63,7 +64,7 @@ def write_run_results(folder: Path, store: str | None = None) -> None:
     in_order = sorted(below, key=lambda one: (len(one.name), one.name))
     for run in [folder] if (folder / RUN).is_file() else in_order:
         with RecordedRun(run) as recorded:
-            _write(run, recorded)
+            _write(run, recorded, store)
         keep_results(store, run, may_lack=[RUN, ANSWERS])
 
 
@@ -77,11 +78,11 @@ def tell_where(folder: Path, seed: int | None) -> None:
         note(f"Beside runs of the same seeds: polyclinic results compare {folder} OTHER")
 
 
-def _write(folder: Path, run: RecordedRun) -> None:
+def _write(folder: Path, run: RecordedRun, store: str | None) -> None:
     this, begun, summary = configured(), run.configuration, run.summary or {}
     setup = begun.get("setup", {})
     seed, doctor = begun.get("seed", 0), setup.get("doctor", "rules")
-    ledger = _ledger(folder)
+    ledger = _ledger(folder, calls_of_run(folder, begun, store))
     record = RunRecord(
         kind="run",
         command=command_words(this.words),
@@ -100,11 +101,17 @@ def _write(folder: Path, run: RecordedRun) -> None:
     write_record(folder, record, rows)
 
 
-def _ledger(folder: Path) -> Ledger:
-    """Returns what every call came to whose answer the run keeps, by whichever process; writes them to the folder."""
+def calls_of_run(folder: Path, begun: Mapping[str, Any], store: str | None) -> Iterable[KeptCall]:
+    """Returns every call whose answer a run keeps, in its folder or in a store."""
+    if store is not None:
+        return calls_of(store, msgspec.convert(begun, Configuration, strict=False).shared_as)
+    return calls_of(folder / ANSWERS) if (folder / ANSWERS).is_file() else ()
+
+
+def _ledger(folder: Path, calls: Iterable[KeptCall]) -> Ledger:
+    """Returns the sums of the calls of a run; writes the calls to its folder."""
     ledger, kept = Ledger(), KeptCalls()
-    answers = folder / ANSWERS
-    for call in calls_of(answers) if answers.is_file() else ():
+    for call in calls:
         kept.add(call)
         usage = Usage(call.tokens_in, call.cached, call.tokens_out, cost=call.cost)
         ledger.add(call.role, call.purpose, usage, attempts=call.requests, failed=bool(call.error))

@@ -7,7 +7,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -48,7 +47,6 @@ from polyclinic.language.language import LANGUAGES
 from polyclinic.memory.library import CaseWordsEmbedder
 from polyclinic.memory.opening import Publication
 from polyclinic.memory.reading import PassageRead
-from polyclinic.models.journal import SharedRun
 from polyclinic.models.pipeline import Asker
 from polyclinic.models.session import Session, journal_of, open_models
 from polyclinic.parallel.holder import Holder
@@ -59,20 +57,16 @@ _NATURE = "nature"
 
 
 def open_nature(
-    configuration: Configuration, store: Store | None, shared: SharedRun | None
+    configuration: Configuration, store: Store | None, answers: str
 ) -> AbstractAsyncContextManager[Session]:
-    """Opens the models that stand for nature; their answers are kept in a file of their own beside the run.
-
-    Where the run's are `shared` in a database, theirs are, under a name of their own.
-    """
+    """Opens the models that stand for nature; their answers are kept in a file of their own, or in a database."""
     names = [name for name in (configuration.profiles, configuration.course) if name]
     return open_models(
         names,
         dataclasses.replace(configuration.setup.options, token_budget=None),
         journal=journal_of(
-            store.calls.with_name("nature.sqlite") if store is not None and names else None,
-            run=_NATURE,
-            shared=None if shared is None else shared._replace(run=f"{shared.run} {_NATURE}"),
+            None if store is None or not names else answers or store.calls.with_name("nature.sqlite"),
+            run=f"{configuration.shared_as} {_NATURE}" if answers else _NATURE,
         ),
         seed=configuration.seed,
     )
@@ -168,8 +162,8 @@ async def run(
         on: where workers compute episodes, as `--on` names it; None for this process. The log is the same.
         watching: looks on.
         brought: the folder of what doctors remember from before, where nothing keeps the run; "" for nothing.
-        answers: the address of a database that keeps what models answer as it comes, beside the files of `store`; the
-            same run begun on another machine takes it from there. "" for none.
+        answers: the address of a database that keeps what models answer, in place of a file of `store`; the same run
+            begun on another machine takes it from there. "" for none.
         clock: keeps the time; None: a new one.
         report: called with a line about each worker that was lost.
 
@@ -182,9 +176,8 @@ async def run(
     knowledge = read_knowledge()
     residents = Residents(configuration.residents, configuration.seed, language=configuration.language)
     spent = _Spent()
-    shared = SharedRun(answers, configuration.shared_as) if answers and store is not None else None
     async with AsyncExitStack() as stack:
-        nature = await stack.enter_async_context(open_nature(configuration, store, shared))
+        nature = await stack.enter_async_context(open_nature(configuration, store, answers))
         hospital = configuration.at_work
         town = Town(hospital, knowledge, residents, seed=configuration.seed, events=configuration.events)
         profile_failures: dict[str, int] = {}
@@ -192,7 +185,7 @@ async def run(
             residents, profile_failures = await written_by_model(configuration, town, residents, nature, knowledge)
             town = Town(hospital, knowledge, residents, seed=configuration.seed, events=configuration.events)
         clinic = await stack.enter_async_context(
-            _computing(configuration, store, shared, brought=brought, on=on, report=report)
+            _computing(configuration, store, answers, brought=brought, on=on, report=report)
         )
         simulated = await simulate(
             hospital,
@@ -294,7 +287,7 @@ def kinds_of(knowledge: Knowledge) -> dict[str, str]:
 async def _computing(
     configuration: Configuration,
     store: Store | None,
-    shared: SharedRun | None,
+    answers: str,
     *,
     brought: str,
     on: str | None,
@@ -302,7 +295,8 @@ async def _computing(
 ) -> AsyncIterator[Clinic | RemoteClinic]:
     setup = configuration.setup
     if store is not None and setup.asks_models:
-        setup = msgspec.structs.replace(setup, journal=str(store.calls), run=_JOURNAL, shared=shared)
+        run = configuration.shared_as if answers else _JOURNAL
+        setup = msgspec.structs.replace(setup, journal=answers or str(store.calls), run=run)
     learning = setup.learning
     if learning is not None:
         if store is not None:
@@ -310,13 +304,14 @@ async def _computing(
             brought = brought_to(store.folder, about, learning.version)
         setup = msgspec.structs.replace(setup, learning=msgspec.structs.replace(learning, brought=brought))
     if on is not None:
-        kept = Path(setup.journal) if setup.journal else None
-        journal = journal_of(kept, run=setup.run, prompts=setup.traces, shared=setup.shared)
+        journal = journal_of(setup.journal or None, run=setup.run, prompts=setup.traces)
         async with AsyncExitStack() as stack:
             if journal is not None:
                 await stack.enter_async_context(journal)
             holder = Holder(journal, setup.options.budget())
-            yield await stack.enter_async_context(open_clinic_workers(on, setup, holder, report))
+            # The address of a database holds its password, and workers ask the command for answers.
+            theirs = msgspec.structs.replace(setup, journal="the command" if setup.journal else "")
+            yield await stack.enter_async_context(open_clinic_workers(on, theirs, holder, report))
     else:
         desk = Desk(session=None if store is None else store.folder / TYPED, again="")
         async with open_clinic(setup, desk=desk) as clinic:

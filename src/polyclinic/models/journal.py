@@ -191,18 +191,6 @@ _STORED = msgspec.json.Decoder(StoredReply)
 _encode = msgspec.json.Encoder().encode
 
 
-class SharedRun(NamedTuple):
-    """Where the answers of a run are kept beside its own file, for other machines that go on with it.
-
-    Attributes:
-        store: the address of a database.
-        run: names the run there, where there are others.
-    """
-
-    store: str
-    run: str
-
-
 class Keeper(Protocol):
     """Where the rows of a run's journal are: in a file, or in a database that several machines share.
 
@@ -243,26 +231,15 @@ class Journal:
     Of a database (`postgresql://...`) what others are answered at the same time is taken as well, and where two ask at
     once, the answer that is stored first is that of both.
 
-    A run that has a file of its own may be `shared` in a database, too: what holds there holds in the file. A worker
-    has a `Keeper` in place of a file.
+    A worker has a `Keeper` in place of a file.
     """
 
-    def __init__(
-        self,
-        where: Answers,
-        *,
-        run: str = "",
-        prompts: bool = True,
-        shared: SharedRun | None = None,
-    ) -> None:
-        self.run, self._where, self._shared_as = run, where, shared
+    def __init__(self, where: Answers, *, run: str = "", prompts: bool = True) -> None:
+        self.run, self._where = run, where
         self._prompts = KeptPrompts() if prompts else None
-        # The file may lack what the database has: what it is given of that is known apart.
-        self._copied = KeptPrompts() if prompts else None
         self.answered = self.stored = 0
         self._seen: defaultdict[str, Counter[bytes]] = defaultdict(Counter)
         self._keeper: Keeper | None = None
-        self._shared: Keeper | None = None
 
     async def __aenter__(self) -> Self:
         where = self._where
@@ -274,20 +251,11 @@ class Journal:
             self._keeper = await open_store_journal(read_address(str(where)), self.run)
         else:
             self._keeper = JournalFile(Path(where), self.run, prompts=self._prompts is not None)
-        if self._shared_as is not None:
-            from polyclinic.storage.journal import open_store_journal  # noqa: PLC0415 - for those who share one
-
-            try:
-                self._shared = await open_store_journal(read_address(self._shared_as.store), self._shared_as.run)
-            except BaseException:
-                await self.__aexit__()
-                raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        keepers = [self._shared, self._keeper]
-        self._shared = self._keeper = None
-        for keeper in filter(None, keepers):
+        keeper, self._keeper = self._keeper, None
+        if keeper is not None:
             with contextlib.suppress(BadInput):  # whoever stored what could not be written was told
                 await keeper.close()
 
@@ -301,7 +269,7 @@ class Journal:
     @property
     def goes_on(self) -> bool:
         """Whether it may have answers of this run."""
-        return self._shared is not None or (self._keeper is not None and self._keeper.goes_on)
+        return self._keeper is not None and self._keeper.goes_on
 
     def wrap(self, model: Model, *, episode: str = "", role: str = "") -> Pipeline:
         """Returns the model, with its answers for that episode, and what the role asked, in the journal."""
@@ -320,20 +288,11 @@ class Journal:
 
     async def find(self, question: AskedQuestion, *also: Key) -> StoredReply | None:
         """Returns the answer to a question that is stored under its key or another, the first that has one, or None."""
-        if self._keeper is None or not self.goes_on:
-            return None
-        keys = (question.key, *also)
-        stored = await self._keeper.find(keys) if self._keeper.goes_on else None
-        if stored is not None:
-            self.answered += 1
-            return self._read(*stored)
-        stored = None if self._shared is None else await self._shared.find(keys)
+        stored = await self._keeper.find((question.key, *also)) if self._keeper is not None and self.goes_on else None
         if stored is None:
             return None
         self.answered += 1
-        reply = self._read(*stored)
-        await self._keeper.put(question.rows(self.run, reply, self._copied))
-        return reply
+        return self._read(*stored)
 
     async def store(self, question: AskedQuestion, reply: StoredReply) -> StoredReply | None:
         """Stores an answer, with what was asked, where that is kept; returns when it is there.
@@ -344,18 +303,9 @@ class Journal:
         Raises:
             BadInput: it cannot be written.
         """
-        if self._keeper is None:
-            raise RuntimeError("the journal is not open; use it with 'async with'")
-        rows, first = question.rows(self.run, reply, self._prompts), None
-        if self._shared is not None and self._shared_as is not None:
-            *asked, _ = rows
-            stood = await self._shared.put([*asked, question.row(self._shared_as.run, reply)])
-            if stood is not None:
-                first = self._read(question.key, stood)
-                rows = [*asked, question.row(self.run, first)]
-        stood = await self._keeper.put(rows)
+        stood = await self.keeper.put(question.rows(self.run, reply, self._prompts))
         self.stored += 1
-        return first if stood is None else self._read(question.key, stood)
+        return None if stood is None else self._read(question.key, stood)
 
     def _read(self, key: Key, stored: bytes) -> StoredReply:
         try:
@@ -377,16 +327,13 @@ class AskedQuestion:
     role: str = ""
     answer: Any = None  # the form that is wanted
 
-    def row(self, run: str, reply: StoredReply) -> PromptRow:
-        """Returns the row that keeps an answer to it, in a run."""
-        return "calls", (run, *self.key, self.purpose, _sealed(self.key, _encode(reply)))
-
     def rows(self, run: str, reply: StoredReply, prompts: KeptPrompts | None) -> list[PromptRow]:
         """Returns the rows that keep it beside an answer, the answer's last; without `prompts` that one alone."""
+        answered = "calls", (run, *self.key, self.purpose, _sealed(self.key, _encode(reply)))
         if prompts is None or self.messages is None:
-            return [self.row(run, reply)]
+            return [answered]
         how = {"model": self.model, "role": self.role, "answer": self.answer}
-        return [*prompts.rows(self.key.request, self.messages, **how), self.row(run, reply)]
+        return [*prompts.rows(self.key.request, self.messages, **how), answered]
 
 
 def read_stored(key: Key, stored: bytes) -> StoredReply:
@@ -524,31 +471,44 @@ def servers_of(paths: Iterable[Path]) -> dict[tuple[str, str], Line]:
     return found
 
 
-def calls_of(path: Path) -> Iterator[KeptCall]:
-    """Yields every call whose answer stands in the file of a journal, as the folder of a run keeps it.
+def calls_of(where: Path | str, run: str = "") -> Iterator[KeptCall]:
+    """Yields every call whose answer stands in a journal, as the folder of a run keeps it.
 
-    Who asked which model stands beside the answers where what was asked is kept; else both are "".
+    Args:
+        where: a file, or the address of a database.
+        run: the name of the run in a database; of a file all runs are read.
 
     Raises:
-        BadInput: a file is no journal, or damaged.
+        BadInput: it is no journal, or damaged.
     """
+    rows = _stored_calls(str(where), run) if is_store(str(where)) else _calls_in(Path(where))
+    for *key, purpose, stored, model, role in rows:
+        try:
+            reply = read_stored(Key(*key), stored)
+        except ValueError as error:
+            raise BadInput(f"an answer is damaged ({error})", path=Path(where)) from None
+        yield KeptCall(
+            role=role,
+            model=model,
+            purpose=purpose,
+            item=key[0],
+            tokens_in=reply.usage.tokens_in,
+            cached=reply.usage.cached,
+            tokens_out=reply.usage.tokens_out,
+            cost=reply.usage.cost,
+            seconds=round(reply.seconds, 3),
+            requests=reply.attempts,
+            error=reply.failure,
+        )
+
+
+def _calls_in(path: Path) -> Iterator[tuple[Any, ...]]:
     with closing(open_journal(path)) as file, read_errors(path):
         there = {name for (name,) in file.execute(_THERE)}
-        for *key, purpose, stored, model, role in file.execute(_ASKED if "prompts" in there else _UNASKED):
-            try:
-                reply = read_stored(Key(*key), stored)
-            except ValueError as error:
-                raise BadInput(f"an answer is damaged ({error})", path=path) from None
-            yield KeptCall(
-                role=role,
-                model=model,
-                purpose=purpose,
-                item=key[0],
-                tokens_in=reply.usage.tokens_in,
-                cached=reply.usage.cached,
-                tokens_out=reply.usage.tokens_out,
-                cost=reply.usage.cost,
-                seconds=round(reply.seconds, 3),
-                requests=reply.attempts,
-                error=reply.failure,
-            )
+        yield from file.execute(_ASKED if "prompts" in there else _UNASKED)
+
+
+def _stored_calls(address: str, run: str) -> Iterable[tuple[Any, ...]]:
+    from polyclinic.storage.journal import stored_calls  # noqa: PLC0415 - for those who share one
+
+    return stored_calls(read_address(address), run)

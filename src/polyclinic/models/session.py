@@ -13,7 +13,7 @@ import msgspec
 
 from polyclinic.errors import NoAddress, PlayFailure, UserError
 from polyclinic.models.dry_run import DryRunOver, StandIn
-from polyclinic.models.journal import Answers, Journal, Journalling, SharedRun
+from polyclinic.models.journal import Answers, Journal, Journalling
 from polyclinic.models.ledger import Budget, Counting, KeptCalls, Ledger, Spending
 from polyclinic.models.limits import WHOLE, Limit, Paces, Share
 from polyclinic.models.model import LONGEST, Model, Price
@@ -267,14 +267,9 @@ async def estimating(
         raise over
 
 
-def journal_of(
-    where: Answers | None, *, run: str = "", prompts: bool = True, shared: SharedRun | None = None
-) -> Journal | None:
-    """Returns the journal of a run in a file, a database or what a command keeps for its workers; None for none.
-
-    `shared` keeps the answers of a file in a database as well.
-    """
-    return None if where is None else Journal(where, run=run, prompts=prompts, shared=shared)
+def journal_of(where: Answers | None, *, run: str = "", prompts: bool = True) -> Journal | None:
+    """Returns the journal of a run in a file, a database or what a command keeps for its workers; None for none."""
+    return None if where is None else Journal(where, run=run, prompts=prompts)
 
 
 def check_addresses(names: Sequence[str], options: Address) -> None:

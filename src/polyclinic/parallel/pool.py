@@ -183,12 +183,13 @@ class WorkerPool:
             WorkerLost: its workers were lost again and again.
             ClusterLost: all workers are gone.
         """
-        losses = 0
+        losses, holder = 0, holder or self._holder
         while True:
             worker = await self._place()
             try:
-                return await worker.compute(item, holder or self._holder)
+                return await worker.compute(item, holder)
             except WorkerLost as lost:
+                holder.reread()
                 losses += 1
                 if losses >= MOST_LOSSES:
                     raise WorkerLost(f"{lost}; given up after {MOST_LOSSES} times") from None
@@ -256,7 +257,6 @@ class WorkerPool:
                 lost_at_once += 1
                 if lost_at_once >= MOST_LOSSES:
                     self._end(WorkerLost(f"{lost}; given up after {MOST_LOSSES} times"))
-                self._holder.reread()
                 self._report(f"{lost}; {worker.open_items if worker else 0} items are given to others")
             except PolyclinicError as error:
                 self._end(error)

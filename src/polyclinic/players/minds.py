@@ -26,7 +26,7 @@ from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.names import Names
 from polyclinic.language.language import Language
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
-from polyclinic.models.journal import Answers, Journal, SharedRun
+from polyclinic.models.journal import Answers, Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.limits import WHOLE, Share
 from polyclinic.models.model import Model
@@ -495,7 +495,6 @@ async def open_minds(
     ledger: Ledger | None = None,
     others: Sequence[str] = (),
     run: str | None = None,
-    shared: SharedRun | None = None,
     share: Share = WHOLE,
     library: LibraryOptions | None = None,
     memory: MemoryOptions = FORGETFUL,
@@ -512,7 +511,7 @@ async def open_minds(
     name in the journal, unless given, is made of seed, patient and examiner; `prompts` says whether what was asked is
     kept there. With a library, doctors look things up; with a memory, they remember; it must be in the `languages` of
     the visits, as far as they are given. People play at the desk, the terminal by default. Doctors who see are shown
-    the pictures. `ledger`, `shared`, `batches` and `report` are as in `open_models`.
+    the pictures. `ledger`, `batches` and `report` are as in `open_models`.
 
     Raises:
         BadInput: the memory is in another language.
@@ -531,7 +530,7 @@ async def open_minds(
             filter(None, [*named, *(opened.asked if opened else ())]),
             options,
             ledger=ledger,
-            journal=journal_of(journal, run=run, prompts=prompts, shared=shared),
+            journal=journal_of(journal, run=run, prompts=prompts),
             seed=seed,
             share=share,
             batches=batches,

@@ -83,6 +83,27 @@ def call_id(run: str, episode: str, request: bytes, k: int) -> bytes:
     return hashlib.blake2b(repr((run, episode, request, k)).encode(), digest_size=16).digest()
 
 
+_CALLS = (
+    "SELECT c.episode, c.request, c.k, c.purpose, c.reply, coalesce(p.model, ''), coalesce(p.role, '') "
+    "FROM {s}.calls c LEFT JOIN {s}.prompts p ON p.request = c.request WHERE c.run = %s ORDER BY c.episode"
+)
+
+
+def stored_calls(address: StoreAddress, run: str) -> list[tuple[Any, ...]]:
+    """Returns the calls of a run: episode, request, number, purpose, reply, model and role.
+
+    Raises:
+        BadInput: the store cannot be reached or used.
+    """
+    server = StoreServer(address)
+    server.open(make=True)
+    try:
+        sql = server.statement(_CALLS)
+        return server.alone(lambda connection: connection.execute(sql, (plain(run),), binary=True).fetchall())
+    finally:
+        server.close()
+
+
 def _as_stored(row: Row) -> Row:
     """Returns a row of a journal's file as a store has it."""
     table, values = row

@@ -617,11 +617,10 @@ async def open_clinic(
         setup.options,
         knowledge=knowledge,
         seed=setup.seed,
-        journal=side.keeper if side is not None else Path(setup.journal) if setup.journal else None,
+        journal=None if not setup.journal else setup.journal if side is None else side.keeper,
         ledger=None if side is None else side.ledger(setup.options),
         prompts=setup.traces,
         run=setup.run,
-        shared=setup.shared if side is None else None,
         share=WHOLE if side is None else side.share,
         desk=desk,
     ) as opened:

@@ -11,7 +11,6 @@ import msgspec
 from polyclinic.errors import UserError
 from polyclinic.hospital.plan.plan import Member
 from polyclinic.language.language import Language
-from polyclinic.models.journal import SharedRun
 from polyclinic.models.model import Price
 from polyclinic.models.session import ModelSettings, read_price
 from polyclinic.players.mind_names import model_of
@@ -79,9 +78,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     requests_per_minute: float | None = None  # to a model, over all workers; None for any number
     tokens_per_minute: float | None = None  # of prompts and answers, the same
     temperature: float | None = None  # of the models; None leaves it to the server
-    journal: str = ""  # the file that keeps every answer, each worker's beside it; "" for none
+    journal: str = ""  # the file or the database that keeps every answer; "" for none
     run: str = ""  # names the run in the journal
-    shared: SharedRun | None = None  # where answers are kept beside that, for other machines
     longest_answer: int | None = None  # tokens; None leaves it to the server
     hooks: list[str] | None = None  # around every call of a model
     token_budget: int | None = None  # in and out, over all workers; the run ends when one has used its share
