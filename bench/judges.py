@@ -10,7 +10,7 @@ from polyclinic.judging.director import case_and_report
 from polyclinic.judging.director_by_rules import SCALES, RulesJudge
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.grades import ONE_STEP
-from polyclinic.metrics.recorded_reports import compare_judges, read_recorded_reports, recorded_judgements
+from polyclinic.metrics.recorded_reports import compare_judges, read_recorded, recorded_judgements
 
 RECORDED = Path("cases/ai_hospital/evaluation_iiyi_gpt4_onestep.jsonl")
 
@@ -20,7 +20,7 @@ def run() -> None:
     if not path.is_file():
         print(f"no recorded letters at {path}; set POLYCLINIC_DATA to the folder of real data")
         return
-    reports = read_recorded_reports(path)
+    reports = read_recorded(path).reports
     even, odd = halves(reports)
     knowledge = read_knowledge()
     scales = fitted(RulesJudge(knowledge), even)

@@ -76,14 +76,14 @@ READERS = (
         ),
     ),
     ReaderTried("a picture", ("cases/pictures.py", "models/model.py"), "p.png", png, picture),
-    ReaderTried("a trace", ("events.py", "cli/score_director.py"), "t.jsonl", _TRACE, in_command("replay", "{}")),
+    ReaderTried("a trace", ("events.py",), "t.jsonl", _TRACE, in_command("replay", "{}")),
     ReaderTried("a trace to be scored", (), "t.jsonl", _TRACE, in_command("score", "aie", "{}", "--cases", "shipped")),
     ReaderTried(
         "a trace to be linked",
-        ("metrics/icd/scores.py",),
+        ("metrics/recorded_reports.py",),
         "t.jsonl",
         _TRACE,
-        in_command("score", "icd", "{}", "--set", "score.layout=polyclinic"),
+        in_command("score", "icd", "{}"),
     ),
     ReaderTried("what was said of an item", ("results/page.py",), "t.jsonl", _TRACE, transcript),
     ReaderTried(

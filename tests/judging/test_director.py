@@ -37,7 +37,7 @@ from polyclinic.metrics.recorded_reports import (
     RecordedReport,
     Sections,
     compare_judges,
-    read_recorded_reports,
+    read_recorded,
     recorded_judgements,
     summarise,
     ties,
@@ -518,7 +518,7 @@ RECORDED = "cases/ai_hospital/evaluation_iiyi_gpt4_onestep.jsonl"
 
 
 def test_published_means(shared_data):
-    judged = recorded_judgements(read_recorded_reports(shared_data / RECORDED))
+    judged = recorded_judgements(read_recorded(shared_data / RECORDED).reports)
     plain, paper = summarise(judged).metrics, summarise(judged, missing_grade="counts 1").metrics
     assert [round(plain[aspect].mean, 3) for aspect in ONE_STEP] == [2.767, 2.998, 2.608]
     assert [(plain[aspect].n, plain[aspect].unreadable) for aspect in ONE_STEP] == [(506, 0), (506, 0), (502, 4)]
@@ -528,7 +528,7 @@ def test_published_means(shared_data):
 
 @pytest.mark.slow
 async def test_rules_are_as_fitted_and_beat_chance_on_letters_they_were_not_fitted_to(shared_data, rules, fitting):
-    even, odd = fitting.halves(read_recorded_reports(shared_data / RECORDED))
+    even, odd = fitting.halves(read_recorded(shared_data / RECORDED).reports)
     scales = fitting.fitted(rules, even)
     assert scales == {aspect: SCALES[aspect] for aspect in ONE_STEP}
     judged = [

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tables import each_row
 
-from polyclinic.cases.report import Diagnosis
 from polyclinic.errors import BadInput, MissingExtra
 from polyclinic.metrics.disease_names import split_names
 from polyclinic.metrics.icd.linking import (
@@ -223,14 +222,6 @@ def test_known_figures():
     assert summary.per_case["f1"].mean == pytest.approx((200 / 3 + 0 + 0 + 100) / 4)
     assert (summary.names, summary.unlinked, summary.without_names) == (8, 1, 1)
     assert summary.metrics["f1"].n == 4
-
-
-def test_known_codes_are_used_only_if_asked():
-    coded = NamedPair(
-        id="1", given=(Diagnosis(name="A01", icd10="B01"),), reference=(Diagnosis(name="B01"), Diagnosis(name="none"))
-    )
-    assert score_names([coded], by_name).metrics["f1"].mean == 0
-    assert score_names([coded], by_name, known_codes=True).metrics["f1"].mean == 100
 
 
 CODE = st.sampled_from(["A01.1", "A01.2", "B02", "C03", "none"])

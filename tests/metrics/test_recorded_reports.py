@@ -7,7 +7,7 @@ import pytest
 from tests.tables import each_row
 
 from polyclinic.errors import BadInput
-from polyclinic.metrics.recorded_reports import read_recorded, read_recorded_reports, read_references, split_sections
+from polyclinic.metrics.recorded_reports import read_recorded, read_references, split_sections
 
 GRADES = {"A": 4, "B": 3, "C": 2, "D": 1}
 
@@ -37,7 +37,7 @@ def write(tmp_path):
 
 
 def test_a_report(write):
-    (report,) = read_recorded_reports(write(record(7)))
+    (report,), _ = read_recorded(write(record(7)))
     assert (report.id, report.doctor, report.line) == ("7", "d", 1)
     assert (report.given.diagnosis, report.given.rationale, report.given.treatment) == ("1. 肺炎", "发热", "抗感染")
     assert (report.reference.diagnosis, report.reference.rationale, report.reference.treatment) == ("肺炎", "咳嗽", "")
@@ -46,7 +46,7 @@ def test_a_report(write):
 
 def test_letters_may_be_missing(write):
     bare = {k: v for k, v in record("x").items() if not k.endswith("_choice") and k != "doctor_name"}
-    (report,) = read_recorded_reports(write(bare))
+    (report,) = read_recorded(write(bare)).reports
     assert set(report.letters.values()) == {None}
     assert report.doctor == ""
 
@@ -71,13 +71,13 @@ def test_sections(text, expected):
 
 
 def test_a_doctor_who_hands_in_nothing_is_read(write):
-    (report,) = read_recorded_reports(write(record(doctor_diagnosis={"diagnosis": None})))
+    (report,), _ = read_recorded(write(record(doctor_diagnosis={"diagnosis": None})))
     assert report.given.diagnosis == ""
 
 
 def test_sections_handed_in_apart(write):
     apart = {"diagnosis": "肺炎", "basis": "发热", "treatment": "休息"}
-    (report,) = read_recorded_reports(write(record(doctor_diagnosis=apart)))
+    (report,), _ = read_recorded(write(record(doctor_diagnosis=apart)))
     assert (report.given.diagnosis, report.given.rationale, report.given.treatment) == ("肺炎", "发热", "休息")
 
 
@@ -99,7 +99,7 @@ def test_sections_handed_in_apart(write):
 def test_a_wrong_line_is_named(write, second, problem, field):
     path = write(record(1), second)
     with pytest.raises(BadInput) as caught:
-        read_recorded_reports(path)
+        read_recorded(path)
     assert problem in caught.value.problem
     assert (caught.value.path, caught.value.line, caught.value.field) == (path, 2, field)
 
@@ -142,7 +142,7 @@ def test_dialogues_and_collaborations_take_their_references_from_another_file(wr
 
 
 def test_letters_on_symptoms_are_read_where_the_judge_was_asked(write):
-    (report,) = read_recorded_reports(write(record(sympton_choice="B", test_choice=None)))
+    (report,), _ = read_recorded(write(record(sympton_choice="B", test_choice=None)))
     assert report.letters == {
         "symptoms": "B",
         "examinations": None,
@@ -154,11 +154,11 @@ def test_letters_on_symptoms_are_read_where_the_judge_was_asked(write):
 
 def test_no_file(tmp_path):
     with pytest.raises(BadInput, match="no such file"):
-        read_recorded_reports(tmp_path / "none.jsonl")
+        read_recorded(tmp_path / "none.jsonl")
 
 
 def test_the_published_reports(shared_data):
-    reports = read_recorded_reports(shared_data / "cases/ai_hospital/evaluation_iiyi_gpt4_onestep.jsonl")
+    reports = read_recorded(shared_data / "cases/ai_hospital/evaluation_iiyi_gpt4_onestep.jsonl").reports
     assert len(reports) == 506
     assert {report.doctor for report in reports} == {"GPT-4"}
     assert all(r.given.diagnosis and r.given.rationale and r.given.treatment for r in reports)

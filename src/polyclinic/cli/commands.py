@@ -60,11 +60,11 @@ COMMANDS = {
     "other file.",
     "eval tor": "evaluations:tor Tree-of-Reasoning: which of several diagnoses hold, from inpatients' whole records, "
     "by any method.",
-    "score aie": "score_aie:aie Score how doctors led their consultations: the ten metrics of AIE, and paired "
+    "score aie": "score:aie Score how doctors led their consultations: the ten metrics of AIE, and paired "
     "differences of several doctors.",
-    "score director": "score_director:director Score the grades of a medical director (AI Hospital): means by aspect, "
-    "ties of two doctors, or of two judges.",
-    "score icd": "score_icd:icd Link the diagnoses of reports to ICD-10: precision, recall and F1 of codes and of "
+    "score director": "score:director Score the grades of a medical director (AI Hospital): means by aspect, "
+    "and agreement of two judges.",
+    "score icd": "score:icd Link the diagnoses of reports to ICD-10: precision, recall and F1 of codes and of "
     "categories.",
     "verdicts export": "verdicts:export Write a sheet for people to fill in: dialogues to compare, rounds, records or "
     "reports to judge.\n\nWhoever compares two doctors is not told who they are: codes stand for them, and a file "

@@ -197,9 +197,19 @@ def read_references(path: str | Path) -> dict[str, Sections]:
     return references
 
 
-def read_recorded_reports(path: str | Path) -> list[RecordedReport]:
-    """Reads the reports of a file that holds its own references; see `read_recorded`."""
-    return read_recorded(path).reports
+def is_ours(path: Path, key: str) -> bool:
+    """Returns whether the first record of a file has a key of our own layout, and not those of ai-hospital.
+
+    Raises:
+        BadInput: the file cannot be read, or its first record has neither.
+    """
+    number, record = next(read_records(path, object, "a record"))
+    keys = list(record) if isinstance(record, dict) else []
+    if key in keys or {"patient_id", "reference_diagnosis", "dialog_history"} & set(keys):
+        return key in keys
+    came = ", ".join(map(repr, keys[:_SHOWN])) or "none"
+    problem = f"in no known layout by the keys that came: {came}; ours has {key!r}, ai-hospital's 'patient_id'"
+    raise BadInput(problem, path=path, line=number)
 
 
 def read_recorded(path: str | Path, references: Mapping[str, Sections] | None = None) -> ReportsOfFile:

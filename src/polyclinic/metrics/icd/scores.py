@@ -14,21 +14,19 @@ nothing counts as one name that matches none.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from polyclinic.cases.report import Diagnosis
 from polyclinic.errors import BadInput
 from polyclinic.events import Convened, End, Ended, Opened, Reported, Revealed, Trace
-from polyclinic.files import read_records
 from polyclinic.language.language import Language, is_chinese
 from polyclinic.metrics.dialogue import LeftOut, unusable_answer
 from polyclinic.metrics.disease_names import split_names
 from polyclinic.metrics.icd.linking import Link, Linker, category
-from polyclinic.metrics.recorded_reports import Sections, read_recorded
+from polyclinic.metrics.recorded_reports import Sections, is_ours, read_recorded
 from polyclinic.statistics.uncertainty import Estimate, estimate, ratio
 
 METRICS = tuple("number precision recall f1 category_precision category_recall category_f1 category_number".split())
@@ -97,22 +95,17 @@ def with_names(pair: NamedPair, names: Mapping[str, tuple[str, ...]]) -> NamedPa
     return NamedPair(id=pair.id, given=given, reference=reference)
 
 
-def score_names(pairs: Sequence[NamedPair], linker: Linker, *, known_codes: bool = False, seed: int = 0) -> IcdSummary:
+def score_names(pairs: Sequence[NamedPair], linker: Linker, *, seed: int = 0) -> IcdSummary:
     """Links the names of every case and compares the sets of codes.
 
-    Codes that a diagnosis already has are not used unless asked for: most doctors write none, those of the reference
-    come from another edition of ICD-10 than the table, and the paper goes by name on both sides.
+    Codes that a diagnosis already has are not used: most doctors write none, those of the reference come from another
+    edition of ICD-10 than the table, and the paper goes by name on both sides.
     """
     links = linker([d.name for pair in pairs for d in (*pair.given, *pair.reference)])
 
     def codes(diagnoses: Iterable[Diagnosis]) -> frozenset[str]:
-        found: set[str] = set()
-        for diagnosis in diagnoses:
-            if known_codes and diagnosis.icd10:
-                found.add(diagnosis.icd10)
-            else:
-                found |= {link.code for link in links[diagnosis.name] if link.code is not None}
-        return frozenset(found)
+        found = (link.code for diagnosis in diagnoses for link in links[diagnosis.name])
+        return frozenset(code for code in found if code is not None)
 
     def count(diagnoses: Iterable[Diagnosis]) -> int:
         return len({link.name for diagnosis in diagnoses for link in links[diagnosis.name]})
@@ -208,53 +201,23 @@ _WHOLES: dict[str, _Whole] = {
 """What that which both name is a share of, by how much each side names."""
 
 
-_SHOWN = 8
-
-
-class ReportLayout(StrEnum):
-    """How a file of reports is laid out."""
-
-    POLYCLINIC = "polyclinic"
-    AI_HOSPITAL = "ai-hospital"
-
-
 class NamedReports(msgspec.Struct, frozen=True, kw_only=True):
     """The reports of a file, as names of diseases; the unreadable ones among them count as naming nothing."""
 
-    layout: ReportLayout
+    layout: Literal["polyclinic", "ai-hospital"]
     language: Language
     pairs: tuple[NamedPair, ...]
     unreadable: int = 0
     left_out: tuple[LeftOut, ...] = ()
 
 
-def _layout_of(path: Path) -> ReportLayout:
-    """Returns the layout of a file, by its first record."""
-    number, record = next(read_records(path, object, "a record"))
-    keys = list(record) if isinstance(record, dict) else []
-    if "event" in keys:
-        return ReportLayout.POLYCLINIC
-    if {"doctor_diagnosis", "reference_diagnosis", "dialog_history"} & set(keys) or {"patient_id", "diagnosis"} <= set(
-        keys
-    ):
-        return ReportLayout.AI_HOSPITAL
-    came = ", ".join(map(repr, keys[:_SHOWN])) or "none"
-    raise BadInput(
-        f"in no known layout by the keys that came: {came}; a trace has 'event', "
-        "a recorded report of ai-hospital 'patient_id' and 'doctor_diagnosis', 'dialog_history' or 'diagnosis'",
-        path=path,
-        line=number,
-    )
-
-
 def read_named_reports(
     path: Path,
     *,
-    layout: ReportLayout | None = None,
     references: Mapping[str, Sections] | None = None,
     split: Callable[[str], tuple[str, ...]] = split_names,
 ) -> NamedReports:
-    """Reads the reports of a file; by default its first record tells the layout.
+    """Reads the reports of a file, traces of ours or of ai-hospital.
 
     `split` reads names out of free text; typed ones are taken as they are. The `references` are of recorded reports
     that stand without, by case.
@@ -262,12 +225,12 @@ def read_named_reports(
     Raises:
         BadInput: the file cannot be read, is in another layout, holds nothing to score, or cases in two languages.
     """
-    if (layout or _layout_of(path)) is ReportLayout.POLYCLINIC:
+    if is_ours(path, "event"):
         return _from_traces(path)
     reports, without = read_recorded(path, references)
     chinese = sum(is_chinese(report.reference.diagnosis) for report in reports)
     return NamedReports(
-        layout=ReportLayout.AI_HOSPITAL,
+        layout="ai-hospital",
         language="zh" if 2 * chinese >= len(reports) else "en",
         pairs=tuple(
             NamedPair(
@@ -313,7 +276,7 @@ def _from_traces(path: Path) -> NamedReports:
         told = " and ".join(f"{language} ({case})" for language, case in languages.items())
         raise BadInput(f"cases in two languages, {told}, need two tables; score them in files of their own", path=path)
     return NamedReports(
-        layout=ReportLayout.POLYCLINIC,
+        layout="polyclinic",
         language=next(iter(languages)),
         pairs=tuple(pairs),
         unreadable=unreadable,

@@ -1,0 +1,533 @@
+"""`polyclinic score`: recorded dialogues, grades and diagnoses, as AIE and AI Hospital score them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+from cyclopts import Parameter
+from rich.console import Console
+from rich.text import Text
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.shipped import shipped_path
+from polyclinic.cli.evaluation import goes_on
+from polyclinic.cli.sessions import open_judge
+from polyclinic.errors import BadInput, RunStopped, UserError
+from polyclinic.evaluations.aie.tables import (
+    show_compared,
+    show_left_out,
+    show_side_by_side,
+    show_summary,
+    summary_document,
+)
+from polyclinic.evaluations.people import show_agreement, show_figures
+from polyclinic.evaluations.protocol import at_temperatures, followed, mind_kind
+from polyclinic.judging.people import agreed, figures, people_judgements
+from polyclinic.judging.verdicts import read_verdicts
+from polyclinic.metrics.conversation import (
+    ConversationSummary,
+    Wanted,
+    check_measured,
+    choose_metrics,
+    compare,
+    measure,
+    summarise,
+)
+from polyclinic.metrics.dialogue import read_dialogues
+from polyclinic.metrics.disease_names import split_names
+from polyclinic.metrics.grades import LETTERS, Aspect, Judgement, read_judgements
+from polyclinic.metrics.icd.linking import (
+    NearestTitles,
+    Titles,
+    english_entries,
+    link_plainly,
+    read_entries,
+    split_plainly,
+)
+from polyclinic.metrics.icd.scores import (
+    NamedReports,
+    read_named_reports,
+    score_names,
+    texts_of,
+    whole_text,
+    with_names,
+)
+from polyclinic.metrics.recorded_reports import (
+    GradeSummary,
+    RecordedReport,
+    TwoJudges,
+    by_doctor,
+    compare_judges,
+    is_ours,
+    read_recorded,
+    read_references,
+    recorded_judgements,
+    ties,
+    unreadable,
+)
+from polyclinic.metrics.recorded_reports import summarise as summarise_grades
+from polyclinic.models.ledger import Ledger
+from polyclinic.protocols.following import FollowedProtocol
+from polyclinic.protocols.papers import MvmeSettings
+from polyclinic.results.folder import traces_in
+from polyclinic.run.batching import batches_beside
+from polyclinic.run.case_files import read_case_file
+from polyclinic.run.options import (
+    FILE,
+    FILES,
+    MIND,
+    MODELS,
+    NOWHERE,
+    BatchApi,
+    BootstrapSeed,
+    Json,
+    KeptOptions,
+    Metrics,
+    Models,
+    Protocol,
+    RunOptions,
+    Strict,
+)
+from polyclinic.run.storing import keep_outcome
+from polyclinic.settings import setting
+from polyclinic.stopping import is_stopped
+from polyclinic.terminal.figures import number
+from polyclinic.terminal.screen import console, note, plain, print_json, progress
+from polyclinic.terminal.tables import counted, interval, mean_and_error, show_problems, table
+
+Reference = Annotated[
+    Path | None,
+    FILE,
+    Parameter(help="References of recorded dialogues and collaborations: published evaluations of the same cases."),
+]
+
+
+async def aie(
+    files: Annotated[
+        list[Path],
+        Parameter(
+            metavar="FILE...",
+            help="Traces of ours, a folder of them, or dialogues in the layout that AIE published; one doctor a file.",
+        ),
+    ],
+    /,
+    *,
+    cases: Annotated[
+        str | None,
+        FILE,
+        Parameter(help="The case file of the traces; COVERAGE and INQUIRY_LOGIC need it."),
+    ] = None,
+    strict: Strict = False,
+    metric: Metrics = None,
+    seed: BootstrapSeed = 0,
+    json: Json = False,
+) -> None:
+    """Scores the dialogues of each file, and compares the doctors."""
+    metrics = choose_metrics(metric or ())
+    files = [one for path in files for one in (traces_in(path) if path.is_dir() else [path])]
+    read = [] if cases is None else read_case_file(shipped_path(cases), strict=strict)
+    known = {case.id: case for case in read}
+    summaries = {name: await _summary(path, known, metrics, seed) for name, path in _names(files).items()}
+    if not any(summary.scores for summary in summaries.values()):
+        left_out = [one for summary in summaries.values() for one in summary.left_out]
+        because = f"; the first, {left_out[0].id}: {left_out[0].problem}" if left_out else ""
+        raise BadInput(f"none of the {len(left_out)} dialogues can be scored{because}", path=files[0])
+    compared = compare(summaries, seed=seed)
+    if json:
+        documents = [summary_document(str(path), one) for path, one in zip(files, summaries.values(), strict=True)]
+        print_json(documents[0] if len(files) == 1 else {"files": documents, "comparisons": compared})
+    else:
+        screen = console()
+        for name, summary in summaries.items():
+            show_summary(screen, name, summary)
+        if len(summaries) > 1:
+            show_side_by_side(screen, summaries)
+            show_compared(screen, compared)
+    check_measured(metrics, (one.scores for one in summaries.values()))
+
+
+async def _summary(path: Path, known: Mapping[str, Case], metrics: Wanted, seed: int) -> ConversationSummary:
+    dialogues, left_out = read_dialogues(path, cases=known)
+    scores = [await measure(dialogue, metrics) for dialogue in dialogues]
+    return summarise(scores, names=metrics.names, left_out=left_out, seed=seed)
+
+
+def _names(files: Sequence[Path]) -> dict[str, Path]:
+    """Returns the files by the shortest ends of their paths that tell them apart."""
+    for parts in range(1, max(len(path.parts) for path in files) + 1):
+        names = ["/".join(path.with_suffix("").parts[-parts:]) for path in files]
+        if len(set(names)) == len(files):
+            return dict(zip(names, files, strict=True))
+    raise BadInput("a file is named twice, or two differ in their ending only; each is one doctor", path=files[0])
+
+
+class _Asking(NamedTuple):
+    """How a model is asked about recorded reports, and what its calls cost."""
+
+    model: str | None
+    run: RunOptions
+    kept: KeptOptions
+    batches: Path | str | None
+    ledger: Ledger
+
+
+def _asking(model: str | None, *, seed: int, json: bool, models: Models, batch_api: bool, kept: KeptOptions) -> _Asking:
+    run = RunOptions(seed=seed, json=json, models=models, journal=kept.journal, store=kept.store)
+    return _Asking(model, run, kept, batches_beside(kept, [model], wanted=batch_api), Ledger())
+
+
+def _finish(
+    asking: _Asking,
+    document: dict[str, Any],
+    show: Callable[[Console], None],
+    stopped: RunStopped | None,
+    what: str,
+) -> None:
+    """Keeps and prints what came of a command; one that was stopped ends with how to resume it."""
+    run = asking.run
+    if stopped is not None:
+        note("stopped early; what is over:")
+        document["stopped"] = str(stopped)
+    keep_outcome(asking.kept, document, models=run.models, ledger=asking.ledger, seed=run.seed, stopped=stopped)
+    if run.json:
+        print_json(document)
+    else:
+        show(console())
+    if stopped is not None:
+        raise goes_on(stopped, asking.kept, what)
+
+
+async def director(
+    files: Annotated[
+        list[Path],
+        Parameter(
+            metavar="FILE...",
+            help="Grades of one judge; of two files the second holds another judge's, on the same reports.",
+        ),
+    ],
+    /,
+    *,
+    reference: Reference = None,
+    judge: Annotated[
+        str,
+        MIND,
+        Parameter(help="The director for recorded reports without grades: rules, or a model."),
+    ] = "rules",
+    verdicts: Annotated[
+        list[Path] | None,
+        FILES,
+        Parameter(help="People's grades of the same reports ('polyclinic verdicts export grades')."),
+    ] = None,
+    protocol: Protocol = "ours",
+    seed: BootstrapSeed = 0,
+    json: Json = False,
+    models: Models = MODELS,
+    batch_api: BatchApi = False,
+    kept: KeptOptions = NOWHERE,
+) -> None:
+    """Scores the grades of one file, or of two and how far they agree."""
+    if len(files) > 2:
+        raise BadInput(f"{len(files)} files; one judge's, or two judges' to compare them, are allowed", path=files[2])
+    rules = followed(MvmeSettings, protocol)
+    models = at_temperatures(rules, models, {"judge": [judge]})
+    asking = _asking(judge, seed=seed, json=json, models=models, batch_api=batch_api, kept=kept)
+    read, stopped = [], None
+    for path in files:
+        judgements, stopped = await _read_grades(path, reference, asking, rules)
+        if judgements:
+            read.append(judgements)
+        if stopped is not None:
+            break
+    if not read and stopped is not None:
+        raise goes_on(stopped, kept, "grading")
+    graded = [_grades_document(path, one, rules, seed) for path, one in zip(files, read, strict=False)]
+    document: dict[str, Any] = dict(graded[0])
+    between = compare_judges(*read) if len(read) > 1 else None
+    if between is not None:
+        document = {"files": graded, "agreement": between}
+    if verdicts:
+        document["people"] = _people(verdicts, read, seed)
+
+    def show(screen: Console) -> None:
+        for one in graded:
+            _show_grades(screen, one)
+        if between is not None:
+            _show_two_judges(screen, between, f"{files[0]} and {files[1]}")
+        if people := document.get("people"):
+            show_agreement(screen, "grades", people["among_themselves"])
+            show_figures(screen, people["figures"])
+            _show_two_judges(screen, people["with_judge"], f"{files[0]} and people, most of whom say")
+
+    _finish(asking, document, show, stopped, "grading")
+
+
+async def _read_grades(
+    path: Path, reference: Path | None, asking: _Asking, rules: FollowedProtocol[MvmeSettings]
+) -> tuple[list[Judgement], RunStopped | None]:
+    """Reads the grades of a file; reports without any are graded now, until that is stopped."""
+    judge = asking.model or "rules"
+    if is_ours(path, "judge"):
+        judgements = read_judgements(path)
+        if len({(one.judge, one.version, one.prompts) for one in judgements}) > 1:
+            raise BadInput("grades of several judges, or of versions of one; a file holds those of one", path=path)
+        if judgements[0].judge == "rules":
+            rules.check_mind("judge", f"the judge of {path}", "rules", "rules")
+        return judgements, None
+    found = read_recorded(path, None if reference is None else read_references(reference))
+    lettered = any(letter for one in found.reports for letter in one.letters.values())
+    if not lettered:
+        rules.check_mind("judge", "--judge", judge, mind_kind(judge))
+    if found.without_reference:
+        note(f"{path}: left out, as without a reference: {counted(len(found.without_reference), 'case')}")
+    return (recorded_judgements(found.reports), None) if lettered else await _grade(found.reports, judge, asking)
+
+
+async def _grade(
+    reports: Sequence[RecordedReport], judge: str, asking: _Asking
+) -> tuple[list[Judgement], RunStopped | None]:
+    """Returns the grades that a judge of ours gives, and what stopped it."""
+    from polyclinic.judging.director import (  # noqa: PLC0415 - not needed where the letters are there
+        ModelJudge,
+        grade_recorded,
+    )
+    from polyclinic.judging.director_by_rules import RulesJudge  # noqa: PLC0415
+    from polyclinic.knowledge.knowledge import read_knowledge  # noqa: PLC0415
+
+    run = asking.run
+    if judge == "rules":
+        return await grade_recorded(RulesJudge(read_knowledge()), reports)
+    opening = open_judge(judge, run, named="director", episode="director", what="grading", batches=asking.batches)
+    async with opening as asked:
+        graded, stopped = await grade_recorded(ModelJudge(asked.model, temperature=run.models.temperature), reports)
+    asking.ledger.include(asked.ledger)
+    if stopped is not None:
+        stopped = type(stopped)(f"{stopped}; {len(graded)} of {len(reports)} reports are graded")
+    return graded, stopped
+
+
+def _grades_document(
+    path: Path, judgements: Sequence[Judgement], rules: FollowedProtocol[MvmeSettings], seed: int
+) -> dict[str, Any]:
+    """Returns what the grades of one file come to, as `--json` prints it; by doctor where there are several."""
+    first, doctors = judgements[0], by_doctor(judgements)
+    missing_grade = rules.of(rules.settings.missing_grade)
+
+    def of(some: Sequence[Judgement]) -> GradeSummary:
+        return summarise_grades(some, missing_grade=missing_grade, seed=seed)
+
+    return {
+        "file": str(path),
+        "judge": {"name": first.judge, "version": first.version, "prompts": first.prompts},
+        "protocol": rules.given,
+        "missing_grade": missing_grade,
+        "n": len(judgements),
+        **msgspec.structs.asdict(of(judgements)),
+        "unreadable": unreadable(judgements),
+        "doctors": {name: of(theirs) for name, theirs in doctors.items()} if len(doctors) > 1 else {},
+        "ties": ties(judgements),
+    }
+
+
+def _people(paths: Sequence[Path], read: Sequence[Sequence[Judgement]], seed: int) -> dict[str, Any]:
+    """Returns what people grade of the same reports, how far they agree, and how far the judge of the first file does.
+
+    Their verdicts may be on no other reports than those of the files.
+    """
+    known = {(one.case, one.doctor): None for judgements in read for one in judgements}
+    said = read_verdicts(paths, form="grades", known={"grades": known})
+    if not any(verdict.form == "grades" for verdict in said):
+        raise BadInput("no grades in it: what is wanted is the form 'grades'", path=paths[0])
+    return {
+        "figures": figures(said, "grades", seed=seed),
+        "among_themselves": agreed(said, "grades", seed=seed),
+        "with_judge": compare_judges(read[0], people_judgements(said)),
+    }
+
+
+def _show_grades(screen: Console, graded: Mapping[str, Any]) -> None:
+    judge = graded["judge"]
+    hashed = f", prompts {judge['prompts']}" if judge["prompts"] else ""
+    title = f"{graded['file']}: {graded['n']} reports, judged by {judge['name']}, version {judge['version']}{hashed}"
+    screen.print(plain(title), style="bold")
+    whole = GradeSummary(**{name: graded[name] for name in GradeSummary.__struct_fields__})
+    columns = "aspect", "mean ± se", "(bracket)", "95 % interval", "n", "unreadable", *LETTERS, "with length"
+    for doctor, summary in (graded["doctors"] or {None: whole}).items():
+        shown = table(doctor, columns)
+        for aspect, one in summary.metrics.items():
+            means = mean_and_error(one, ".3f"), number(one.bracket, ".3f"), interval(one, ".3f")
+            counts = one.n, one.unreadable, *summary.grades[aspect].values()
+            shown.add_row(aspect, *means, *map(str, counts), number(summary.length[aspect], "+.2f"))
+        screen.print(shown)
+        if summary.failed:
+            failures = ", ".join(f"{n} {plain(name)}" for name, n in summary.failed.items())
+            screen.print(f"not judged, and outside every mean: {failures}", style="yellow")
+    if graded["protocol"] == "paper":
+        screen.print("protocol paper: a missing grade counts as 1", style="dim")
+    problems = ((f"without a grade on {one.aspect}: {one.problem}", one.case) for one in graded["unreadable"])
+    show_problems(screen, problems)
+    screen.print()
+
+
+def _show_two_judges(screen: Console, agreed: Mapping[Aspect, TwoJudges], names: str) -> None:
+    measures = "alike", "within one", "kappa", "weighted kappa", "Spearman", "first", "second", "n", "ungraded"
+    shown = table(f"{names}, on the reports of both", ("aspect", *measures))
+    for aspect, two in agreed.items():
+        shares = [number(value, ".1f", " %") for value in (two.exact.percent, two.within_one)]
+        numbers = (two.exact.kappa, two.weighted_kappa, two.spearman, *(two.means or (None, None)))
+        shown.add_row(
+            aspect, *shares, *(number(value, ".3f") for value in numbers), str(two.exact.n), str(two.ungraded)
+        )
+    screen.print(shown)
+
+
+async def icd(
+    file: Annotated[Path, Parameter(help="Traces of ours, or recorded reports; one doctor a file.")],
+    /,
+    *,
+    reference: Reference = None,
+    table: Annotated[
+        Path | None,
+        setting("icd"),
+        FILE,
+        Parameter(help="Table of ICD-10 (.xls, .csv, .tsv: code, title); by default the English one."),
+    ] = None,
+    plain: Annotated[
+        bool, Parameter(help="The baseline: cut at punctuation, plain edit distance."), setting("icd")
+    ] = False,
+    nearest: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            help="As the authors of AI Hospital: two names are the same if one of their ten nearest titles is.",
+        ),
+        setting("icd"),
+    ] = False,
+    names_by: Annotated[
+        str | None,
+        Parameter(metavar="MODEL", help="A model that reads the diseases out of the diagnoses, in place of rules."),
+        setting("icd"),
+    ] = None,
+    protocol: Protocol = "ours",
+    seed: BootstrapSeed = 0,
+    json: Json = False,
+    models: Models = MODELS,
+    batch_api: BatchApi = False,
+    kept: KeptOptions = NOWHERE,
+) -> None:
+    """Links the diagnoses of the reports to ICD-10, and scores them."""
+    begun = time.perf_counter()
+    rules = followed(MvmeSettings, protocol)
+    names = rules.settings.names
+    rules.check_switch("icd.plain", plain, "compares the names that a model reads", names.section)
+    if names_by is None and rules.side == "paper" and names.paper == "model":
+        raise UserError(
+            f"--protocol {protocol} has names that a model reads ({names.section}); add icd.names-by, or take "
+            "--protocol ours"
+        )
+    if names_by is not None and plain:
+        raise UserError("icd.names-by has no effect with icd.plain; leave one of them out")
+    models = at_temperatures(rules, models, {"judge": [names_by]})
+    nearest = nearest or rules.of(rules.settings.links) == "ten nearest titles"
+    asking = _asking(names_by, seed=seed, json=json, models=models, batch_api=batch_api, kept=kept)
+    references = None if reference is None else read_references(reference)
+    split = whole_text if names_by is not None else split_plainly if plain else split_names
+    reports = read_named_reports(file, references=references, split=split)
+    by_rules: dict[str, int] = {}
+    stopped = None
+    if names_by is not None:
+        reports, by_rules, stopped = await _named_by(names_by, reports, asking)
+        if stopped is not None and not reports.pairs:
+            raise goes_on(stopped, kept, "scoring")
+    if table is None and reports.language == "zh":
+        raise UserError(
+            "the cases are Chinese, and so must be the titles of ICD-10: name a table with --set icd.table=FILE"
+        )
+    entries = english_entries() if table is None else read_entries(table)
+    linker = partial(link_plainly, entries=entries) if plain else Titles(entries).link_all
+    linker = NearestTitles(entries, linker).link_all if nearest else linker
+    summary = score_names(reports.pairs, linker, seed=seed)
+    document = {
+        "file": str(file),
+        "layout": reports.layout,
+        "n": len(summary.cases),
+        "metrics": {name: {"mean": e.mean, "low": e.low, "high": e.high} for name, e in summary.metrics.items()},
+        "standard_errors": {name: e.stderr for name, e in summary.metrics.items()},
+        "per_case": summary.per_case,
+        "reference_number": summary.reference_number,
+        "table": len(entries),
+        "names": summary.names,
+        "unlinked": summary.unlinked,
+        "ties": summary.tied,
+        "ties_across_categories": summary.tied_categories,
+        "without_names": summary.without_names,
+        "unreadable": reports.unreadable,
+        "failed": sum(problem.failed for problem in reports.left_out),
+        "left_out": reports.left_out,
+        "cases": summary.cases,
+        "seconds": round(time.perf_counter() - begun, 2),
+        "protocol": protocol,
+        "nearest": nearest,
+        "names_by": names_by,
+        "names_by_rules": by_rules,
+    }
+    if by_rules and not json:
+        lost = ", ".join(f"{n} {error}" for error, n in by_rules.items())
+        note(f"diagnoses that {names_by} gave no usable names of, read by rules: {lost}")
+    _finish(asking, document, partial(_show_codes, document=document, summary=summary), stopped, "scoring")
+
+
+async def _named_by(
+    model: str, reports: NamedReports, asking: _Asking
+) -> tuple[NamedReports, dict[str, int], RunStopped | None]:
+    """Returns the reports with the names that a model reads; of a run that was stopped, those that it has read."""
+    from polyclinic.judging.disease_names import extract_diseases  # noqa: PLC0415 - only where a model reads names
+    from polyclinic.judging.model_judging import NotAsked, UntilStopped  # noqa: PLC0415
+
+    run, texts = asking.run, texts_of(reports.pairs)
+    opening = open_judge(
+        model,
+        run,
+        named="disease names",
+        episode="disease extraction",
+        what="scoring",
+        option="--names-by",
+        batches=asking.batches,
+    )
+    async with opening as asked:
+        with progress("reading names", len(set(texts)), quiet=run.json) as advance:
+            until = UntilStopped(is_stopped=is_stopped)
+            reader, temperature = until.of(asked.model), run.models.temperature
+            found = await extract_diseases(texts, reader, temperature=temperature, advance=advance)
+    asking.ledger.include(asked.ledger)
+    pairs = tuple(with_names(pair, found.names) for pair in reports.pairs if not found.left & set(texts_of([pair])))
+    stopped, by_rules = None, dict(found.by_rules)
+    if until.stopped is not None:
+        by_rules.pop(NotAsked.__name__, None)
+        stopped = type(until.stopped)(f"{until.stopped}; {len(pairs)} of {len(reports.pairs)} reports are read")
+    return msgspec.structs.replace(reports, pairs=pairs), by_rules, stopped
+
+
+def _show_codes(screen: Console, *, document: Mapping[str, Any], summary: Any) -> None:
+    shown = table(document["file"], ("metric", "pooled ± se", "95 % interval", "mean of cases ± se", "n"))
+    for name, e in summary.metrics.items():
+        mean = mean_and_error(summary.per_case[name]) if name in summary.per_case else ""
+        shown.add_row(name.replace("_", " "), mean_and_error(e), interval(e), mean, str(e.n))
+    screen.print(shown)
+    counts = (
+        f"{counted(document['n'], 'report')}; {document['unreadable']} unreadable and {summary.without_names} in which "
+        f"no disease is named (counted, with no code); {len(document['left_out'])} left out, {document['failed']} of "
+        "them failed"
+    )
+    linked = (
+        f"{summary.names} different names against {document['table']} titles in {document['seconds']:.1f} s: "
+        f"{summary.unlinked} unlinked, {summary.tied} fit several codes equally well ({summary.tied_categories} in "
+        "several categories)"
+    )
+    screen.print(Text(counts, style="bold"), soft_wrap=True)
+    screen.print(linked, style="dim", soft_wrap=True)
+    show_left_out(screen, document["left_out"])
