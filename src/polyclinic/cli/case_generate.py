@@ -26,7 +26,7 @@ from polyclinic.generation.inpatients import generate_inpatients, tor_lines
 from polyclinic.generation.writer import WritingCount, WrittenPatient, write_record
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.pathology import with_pathology
-from polyclinic.language.language import LANGUAGES, Language
+from polyclinic.language.language import Language
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.pipeline import Asker
 from polyclinic.models.session import ModelSettings, Session, journal_of, open_models
@@ -174,9 +174,7 @@ class CaseDrawing:
     def draw(self, n: int, first: int = 0) -> Iterator[Case]:
         """Returns n patients from number `first` on."""
         knowledge = in_region(read_knowledge().select(self.diseases), self.region)
-        # In a worker it is a copy; a default is left out of JSON if it is the very same object.
-        language = next(one for one in LANGUAGES if one == self.language)
-        return draw(knowledge, n=n, seed=self.seed, language=language, first=first)
+        return draw(knowledge, n=n, seed=self.seed, language=self.language, first=first)
 
 
 async def _drawn_by_workers(drawing: CaseDrawing, n: int, on: str) -> Iterable[str]:

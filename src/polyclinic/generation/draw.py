@@ -41,7 +41,7 @@ from polyclinic.knowledge.safety import (
     with_results,
 )
 from polyclinic.knowledge.treatment import MOVES_WITH_AGE, PlanPatient, added_lines, as_planned, chosen
-from polyclinic.language.language import MARKS, Language, capitalised
+from polyclinic.language.language import LANGUAGES, MARKS, Language, capitalised
 from polyclinic.language.word_lists import Pattern, WordLists
 from polyclinic.seeds import derive
 from polyclinic.yaml_files import read_yaml
@@ -301,6 +301,8 @@ def draw_patients(
     knowledge: Knowledge, *, n: int, seed: int, language: Language = "en", first: int = 0
 ) -> Iterator[DrawnPatient]:
     """Draws the patients of `generate`, each with what it was drawn from."""
+    # JSON leaves out a default only if it is the very same object, which a language that was read or sent is not.
+    language = next(one for one in LANGUAGES if one == language)
     people = read_people()[language]
     strata = [(d, s) for d in knowledge.diseases.values() for s in SEVERITIES]
     block: list[tuple[Disease, Severity]] = []

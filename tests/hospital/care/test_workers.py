@@ -85,7 +85,7 @@ async def test_models_are_asked_by_every_worker_within_one_budget_and_one_journa
         asks = Setup(seed=4, diseases="respiratory", nurse="direct/test", base_url=endpoint.url, concurrency=8)
 
         async def held(token_budget=None):
-            setup = msgspec.structs.replace(asks, run="r", token_budget=token_budget)
+            setup = msgspec.structs.replace(asks, run="r", journal="the command", token_budget=token_budget)
             async with journal_of(tmp_path / "calls.sqlite", run="r") as journal:
                 return await pooled(2, setup, asked, Holder(journal, setup.options.budget()))
 
@@ -93,6 +93,6 @@ async def test_models_are_asked_by_every_worker_within_one_budget_and_one_journa
             await held(token_budget=2)
         first = await held()
         calls = endpoint.requests
-        assert sum(episode.calls for episode in first) == calls >= len(asked)
+        assert sum(episode.calls for episode in first) == calls >= len(asked), "an answer on its way was lost"
         assert await held() == first
         assert endpoint.requests == calls

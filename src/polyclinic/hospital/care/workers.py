@@ -8,11 +8,13 @@ An episode does not depend on the worker that computes it: any number of workers
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from polyclinic.errors import BudgetSpent
 from polyclinic.hospital.care.clinic import open_clinic
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest, LearnDone, LearnRequest
@@ -62,17 +64,32 @@ class RemoteClinic:
     """A clinic whose episodes are computed by workers; errors are those of `Clinic`."""
 
     def __init__(self, pool: WorkerPool) -> None:
-        self._pool = pool
+        self._pool, self._open = pool, set[asyncio.Task[Any]]()
 
     async def compute(self, request: EpisodeRequest) -> Episode:
         """Computes an episode."""
-        episode: Episode = await self._pool.compute(_Request(request, WANTED.get()))
+        episode: Episode = await self._ask(request)
         return episode
 
     async def learn(self, request: LearnRequest) -> LearnDone:
         """Lets a doctor draw a lesson, or read."""
-        done: LearnDone = await self._pool.compute(_Request(request, WANTED.get()))
+        done: LearnDone = await self._ask(request)
         return done
+
+    async def finish(self) -> None:
+        """Waits for the requests that are open."""
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+    async def _ask(self, request: EpisodeRequest | LearnRequest) -> Any:
+        asking = asyncio.create_task(self._pool.compute(_Request(request, WANTED.get())))
+        self._open.add(asking)
+        asking.add_done_callback(self._close)
+        return await asyncio.shield(asking)
+
+    def _close(self, asked: asyncio.Task[Any]) -> None:
+        self._open.discard(asked)
+        if not asked.cancelled():
+            asked.exception()  # nobody may wait for it any more
 
     def publish(self, publication: Publication) -> None:
         """Tells every worker what doctors remember from now on."""
@@ -98,4 +115,9 @@ async def open_clinic_workers(
     at_once = _AT_ONCE if setup.asks_models else _AT_ONCE_BY_RULES
     keys = keys_of(setup.options)
     async with open_workers(where, ClinicTask(setup), holder, at_once=at_once, environment=keys, report=report) as pool:
-        yield RemoteClinic(pool)
+        clinic = RemoteClinic(pool)
+        try:
+            yield clinic
+        except BudgetSpent:
+            await clinic.finish()  # the answers on their way are paid for; each request ends at its next question
+            raise
