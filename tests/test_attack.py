@@ -102,6 +102,7 @@ def reading():
     return found
 
 
+@pytest.mark.slow
 def test_every_reader_is_tried_or_it_is_said_why_not():
     tried = {module for one in READERS for module in one.modules}
     assert not tried & {*NOT_TRIED, *OF_THE_PACKAGE} and not set(NOT_TRIED) & OF_THE_PACKAGE

@@ -5,6 +5,8 @@ import importlib
 import pkgutil
 import re
 
+import pytest
+
 import polyclinic
 from polyclinic import errors
 
@@ -29,6 +31,7 @@ def drawn():
     return parents
 
 
+@pytest.mark.slow
 def test_every_error_of_the_package_is_drawn_where_it_belongs():
     for module in pkgutil.walk_packages(polyclinic.__path__, "polyclinic."):
         if not module.name.endswith("__main__"):

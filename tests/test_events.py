@@ -112,6 +112,7 @@ def make_trace(events, first=None) -> Trace:
     return trace
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(bodies, max_size=6), min_size=1, max_size=3))
 def test_round_trip(tmp_path_factory, visits):
     traces = [make_trace(events, first) for first in (opened(doctor=2), convened()) for events in visits]

@@ -180,6 +180,7 @@ def test_an_evaluation_of_your_own_has_all_that_ours_have(run, complaint, brevit
     assert "max-turns = 8" in run("config", "show", "eval brevity.py:BREVITY", cwd=brevity).stdout
 
 
+@pytest.mark.slow
 def test_an_evaluation_of_your_own_stops_and_resumes(run, serving, brevity):
     words = ("eval", "brevity.py:BREVITY", "--cases", "shipped", "--limit", "3", "--doctor", "direct/a", "rules")
     with serving() as endpoint:

@@ -49,6 +49,7 @@ def test_there_are_two_libraries_of_frames(visit, library):
         visit.to_frame(library)
 
 
+@pytest.mark.slow
 def test_its_events_are_rows(visit):
     frame = visit.to_frame()
     assert frame["event"].iloc[0] == "opened"

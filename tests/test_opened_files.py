@@ -56,6 +56,7 @@ def strange(request, tmp_path):
             yield path, "this is a socket"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 def test_what_is_no_file_that_ends_is_one_line(strange, read):
     path, said = strange

@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from typing import get_args
 
+import pytest
+
 from polyclinic.plugins import Group
 
 ROOT = Path(__file__).parents[1]
@@ -28,6 +30,7 @@ def is_there(name: str) -> bool:
     return found is not None
 
 
+@pytest.mark.slow
 def test_what_pages_docstrings_and_comments_name_is_there():
     """`polyclinic.room.thing`, and `room/file.py` or a file beside."""
     doors = {f"polyclinic.{group}" for group in get_args(Group)}

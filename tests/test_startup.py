@@ -5,6 +5,7 @@ import pytest
 startup = pytest.importorskip("bench.startup", reason="the measurements are not part of the package")
 
 
+@pytest.mark.slow
 def test_a_visit_by_rules_imports_few_modules():
     modules, seconds = startup.consulted(startup.ROOT)
     assert 50 < modules <= startup.MODULES

@@ -120,6 +120,7 @@ program(work)
     assert program(ends) == (INTERRUPTED, "written\n" + LINE)
 
 
+@pytest.mark.slow
 def test_a_loop_that_takes_a_while_to_end_is_not_broken_off():
     ends = """
 async def child():
@@ -142,6 +143,7 @@ program(lambda: stopping.run(work()))
     assert program(ends) == (INTERRUPTED, "written\n" + LINE)
 
 
+@pytest.mark.slow
 def test_what_computes_in_a_loop_is_broken_off_and_what_waits_beside_it_ends_in_order():
     ends = """
 async def child():
@@ -178,6 +180,7 @@ program(work)
     assert program(ends, within=SECONDS) == (INTERRUPTED, LINE)
 
 
+@pytest.mark.slow
 def test_a_signal_that_comes_just_before_a_long_wait_ends_it():
     ends = """
 def work():

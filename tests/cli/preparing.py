@@ -55,7 +55,7 @@ def _prepared(run, tmp_path_factory):
         for n, what in enumerate(turns, 1)
     ]
     (folder / "asked.jsonl").write_text(lines(*asked))
-    for name, n in (("train", 64), ("test", 4)):
+    for name, n in (("train", 24), ("test", 4), ("many", 64)):
         run("cases", "generate", "--n", n, "--diseases", "respiratory", "--seed", n, "--out", folder / f"{name}.jsonl")
     medqa, medmcqa, pubmedqa = zip(*map(of_numbers, range(4)), strict=True)
     (folder / "exam.jsonl").write_text(lines(*medqa))
@@ -77,7 +77,7 @@ def _prepared(run, tmp_path_factory):
         "cases",
         "patient-test",
         "--cases",
-        "train.jsonl",
+        "many.jsonl",
         "--limit",
         12,
         "--set",

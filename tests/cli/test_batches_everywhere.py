@@ -96,6 +96,7 @@ def test_all_questions_go_as_batches_and_none_goes_twice(name, run, tmp_path, se
         assert endpoint.requests == sum(len(file.splitlines()) for file in files), "some were asked one by one"
 
 
+@pytest.mark.slow
 def test_who_talks_and_who_asks_nobody_is_told_in_a_line(complaint, tmp_path):
     at = ("--base-url", "http://127.0.0.1:9/v1", "--journal", tmp_path / "j", "--set", "models.batch-api=true")
     (tmp_path / "n.jsonl").write_text(json.dumps({"a": "flu", "b": "influenza"}) + "\n")

@@ -34,6 +34,7 @@ def test_cases_of_one_id_are_read_under_ids_of_their_own(cases, run):
     assert "rash" in run("cases", "show", f"{cases}#1-2").stdout
 
 
+@pytest.mark.slow
 def test_what_is_evaluated_is_what_the_results_hold(cases, run, complaint, tmp_path):
     done = run("eval", "aie", "--cases", cases, "--doctor", "rules", "--out", tmp_path / "out", "--json")
     assert "(id 4): case '4': two options are the same, A and C: 'gout'; each once" in done.stderr

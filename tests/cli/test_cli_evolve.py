@@ -75,6 +75,7 @@ def test_it_is_printed_and_a_finished_practice_is_printed_again(run, evolved):
         assert words in shown
 
 
+@pytest.mark.slow
 def test_a_memory_is_shown_exported_and_merged(run, evolved, tmp_path):
     folder, document = evolved
     shown = json.loads(run("memory", "show", folder, "--json").stdout)

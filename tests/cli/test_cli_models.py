@@ -17,6 +17,7 @@ def endpoint(serving):
         yield process
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "minds",
     [

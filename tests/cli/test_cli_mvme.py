@@ -127,6 +127,7 @@ def test_a_doctor_who_refuses_gains_nothing(run, serving):
         assert {doctor["metrics"][aspect]["mean"] for aspect in ASPECTS} == {1.0}
 
 
+@pytest.mark.slow
 def test_a_judge_without_a_grade_is_named_and_outside_the_mean(run, serving):
     with serving(latency=0.001, faults=1.0, kinds=["refusal"]) as refusing:
         done = run(*MVME, "--doctor", "rules", "--judge", "direct/j", "--base-url", refusing.url, "--json")

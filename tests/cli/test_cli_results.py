@@ -152,6 +152,7 @@ async def test_a_call_may_take_so_long_on_every_command_that_asks_models():
         ModelSettings(timeout=0)
 
 
+@pytest.mark.slow
 @each_row(
     "words, told",
     [

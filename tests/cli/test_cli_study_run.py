@@ -95,6 +95,7 @@ def test_every_plan_of_a_paper_runs_in_small_without_a_model(run, plan, tmp_path
     assert [row for row in rows if not row["published"] and row["items"]], rows
 
 
+@pytest.mark.slow
 def test_what_a_study_would_take(run, tmp_path):
     write_study(tmp_path)
     command = ("study", "run", tmp_path / "plan.toml", "--data", tmp_path, "--model", "direct/a", "--dry-run", "--json")
@@ -229,6 +230,7 @@ def test_a_run_that_is_refused_loses_none_of_the_others(run, tmp_path, serving):
     assert "stopped early" in shown.stdout + shown.stderr and "100.00" in shown.stdout
 
 
+@pytest.mark.slow
 def test_options_that_no_command_has_are_said_before_anybody_is_asked(complaint, tmp_path, serving):
     write_study(tmp_path, plan=TWO_RUNS.format(command="aie", option="limits = 3"))
     with serving(answer) as endpoint:
@@ -248,6 +250,7 @@ SWEEPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", SWEEPS.values(), ids=SWEEPS)
 def test_runs_of_a_plan_that_differ_in_an_option_are_rows(run, tmp_path, runs):
     (tmp_path / "plan.toml").write_text(f'title = "Turns"\nseeds = [0]\n{runs}', "utf-8")

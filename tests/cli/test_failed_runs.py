@@ -32,6 +32,7 @@ def fault_at(name):
     return [None, None, "huge"] if "judged" in name else [None, "huge"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_same_command_asks_for_what_had_no_answer(name, run, serving, medqa, tmp_path):
     words = [medqa if word == "MEDQA" else word for word in COMMANDS[name]]
@@ -62,6 +63,7 @@ def test_without_a_journal_there_is_nothing_to_go_on_from(run, serving, medqa, t
         assert "the folder holds" in run(*words, "--base-url", endpoint.url, code=2).stderr
 
 
+@pytest.mark.slow
 def test_of_a_study_the_runs_that_failed_are_held_again(run, serving, tmp_path):
     write_study(tmp_path, questions=4)
     with serving(lambda _: "Answer: A", plan=["huge"]) as endpoint:

@@ -15,7 +15,7 @@ METHOD = ("--method", "chain_of_thought", *MODEL)
 FEW = ("--limit", "3")
 INPATIENTS = ("--cases", "inpatients", *FEW)
 EVERY = {
-    "run": ("--residents", "30", "--days", "1", "--replicas", "2"),
+    "run": ("--residents", "30", "--days", "1"),
     "evolve": ("--train", "TRAIN", "--test", "TEST", "--set", "practice.batch=10", "--ablations", "no", "--replicas", "2"),  # noqa: E501
     "cases generate": ("--n", "30", "--diseases", "respiratory"),
     "eval aie": ("--cases", "shipped", *FEW, "--doctor", "direct/x"),

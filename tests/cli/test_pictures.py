@@ -128,6 +128,7 @@ def six(tmp_path):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", CASES_OF)
 def test_a_case_whose_picture_cannot_be_shown_is_left_out_and_the_others_are_played(command, run, serving, six):
     words = [six / "c.jsonl" if word == "{}" else word for word in CASES_OF[command]]

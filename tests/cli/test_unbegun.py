@@ -59,6 +59,7 @@ def test_where_no_cluster_is_nothing_is_left(command, run, tmp_path):
     assert left(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", REFUSED)
 def test_where_the_input_is_wrong_nothing_is_left(command, run, data, tmp_path):
     shutil.copytree(data, tmp_path, dirs_exist_ok=True)

@@ -75,6 +75,7 @@ def test_more_experts_than_anybody_asks(complaint, tmp_path):
     assert f"5 and {many} experts; 100 of a kind are the most" in told
 
 
+@pytest.mark.slow
 def test_a_name_that_is_no_utf_8_is_one_line(process, tmp_path):
     at = ("run", "--residents", 60, "--days", 1, "--visits", 1, "--out", tmp_path / "out")
     done = process(*at, "--set", "run.nurse=" + b"\xff".decode(errors="surrogateescape"), code=2)

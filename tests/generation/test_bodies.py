@@ -17,6 +17,8 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.physiology import physiology_of
 from polyclinic.knowledge.reading import PatientReading
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def knowledge():
@@ -45,7 +47,6 @@ def test_a_text_is_drawn_as_the_standard_library_draws_it():
     assert set(drawn) == {"clear", "crackles", "wheeze"}
 
 
-@pytest.mark.slow
 def test_panels_show_what_was_measured_elsewhere(drawn):
     pulses = Counter()
     for _, _, _, _, body in drawn:
@@ -56,7 +57,6 @@ def test_panels_show_what_was_measured_elsewhere(drawn):
     assert pulses[False, False] > 50 * pulses[False, True]
 
 
-@pytest.mark.slow
 def test_everybody_meets_the_definition(drawn, knowledge):
     physiology, tried = physiology_of(knowledge), 0
     for disease, severity, age, sex, body in drawn:
@@ -79,7 +79,6 @@ def test_symptoms_follow_from_their_quantity(drawn):
     assert feverish[False, False] > 5 * feverish[False, True]
 
 
-@pytest.mark.slow
 def test_men_and_women_children_and_adults_have_their_own_normal(knowledge):
     rng, disease = random.Random(3), knowledge.diseases["psoriasis"]
     drawing = body_drawing(knowledge)
@@ -124,7 +123,6 @@ def test_a_quantity_counts_once_however_often_it_is_reported(knowledge):
     assert other.log() == pytest.approx(told)
 
 
-@pytest.mark.slow
 def test_the_reader_of_everything_knows_how_sure_it_may_be(knowledge):
     ceiling = measure(list(generate(knowledge.select("respiratory"), n=240, seed=8)), knowledge.select("respiratory"))
     assert abs(ceiling.stated - ceiling.percent) < 5

@@ -10,6 +10,8 @@ from polyclinic.generation.draw import draw_patients
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.treatment import read_precautions
 
+pytestmark = pytest.mark.slow
+
 SEED = 77
 
 GROWN = re.compile(r"alcohol|coffee|driving|no food for others|intercourse|酒|咖啡|驾|备餐|性生活")

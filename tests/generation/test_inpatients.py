@@ -35,6 +35,7 @@ def test_the_same_seed_gives_the_same_inpatients_whatever_their_number(drawn):
     assert list(generate_inpatients(KNOWLEDGE, n=20, seed=4)) != drawn[:20]
 
 
+@pytest.mark.slow
 def test_each_has_two_to_five_diseases_and_every_department_is_there(drawn):
     numbers = Counter(len(case.truth.diagnoses) for case in drawn)
     assert set(numbers) == {2, 3, 4, 5}

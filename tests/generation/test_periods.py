@@ -55,6 +55,7 @@ def test_every_drawn_woman_knows_it_and_nobody_else():
     assert {case.presentation.sex for case in cases} == {"male", "female"}
 
 
+@pytest.mark.slow
 def test_hcg_goes_with_the_weeks_and_the_belly_is_not_irradiated():
     knowledge = read_knowledge().select("migraine, acute-appendicitis")
     values, of_belly = {}, {}

@@ -106,6 +106,7 @@ async def test_it_is_asked_again_and_told_why_and_at_last_stays_as_drawn(drawn, 
     assert Reader(knowledge).read_history(record)[1] is not None
 
 
+@pytest.mark.slow
 def test_the_command_writes_counts_and_goes_on_from_its_answers(run, complaint, serving, tmp_path, monkeypatch):
     monkeypatch.setattr("polyclinic.cli.case_generate._TRAIN", 4)
     monkeypatch.setattr("polyclinic.cli.case_generate._TEST", 2)

@@ -501,6 +501,7 @@ async def test_the_wait_for_a_doctor_is_that_of_erlang(small):
     assert np.mean(means) == pytest.approx(erlang_c_wait(c * rho / service, 1 / service, c), rel=0.25)
 
 
+@pytest.mark.slow
 async def test_a_visit_takes_as_many_operations_however_many_visits_there_are(small, monkeypatch):
     """`python -m bench hospital` measures the time."""
     operations = Counter()

@@ -55,6 +55,7 @@ def test_what_is_outside_is_told_by_the_clause(lexicon):
     assert lexicon.clauses_outside(text) == outside
 
 
+@pytest.mark.slow
 def test_no_drawn_complaint_is_outside_the_knowledge(knowledge, lexicon):
     drawn = [c.presentation.complaint for c in generate(knowledge, n=300, seed=20_261, language=lexicon.language)]
     assert [text for text in drawn if lexicon.clauses_outside(text)] == []

@@ -43,6 +43,7 @@ def test_who_can_be_pregnant_is_helped_by_a_pregnancy_test(knowledge):
     assert "pregnancy-test" in chosen(knowledge, "acute appendicitis").helpful_missed  # of whom nothing is known
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sex", ["female", "male"])
 @pytest.mark.parametrize("age", [0.5, 2, 4, 9, 13, 30, 60, 90])
 def test_of_no_disease_anything_is_missed_that_cannot_be_done(knowledge, sex, age):

@@ -10,6 +10,7 @@ from polyclinic.models.open import open_model
 from polyclinic.testing.endpoint import Endpoint
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(
         not __import__("importlib.util").util.find_spec("inspect_ai"), reason="the extra 'evals' is not installed"
     ),
@@ -32,7 +33,6 @@ def mock(*outputs, **options):
     return Inspect("mockllm/model", custom_outputs=made, **options)
 
 
-@pytest.mark.slow
 async def test_text_a_choice_a_value_and_a_repair(echo):
     kind, _ = echo
     async with mock("Hello.", "yes", '{"number": 1}', '{"number": 1, "word": "w1"}') as model:
@@ -46,7 +46,6 @@ async def test_text_a_choice_a_value_and_a_repair(echo):
         assert model.name == "inspect/mockllm/model"
 
 
-@pytest.mark.slow
 async def test_what_the_model_is_asked(echo):
     kind, _ = echo
     seen = []
@@ -63,7 +62,6 @@ async def test_what_the_model_is_asked(echo):
     assert '"additionalProperties":false' in messages[-1].text
 
 
-@pytest.mark.slow
 async def test_failures_have_our_names(echo):
     kind, _ = echo
     with pytest.raises(CutOff):
@@ -74,7 +72,6 @@ async def test_failures_have_our_names(echo):
         await mock("no", "no").ask("x", answer=kind)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("status", "name"), [(401, WrongKey), (429, RateLimited), (None, TimedOut)])
 async def test_what_a_provider_raises_is_named_and_not_repeated(status, name):
     class Odd(TimeoutError if status is None else Exception):
@@ -203,7 +200,6 @@ async def test_tools_and_schemas_in_inspect(provider):
     assert told == {"role": "tool", "tool_call_id": "1", "content": "red"}
 
 
-@pytest.mark.slow
 def test_a_key_is_not_taken_as_an_argument(provider):
     from inspect_ai.model import get_model
 

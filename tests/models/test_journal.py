@@ -97,6 +97,7 @@ async def test_the_same_question_elsewhere_is_another_question(tmp_path):
         assert inner.asked == 11, again
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(seed=st.integers(0, 1000), cut=st.integers(0, 60))
 async def test_the_order_of_completion_does_not_matter(tmp_path_factory, seed, cut):

@@ -168,6 +168,7 @@ def test_a_key_with_white_space_in_it_is_refused_unseen(opened, monkeypatch):
     assert KEY not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_not_in_the_output_of_a_command(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["models", "check", "--model", "direct/x", "--base-url", "http://127.0.0.1:9/v1", "--json"])

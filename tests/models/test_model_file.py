@@ -154,6 +154,7 @@ async def test_another_body_is_another_request_to_a_journal(tmp_path):
         assert endpoint.requests == 4
 
 
+@pytest.mark.slow
 async def test_a_call_has_a_time_out_of_its_own(tmp_path):
     async with Endpoint(plan=["hang"]) as endpoint:
         text = f'[models."{NAME}"]\nbase_url = "{endpoint.url}"\ntimeout = 0.05\n'

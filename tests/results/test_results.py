@@ -36,6 +36,7 @@ def written(folder, *many, measures=("right",)):
     return folder
 
 
+@pytest.mark.slow
 def test_any_number_of_folders_is_one_table(tmp_path):
     written(tmp_path / "a", rows("m1", 4), rows("m1", 8, method="medagents"))
     written(tmp_path / "b", rows("m2", 10, seed=1))
@@ -130,6 +131,7 @@ def test_what_is_left_open_is_said():
     assert found.p > 0.05 and 25 < found.detectable < 40
 
 
+@pytest.mark.slow
 def test_a_table_goes_to_other_tools(tmp_path):
     results = read_results(written(tmp_path / "a", rows("=m_1|x", 4)))
     table = flat_rows(join(results))

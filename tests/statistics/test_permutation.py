@@ -62,6 +62,7 @@ def test_of_many_shares_it_is_mcnemars():
         assert turned == pytest.approx(mcnemar(first, second), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_many_scores_have_the_p_that_drawing_comes_near_to():
     draw = np.random.default_rng(2)
     scores = draw.integers(-4, 6, 60) / 3

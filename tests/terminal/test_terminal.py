@@ -5,6 +5,7 @@ import io
 import pickle
 import re
 
+import pytest
 from rich.cells import cell_len
 from tests.tables import each_row
 
@@ -196,6 +197,7 @@ LONG = (
 )
 
 
+@pytest.mark.slow
 @each_row("width", range(60, 121))
 def test_no_word_of_a_label_is_broken(width, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))

@@ -107,6 +107,7 @@ def test_a_damaged_file_takes_only_itself_away_until_it_is_mended(folder):
     check_all(folder)
 
 
+@pytest.mark.slow
 def test_nothing_is_converted_under_another_server(folder):
     with closing(sqlite3.connect(folder / LOCK, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")

@@ -40,6 +40,7 @@ def test_an_address_can_be_opened():
         assert address(taken, "::1") == f"http://[::1]:{port}/"
 
 
+@pytest.mark.slow
 def test_a_terminal_that_stands_still_keeps_the_server_from_nothing():
     class Still(io.StringIO):
         goes_on = Event()
@@ -59,6 +60,7 @@ def test_a_terminal_that_stands_still_keeps_the_server_from_nothing():
     assert logging.getLogger("uvicorn").handlers == []
 
 
+@pytest.mark.slow
 def test_a_stop_ends_the_server_in_order_and_a_second_changes_nothing(runs):
     script = f"""
 import os, signal, sys, threading, urllib.request

@@ -56,6 +56,7 @@ def test_generated_cases(seed, language):
     assert made == with_questions(cases, KNOWLEDGE, seed=seed)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(
     names=st.lists(

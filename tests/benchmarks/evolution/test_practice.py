@@ -81,6 +81,7 @@ def test_every_patient_is_counted(practised):
     assert sum(n for n, _ in last.by_disease.values()) == TEST
 
 
+@pytest.mark.slow
 def test_experience_turned_a_wrong_answer_into_a_right_one_and_no_test_patient_is_remembered(practised, patients):
     memory, _ = practised
     train, tested = ({one.case.id for one in some} for some in patients)

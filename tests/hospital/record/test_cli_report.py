@@ -50,6 +50,7 @@ def test_the_log_is_exported(run, folder):
     assert document == {"file": str(folder / "log.csv"), "happenings": n}
 
 
+@pytest.mark.slow
 def test_what_is_wrong_has_one_line(complaint, folder, tmp_path):
     assert "no such folder" in complaint("report", tmp_path / "nowhere")
     assert "there is no run here" in complaint("report", tmp_path)

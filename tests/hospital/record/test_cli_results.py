@@ -5,6 +5,8 @@ import shutil
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def other(lived_run, tmp_path):
@@ -20,7 +22,6 @@ def test_a_run_beside_its_copy_differs_in_nothing(run, lived_run, other):
     assert all(one["p_holm"] in (None, 1.0) for one in document["measures"])
 
 
-@pytest.mark.slow
 def test_what_is_printed(run, lived_run, other):
     shown = run("results", "compare", lived_run, other).stdout
     for words in ("onsets are the same in both", "begun alike", "patient by patient", "day by day", "right diagnosis"):
@@ -33,7 +34,6 @@ def test_what_is_wrong_has_one_line(complaint, lived_run, tmp_path):
     assert "no such folder" in complaint("results", "compare", tmp_path / "nowhere", lived_run)
 
 
-@pytest.mark.slow
 def test_what_is_compared_goes_into_a_paper(run, lived_run, other):
     text = run("results", "compare", lived_run, other, "--format", "latex").stdout
     assert r"\caption{day by day}" in text and "right diagnosis" in text and text.count("adjusted over") == 1

@@ -103,6 +103,7 @@ def test_runs_of_several_seeds_are_paired_seed_by_seed(first, always_right, kept
         compare_runs(tmp_path / "a", tmp_path / "b")
 
 
+@pytest.mark.slow
 def test_runs_without_common_patients_are_refused_with_what_differs(first, kept, tmp_path):
     other_seed = kept("other-seed", configuration={"seed": 12}, visits=3)
     with pytest.raises(UserError, match=r"different patients and cannot be paired: seed 11 and 12$"):

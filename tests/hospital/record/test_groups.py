@@ -128,6 +128,7 @@ def account(lived):
     return account_of(lived)
 
 
+@pytest.mark.slow
 def test_the_parts_sum_to_the_whole(account):
     summary, groups = account.summary(), account.groups()
     assert groups.all.visits == summary.arrived > 200

@@ -32,6 +32,8 @@ from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.report import figures, page
 from polyclinic.hospital.record.store import Store
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def found(lived_run):
@@ -151,7 +153,6 @@ class _Page(HTMLParser):
             assert not name.startswith("on"), (tag, name)
 
 
-@pytest.mark.slow
 def test_the_page_is_one_file_without_scripts_or_links(html):
     parsed = _Page()
     parsed.feed(html)
@@ -166,7 +167,6 @@ def test_the_page_is_one_file_without_scripts_or_links(html):
         ElementTree.fromstring(svg)
 
 
-@pytest.mark.slow
 def test_no_table_makes_the_page_wider_than_the_window(html):
     assert html.count("<table>") == html.count('<div class="wide"><table>') > 5
     assert ".wide { overflow-x: auto; }" in html
@@ -188,12 +188,10 @@ def test_every_figure_has_a_title_axes_and_says_what_it_was_made_from(html, foun
     assert re.search(rf"{disease}\s+{came.visits}\s", words)
 
 
-@pytest.mark.slow
 def test_the_same_run_gives_the_same_page(html, found):
     assert page(found) == html
 
 
-@pytest.mark.slow
 def test_names_come_from_the_hospital_and_nothing_that_anybody_wrote_is_markup(found):
     evil = '<script>alert("$x^2$")</script> & Söhne 内科'
     department = next(iter(found.summary.waits))
@@ -216,7 +214,6 @@ def test_names_come_from_the_hospital_and_nothing_that_anybody_wrote_is_markup(f
         assert "<figure>" in page(found, configuration=strange)
 
 
-@pytest.mark.slow
 def test_a_run_that_goes_on_says_so_and_one_without_visits_has_no_pictures(lived, tmp_path):
     with Store.create(tmp_path / "run", {}) as store:
         store.flush()
@@ -235,7 +232,6 @@ def test_a_run_that_goes_on_says_so_and_one_without_visits_has_no_pictures(lived
             assert "not come to its end" in page(early)
 
 
-@pytest.mark.slow
 def test_any_beginning_of_a_run_can_be_shown(lived, tmp_path):
     with Store.create(tmp_path / "run", {}) as store:
         done, account = 0, Account()

@@ -174,6 +174,7 @@ def test_a_run_that_goes_on_can_be_read(tmp_path):
             assert (len(recorded), list(recorded.seek(1).duty)) == (2, ["dr", "nurse"])
 
 
+@pytest.mark.slow
 def test_one_process_at_a_time(tmp_path):
     folder = tmp_path / "run"
     with Store.create(folder, {}):
@@ -188,6 +189,7 @@ def test_one_process_at_a_time(tmp_path):
     Store.open(folder).close()
 
 
+@pytest.mark.slow
 def test_who_looks_at_a_run_for_long_keeps_nobody_from_it(tmp_path):
     """On a busy machine, whoever asks whether a run goes on may stand still in the midst of that."""
     folder = tmp_path / "run"

@@ -163,6 +163,7 @@ for kept in ("tree", *flat(made._words).__struct_fields__[1:]):
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)})
 
 
+@pytest.mark.slow
 def test_words_that_were_kept_are_read_only_where_they_are_whole_and_of_these_files(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     kept = kept_words._kept.__wrapped__

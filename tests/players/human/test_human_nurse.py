@@ -107,6 +107,7 @@ async def test_nobody_answers_for_a_person_who_has_gone():
         await nurse.act(send_to(DEPARTMENTS))
 
 
+@pytest.mark.slow
 async def test_a_patient_who_is_asked_is_answered_for_before_the_next_one_comes():
     shown = []
     at_the_desk = person(["Since when?\n", "1 4\n", "2 2\n"], shown)

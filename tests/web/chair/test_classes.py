@@ -5,6 +5,7 @@ import io
 import json
 import sqlite3
 
+import pytest
 from tests.web.asking import asked
 
 from polyclinic.cases.loaders import find_case
@@ -25,6 +26,7 @@ async def made(client, **more):
     return answer.document["class"]
 
 
+@pytest.mark.slow
 async def test_a_class_from_its_links_to_its_table(client, restarted):
     kept = await made(client)
     ann, other = (student["key"] for student in kept["students"])
@@ -58,6 +60,7 @@ async def test_a_class_from_its_links_to_its_table(client, restarted):
     assert (await restarted().get(f"classes/{kept['id']}")).document["rows"] == rows
 
 
+@pytest.mark.slow
 async def test_scores_are_held_back_until_the_teacher_lets_them_out(client):
     case = find_case("shipped", "p1-00001")
     kept = await made(client, scores=False, hints=False, undo=False)
@@ -133,6 +136,7 @@ async def test_students_need_their_link_alone_and_everybody_else_the_token(tmp_p
     await serving.end()
 
 
+@pytest.mark.slow
 async def test_what_is_damaged_takes_only_itself_away(client, restarted, folder):
     kept, other = await made(client), await made(client, title="＝1+1", students=["＠x"])
     ann, one = f"by-link/{kept['students'][0]['key']}", f"classes/{kept['id']}"

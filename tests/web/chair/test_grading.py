@@ -1,6 +1,7 @@
 """What a short report is worth: what is named counts, what is dosed is told, and a code's own name is right."""
 
 import msgspec
+import pytest
 
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.report import Report
@@ -115,6 +116,7 @@ def test_a_point_is_named_by_its_core_and_not_by_what_denies_it():
     assert not wrong
 
 
+@pytest.mark.slow
 def test_a_plan_names_its_own_points():
     knowledge = read_knowledge()
     plans = [d.plan(severity) for d in knowledge.diseases.values() for severity in SEVERITIES]

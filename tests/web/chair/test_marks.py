@@ -38,6 +38,7 @@ def wrong(half):
     return rows, [row for row in rows if counts(row) is not (row["counts"] == "yes")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("half", "most"), [("dev", 0), ("held", 3)])
 def test_what_students_write_is_marked_by_what_is_meant(half, most):
     rows, failed = wrong(half)

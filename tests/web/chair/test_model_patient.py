@@ -2,6 +2,7 @@
 
 from itertools import count
 
+import pytest
 from tests.web.chair.conftest import Client
 
 from polyclinic.models.session import ModelSettings
@@ -39,6 +40,7 @@ async def test_what_a_model_said_stands(tmp_path, folder, serving):
         await second.end()
 
 
+@pytest.mark.slow
 async def test_where_the_judge_gives_no_answer_rules_grade(tmp_path, folder, serving):
     with serving(lambda _: "no grades at all") as endpoint:
         players = OfferedPlayers(judge="direct/judge", models=ModelSettings(base_url=endpoint.url))

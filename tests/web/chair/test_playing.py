@@ -4,6 +4,7 @@ import json
 import sqlite3
 from urllib.parse import quote
 
+import pytest
 from tests.web.asking import asked
 from tests.web.chair.conftest import Client
 
@@ -16,6 +17,7 @@ from polyclinic.web.chair.staff import OfferedPlayers
 from polyclinic.web.serving import Serving
 
 
+@pytest.mark.slow
 async def test_a_visit_is_played_to_its_score(client, folder):
     seen = await client.begin()
     assert seen["phase"] == "talk" and seen["turns_left"] == 10 and seen["lines"][0]["who"] == "patient"

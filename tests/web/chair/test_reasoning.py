@@ -50,6 +50,7 @@ def shown_by(case):
     return every[1], every[3], every[-1]
 
 
+@pytest.mark.slow
 @each_row(
     ["case", "word"],
     [(EN, word) for word in ("typical", "severity", "shown by", "Typical: ", "because")]
@@ -61,6 +62,7 @@ async def test_a_heading_is_no_reason(case, word):
     assert found[Aspect.RATIONALE] == "D"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [EN, ZH], ids=["en", "zh"])
 async def test_three_reasons_are_enough_and_what_is_missing_is_told(case):
     reasons = shown_by(case)
