@@ -272,7 +272,10 @@ class DiseasePage:
             # An examination is a heading among its items.
             name = Text(first[1:], style="italic") if first.startswith("_") else Text(plain(first))
             shown.add_row(
-                name if name.plain[:1] != " " else Padding(Text(name.plain.lstrip()), (0, 0, 0, _depth(first))), *cells
+                name
+                if name.plain[:1] != " "
+                else Padding(Text(name.plain.lstrip()), (0, 0, 0, (len(first) - len(first.lstrip(" "))))),
+                *cells,
             )
         screen.print()
         screen.print(shown)
@@ -363,10 +366,6 @@ class DiseasePage:
             for course in (getattr(d.course, kind),)
         ]
         yield words.course, "\n".join(courses)
-
-
-def _depth(text: str) -> int:
-    return len(text) - len(text.lstrip(" "))
 
 
 def _unit(item: Item) -> str:

@@ -30,7 +30,7 @@ from polyclinic.cases.truth import Truth
 from polyclinic.generation.bodies import UNBOUND, choose_way, draw_number, draw_text, read_panel, share_at, text_among
 from polyclinic.generation.draw import complaints_of, draw_sex_and_age, reference_of
 from polyclinic.knowledge.body import PRESENT
-from polyclinic.knowledge.data import SEVERITIES, Data, Severity
+from polyclinic.knowledge.data import SEVERITIES, Data
 from polyclinic.knowledge.disease_body import Interval, Variant, below, restricted
 from polyclinic.knowledge.entries import Disease, Distribution, Examination, Item, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
@@ -375,17 +375,12 @@ class _Drawing:
                 found.append(rng.choice(alike or allowed))
             else:
                 break
-        return [Ailment(d, self._severity(d is principal, rng)) for d in found]
+        return [Ailment(d, rng.choices(SEVERITIES, (0, 3, 2) if (d is principal) else (3, 4, 1))[0]) for d in found]
 
     def _may_join(self, disease: Disease, found: Sequence[Disease], age: float, sex: Sex) -> bool:
         if any(disease.id in group and any(one.id in group for one in found) for group in self._never):
             return False
         return _can_have(disease, age, sex)
-
-    @staticmethod
-    def _severity(principal: bool, rng: random.Random) -> Severity:
-        # Whoever is admitted is so for something that is not mild.
-        return rng.choices(SEVERITIES, (0, 3, 2) if principal else (3, 4, 1))[0]
 
     def _is_silent(self, disease: Disease, rng: random.Random) -> bool:
         """Whether a further illness gives no complaints: what an examination can show, and no emergency."""

@@ -186,15 +186,11 @@ def _says(name: str, gap: str) -> bool:
     return _between(name).fullmatch(gap.strip()) is not None
 
 
-def _only_joins(gap: str) -> bool:
-    joins = _between("joins")
-    return joins.search(gap) is not None and not _between("fills").sub("", joins.sub("", gap))
-
-
 def _link(gap: str, before: OrderPhrase, word: Term) -> str:
     if _TIGHT.fullmatch(gap):
         return _TOGETHER
-    if _only_joins(gap):
+    joins = _between("joins")
+    if joins.search(gap) is not None and not _between("fills").sub("", joins.sub("", gap)):
         return LIST
     if (
         (before.concepts or before.hand or before.generic)
@@ -262,7 +258,9 @@ def share(phrases: list[OrderPhrase]) -> None:
                 before.words += phrase.words
                 phrase.dropped, phrase.concepts = True, set()
                 continue
-            takes = after is not None and (not after.heads or after.images or _takes_material(after))
+            takes = after is not None and (
+                not after.heads or after.images or any(is_a(head, "microbiology", "laboratory") for head in after.heads)
+            )
             if after is not None and after.link == LIST and takes:
                 if not phrase.places <= after.places:
                     after.concepts |= phrase.places
@@ -320,10 +318,6 @@ def _share_methods(phrases: list[OrderPhrase]) -> None:
     for after, phrase in pairwise(reversed(phrases)):
         if after.link == LIST and methods(after) and germs(after) and phrase.heads and phrase.heads <= germs(phrase):
             phrase.concepts |= methods(after)
-
-
-def _takes_material(phrase: OrderPhrase) -> bool:
-    return any(is_a(head, "microbiology", "laboratory") for head in phrase.heads)
 
 
 def says_no_more(text: str, start: int, end: int, words: Sequence[Term]) -> bool:
