@@ -270,19 +270,7 @@ class _Comorbidities(Data, frozen=True, kw_only=True):
     never: tuple[tuple[str, ...], ...]
 
 
-class _InpatientWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    onset: str
-    sudden: str
-    further: str
-    denied: str
-    course: str
-    known: str
-    last: str
-    or_last: str
-    diagnosis: str
-
-
-_words = WordLists(Path(__file__).with_name("words")).section("inpatient", _InpatientWords)
+_words = WordLists(Path(__file__).with_name("words")).section("inpatient", dict[str, str])
 
 
 @functools.cache
@@ -438,6 +426,7 @@ class _Drawing:
     ) -> tuple[str, History]:
         """Returns the complaint, and the history in whole sentences."""
         language, words, marks = self._language, _words(self._language), MARKS[self._language]
+        last = words["last"]
         leaves = [s for s in present if s.section == "symptoms" and not any(c.parent == s.id for c in present)]
         # Where several diseases speak at once, not every symptom finds its way into the record.
         roots = {s.id for s in present if s.parent is None and rng.random() < _WRITTEN}
@@ -447,10 +436,9 @@ class _Drawing:
         main = complaints_of(named or leaves, principal, illnesses[0].severity, self.knowledge, rng)
         others = [s for s in leaves if s not in main and s.id in written]
         duration = say_days(days, language)
-        complaint = (
-            f"{capitalised(_listed(main, language, words.last))} " if language == "en" else _listed(main, language, "")
-        )
-        complaint += f"for {duration}" if language == "en" else duration
+        complaint = f"{_listed(main, language, '')}{duration}"
+        if language == "en":
+            complaint = f"{capitalised(_listed(main, language, last))} for {duration}"
         alike = {
             s for i in illnesses for other in self._alike[i.disease.id] for s in self.knowledge.diseases[other].symptoms
         }
@@ -458,17 +446,17 @@ class _Drawing:
             s for s in possible if s.section == "symptoms" and s.parent is None and s not in present and s.id in alike
         ]
         denied = rng.sample(absent, min(_DENIED, len(absent)))
-        sentences = [words.onset.format(duration=capitalised(duration), symptoms=_listed(main, language, words.last))]
+        sentences = [words["onset"].format(duration=capitalised(duration), symptoms=_listed(main, language, last))]
         if others:
-            sentences.append(words.further.format(symptoms=_listed(others, language, words.last)))
+            sentences.append(words["further"].format(symptoms=_listed(others, language, last)))
         if denied:
-            sentences.append(words.denied.format(symptoms=_listed(denied, language, words.or_last)))
-        sentences.append(words.course)
+            sentences.append(words["denied"].format(symptoms=_listed(denied, language, words["or_last"])))
+        sentences.append(words["course"])
         told = {"present": marks.blank.join(sentences)}
         for section in ("past", "medications", "allergies", "personal", "family"):
             names = [s for s in present if s.section == section and s.id in written]
             if names:
-                told[section] = capitalised(_listed(names, language, words.last)) + marks.stop
+                told[section] = capitalised(_listed(names, language, last)) + marks.stop
         return complaint, msgspec.convert(told, History)
 
     def _ancestors(self, symptom: Symptom) -> list[str]:
