@@ -30,9 +30,6 @@ def town_of(protocol: str, given: PaperTown, *, own_hospital: bool, doctor: str,
     """Returns what a run is made of, after a look at what contradicts the protocol; says what is still other.
 
     Who writes and foretells is the patient's model, where nobody else is named.
-
-    Raises:
-        UserError: something contradicts it, or there is no such protocol.
     """
     rules = followed(AgentHospitalSettings, protocol, doctor=doctor, patient=patient, nurse=nurse)
     if rules.side == "ours":
@@ -53,11 +50,7 @@ def town_of(protocol: str, given: PaperTown, *, own_hospital: bool, doctor: str,
 
 
 def check_practice(protocol: str, *, doctor: str, embedder: str, given: Mapping[str, int | str | None]) -> Rules:
-    """Returns what a practice follows, after a look at its options; `given` has the rest of them, by their names.
-
-    Raises:
-        UserError: something contradicts it, or there is no such protocol.
-    """
+    """Returns what a practice follows, after a look at its options; `given` has the rest of them, by their names."""
     rules = followed(AgentHospitalSettings, protocol, doctor=doctor)
     settings = rules.settings
     for option, value in given.items():

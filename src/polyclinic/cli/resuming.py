@@ -63,18 +63,7 @@ def _made(configuration: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def taken_up(store: Store, minds: Mapping[str, str], models: ModelSettings, *, fork: bool = False) -> Configuration:
-    """Returns the configuration with which a run goes on: its own, with the limits that are given now.
-
-    Args:
-        store: the run.
-        minds: who plays by this command, by option; `profiles` and `course` among them.
-        models: how models are asked by this command.
-        fork: it becomes another run, with the minds and the endpoint that are given.
-
-    Raises:
-        UserError: something is given that is another than the run's, or the run was begun with another knowledge,
-            other prompts, another version or model file; names it.
-    """
+    """Returns the configuration with which a run goes on: its own, with the limits that are given now."""
     try:
         began = msgspec.convert(store.configuration, Configuration, strict=False)
     except msgspec.ValidationError as error:
@@ -112,13 +101,7 @@ def go_on(folder: Path, *, on: str | None) -> str:
 
 @contextmanager
 def goes_on_later(store: Store | None, *, on: str | None, quiet: bool) -> Iterator[None]:
-    """Says how a run goes on that stops meanwhile, and, unless it is to be `quiet`, shows what is over of it.
-
-    Raises:
-        BudgetSpent: the run has cost what it may cost.
-        StoppedByHand: somebody stopped it.
-        PersonLeft: who plays in it has gone.
-    """
+    """Says how a run goes on that stops meanwhile, and, unless it is to be `quiet`, shows what is over of it."""
     again = "" if store is None else go_on(store.folder, on=on)
     keeps = "--out DIR keeps a run"
     try:
@@ -206,12 +189,7 @@ def _fork(folder: Path) -> str:
 
 
 def check_fork(fork: bool, out: Path | None, resume: Path | None) -> None:
-    """Refuses a fork that comes from nowhere or goes nowhere.
-
-    Raises:
-        UserError: it does.
-        BadInput: where it is to go is where it comes from.
-    """
+    """Refuses a fork that comes from nowhere or goes nowhere."""
     if not fork:
         return
     if resume is None:

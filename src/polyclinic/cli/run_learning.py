@@ -42,12 +42,7 @@ class LearningOptions:
     """So many passages of it each reads a day, or each department."""
 
     def setup(self, knowledge: Knowledge, language: Language, doctor: str, *, kept: bool) -> LearningSetup | None:
-        """Returns how doctors learn in a run; None where they neither learn nor remember.
-
-        Raises:
-            UserError: an option has no effect, or the doctor cannot learn.
-            BadInput: there is no such memory, or it was made with something else.
-        """
+        """Returns how doctors learn in a run; None where they neither learn nor remember."""
         if not self.learn and self.memory is None:
             idle = {"learning.memory-of": self.memory_of, "--feedback": self.feedback, "--read": self.read}
             if given := [option for option, value in idle.items() if value is not None]:

@@ -48,11 +48,7 @@ _HOURS = re.compile(r"(\d{1,2}):(\d{2}) ?[-–] ?(\d{1,2}):(\d{2})")
 
 
 def read_days(text: str, field: str) -> tuple[int, ...]:
-    """Reads days of the week: "mon", "mon-fri", "sat, sun".
-
-    Raises:
-        BadInput: it names no days, or one twice.
-    """
+    """Reads days of the week: "mon", "mon-fri", "sat, sun"."""
     days: list[int] = []
     for part in text.lower().split(","):
         first, dash, last = (p.strip() for p in part.partition("-"))
@@ -68,11 +64,7 @@ def read_days(text: str, field: str) -> tuple[int, ...]:
 
 
 def read_hours(text: str, field: str) -> tuple[int, int]:
-    """Reads a time of day and a later one, "08:00-14:30", as seconds since midnight; the day ends at 24:00.
-
-    Raises:
-        BadInput: these are no hours, or they run backwards.
-    """
+    """Reads a time of day and a later one, "08:00-14:30", as seconds since midnight; the day ends at 24:00."""
     match = _HOURS.fullmatch(text.strip())
     if match is None or int(match[2]) > 59 or int(match[4]) > 59:
         raise BadInput(f"{text!r} are no hours; write them as '08:00-14:30'", field=field)
@@ -85,11 +77,7 @@ def read_hours(text: str, field: str) -> tuple[int, int]:
 
 
 def read_seconds(value: Any, field: str) -> float:
-    """Reads a duration: "12 min", "90 s", "2 h", or a number of seconds.
-
-    Raises:
-        BadInput: it is none, or not above 0.
-    """
+    """Reads a duration: "12 min", "90 s", "2 h", or a number of seconds."""
     seconds = math.nan
     if isinstance(value, int | float) and not isinstance(value, bool):
         seconds = float(value)
@@ -103,11 +91,7 @@ def read_seconds(value: Any, field: str) -> float:
 
 
 def read_duration(value: Any, field: str) -> Duration:
-    """Reads how long something takes: `read_seconds`' forms, or {median: ..., spread: ...}.
-
-    Raises:
-        BadInput: it is none, or its spread is not within bounds.
-    """
+    """Reads how long something takes: `read_seconds`' forms, or {median: ..., spread: ...}."""
     if not isinstance(value, dict):
         return Duration(median=read_seconds(value, field))
     unknown = sorted(map(str, set(value) - {"median", "spread"}))
@@ -136,10 +120,6 @@ def problems(hospital: Hospital, knowledge: Knowledge) -> Iterator[tuple[str, st
     """Yields what is wrong with a hospital, in one line each, and the field of its file.
 
     Only the first counts: what follows it may be a consequence.
-
-    Args:
-        hospital: as it is read.
-        knowledge: the diseases that its town can catch, and the kinds of examinations.
     """
     yield from _wrong_head(hospital, knowledge)
     yield from _wrong_areas(hospital, knowledge)

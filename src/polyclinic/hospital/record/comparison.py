@@ -150,12 +150,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def compare_runs(first: Path, second: Path) -> RunComparison:
-    """Compares two runs, or two folders of runs with a seed each, that have the same patients.
-
-    Raises:
-        BadInput: a folder holds no run, or one that has not come to its end.
-        UserError: the runs are of different towns or seeds, or their patients are not the same.
-    """
+    """Compares two runs, or two folders of runs with a seed each, that have the same patients."""
     if first.resolve() == second.resolve():
         raise UserError(f"{first} and {second} are the same run; name two that differ in who plays or in the hospital")
     pairs = _paired_folders(first, second)
