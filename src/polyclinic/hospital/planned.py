@@ -157,7 +157,7 @@ def follow_up_due(course: IllnessCourse, now: int, hour: int, days: int) -> int:
 def comes_again(
     course: IllnessCourse, wakes: int, delay: int, *, since: int, follow_up_days: int
 ) -> tuple[int, int, bool]:
-    """Returns when somebody who gets worse is ready to come again, and how much later it sets out; whether it is urgent."""
+    """Returns when a patient who gets worse is ready to come again, its delay then, and whether that is urgent."""
     if course.worsens_after is not None:
         delay = min(delay, HOUR)
         return since + course.worsens_after + delay, delay, True

@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -320,10 +320,8 @@ def _time(seconds: int) -> str:
 DEFAULT = Path(__file__).parent / "data" / "default.yaml"
 """The hospital that comes with the package."""
 
-Preset = Literal["agent-hospital"]
+PRESETS = ("agent-hospital",)
 """Hospitals of papers, by name: ours with what the file of that name beside it changes."""
-
-PRESETS: tuple[str, ...] = get_args(Preset)
 
 _BY_ENTRY = frozenset(("areas", "staff", "illness", "durations"))
 """Sections of which a preset changes single entries."""
@@ -374,18 +372,18 @@ class _HospitalText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     deaths: bool = True
 
 
-def read_hospital(path: str | Path | None, knowledge: Knowledge, *, preset: str = "") -> Hospital:
+def read_hospital(path: str | Path | None, knowledge: Knowledge) -> Hospital:
     """Reads a hospital.
 
     Args:
-        path: its file; None for the one that comes with the package.
+        path: its file, or one of `PRESETS`; None for the one that comes with the package.
         knowledge: the diseases that its town can catch, and the kinds of examinations.
-        preset: in place of a file, the name of one of `PRESETS`.
 
     Raises:
         BadInput: the file cannot be read, or describes a hospital that cannot work; says where and why.
     """
-    path = Path(path or DEFAULT)
+    preset = str(path) if str(path) in PRESETS else ""
+    path = DEFAULT if preset else Path(path or DEFAULT)
     data: Any = read_yaml(path, object)
     if preset:
         path = DEFAULT.with_name(f"{preset}.yaml")

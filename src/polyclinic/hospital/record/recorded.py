@@ -72,6 +72,15 @@ def is_run(folder: Path) -> bool:
     )
 
 
+def has_begun(folder: Path) -> bool:
+    """Whether a folder has a run, ended or not; one that was killed while its file was made has not begun."""
+    path = folder / RUN
+    if not path.is_file():
+        return False
+    with read_errors(path), closing(_read_only(path)) as connection:
+        return not is_empty(connection)
+
+
 def make(folder: Path, configuration: bytes) -> sqlite3.Connection:
     """Makes the file in a folder that holds no run, whole or not at all."""
     try:
@@ -79,7 +88,7 @@ def make(folder: Path, configuration: bytes) -> sqlite3.Connection:
             connection = connect(folder / RUN)
             stack.callback(connection.close)
             if not is_empty(connection):
-                raise BadInput("there is a run here; take it up with --resume, or name another folder", path=folder)
+                raise BadInput("there is a run here; name another folder", path=folder)
             with transaction(connection):
                 for table in _TABLES.split(";"):
                     connection.execute(table)
@@ -184,14 +193,12 @@ def not_stored(error: sqlite3.Error, folder: Path) -> PolyclinicError:
     """Returns the error with a name for one of SQLite's while writing."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
-        return DiskFull(
-            f"{folder}: the disk is full; the run is kept up to here: make room, and take it up with --resume {folder}"
-        )
+        return DiskFull(f"{folder}: the disk is full; the run is kept up to here: make room; the same command goes on")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return NotStored(f"{folder}: another process keeps {RUN} locked; end it, and take up with --resume {folder}")
+        return NotStored(f"{folder}: another process keeps {RUN} locked; end it; the same command goes on")
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN):
         return BadInput(f"cannot be used as a run ({error})", path=folder / RUN)
-    return NotStored(f"{folder}: {RUN} cannot be written ({error}); then take the run up with --resume {folder}")
+    return NotStored(f"{folder}: {RUN} cannot be written ({error}); when that is mended, the same command goes on")
 
 
 def _read_only(path: Path) -> sqlite3.Connection:

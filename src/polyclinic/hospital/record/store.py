@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import shutil
 import sqlite3
 from collections import deque
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ import msgspec
 
 from polyclinic import __version__
 from polyclinic.errors import BadInput, PolyclinicError
-from polyclinic.files import make_empty_folder, make_folder, write_text
+from polyclinic.files import make_folder, write_text
 from polyclinic.hospital.record.account import Account, encode
 from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest, untold
 from polyclinic.hospital.record.happenings import Happening
@@ -39,49 +38,7 @@ from polyclinic.hospital.record.recorded import (
     sealed,
     take,
 )
-from polyclinic.sqlite_file import GroupWriter, transaction
-
-_OF_A_FILE = ("-wal", "-shm", "-journal")
-
-
-def fork(folder: Path, to: Path, configuration: Mapping[str, Any]) -> None:
-    """Copies a run that has not ended into a folder of its own, with another configuration."""
-    make_empty_folder(to)
-    try:
-        for path in sorted(folder.iterdir()):
-            if path.name in (LOCK, SUMMARY) or path.name.endswith(_OF_A_FILE):
-                continue
-            if path.is_dir():
-                shutil.copytree(path, to / path.name)
-            elif path.suffix == ".sqlite":
-                _copy(path, to / path.name)
-            else:
-                shutil.copy2(path, to / path.name)
-    except OSError as error:
-        raise BadInput(f"cannot be copied ({error.strerror or error})", path=to) from None
-    except sqlite3.Error as error:
-        raise not_stored(error, to) from None
-    connection = sqlite3.connect(to / RUN, isolation_level=None)
-    try:
-        with transaction(connection):
-            about = [*sealed("configuration", msgspec.json.encode(configuration)), ("package", __version__.encode())]
-            connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about)
-            connection.execute("DELETE FROM about WHERE name LIKE 'summary%'")
-    except sqlite3.Error as error:
-        raise not_stored(error, to) from None
-    finally:
-        connection.close()
-
-
-def _copy(path: Path, to: Path) -> None:
-    """Copies a file of SQLite with what stands in its log."""
-    source, target = sqlite3.connect(path), sqlite3.connect(to)
-    try:
-        source.backup(target)
-    finally:
-        target.close()
-        source.close()
-
+from polyclinic.sqlite_file import GroupWriter
 
 SNAPSHOT_EVERY = 2_000
 """Happenings from one snapshot of the world to the next."""
