@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote, unquote, urlencode
@@ -216,10 +215,6 @@ _COMES_BACK = frozenset(("57P01", "57P02", "57P03", "53300", "40001", "40P01", _
 _NEVER = re.compile(r"authentication failed|no password supplied|no pg_hba\.conf entry|\" does not exist")
 """What libpq says, which has no code for it, of a connection that is refused and will be."""
 
-WAS_THERE = ContextVar("WAS_THERE", default=False)
-"""Whether the server was found before, by the command of which this process does a part: it is waited for at once."""
-
-
 _CLOSED = (
     "SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = %s AND relkind = 'r' "
     "AND NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')) ORDER BY relname"
@@ -253,7 +248,7 @@ class StoreServer:
 
         Args:
             make: makes the schema and its tables where there are none.
-            was_there: the server was found before, and may come back; else this is tried once. See also `WAS_THERE`.
+            was_there: the server was found before, and may come back; else this is tried once.
 
         Raises:
             BadInput: nobody is there, we are not let in, the store is in another format, or it is not there.
@@ -263,7 +258,7 @@ class StoreServer:
             _prepare(connection, self.address, self._psycopg.errors, make=make)
 
         try:
-            if was_there or WAS_THERE.get():
+            if was_there:
                 self.alone(prepare)
             else:
                 prepare(self._connect())
