@@ -229,7 +229,9 @@ async def open_models(
                 assert isinstance(provider, Direct)  # noqa: S101
                 price = settings.said.asking(name).batch_price
                 run = "" if journal is None else journal.run
-                provider = Batched(provider, batches, run, price=price and Price(*price), report=report)
+                provider = Batched(
+                    provider, batches, run, price=None if price is None else Price(*price), report=report
+                )
             models[name] = await stack.enter_async_context(provider)
         if journal is not None:
             await journals.enter_async_context(journal)
