@@ -61,6 +61,7 @@ from polyclinic.metrics.recorded_reports import (
     GradeSummary,
     RecordedReport,
     TwoJudges,
+    brackets,
     by_doctor,
     compare_judges,
     is_ours,
@@ -320,13 +321,15 @@ def _grades_document(
     def of(some: Sequence[Judgement]) -> GradeSummary:
         return summarise_grades(some, missing_grade=missing_grade, seed=seed)
 
+    whole = of(judgements)
     return {
         "file": str(path),
         "judge": {"name": first.judge, "version": first.version, "prompts": first.prompts},
         "protocol": rules.given,
         "missing_grade": missing_grade,
         "n": len(judgements),
-        **msgspec.structs.asdict(of(judgements)),
+        **msgspec.structs.asdict(whole),
+        "brackets": brackets(whole.metrics),
         "unreadable": unreadable(judgements),
         "doctors": {name: of(theirs) for name, theirs in doctors.items()} if len(doctors) > 1 else {},
         "ties": ties(judgements),

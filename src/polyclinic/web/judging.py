@@ -65,11 +65,7 @@ class MaterialShelf:
         return sorted(one for one in (self._practice / TRACES).glob("*.trace.jsonl") if one.is_file())
 
     def paths(self, names: Iterable[str]) -> list[Path]:
-        """Returns the files of these names.
-
-        Raises:
-            NotFound: one of them is not offered.
-        """
+        """Returns the files of these names."""
         found = self._look()
         if missing := [name for name in names if name not in found and name != PLAYED]:
             raise NotFound(f"{missing[0][:80]!r} is not among what can be judged here")

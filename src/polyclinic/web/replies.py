@@ -100,11 +100,7 @@ async def _replied(found: Any, status: int = 200) -> Response:
 
 
 async def body(request: Request, type: type[T]) -> T:
-    """Returns what a request brings.
-
-    Raises:
-        RequestRefused: it is too long, no JSON, something else than that, or it does not come.
-    """
+    """Returns what a request brings."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise RequestRefused("send application/json", 415)
     gathered = bytearray()
@@ -123,11 +119,7 @@ async def body(request: Request, type: type[T]) -> T:
 
 
 def number(request: Request, name: str, default: int, *, least: int = 0, most: int = 2**53) -> int:
-    """Returns a whole number of a request's query.
-
-    Raises:
-        RequestRefused: it is none, or not within the bounds.
-    """
+    """Returns a whole number of a request's query."""
     text = request.query_params.get(name)
     if text is None:
         return default
@@ -175,11 +167,7 @@ class _Stream(StreamingResponse):
 
 
 def streamed(request: Request, serving: Serving, events: AsyncIterator[bytes]) -> Response:
-    """Returns a stream of events.
-
-    Raises:
-        RequestRefused: there are too many streams, from everywhere or from the address of who asks.
-    """
+    """Returns a stream of events."""
     address = request.client.host if request.client else ""
     if serving.streams.total() >= MOST_STREAMS:
         raise RequestRefused(f"{MOST_STREAMS} streams are open already; close a page", 503)

@@ -165,11 +165,7 @@ _TURN = 0.001  # seconds after which a computing thread yields, so that a quick 
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Takes a port.
-
-    Raises:
-        UserError: it is in use, or there is no such address here.
-    """
+    """Takes a port."""
     try:
         family, kind, number, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -57,11 +57,7 @@ class Shelf:
         return found
 
     def folder(self, id: str) -> Path:
-        """Returns the folder of a run.
-
-        Raises:
-            NotFound: there is none of that id.
-        """
+        """Returns the folder of a run."""
         if id not in self._found:
             self.look()
         if id not in self._found:

@@ -192,11 +192,7 @@ class Study:
         )
 
     def task(self, person: Annotator, number: int) -> JudgingTask:
-        """Returns an item.
-
-        Raises:
-            NotFound: there is none of that number.
-        """
+        """Returns an item."""
         one = self._item(person, number)
         said = self._said[person.key].get((one.form, one.key))
         answers = {} if said is None else dict(said.answers)
@@ -213,12 +209,7 @@ class Study:
         )
 
     def judge(self, person: Annotator, number: int, judged: GivenAnswers) -> None:
-        """Keeps an annotator's answers on an item, in place of earlier ones.
-
-        Raises:
-            NotFound: there is no such item.
-            UserError: an answer is none, or to no question.
-        """
+        """Keeps an annotator's answers on an item, in place of earlier ones."""
         one = self._item(person, number)
         questions = form_named(one.form).questions
         answers: dict[str, Answer] = {}
@@ -337,12 +328,7 @@ class Studies:
         cases: Mapping[str, Case],
         questions: Mapping[str, ExamQuestion] = _NO_QUESTIONS,
     ) -> Study:
-        """Makes a study of files, with a link for each person. Wrong answers were given to the questions.
-
-        Raises:
-            UserError: the title is empty, there are no items or too many, or two people have the same name.
-            BadInput: a file cannot be read.
-        """
+        """Makes a study of files, with a link for each person. Wrong answers were given to the questions."""
         names = [name.strip() for name in (*new.people, *new.thirds)]
         check_names(new.title, names, "people")
         if len(new.people) < LEAST_PEOPLE:
@@ -360,12 +346,7 @@ class Studies:
         return self._read()[kept.id]
 
     def named(self, id: str) -> Study:
-        """Returns a study.
-
-        Raises:
-            NotFound: there is none of that id.
-            BadInput: it cannot be read.
-        """
+        """Returns a study."""
         study = self._read().get(id)
         if study is None:
             self._practice.check("study", id)
@@ -373,11 +354,7 @@ class Studies:
         return study
 
     def person(self, key: str) -> tuple[Study, Annotator]:
-        """Returns the study and the annotator of a link.
-
-        Raises:
-            NotFound: there is no such link.
-        """
+        """Returns the study and the annotator of a link."""
         for study in self._read().values():
             for person in study.kept.people:
                 if person.key == key:

@@ -131,9 +131,9 @@ class Store:
         if happening.seq < self._stored:
             self._compare(happening)
         else:
-            self._writer.put(_ADD, (happening.seq, happening.t, happening.who, encode(happening.what)))
+            self._writer.put([(_ADD, (happening.seq, happening.t, happening.who, encode(happening.what)))])
         if self._happenings % SNAPSHOT_EVERY == 0:
-            self._writer.put(_SNAPSHOT, (happening.seq, happening.t, account.world.encode()))
+            self._writer.put([(_SNAPSHOT, (happening.seq, happening.t, account.world.encode()))])
 
     def episode(self, key: str) -> Episode | None:
         """Returns the medical part of a visit as it was computed before; None where it was not."""
@@ -146,7 +146,7 @@ class Store:
         """Stores the medical part of a visit."""
         self._resumes = True
         self._waiting[episode.key] = episode
-        self._writer.put(_KEEP, (episode.key, pack(episode)), lambda _: self._waiting.pop(episode.key, None))
+        self._writer.put([(_KEEP, (episode.key, pack(episode)))], lambda *_: self._waiting.pop(episode.key, None))
 
     def remember(self, compute: Compute) -> Compute:
         """Returns the same computation of episodes, which takes from the run what is stored and stores the rest.
@@ -181,7 +181,7 @@ class Store:
             raise NotStored(str(error)) from None
         # After the file, so that a run whose summary is stored has it in both places.
         for row in sealed("summary", text):
-            self._writer.put(_ABOUT, row)
+            self._writer.put([(_ABOUT, row)])
         self.flush()
         return whole
 

@@ -72,12 +72,7 @@ class Documents:
         }
 
     def __call__(self, key: str) -> Any:
-        """Returns the document of a key.
-
-        Raises:
-            NotFound: there is none.
-            BadInput: what it would be made of cannot be read.
-        """
+        """Returns the document of a key."""
         kind, *rest = key.split("/")
         if kind not in self._kinds or len(rest) > 3:
             raise NotFound("there is no such page")
@@ -206,11 +201,7 @@ class Documents:
         ]
 
     def visit_of(self, run: Path, visit: str) -> str:
-        """Returns the key of the record of a visit to a hospital, by its id in the run's log.
-
-        Raises:
-            NotFound: it is not kept, or not yet.
-        """
+        """Returns the key of the record of a visit to a hospital, by its id in the run's log."""
         for one in self.library.look().values():
             if one.holds == "hospital" and one.path == run:
                 for line, key in enumerate(_keys(one.path, one.changed)):

@@ -73,11 +73,7 @@ class Holdings:
         return self._found or self.look()
 
     def holding(self, id: str) -> Holding:
-        """Returns what has an id.
-
-        Raises:
-            NotFound: nothing has.
-        """
+        """Returns what has an id."""
         if id not in self._found:
             self.look()
         if id not in self._found:

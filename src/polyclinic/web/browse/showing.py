@@ -36,11 +36,7 @@ from polyclinic.web.refused import NotFound
 
 
 def shown(kind: RecordingKind, record: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns a record as a document.
-
-    Raises:
-        NotFound: a meeting that is none.
-    """
+    """Returns a record as a document."""
     if kind == "visits":
         return {"kind": "visit", "events": record}
     if kind == "outcomes":
@@ -189,11 +185,7 @@ class RecordingFile:
         return line in self._at
 
     def number(self, line: int) -> int:
-        """Returns which of the records stands at a line.
-
-        Raises:
-            NotFound: none begins there.
-        """
+        """Returns which of the records stands at a line."""
         if line not in self._at:
             raise NotFound("no record begins there")
         return self._at[line]
@@ -205,11 +197,7 @@ class RecordingFile:
             return file.read(min(place.end - place.begin, _LONGEST)).splitlines()
 
     def read(self, place: Place) -> list[dict[str, Any]]:
-        """Returns a record: the events of a visit, or one document.
-
-        Raises:
-            NotFound: it is damaged.
-        """
+        """Returns a record: the events of a visit, or one document."""
         try:
             return [msgspec.json.decode(line, type=dict[str, Any]) for line in self.lines(place) if line]
         except NO_JSON as error:
@@ -243,11 +231,7 @@ def _places(path: Path, kind: RecordingKind) -> Iterator[Place]:
 
 
 def recording_file(path: Path, kind: RecordingKind) -> RecordingFile:
-    """Returns a file; those that were asked for last are kept, until they change.
-
-    Raises:
-        NotFound: it is gone.
-    """
+    """Returns a file; those that were asked for last are kept, until they change."""
     try:
         state = path.stat()
         return _indexed(path, kind, state.st_mtime_ns, state.st_size)
@@ -265,11 +249,7 @@ _CALLS = 2_000  # of an episode that are shown
 
 
 def episodes(path: Path, begin: int, n: int) -> tuple[int, list[dict[str, Any]]]:
-    """Returns how many episodes a journal has, and some of them: run, name and how many calls.
-
-    Raises:
-        BadInput: it cannot be read.
-    """
+    """Returns how many episodes a journal has, and some of them: run, name and how many calls."""
     with read_errors(path), closing(_open(path)) as journal:
         total = journal.execute("SELECT count(*) FROM (SELECT DISTINCT run, episode FROM calls)").fetchone()[0]
         rows = journal.execute(
@@ -296,11 +276,7 @@ def episodes_named(path: Path, names: Collection[str]) -> list[dict[str, Any]]:
 
 
 def calls(path: Path, number: int) -> dict[str, Any] | None:
-    """Returns the calls of an episode by its number; None where there is none.
-
-    Raises:
-        BadInput: it cannot be read.
-    """
+    """Returns the calls of an episode by its number; None where there is none."""
     _, found = episodes(path, number, 1)
     if not found:
         return None
@@ -356,12 +332,7 @@ def is_readable(one: Holding) -> bool:
 
 
 def results(one: Holding) -> RunResults:
-    """Returns what was run, and its items.
-
-    Raises:
-        NotFound: it has none.
-        BadInput: they cannot be read.
-    """
+    """Returns what was run, and its items."""
     if not has_results(one):
         raise NotFound("there are no items")
     return _read(one.path, one.changed)

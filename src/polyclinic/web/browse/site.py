@@ -52,10 +52,6 @@ def export_site(documents: Documents, out: Path, *, watch: Callable[[int], objec
         documents: what is copied.
         out: a folder that is new, or empty.
         watch: called with the number of documents that are written.
-
-    Raises:
-        BadInput: the folder holds something, or cannot be written to.
-        UserError: there is nothing to copy.
     """
     holdings = documents.library.look()
     if not holdings:

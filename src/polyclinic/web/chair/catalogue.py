@@ -80,11 +80,7 @@ class Catalogue:
         ]
 
     def offered(self, name: str, *, words: str = "", start: int = 0) -> tuple[list[OfferedCase], int]:
-        """Returns some cases of a set from one on, those whose presentation has all words, and how many there are.
-
-        Raises:
-            NotFound: there is no such set.
-        """
+        """Returns some cases of a set from one on, those whose presentation has all words, and how many there are."""
         wanted = words.casefold().split()
         found = [
             OfferedCase(key=key, number=number, presentation=case.presentation)
@@ -94,23 +90,14 @@ class Catalogue:
         return found[start : start + _MOST], len(found)
 
     def case(self, at: CaseAt) -> Case:
-        """Returns a case.
-
-        Raises:
-            NotFound: there is none.
-        """
+        """Returns a case."""
         case = self._set(at.set).cases.get(at.key)
         if case is None:
             raise NotFound("there is no such case in that set; the list of cases says which there are")
         return case
 
     def picture(self, at: CaseAt, number: int) -> SeenPicture:
-        """Returns a picture of a case, the first as 1.
-
-        Raises:
-            NotFound: there is no such case, or it has no such picture here; nothing is fetched from an address.
-            BadInput: it cannot be shown.
-        """
+        """Returns a picture of a case, the first as 1."""
         urls = [one.url for one in self.case(at).attachments]
         if not 1 <= number <= len(urls) or is_address(urls[number - 1]):
             raise NotFound("the case has no such picture")

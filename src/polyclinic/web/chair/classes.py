@@ -123,11 +123,7 @@ class Classes:
         return self._practice.damaged("class")
 
     def make(self, new: NewClass) -> KeptClass:
-        """Makes a class, with a key for each student.
-
-        Raises:
-            UserError: the title is empty, a case or the patient is not offered, or a case or a name stands twice.
-        """
+        """Makes a class, with a key for each student."""
         names = [name.strip() for name in new.students]
         check_names(new.title, names, "students")
         for at in new.cases:
@@ -139,23 +135,14 @@ class Classes:
         return self._keep(KeptClass(id=secrets.token_urlsafe(9), made=time.time(), set=new, students=students))
 
     def named(self, id: str) -> KeptClass:
-        """Returns a class.
-
-        Raises:
-            NotFound: there is none of that id.
-            BadInput: it cannot be read.
-        """
+        """Returns a class."""
         kept = self._practice.get("class", id, KeptClass)
         if kept is None:
             raise NotFound("there is no such class here")
         return kept
 
     def add(self, id: str, names: tuple[str, ...]) -> KeptClass:
-        """Adds students to a class.
-
-        Raises:
-            UserError: there is no such class, or a student has that name already.
-        """
+        """Adds students to a class."""
         kept = self.named(id)
         taken = {student.name for student in kept.students}
         added: list[Student] = []
@@ -182,11 +169,7 @@ class Classes:
         return self._keep(_with(kept, student, comments=comments))
 
     def student(self, key: str) -> tuple[KeptClass, Student]:
-        """Returns the class and the student of a link.
-
-        Raises:
-            NotFound: there is no such link.
-        """
+        """Returns the class and the student of a link."""
         for kept in self.all():
             for student in kept.students:
                 if student.key == key:
@@ -216,11 +199,7 @@ class Classes:
         return kept.set.scores or kept.scores_out
 
     def sitting(self, key: str, number: int) -> Sitting:
-        """Returns a student's visit to a case of the class, begun now where it was not before.
-
-        Raises:
-            NotFound: there is no such link, or the class has no such case.
-        """
+        """Returns a student's visit to a case of the class, begun now where it was not before."""
         kept, student = self.student(key)
         if not 1 <= number <= len(kept.set.cases):
             raise NotFound(f"this class has the cases 1 to {len(kept.set.cases)}")
@@ -240,11 +219,7 @@ class Classes:
         return sitting
 
     def visit_of(self, id: str, name: str, number: int) -> str:
-        """Returns the id of a student's visit, for the teacher.
-
-        Raises:
-            NotFound: it has not begun.
-        """
+        """Returns the id of a student's visit, for the teacher."""
         student = next((one for one in self.named(id).students if one.name == name), None)
         if student is None or number not in student.visits:
             raise NotFound("there is no such visit in this class")

@@ -130,11 +130,7 @@ class NurseShift:
         )
 
     async def make(self, move: NursesMove, *, after: int) -> None:
-        """Makes a move; one that is sent twice is made once.
-
-        Raises:
-            NotNow: it cannot be made now, or the sender does not know of all moves.
-        """
+        """Makes a move; one that is sent twice is made once."""
         made = self._moves
         if after == len(made) - 1 and made[after] == move:
             return
@@ -188,12 +184,7 @@ class NurseShift:
 
 
 def who_comes(new: NewShift, catalogue: Catalogue) -> tuple[CaseAt, ...]:
-    """Returns the patients of a shift.
-
-    Raises:
-        NotFound: there is no such set.
-        UserError: of none of its cases it is known how soon they must be seen.
-    """
+    """Returns the patients of a shift."""
     keys = catalogue.keys(new.set)
     known = [key for key in keys if catalogue.case(CaseAt(set=new.set, key=key)).truth.acuity is not None]
     if not known:

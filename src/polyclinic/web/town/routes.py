@@ -40,10 +40,6 @@ def person(run: ShownRun, who: str, *, truth: bool) -> dict[str, Any]:
         run: the run.
         who: a resident's id.
         truth: whether to include the disease, and what would have been right.
-
-    Raises:
-        NotFound: no such person ever came or fell ill.
-        BadInput: the run is damaged.
     """
     visits = stories_of(run.recorded, who) if 0 < len(who) <= _LONGEST_ID else []
     resident = _resident(run, who)
