@@ -38,7 +38,7 @@ _JUDGED = {"patient_id": 1, "doctor_diagnosis": {"diagnosis": "gout"}, "referenc
 _AIE = {"id": 1, "question": "A man of 40 has a cough. What is it?", "options": {"A": "x", "B": "y"}, "answer": "x"}
 
 READERS = (
-    ReaderTried("cases", ("cases/loaders/reader.py", "evals/case_files.py"), "c.jsonl", _CASES, _CHECKED),
+    ReaderTried("cases", ("cases/loaders/reader.py", "evals/tasks.py"), "c.jsonl", _CASES, _CHECKED),
     ReaderTried(
         "cases as FHIR",
         (),

@@ -25,10 +25,10 @@ from polyclinic.evaluations.protocol import WhoPlays, followed
 from polyclinic.judging.model_judging import UntilStopped
 from polyclinic.judging.verdicts import Known, PersonsVerdict
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.methods.table import ChosenMethod
+from polyclinic.methods.table import ChosenMethod, ModelFor
 from polyclinic.models.model import Model
 from polyclinic.models.open import meant_model
-from polyclinic.models.pipeline import Asker
+from polyclinic.models.pipeline import Asker, Tuning, with_hooks
 from polyclinic.models.session import Session
 from polyclinic.players.mind_names import model_of
 from polyclinic.players.minds import Minds
@@ -41,6 +41,7 @@ from polyclinic.run.options import CaseOptions
 from polyclinic.run.run import Run
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import AT_ONCE, run_until_error
+from polyclinic.terminal.screen import note
 
 Item = TypeVar("Item")
 Who = TypeVar("Who")
@@ -121,6 +122,7 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
         report: returns the output of a summary.
         at_once: how many plays run at a time.
         sums_up_parts: whether `summarise` accepts plays of only some items, not the same for every player.
+        goes_on_without: whether the other players go on without one whose model refuses the key or is unknown.
     """
 
     items: Sequence[Item]
@@ -131,6 +133,7 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
     report: Callable[[Summary], Output] | None = None
     at_once: int = AT_ONCE
     sums_up_parts: bool = False
+    goes_on_without: bool = False
 
     @property
     def total(self) -> int:
@@ -185,13 +188,27 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
             return await replace(self, players=players).hold(advance=advance, elsewhere=elsewhere)
         entrants, compute = self.players, elsewhere or self.compute
 
-        async def one(name: str, number: int) -> tuple[str, Play[Item, Who, Played, Scored]]:
-            play = Play(self.items[number], entrants[name], *await compute((name, number)))
+        refused: dict[str, WrongKey | UnknownModel] = {}
+
+        async def one(name: str, number: int) -> tuple[str, Play[Item, Who, Played, Scored]] | None:
+            if name in refused:
+                return None
+            try:
+                played, scored = await compute((name, number))
+            except (WrongKey, UnknownModel) as error:
+                if not self.goes_on_without or len(entrants) == 1:
+                    raise
+                if str(error) not in map(str, refused.values()):
+                    note(f"{error}; the other models are asked meanwhile")
+                refused.setdefault(name, error)
+                return None
             advance()
-            return name, play
+            return name, Play(self.items[number], entrants[name], played, scored)
 
         makes = (partial(one, name, number) for name in entrants for number in range(len(self.items)))
-        over, stopped = await run_until_error(makes, at_once=self.at_once)
+        done, stopped = await run_until_error(makes, at_once=self.at_once)
+        over = [play for play in done if play is not None]
+        stopped = stopped or next(iter(refused.values()), None)
         if over and isinstance(stopped, (WrongKey, UnknownModel)):
             stopped = AccessLost(str(stopped))
         if stopped is not None and not isinstance(stopped, RunStopped):
@@ -201,12 +218,13 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
             plays[name].append(play)
         if stopped is None:
             return await self.summarise(plays)
-        done = f"{len(over)} of {len(entrants) * len(self.items)} are over"
-        raise StoppedEarly(stopped, done, summary=await self._so_far(plays)) from None
+        n = len(self.items)
+        left = [f"{name} {n - len(theirs)} of {n}" for name, theirs in plays.items() if len(theirs) < n]
+        raise StoppedEarly(stopped, f"missing: {', '.join(left)}", summary=await self._so_far(plays)) from None
 
     async def _so_far(self, plays: Mapping[str, Sequence[Play[Item, Who, Played, Scored]]]) -> Summary | None:
         """Sums up what is over, if that is possible without asking a model."""
-        if not self.sums_up_parts or not any(plays.values()):
+        if not self.sums_up_parts:
             return None
         try:
             return await self.summarise(plays)
@@ -246,6 +264,19 @@ class Opened:
         until = UntilStopped(is_stopped=is_stopped, judges_as_it_goes=as_it_goes)
         self.judges.append(until)
         return until.of(model)
+
+    def episodes(self, model: str, *, max_tokens: int | None = None) -> Callable[[str], ModelFor]:
+        """Returns, for a method's label, the model for each item; its answers are kept under label and item."""
+        tuning = [] if max_tokens is None else [Tuning(max_tokens=max_tokens)]
+
+        def of_method(label: str) -> ModelFor:
+            def model_for(item: str) -> Model:
+                asker = Asker(label, f"{label} {item}", item=item, player=label)
+                return with_hooks(self.session.model(model, asker), *tuning)
+
+            return model_for
+
+        return of_method
 
     @property
     def ending(self) -> RunStopped | None:

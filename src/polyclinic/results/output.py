@@ -109,11 +109,16 @@ def first_failure(visits: Iterable[Visit | TeamVisit]) -> str:
     return ""
 
 
+def safe_name(name: str) -> str:
+    """Returns a name as files are called: a method's settings and a mind's name may hold strokes and blanks."""
+    return re.sub(r"[^\w.-]+", "-", name).strip(".-")
+
+
 def file_names(names: Iterable[str]) -> dict[str, str]:
-    """Returns for each name a file's, without its ending: a mind's name may hold strokes and colons."""
+    """Returns for each name a file's, without its ending."""
     given: dict[str, str] = {}
     for name in names:
-        safe = re.sub(r"[^\w.-]+", "-", name).strip(".-") or "doctor"
+        safe = safe_name(name) or "doctor"
         free = (one for one in chain([safe], (f"{safe}-{n}" for n in count(2))) if one not in given.values())
         given[name] = next(free)
     return given
