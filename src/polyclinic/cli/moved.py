@@ -45,7 +45,12 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     "cases show": {"--strict": "cases check FILE"},
     "cases check": {"--n": "cases generate --n N, and check its file"},
     "cases convert": {"--to": "--format", "--manner": "--persona", "--mind": "--writer"},
-    "run": {"--workers": "--on local:N"},
+    "run": {
+        "--workers": "--on local:N",
+        "--resume": "the command that began the run, with the same --out",
+        "--fork": "a new --out; answers of a database are used again",
+        "--preset": "--hospital agent-hospital",
+    },
     "eval exam": {"--sample": "--limit", "--all": "--limit all"},
     "memory show": {"--last": "--limit", "--k": "--limit"},
 }
