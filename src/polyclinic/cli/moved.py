@@ -36,7 +36,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     "results compare": {"--to": "--format"},
     "report": {"--export": "--format"},
     "protocols show": {"--yaml": "--format yaml"},
-    "replay": {"--record": "--visit", "--html": "--out FILE.html", "--svg": "--out FILE.svg"},
+    "replay": {"--record": "--visit", "--html": "--out FILE.html", "--svg": "--out FILE.html"},
     "cases generate": {"--layout": "--format"},
     "corpus search": {"--k": "--limit"},
     "memory read": {"--passages": "--limit"},

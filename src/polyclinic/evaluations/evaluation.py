@@ -56,11 +56,6 @@ Elsewhere = Callable[[Any], Awaitable[Any]]
 """Has an item of the work computed by another process, with `Work.compute`."""
 
 
-def part_of(elsewhere: Elsewhere | None, part: str) -> Elsewhere | None:
-    """Returns what has the items of one part of the work computed elsewhere, each with the name of the part."""
-    return None if elsewhere is None else lambda item: elsewhere((part, item))
-
-
 class Work(Protocol):
     """What an evaluation does once everything is open, and what it makes of the results."""
 
