@@ -51,6 +51,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "--fork": "a new --out; answers of a database are used again",
         "--preset": "--hospital agent-hospital",
     },
+    "eval aie": {"--figures": "--json: judgements, by_turn and truncated"},
     "eval exam": {"--sample": "--limit", "--all": "--limit all"},
     "memory show": {"--last": "--limit", "--k": "--limit"},
 }

@@ -13,7 +13,6 @@ from cyclopts import Parameter
 from polyclinic import __version__
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import UserError
-from polyclinic.evaluations.as_paper import as_paper
 from polyclinic.evaluations.evaluation import (
     Evaluation,
     Opened,
@@ -25,7 +24,7 @@ from polyclinic.evaluations.evaluation import (
     check_judge,
     check_looks_up,
 )
-from polyclinic.evaluations.protocol import mind_kind, say
+from polyclinic.evaluations.protocol import as_paper, mind_kind, say
 from polyclinic.evaluations.tor.evaluation import (
     RULES,
     RecordPlay,
