@@ -328,8 +328,10 @@ def test_a_memory_is_for_visits_in_its_language(run, complaint, evolved, tmp_pat
     for evaluation in ("aie", "mvme"):
         said = complaint("eval", evaluation, *asked)
         assert (said.count("is in 'en', and the visit in 'zh'"), said.strip().count("\n")) == (1, 0)
-    town = ("run", "--preset", "agent-hospital", "--visits", 2, "--doctor", "recall", "--language", "zh")
-    assert "is in 'en', and the town in 'zh'; give --language en" in complaint(*town, "--memory", evolved[0])
+    town = ("run", "--hospital", "agent-hospital", "--visits", 2, "--doctor", "recall", "--language", "zh")
+    assert "is in 'en', and the town in 'zh'; give --language en" in complaint(
+        *town, "--set", f"learning.memory={evolved[0]}"
+    )
 
 
 @pytest.mark.slow

@@ -13,7 +13,6 @@ import msgspec
 import numpy as np
 from cyclopts import Parameter
 
-from polyclinic.cli.evaluation import goes_on
 from polyclinic.errors import BadInput, RunStopped, UserError
 from polyclinic.files import json_lines, make_empty_folder, read_lines, write_text
 from polyclinic.hospital.record.memories import BROUGHT, memories_of
@@ -51,6 +50,7 @@ from polyclinic.run.options import (
     Models,
     check_new,
 )
+from polyclinic.run.run import resume_hint
 from polyclinic.run.storing import place_memory
 from polyclinic.storage.memory import pointers_to
 from polyclinic.tasks import run_numbered
@@ -421,7 +421,7 @@ async def _vectors_of(texts: Sequence[str], embedder: Embedder, kept: KeptOption
     if isinstance(stopped, RunStopped):
         over = sum(len(parts[number]) for number in made)
         told = f"{stopped}; {over:,} of {counted(len(texts), 'vector')} are made, and nothing is written"
-        raise goes_on(type(stopped)(told), kept, "making of vectors")
+        raise resume_hint(type(stopped)(told), kept, "making of vectors")
     if stopped is not None:
         raise stopped
     return np.concatenate([made[number] for number in range(len(parts))]) if parts else np.zeros((0, 0), np.float32)

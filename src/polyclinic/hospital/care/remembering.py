@@ -48,14 +48,7 @@ from polyclinic.players.roles.doctor import Doctor
 def answered_tasks(
     doctor: Doctor, report: Report, plan: Severity | None, knowledge: Knowledge
 ) -> tuple[AnsweredTask, ...]:
-    """Returns the examination that a doctor ordered first, its diagnosis and its plan, with what it knew for each.
-
-    Args:
-        doctor: of the last consultation of the visit.
-        report: its report.
-        plan: the severity whose plan it chose; None for none.
-        knowledge: the hospital's.
-    """
+    """Returns the examination that a doctor ordered first, its diagnosis and its plan, with what it knew for each."""
     language, events = doctor.presentation.language, doctor.seen
     named = report.diagnoses[0].name if report.diagnoses else ""
     disease = disease_meant(named, knowledge) if named else None
@@ -94,11 +87,7 @@ def reflects(mind: str) -> bool:
 
 
 def check_learns(mind: str) -> None:
-    """Checks that a mind can learn.
-
-    Raises:
-        UserError: it says what a file says, whatever it remembers.
-    """
+    """Checks that a mind can learn."""
     if mind.partition(":")[0] == "scripted":
         raise UserError(f"--doctor {mind} says what its file says and cannot learn; recall, rules or a model can")
 
@@ -210,11 +199,7 @@ class ClinicMemory:
 
 @contextmanager
 def open_clinic_memory(setup: Setup, knowledge: Knowledge, session: Session) -> Iterator[ClinicMemory | None]:
-    """Opens what the doctors of a clinic remember; None where they do not.
-
-    Raises:
-        BadInput: what they bring was made with something else.
-    """
+    """Opens what the doctors of a clinic remember; None where they do not."""
     learning = setup.learning
     if learning is None:
         yield None
