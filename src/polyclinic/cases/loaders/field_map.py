@@ -28,8 +28,8 @@ from polyclinic.cases.loaders.fields import (
     as_text,
     is_unsaid,
     literal,
-    read_keys,
     read_options,
+    right_options,
     sex_of,
     split_diagnoses,
     split_points,
@@ -175,12 +175,7 @@ def _question(
         return None, ()
     listed = [_value(record, part) for part in fields.options.split("+")]
     options = read_options(listed[0] if len(listed) == 1 else listed, f"$.{fields.options}")
-    answers = read_keys(_value(record, fields.answer), options)
-    if not answers or any(key not in options for key in answers):
-        came = ", ".join(answers) or "nothing"
-        raise BadInput(
-            f"the right option is needed, one of {', '.join(options)}; {came} came", field=f"$.{fields.answer}"
-        )
+    answers = right_options(options, (_value(record, fields.answer),), f"$.{fields.answer}")
     stem = as_text(_value(record, fields.question)) or _STEM[language]
     question = Question(id=identifier, stem=stem, options=options, language=language, several=len(answers) > 1)
     return question, answers
