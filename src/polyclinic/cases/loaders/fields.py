@@ -228,9 +228,6 @@ def read_options(value: Any, field: str) -> dict[str, str]:
 
     An object keeps its keys. An array, an array literal in a text, and plain lines get letters. A text is split at its
     letters ("A. ..., B. ..." or "(A) ... (B) ..."), which must follow the alphabet, so that commas inside survive.
-
-    Raises:
-        BadInput: no options can be read, or a key or letter stands before two of them.
     """
     if isinstance(value, str):
         value = literal(value)
@@ -281,11 +278,7 @@ def read_keys(value: Any, options: dict[str, str]) -> tuple[str, ...]:
 
 
 def right_options(options: dict[str, str], given: Iterable[Any], field: str) -> tuple[str, ...]:
-    """Returns the keys of the right options, as the first of some values names them that names any.
-
-    Raises:
-        BadInput: none does, or it names what is no option.
-    """
+    """Returns the keys of the right options, as the first of some values names them that names any."""
     keys = next((keys for value in given if (keys := read_keys(value, options))), ())
     wrong = [key for key in keys if key not in options]
     if wrong or not keys:

@@ -117,13 +117,7 @@ _SENTENCE_END = re.compile(r"(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bvs)(?<!\
 
 
 def record_of_text(text: str, diagnoses: tuple[Diagnosis, ...] = (), *, told: tuple[str, ...] = ()) -> Record:
-    """Returns the record of a vignette.
-
-    Args:
-        text: the vignette, which stays whole.
-        diagnoses: what the patient has. A later sentence that names it is no complaint, which the doctor is told.
-        told: its facts one by one, which then are what the patient tells, in place of the text.
-    """
+    """Returns the record of a vignette."""
     language = language_of([text])
     sentences = sentences_of(text)
     beginning, complaint = complaint_in(sentences, language)
