@@ -34,8 +34,7 @@ from polyclinic.evals.methods import OUTCOME, as_sample, choices_of, chosen_with
 from polyclinic.evaluations.aie import evaluation as aie_evaluation
 from polyclinic.evaluations.aie.distractors import with_questions
 from polyclinic.evaluations.exams.evaluation import is_right
-from polyclinic.evaluations.mvme.evaluation import grade
-from polyclinic.evaluations.mvme.results import answers_in, examinations_in, linked_by
+from polyclinic.evaluations.mvme.evaluation import answers_in, examinations_in, grade, linked_by
 from polyclinic.evaluations.patient_simulator.evaluation import (
     LabelledCase,
     LabelledReply,
