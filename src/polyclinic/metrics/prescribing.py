@@ -208,15 +208,12 @@ class DuePoint(msgspec.Struct, frozen=True, kw_only=True):
     """One point of what is due.
 
     Attributes:
-        text: as the record has it.
-        named: whether the report names it, in a way that helps.
-        dosed: whether it says the dose; None where the record has none, or it is not named.
         against: why what is written does not count; None where nothing speaks against it, or it is not written at all.
     """
 
-    text: str
-    named: bool
-    dosed: bool | None = None
+    text: str  # as the record has it
+    named: bool  # whether the report names it, in a way that helps
+    dosed: bool | None = None  # whether it says the dose; None where the record has none, or it is not named
     against: Against | None = None
 
 
