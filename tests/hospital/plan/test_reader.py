@@ -199,7 +199,11 @@ WRONG = [
     ([("examinations", "-1")], "$.examinations", "Expected `int` >= 0"),
     ([("durations/triage", "soon")], "$.durations.triage", "'soon' is no duration"),
     ([("durations/triage", "0 min")], "$.durations.triage", "above 0"),
-    ([("durations/triage", {"median": "3 min", "spread": "-1"})], "$.durations.triage.spread", "Expected `float` >= 0.0"),
+    (
+        [("durations/triage", {"median": "3 min", "spread": "-1"})],
+        "$.durations.triage.spread",
+        "Expected `float` >= 0.0",
+    ),
     ([("durations/triage", {"spread": "1"})], "$.durations.triage", "missing required field `median`"),
     ([("durations/triage", {"median": "3 min", "mean": "1"})], "$.durations.triage", "unknown field `mean`"),
     ([("durations/lunch", "3 min")], "$.durations", "unknown field `lunch`"),
