@@ -36,7 +36,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     "results compare": {"--to": "--format"},
     "report": {"--export": "--format"},
     "protocols show": {"--yaml": "--format yaml"},
-    "replay": {"--record": "--visit", "--html": "--out FILE.html", "--svg": "--out FILE.svg"},
+    "replay": {"--record": "--visit", "--html": "--out FILE.html", "--svg": "--out FILE.html"},
     "cases generate": {"--layout": "--format"},
     "corpus search": {"--k": "--limit"},
     "memory read": {"--passages": "--limit"},
@@ -51,6 +51,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "--fork": "a new --out; answers of a database are used again",
         "--preset": "--hospital agent-hospital",
     },
+    "eval aie": {"--figures": "--json: judgements, by_turn and truncated"},
     "eval exam": {"--sample": "--limit", "--all": "--limit all"},
     "memory show": {"--last": "--limit", "--k": "--limit"},
 }

@@ -33,10 +33,8 @@ from polyclinic.evals.adapter import ModelTask, Tested, averaged, in_role, regis
 from polyclinic.evals.methods import OUTCOME, as_sample, choices_of, chosen_with, outcome_of, put_to, solver_of
 from polyclinic.evaluations.aie import evaluation as aie_evaluation
 from polyclinic.evaluations.aie.distractors import with_questions
-from polyclinic.evaluations.aie.results import MCQE
 from polyclinic.evaluations.exams.evaluation import is_right
-from polyclinic.evaluations.mvme.evaluation import grade
-from polyclinic.evaluations.mvme.results import answers_in, examinations_in, linked_by
+from polyclinic.evaluations.mvme.evaluation import answers_in, examinations_in, grade, linked_by
 from polyclinic.evaluations.patient_simulator.evaluation import (
     LabelledCase,
     LabelledReply,
@@ -64,7 +62,7 @@ from polyclinic.language.language import Language
 from polyclinic.language.words import rouge_1
 from polyclinic.methods.table import PRESETS, Answering, answering
 from polyclinic.methods.tree_of_reasoning import MeetingOutcome
-from polyclinic.metrics.conversation import METRICS
+from polyclinic.metrics.conversation import MCQE, METRICS
 from polyclinic.metrics.conversation import Score as Values
 from polyclinic.metrics.dialogue import LeftOut, from_trace, information_of, unusable_answer
 from polyclinic.metrics.grades import Judgement, aspects_of

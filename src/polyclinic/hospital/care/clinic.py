@@ -540,7 +540,7 @@ class _EpisodeUnderWay:
             # What was said word for word is between doctor and patient.
             past = msgspec.structs.replace(self._past, today=self._past.today.closed())
             at = await at_counter(mind, patient.presentation, facts.known, measures, past)
-        lacking = plan_words(self._language).lacking
+        lacking = plan_words(self._language)["lacking"]
         given = [drugs[n].id for drugs, n in zip(measures, at.given, strict=True) if n is not None]
         self.put(
             dispensed=tuple(given),
