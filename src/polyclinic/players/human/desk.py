@@ -120,12 +120,7 @@ class Desk:
         return tuple(self._hints[seat])
 
     async def play(self, visit: str, hold: Callable[[], Awaitable[T]]) -> T:
-        """Holds a visit, once more without its last line where that is taken back; other visits go on beside it.
-
-        Args:
-            visit: what the seats at which its lines are typed are called by: the id of its case.
-            hold: holds it from its beginning, in the same way each time.
-        """
+        """Holds a visit, once more without its last line where that is taken back; other visits go on beside it."""
         begun = Counter(self._played)
         named = re.compile(rf"(?<!\S){re.escape(visit)}(?=$|[/@])")
         while True:
@@ -176,9 +171,6 @@ class Desk:
         """Waits until the desk is free for a seat; who has just answered comes first.
 
         Yields whether the seat was the last to answer, so that what it was shown is still to be read.
-
-        Raises:
-            PersonLeft: the person has left, at this seat or at another.
         """
         loop = asyncio.get_running_loop()
         while True:
@@ -204,11 +196,7 @@ class Desk:
         self._seated = ""
 
     async def line(self, seat: str, prompt: str) -> str:
-        """Shows a prompt and returns what is typed, without the white space around it.
-
-        Raises:
-            PersonLeft: nobody answers any more.
-        """
+        """Shows a prompt and returns what is typed, without the white space around it."""
         if waiting := self._again[seat]:
             self._played[seat] += 1
             return waiting.pop(0)
@@ -318,18 +306,9 @@ class DeskSeat:
         stays: str = "",
         is_answer: Callable[[str], object] = bool,
     ) -> tuple[str, str]:
-        """Returns a line as `command` does.
+        """Returns a line as `command` does, once there is no objection to it; by default, a missing slash is one.
 
-        Args:
-            prompt: what is asked.
-            say: the words of the visit's language.
-            objection: says what is wrong with a line, and another is read; by default that a command lacks its sign.
-            stays: the command that cannot be taken back.
-            is_answer: says whether a line is kept.
-
-        Raises:
-            PersonLeft: the person goes, to come back, or nobody answers any more.
-            LineTakenBack: the person takes back the last line.
+        A line that `is_answer` is kept; it can be taken back unless it is the command that `stays`.
         """
         again = self._quiet = self.desk.is_playing_again(self._seat)
         if not again:

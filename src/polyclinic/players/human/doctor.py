@@ -127,12 +127,7 @@ class HumanDoctor:
         self._asked_back = ""
 
     async def answer(self, ask: Ask[Any], role: Doctor) -> object:
-        """Asks the person, until the answer is one.
-
-        Raises:
-            PersonLeft: the person goes, to come back, or nobody answers any more.
-            LineTakenBack: the person takes back the last line.
-        """
+        """Asks the person, until the answer is one."""
         say = doctor_says(role.presentation.language)
         async with self._place.taken():
             self._tell(role, say, is_question=ask.purpose is Purpose.CHOOSE)

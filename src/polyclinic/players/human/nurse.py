@@ -36,12 +36,7 @@ class HumanNurse:
         self._desk, self._place = desk, DeskSeat(desk, seat, Path(__file__).with_suffix(".yaml"), ("undo", "leave"))
 
     async def answer(self, ask: Ask[Any], role: Nurse) -> object:
-        """Asks the person, until the answer is a judgement or a question to the patient.
-
-        Raises:
-            PersonLeft: the person goes, to come back, or nobody answers any more.
-            LineTakenBack: the person takes back the last line.
-        """
+        """Asks the person, until the answer is a judgement or a question to the patient."""
         if ask.purpose is not Purpose.TRIAGE:
             raise ScriptError(f"the nurse triages; it was asked to {ask.purpose}")
         async with self._place.taken() as goes_on:

@@ -26,12 +26,7 @@ class HumanPatient:
         self._knows_who_it_is = False
 
     async def answer(self, ask: Ask[Any], role: Patient) -> PatientTurn:
-        """Asks the person, until something is said.
-
-        Raises:
-            PersonLeft: the person goes, to come back, or nobody answers any more.
-            LineTakenBack: the person takes back the last line.
-        """
+        """Asks the person, until something is said."""
         if ask.purpose not in (Purpose.OPEN, Purpose.REPLY):
             raise ScriptError(f"a person at the terminal cannot be asked to {ask.purpose}")
         say = self._place.says(role.presentation.language)
