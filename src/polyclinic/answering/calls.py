@@ -34,8 +34,6 @@ from polyclinic.questions.examples import Example, turns
 from polyclinic.questions.shown import show, show_form
 from polyclinic.seeds import derive
 
-PROMPTS = Path(__file__).with_suffix(".md")
-
 _ABANDONED = "Abandoned"
 _NUMBER = re.compile(r"(\d+)")
 
@@ -102,19 +100,9 @@ class Calls:
         return reply
 
     async def answer(
-        self,
-        messages: Messages,
-        question: Question,
-        *,
-        round_trip: int,
-        purpose: str,
-        seed: int | None = None,
-        repair: bool = False,
+        self, messages: Messages, question: Question, *, round_trip: int, purpose: str, seed: int | None = None
     ) -> TextAnswer:
         """Asks the model and reads its free text as an answer to a question; see `ask` and `read_answer`.
-
-        With `repair` a reply that cannot be read is shown to the model, which is asked once more, for the key alone, in
-        the next round trip. The calls that a published method takes are counted without.
 
         Raises:
             PlayFailure: no answer came, or none that can be read; the trace names it like any other failure.
@@ -125,15 +113,7 @@ class Calls:
             return TextAnswer(reply.text, read_answer(reply.text, question))
         except UnreadableReply as failure:
             self._made[seq] = _failed(self._made[seq], failure)
-            if not repair:
-                raise
-        form = show_form(language=question.language, several=question.several)
-        more = [("assistant", reply.text), ("user", read_prompts(PROMPTS)[question.language]("repair", form=form))]
-        said = [("user", messages)] if isinstance(messages, str) else list(messages)
-        repaired = await self.answer(
-            [*said, *more], question, round_trip=round_trip + 1, purpose=f"{purpose}, once more", seed=seed
-        )
-        return TextAnswer(f"{reply.text}\n\n{repaired.text}", repaired.keys)
+            raise
 
     def unusable(self, purpose: str, failure: ModelError) -> None:
         """Writes down of the call with this purpose that whoever read its reply could not use it."""
@@ -224,12 +204,11 @@ async def ask_once(
     *,
     purpose: str = "answer",
     temperature: float | None,
-    repair: bool,
 ) -> Outcome:
-    """Asks for the answer in one call, or with `repair` once more for what cannot be read; raises no PlayFailure."""
+    """Asks for the answer in one call; raises no PlayFailure."""
     calls = Calls(model, temperature=temperature)
     try:
-        said = await calls.answer(messages, question, round_trip=1, purpose=purpose, repair=repair)
+        said = await calls.answer(messages, question, round_trip=1, purpose=purpose)
     except PlayFailure as failure:
         return calls.failed(question.id, failure)
     return calls.outcome(question.id, said.keys, rationale=said.text)

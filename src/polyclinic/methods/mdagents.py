@@ -3,16 +3,7 @@
 Paper: Kim et al., MDAgents: An Adaptive Collaboration of LLMs for Medical Decision-Making, arXiv:2404.15155, §3.
 Defaults, all as the authors' code: 5 experts in a team, at most 5 rounds of at most 5 turns; an assessment, a
 diagnostic and a review team of 3, the lead included; 5 examples; the decision by majority, at temperature 0.
-
-Cost with these defaults, triage included: low 2 calls in 2 round trips; moderate 14 in 6 where nobody has anything to
-say to another, and at most 163 in 39; high 15 in 12. `docs/methods/mdagents.md` has the formulas.
-
-Where we differ: the level is a typed answer, and one that cannot be read ends the question under its name. Whom an
-expert reports to decides whose opinion it is shown; in the authors' code that is drawn and used for nothing. Those of a
-turn speak at once, and to whom is a field. Where a debate ends, the opinions behind the last remark are the final ones;
-all teams' reports reach the decision; the moderator's report is of the opinions of its round. An opinion that cannot be
-used is no voice, and nobody speaks for that expert in that round. Diagnostic teams, where there are several, work at
-once on what the assessment team found. Examples have the reasons that they came with; nobody is asked to invent some.
+The card `docs/methods/mdagents.md` has the cost and where we differ.
 """
 
 from __future__ import annotations

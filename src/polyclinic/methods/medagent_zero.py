@@ -2,12 +2,7 @@
 
 Paper: Li et al., Agent Hospital, arXiv:2405.02957, §4.4 and §6.2.
 Defaults: 2 records and 2 principles, as §6.2; the server's temperature.
-
-Cost: 1 call, and 1 more in an earlier round trip where experience comes to mind, whose helpfulness is judged.
-
-Where we differ: all principles that came to mind are judged in one call. The most like record stands last, next to the
-question; the paper does not say. Without a memory it is chain of thought. The paper has no records before the first
-patient, as its row of 0 patients is chain of thought's; here what was read stays.
+The card `docs/methods/medagent-zero.md` has the cost and where we differ.
 """
 
 from __future__ import annotations

@@ -4,13 +4,7 @@ Paper: Tang et al., MedAgents: Large Language Models as Collaborators for Zero-s
 §3 and Algorithm 1.
 Defaults: 5 experts on the question and 2 on the options, temperature 1, top_p 1, as the paper (PubMedQA: 4 and 2); at
 most 3 rounds, as the authors' code.
-
-Cost: 18 calls in 6 round trips where all agree; see `docs/methods/medagents.md` for the formula. At most 56 calls in 14
-round trips, with `votes="separate"`, where everybody says no in every round; 35 in 11 with `votes="combined"`.
-
-Where we differ: a vote and its modification are one typed answer by default. Experts of one name are kept apart by
-their number. Who writes or reads the report also sees the question. An expert whose analysis cannot be used falls
-silent and takes no further part; a vote that cannot be used is a no without a modification, never a yes.
+The card `docs/methods/medagents.md` has the cost and where we differ.
 """
 
 from __future__ import annotations

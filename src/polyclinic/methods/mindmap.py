@@ -3,12 +3,7 @@
 Paper: Wen et al., MindMap: Knowledge Graph Prompting Sparks Graph of Thoughts in Large Language Models,
 arXiv:2308.09729, §3; a baseline in the table of Tree-of-Reasoning.
 Defaults: at most 12 entities, 10 paths and 8 neighbours of an entity.
-
-Cost: 4 calls in 3 round trips; 2 in 2 where nothing in the question is in the graph.
-
-Where we differ: the graph is that of our own knowledge (disease, symptom, finding, examination, drug). Entities are
-linked by name and not by embedding. The graph of the answer is typed: each edge says whether it is from the evidence or
-the model's own.
+The card `docs/methods/mindmap.md` has the cost and where we differ.
 """
 
 from __future__ import annotations

@@ -3,12 +3,7 @@
 Paper: Peng et al., 2025, the multi-agent baseline that stands nearest to Tree-of-Reasoning in its table, described
 there in appendix C.1: different specialists, structured outputs, a shared information pool, joint decision-making.
 Defaults: 4 specialists, 2 rounds.
-
-Cost: 1 call to gather them, one a specialist and round, one to decide: 10 calls in 4 round trips.
-
-Where we differ: the paper's own code was not at hand; this is its description, with typed contributions. The
-specialists of a round write at once, and see the pool as it was before. There are no trees, and nobody checks another's
-work. A specialist whose contribution cannot be used adds nothing in that round.
+The card `docs/methods/mma.md` has the cost and where we differ.
 """
 
 from __future__ import annotations

@@ -3,12 +3,7 @@
 Papers: Wang et al., arXiv:2203.11171; the baseline of Tang et al., MedAgents, arXiv:2311.10537, §4.1 and table 2.
 Defaults: 5 samples at temperature 0.7, as MedAgents' experiments, without examples. The prompts are those of
 `chain_of_thought`, word for word.
-
-Cost: 5 calls in 1 round trip. With `budget_calls` as many calls as that, in 1 round trip. With `budget_tokens` the
-first sample is measured and the others follow at once: 2 round trips.
-
-Where we differ: a tie is stated as the outcome's end, and one of the equals is drawn by the seed. A sample without a
-readable answer has no vote and is named in the trace. Where several options are asked for, whole answers are counted.
+The card `docs/methods/self-consistency.md` has the cost and where we differ.
 """
 
 from __future__ import annotations

@@ -3,15 +3,7 @@
 Paper: Peng et al., Tree-of-Reasoning: Towards Complex Medical Diagnosis via Multi-Agent Reasoning with Evidence Tree,
 §3 and Algorithm 1, and its appendix B.
 Defaults: 2 rounds of 2 turns, 3 passages a doctor, as the paper.
-
-Cost: a call for each of d doctors; in each turn d, and one for each remark; after each round d; one of the head. Four
-doctors who each speak to one other in every turn: 45 calls in 12 round trips. `docs/methods/tree-of-reasoning.md` has
-the formula.
-
-Where we differ: trees are typed by default ("printed" asks for the paper's form). Whom to address is the doctor's own
-choice ("random", seeded, is the authors' code). A tree is updated from the latest, not from the first. The whole record
-is shown from the cross-verification on, and to nobody before; options to the head alone. A doctor whose first tree
-cannot be used falls silent; later a failure leaves the doctor's opinion, or its remark, as if it had not been asked.
+The card `docs/methods/tree-of-reasoning.md` has the cost and where we differ.
 """
 
 from __future__ import annotations

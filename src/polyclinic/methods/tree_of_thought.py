@@ -4,10 +4,7 @@ Paper: Yao et al., Tree of Thoughts: Deliberate Problem Solving with Large Langu
 algorithm 1 (ToT-BFS). Named as a baseline for medical questions by the Tree-of-Reasoning paper.
 Defaults: 2 steps, 3 thoughts proposed from each line of thought, 2 lines kept, values. The paper has no medical task;
 these are small: 13 calls in 5 round trips (see `docs/methods/tree-of-thought.md` for the formula).
-
-Where we differ: the thoughts of a line are proposed in one call, so that they differ from one another. A value is a
-score from 1 to 10, given once. Among equals, the line that was proposed first is kept. A line whose thoughts, or whose
-value, cannot be read ends there; a vote that cannot be read does not count.
+The card `docs/methods/tree-of-thought.md` has the cost and where we differ.
 """
 
 from __future__ import annotations
