@@ -73,9 +73,6 @@ class Calls:
 
         The `round_trip` is that of `Call`; by default the call depends on all that have ended. The purpose names the
         call; it is different for every call of a question.
-
-        Raises:
-            PlayFailure: no usable answer came.
         """
         seq = len(self._made)
         purpose = str(options.get("purpose") or f"call {seq + 1}")
@@ -102,11 +99,7 @@ class Calls:
     async def answer(
         self, messages: Messages, question: Question, *, round_trip: int, purpose: str, seed: int | None = None
     ) -> TextAnswer:
-        """Asks the model and reads its free text as an answer to a question; see `ask` and `read_answer`.
-
-        Raises:
-            PlayFailure: no answer came, or none that can be read; the trace names it like any other failure.
-        """
+        """Asks the model and reads its free text as an answer to a question; see `ask` and `read_answer`."""
         seq = len(self._made)
         reply = await self.ask(messages, round_trip=round_trip, purpose=purpose, seed=seed)
         try:
@@ -187,11 +180,7 @@ def conversation(
     section: str = "instructions",
     reasoning: bool = True,
 ) -> list[Message]:
-    """Returns the instructions with the form of the answer, the examples as turns, and the question.
-
-    Raises:
-        UserError: an example has no reasoning, and it is to be shown.
-    """
+    """Returns the instructions with the form of the answer, the examples as turns, and the question."""
     form = show_form(language=question.language, several=question.several)
     instructions = read_prompts(prompts)[question.language](section, form=form)
     return [("system", instructions), *turns(examples, reasoning=reasoning), ("user", show(question))]
@@ -250,9 +239,6 @@ def decision_on(question: Question, why: tuple[str, Any] = ("rationale", str)) -
 
     `why` names another field in the rationale's place, and its type. Where several options are asked for, `answer` is
     a tuple of at least one key. `keys_of` reads both.
-
-    Raises:
-        UserError: the question has no options to choose from.
     """
     if not question.options:
         raise UserError(f"question {question.id!r} has no options; a question needs at least one")
@@ -277,13 +263,10 @@ T = TypeVar("T")
 
 
 async def together(*asked: Awaitable[T]) -> list[T | ModelError]:
-    """Waits for calls that do not depend on one another, and returns in their order what came of each.
+    """Waits for calls that do not depend on one another, and returns their results in order.
 
-    It is the model's failure where the answer cannot be used.
-
-    Raises:
-        PlayFailure: an endpoint gave no answer; the other calls are stopped first.
-        BudgetSpent: the run has cost what it may cost; what was asked by then is waited for, and kept.
+    A ModelError is a result; a PlayFailure of another kind is raised after the other calls are stopped. Where the
+    budget is spent, calls that have begun are waited for, and kept.
     """
     tasks = [asyncio.ensure_future(_or_model_error(one)) for one in asked]
     try:
@@ -309,22 +292,14 @@ async def _or_model_error(asked: Awaitable[T]) -> T | ModelError:
 
 
 def needed(came: T | ModelError) -> T:
-    """Returns what came of one of the calls that `together` waited for, where the question cannot go on without it.
-
-    Raises:
-        ModelError: the answer cannot be used.
-    """
+    """Returns the result of a call that `together` waited for, or raises its ModelError."""
     if isinstance(came, ModelError):
         raise came
     return came
 
 
 def usable(came: Iterable[T | ModelError]) -> list[T]:
-    """Returns what can be used of what came of calls of which one is enough.
-
-    Raises:
-        ModelError: nothing can be used; the first failure.
-    """
+    """Returns the results that can be used; raises the first ModelError if there are none."""
     came = list(came)
     good = [one for one in came if not isinstance(one, ModelError)]
     if came and not good:

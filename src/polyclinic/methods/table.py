@@ -158,11 +158,7 @@ def _told(value: object) -> str:
 
 
 def find_method(named: Named) -> Method:
-    """Returns a method by its name, one of ours or of the user's, or a function of the user's as one.
-
-    Raises:
-        UserError: there is none, or what stands there is no method.
-    """
+    """Returns a method by its name, one of ours or of the user's, or a function of the user's as one."""
     return _by_name(named) if isinstance(named, str) else _of_user(named, _name(named))
 
 
