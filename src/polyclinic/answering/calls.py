@@ -234,6 +234,13 @@ class Asker:
         return (await self.calls.ask(messages, round_trip=trip or self.trip, answer=answer, **own)).value
 
 
+def at_least(least: int, **numbers: int | None) -> None:
+    """Refuses settings that are below a number, with a UserError; None is no number."""
+    for name, number in numbers.items():
+        if number is not None and number < least:
+            raise UserError(f"{name} is {number}; it is at least {least}")
+
+
 def decision_on(question: Question, why: tuple[str, Any] = ("rationale", str)) -> Any:
     """Returns the type of a decision on a question: `rationale`, and `answer`, a key of its options.
 

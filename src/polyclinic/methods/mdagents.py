@@ -15,10 +15,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from polyclinic.answering.calls import Asker, Calls, decision_on, keys_of, together, usable
+from polyclinic.answering.calls import Asker, Calls, at_least, decision_on, keys_of, together, usable
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import ModelError, PlayFailure, UserError
+from polyclinic.errors import ModelError, PlayFailure
 from polyclinic.models.model import Model
 from polyclinic.questions.examples import Example, examples_for
 from polyclinic.questions.shown import show, write_answer
@@ -99,12 +99,8 @@ async def mdagents(
     Raises:
         UserError: a number that is too small, or a question without options.
     """
-    at_least_one = {"experts": experts, "turns": turns, "members": members}
-    at_least_none = {"max_rounds": max_rounds, "diagnostic_teams": diagnostic_teams}
-    for least, numbers in ((1, at_least_one), (0, at_least_none)):
-        for name, number in numbers.items():
-            if number < least:
-                raise UserError(f"{name} is {number}; it is at least {least}")
+    at_least(1, experts=experts, turns=turns, members=members)
+    at_least(0, max_rounds=max_rounds, diagnostic_teams=diagnostic_teams)
     calls = Calls(model, temperature=temperature, top_p=top_p)
     clinic = _Clinicians(question, calls)
     pool = examples_for(question, examples)

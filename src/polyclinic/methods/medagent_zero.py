@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from polyclinic.answering.calls import Calls, conversation
+from polyclinic.answering.calls import Calls, at_least, conversation
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import PlayFailure, UserError
+from polyclinic.errors import PlayFailure
 from polyclinic.memory.entries import quoted
 from polyclinic.memory.remembering import ExamMemory, helpful
 from polyclinic.models.model import Model
@@ -41,8 +41,7 @@ async def medagent_zero(
     Raises:
         UserError: a number below 0, or a memory in another language.
     """
-    if min(records, experience, patients or 0) < 0:
-        raise UserError(f"{records} records and {experience} principles of {patients} patients; at least 0 each")
+    at_least(0, records=records, experience=experience, patients=patients)
     calls = Calls(model, temperature=temperature)
     shown: list[Example] = []
     told = ""

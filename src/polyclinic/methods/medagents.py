@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from polyclinic.answering.calls import Asker, Calls, decision_on, keys_of, needed, together, usable
+from polyclinic.answering.calls import Asker, Calls, at_least, decision_on, keys_of, needed, together, usable
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, PlayFailure, UserError
@@ -74,12 +74,10 @@ async def medagents(
     Raises:
         UserError: a number of experts that is too small or too large, too few rounds, or a question without options.
     """
-    if min(question_experts, option_experts) < 0 or not question_experts + option_experts:
-        raise UserError(f"{question_experts} and {option_experts} experts; none is below 0, and at least one is needed")
+    at_least(0, question_experts=question_experts, option_experts=option_experts)
+    at_least(1, experts=question_experts + option_experts, max_rounds=max_rounds)
     if max(question_experts, option_experts) > MOST_EXPERTS:
         raise UserError(f"{question_experts} and {option_experts} experts; {MOST_EXPERTS} of a kind are the most")
-    if max_rounds < 1:
-        raise UserError(f'max_rounds is {max_rounds}; it is at least 1 (stages="summary" goes without rounds)')
     decision = decision_on(question)
     panel = _Panel(PROMPTS, question, Calls(model, temperature=temperature, top_p=top_p))
     try:

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import msgspec
 
-from polyclinic.answering.calls import Calls, TextAnswer, conversation, together, usable
+from polyclinic.answering.calls import Calls, TextAnswer, at_least, conversation, together, usable
 from polyclinic.answering.neighbours import Nearest
 from polyclinic.answering.outcome import Call, Outcome
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import PlayFailure, UserError
+from polyclinic.errors import PlayFailure
 from polyclinic.models.model import Model
 from polyclinic.questions.examples import Example, examples_for
 from polyclinic.questions.shuffle import shuffle_options
@@ -112,8 +112,8 @@ async def medprompt(
         UserError: a number that is too small.
         MissingExtra: what finds the neighbours is not installed.
     """
-    if neighbours < 0 or shuffles < 1:
-        raise UserError(f"{neighbours} neighbours and {shuffles} shuffles; at least 0 and 1")
+    at_least(0, neighbours=neighbours)
+    at_least(1, shuffles=shuffles)
     if pool is None:
         pool = Pool(examples_for(question))
     calls = Calls(model, temperature=temperature)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from polyclinic.answering.calls import Calls, TextAnswer, conversation, together, usable
+from polyclinic.answering.calls import Calls, TextAnswer, at_least, conversation, together, usable
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, PlayFailure, UserError
@@ -44,9 +44,7 @@ async def self_consistency(
         UserError: a number below 1, two budgets, an example without reasoning, or a token budget for a model that does
             not report its tokens.
     """
-    for name, number in (("samples", samples), ("budget_calls", budget_calls), ("budget_tokens", budget_tokens)):
-        if number is not None and number < 1:
-            raise UserError(f"{name} is {number}; it is at least 1")
+    at_least(1, samples=samples, budget_calls=budget_calls, budget_tokens=budget_tokens)
     if budget_calls is not None and budget_tokens is not None:
         raise UserError("budget_calls and budget_tokens are both given; at most one of them is")
     shown = examples_for(question, examples)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from polyclinic.answering.calls import Calls, decision_on, keys_of, together, usable
+from polyclinic.answering.calls import Calls, at_least, decision_on, keys_of, together, usable
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Record
@@ -90,10 +90,8 @@ async def tree_of_reasoning(
     Raises:
         UserError: a number that is too small, the outpatient doctor removed, or a question without options.
     """
-    least = {"rounds": (rounds, 0), "turns": (turns, 1), "passages": (passages, 1)}
-    for name, (number, fewest) in least.items():
-        if number < fewest:
-            raise UserError(f"{name} is {number}; it is at least {fewest}")
+    at_least(0, rounds=rounds)
+    at_least(1, turns=turns, passages=passages)
     decision_on(question)
     if record is None:
         told = Presentation(complaint=question.stem, about=question.context, language=question.language)

@@ -16,10 +16,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from polyclinic.answering.calls import Asker, Calls, decision_on, keys_of, together, usable
+from polyclinic.answering.calls import Asker, Calls, at_least, decision_on, keys_of, together, usable
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import PlayFailure, UserError
+from polyclinic.errors import PlayFailure
 from polyclinic.models.model import Model
 
 PROMPTS = Path(__file__).with_suffix(".md")
@@ -57,9 +57,7 @@ async def tree_of_thought(
     Raises:
         UserError: a number that is below 1, or a question without options.
     """
-    for name, number in (("depth", depth), ("breadth", breadth), ("keep", keep), ("voters", voters)):
-        if number < 1:
-            raise UserError(f"{name} is {number}; it is at least 1")
+    at_least(1, depth=depth, breadth=breadth, keep=keep, voters=voters)
     decision = decision_on(question)
     search = _Search(PROMPTS, question, Calls(model, temperature=temperature, top_p=top_p))
     kept: list[Line] = [()]
