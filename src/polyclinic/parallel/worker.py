@@ -110,6 +110,10 @@ class RemoteKeeper:
         stood: bytes | None = await self._side.ask("put", Key(episode, request, k), rows)
         return stood
 
+    async def batches(self) -> list[bytes]:
+        """Returns none: a worker makes no batches."""
+        return []
+
     def reread(self) -> None:
         """Does nothing: the command reads its journal."""
 
