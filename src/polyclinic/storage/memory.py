@@ -6,10 +6,10 @@ mind is the same to the last digit, wherever it is kept. `nearest` looks up sing
 
 from __future__ import annotations
 
+import os
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,9 +27,6 @@ from polyclinic.storage.server import Connection, StoreServer, library, opened_s
 POINTER = "memory.store"
 READING = "reading.store"
 """The same of what a doctor has read, which is a memory of its own, `NAME/read`."""
-
-_GIVEN: ContextVar[Mapping[str, str] | None] = ContextVar("given", default=None)
-"""Addresses as this command was given them, by what is kept of them."""
 
 _NAMES = "SELECT name FROM {s}.memories ORDER BY name"
 _OTHER = "another process writes to this memory; let each have one of its own"
@@ -140,7 +137,7 @@ def point(folder: Path, store: str, memory: str, pointer: str = POINTER) -> None
         BadInput: the folder cannot be written to.
     """
     place = MemoryPlace(read_address(store).kept, plain(memory))
-    _GIVEN.set({**(_GIVEN.get() or {}), place.store: store})
+    _take_password(store)
     write_text(folder / pointer, msgspec.json.encode(place).decode() + "\n")
 
 
@@ -189,13 +186,17 @@ def password_of(folder: Path, store: str, pointer: str = POINTER) -> None:
     if known.kept != place.store:
         was = read_address(place.store).shown
         raise UserError(f"{folder}: its memory is in {was}, and --store says {known.shown}; leave --store out")
-    _GIVEN.set({**(_GIVEN.get() or {}), place.store: store})
+    _take_password(store)
+
+
+def _take_password(store: str) -> None:
+    # What is kept of an address has no password: libpq looks for it there.
+    os.environ.update(read_address(store).secrets)
 
 
 def address_of(folder: Path, pointer: str = POINTER) -> str:
-    """Returns the address by which this command reaches the memory to which a folder points."""
-    place = place_of(folder, pointer)
-    return (_GIVEN.get() or {}).get(place.store, place.store)
+    """Returns the address of the store to which a folder points."""
+    return place_of(folder, pointer).store
 
 
 def place_of(folder: Path, pointer: str = POINTER) -> MemoryPlace:
