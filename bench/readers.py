@@ -1,6 +1,5 @@
 """How readers are given what is right, and which modules of the package read nothing of the user's."""
 
-import asyncio
 import base64
 import json
 import shutil
@@ -113,12 +112,6 @@ def transcript(path: Path) -> object:
 
     _lines.cache_clear()
     return transcript(path.parent, f"{path.name}:1")
-
-
-def batches(path: Path) -> object:
-    from polyclinic.models.batch import BatchIds, _read_kept
-
-    return _read_kept(asyncio.run(BatchIds(path).read()), path)
 
 
 def practice(path: Path) -> object:
