@@ -198,7 +198,6 @@ NOT_TRIED = {
     "evaluations/tor/declaration.py": "takes a hash",
     "cli/evolve.py": "takes a hash",
     "cli/study_run.py": "takes a hash",
-    "parallel/alike.py": "takes a hash",
     "parallel/shipping.py": "sends a file as it is",
     "parallel/worker.py": "messages of the command itself",
     "plugins.py": "a program of the user's",

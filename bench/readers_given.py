@@ -110,25 +110,25 @@ READERS = (
     ),
     ReaderTried(
         "questions",
-        ("questions/layouts/__init__.py",),
+        ("questions/layouts.py",),
         "q.jsonl",
         records(_MCQ, _MCQ),
         read("questions.layouts", "read_exam"),
     ),
     ReaderTried(
         "MMLU's table",
-        ("questions/layouts/published.py",),
+        ("questions/layouts.py",),
         "anatomy_test.csv",
         text("Which?,a,b,c,d,A\n"),
         read("questions.layouts", "read_exam", layout="mmlu"),
     ),
     ReaderTried(
         "PubMedQA's list of the test",
-        ("questions/layouts/published.py",),
+        ("questions/layouts.py",),
         "test_ground_truth.json",
         records({"1": "yes"}),
         lambda path: list(
-            __import__("polyclinic.questions.layouts.published", fromlist=["_"]).read_pubmedqa(
+            __import__("polyclinic.questions.layouts", fromlist=["_"]).read_pubmedqa(
                 {"1": {"QUESTION": "Is it?", "CONTEXTS": ["It is."], "final_decision": "yes"}}, path.with_name("x.json")
             )
         ),

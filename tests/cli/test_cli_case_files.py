@@ -7,11 +7,11 @@ import pytest
 
 from polyclinic.cases.loaders import read_cases, read_usable
 from polyclinic.cases.shipped import SHIPPED
-from polyclinic.cli.evaluation import finish
 from polyclinic.models.ledger import Ledger
 from polyclinic.results.output import Output
 from polyclinic.run.case_files import case_shares, read_case_file
 from polyclinic.run.options import RunOptions
+from polyclinic.run.run import Run
 from polyclinic.run.words import words_of
 
 GOOD = SHIPPED["shipped"].read_text(encoding="utf-8").splitlines()[:2]
@@ -29,8 +29,8 @@ def test_every_result_says_what_was_left_out(run, cases, tmp_path, capsys):
     with words_of(["cases", "check", "--schema"]):
         read_case_file(cases)
         output = Output(document={}, show=lambda screen: screen.print("the table"))
-        finish(output, RunOptions(out=tmp_path / "out"), Ledger())
-        finish(output, RunOptions(json=True), Ledger())
+        Run(RunOptions(out=tmp_path / "out")).finish(output, Ledger())
+        Run(RunOptions(json=True)).finish(output, Ledger())
     shown = capsys.readouterr()
     assert "left out: cases.jsonl, line 2: " in shown.err
     assert "1 case of 3 left out of cases.jsonl; cases.strict stops instead" in shown.err

@@ -21,7 +21,7 @@ from polyclinic.models.model import Usage
 from polyclinic.models.provider import Provider
 from polyclinic.models.schema import form_of
 from polyclinic.questions.exam import ExamQuestion
-from polyclinic.questions.formats import write_answer
+from polyclinic.questions.shown import write_answer
 from polyclinic.seeds import derive
 from polyclinic.testing.instances import instance
 

@@ -100,15 +100,7 @@ def _may_be_named(term: str, text: str, case: Case) -> bool:
     return "had" in ways or (bool(ways) and None not in ways_known(term, text))
 
 
-class _ConclusionWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    who: Pattern
-    found: Pattern
-    says: Pattern
-    others: Pattern
-    opinion: Pattern
-
-
-_words = WORDS.section("concluded", _ConclusionWords)
+_words = WORDS.section("concluded", dict[str, Pattern])
 
 
 def conclusions(text: str, *, section: str) -> Iterator[str]:
@@ -116,8 +108,8 @@ def conclusions(text: str, *, section: str) -> Iterator[str]:
     for earlier, clause, later in clauses_of(text):
         words = _words("zh" if is_chinese(clause) else "en")
         plain = tidy(clause).casefold()
-        cue = words.found.search(plain) or (words.who.search(plain) and words.says.search(plain))
-        cue = cue or (words.others.search(plain) and words.opinion.search(plain))
+        cue = words["found"].search(plain) or (words["who"].search(plain) and words["says"].search(plain))
+        cue = cue or (words["others"].search(plain) and words["opinion"].search(plain))
         if not cue:
             continue
         known = known_as(cue[0], clause, section=section, earlier=earlier, later=later)
@@ -133,38 +125,25 @@ _ANALYTE = re.compile(
 
 
 class CaseProblem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something wrong with a case file.
+    """Something wrong with a case file."""
 
-    Attributes:
-        level: an `error` makes the case useless or shows the truth to the doctor; a `warning` is worth knowing.
-        line: the line, from 1; in a JSON array the element.
-        field: where in the case, as a JSON path such as `$.record.history.past`.
-    """
-
-    level: Level
-    line: int
+    level: Level  # an `error` makes the case useless or shows the truth to the doctor; a `warning` is worth knowing
+    line: int  # the line, from 1; in a JSON array the element
     id: str = ""
-    field: str = ""
+    field: str = ""  # where in the case, as a JSON path such as `$.record.history.past`
     problem: str
 
 
 class CheckResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """What a case file holds and what is wrong with it.
+    """What a case file holds and what is wrong with it."""
 
-    Attributes:
-        layout: the layout it was read in; empty where no record told.
-        n: cases that could be read.
-        unreadable: records that could not.
-        findings: findings in all cases together.
-    """
-
-    layout: str
-    n: int
-    unreadable: int
+    layout: str  # the layout it was read in; empty where no record told
+    n: int  # cases that could be read
+    unreadable: int  # records that could not
     languages: dict[str, int]
     settings: dict[str, int]
     with_question: int
-    findings: int
+    findings: int  # findings in all cases together
     problems: tuple[CaseProblem, ...]
 
     @property

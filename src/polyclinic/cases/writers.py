@@ -76,14 +76,9 @@ def _tree(findings: Iterable[Finding]) -> dict[str, Any]:
         name = one.item or "Findings"
         if name in items:
             name = next(f"{name} ({n})" for n in range(2, len(items) + 3) if f"{name} ({n})" not in items)
-        items[name] = _result(one)
+        reference, day = one.reference and f"(reference {one.reference})", one.date and f"({one.date})"
+        items[name] = " ".join(part for part in (one.value_text, one.unit, reference, day) if part)
     return tree
-
-
-def _result(one: Finding) -> str:
-    """Returns value, unit, reference and day as text, the unit as UCUM has it."""
-    reference, day = one.reference and f"(reference {one.reference})", one.date and f"({one.date})"
-    return " ".join(part for part in (one.value_text, one.unit, reference, day) if part)
 
 
 _UCUM = "http://unitsofmeasure.org"
@@ -129,12 +124,7 @@ def fhir_bundle(case: Case) -> Resource:
 
 
 def check_valid(bundle: Resource) -> None:
-    """Refuses what is no valid bundle of FHIR R4 (R4B, which changes nothing in these resources).
-
-    Raises:
-        BadInput: says which resource is not, and why.
-        MissingExtra: what checks it is not installed.
-    """
+    """Refuses what is no valid bundle of FHIR R4 (R4B, which changes nothing in these resources)."""
     try:
         from fhir.resources.R4B import get_fhir_model_class  # noqa: PLC0415 - an extra
     except ImportError:

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.text import Text
 
 from polyclinic.cases.case import Case
-from polyclinic.cli.evaluation import saying_how_it_goes_on
 from polyclinic.cli.one_case import case_named
 from polyclinic.cli.show import show_line
 from polyclinic.errors import PlayFailure, RunStopped, UserError
@@ -21,6 +20,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.ages import say_age
 from polyclinic.players.minds import Cast, Minds, open_minds
 from polyclinic.run import options
+from polyclinic.run.run import resumable
 from polyclinic.run.storing import keep_outcome
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
@@ -84,7 +84,7 @@ async def ask(
         minds = opened.minds["rules"]
         try:
             by_hand = nullcontext() if typed else ended_by_hand(is_stopped)
-            with saying_how_it_goes_on(kept, "conversation", lambda: _answered(conversation, given)), by_hand:
+            with resumable(kept, "conversation", lambda: _answered(conversation, given)), by_hand:
                 if examiner is None:
                     await conversation.with_patient(minds, questions)
                 else:

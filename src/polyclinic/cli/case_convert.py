@@ -13,7 +13,6 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import write_cases
 from polyclinic.cases.persona import Manner, Persona
 from polyclinic.cases.writers import WRITERS, check_valid, losses
-from polyclinic.cli.evaluation import goes_on
 from polyclinic.errors import MissingExtra, PlayFailure, RunStopped, UserError
 from polyclinic.evaluations.personas import TEMPLATES, made_persona
 from polyclinic.files import json_lines, write_text
@@ -24,6 +23,7 @@ from polyclinic.players.mind_names import model_of
 from polyclinic.run import options
 from polyclinic.run.batching import check_batches
 from polyclinic.run.case_files import read_case_file
+from polyclinic.run.run import resume_hint
 from polyclinic.run.storing import keep_outcome
 from polyclinic.tasks import AT_ONCE, run_numbered
 from polyclinic.terminal.screen import console, note, plain, print_json
@@ -99,7 +99,7 @@ async def convert(
         show_usage(console(sys.stderr), ledger)
         if stopped is not None:
             missing = f"{len(over)} of {counted(len(cases), 'case')} are done, and {out} is not written"
-            raise goes_on(type(stopped)(f"{stopped}; {missing}"), kept, "making of personas")
+            raise resume_hint(type(stopped)(f"{stopped}; {missing}"), kept, "making of personas")
         made = [None if isinstance(one, str) else one for _, one in sorted(over.items())]
         refused = made.count(None)
         cases = [msgspec.structs.replace(case, persona=one) for case, one in zip(cases, made, strict=True)]

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from rich.console import Console
 
-from polyclinic.cli.evaluation import goes_on
 from polyclinic.cli.sessions import open_judge
 from polyclinic.errors import PlayFailure, RunStopped
 from polyclinic.judging.disease_names import compare_by_model
@@ -25,6 +24,7 @@ from polyclinic.metrics.disease_names import (
 from polyclinic.models.ledger import Ledger
 from polyclinic.run import options
 from polyclinic.run.batching import check_batches
+from polyclinic.run.run import resume_hint
 from polyclinic.run.storing import keep_outcome
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.stopping import is_stopped
@@ -83,7 +83,7 @@ async def compare(
         note(f"without a relation: {lost}")
     if stopped is not None:
         missing = f"{len(compared)} of {counted(len(pairs), 'pair')} are compared"
-        raise goes_on(type(stopped)(f"{stopped}; {missing}"), kept, "comparison")
+        raise resume_hint(type(stopped)(f"{stopped}; {missing}"), kept, "comparison")
     if 100 * sum(failed.values()) > max_failures * len(pairs):
         problem = f"{sum(failed.values())} of {len(pairs)} questions to the judge failed ({', '.join(failed)})"
         raise PlayFailure(f"{problem}, more than run.max-failures {max_failures:g} allows")

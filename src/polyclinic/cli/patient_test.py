@@ -10,7 +10,6 @@ import msgspec
 from cyclopts import Parameter
 
 from polyclinic.cases.case import Case
-from polyclinic.cli.evaluation import goes_on
 from polyclinic.errors import PlayFailure, RunStopped, UserError
 from polyclinic.evaluations.patient_simulator.building import CASES, ROUNDS, BuiltCase, build_by_model, build_by_rules
 from polyclinic.files import write_text
@@ -20,6 +19,7 @@ from polyclinic.models.session import journal_of, open_models
 from polyclinic.players.mind_names import model_of
 from polyclinic.run import options
 from polyclinic.run.case_files import read_case_file
+from polyclinic.run.run import resume_hint
 from polyclinic.run.storing import keep_outcome
 from polyclinic.settings import setting
 from polyclinic.tasks import run_numbered
@@ -85,7 +85,7 @@ async def patient_test(
     show_usage(console(sys.stderr), session.ledger)
     if stopped is not None:
         missing = f"{len(over)} of {counted(len(read), 'case')} are done, and {out} is not written"
-        raise goes_on(type(stopped)(f"{stopped}; {missing}"), kept, "making of the test")
+        raise resume_hint(type(stopped)(f"{stopped}; {missing}"), kept, "making of the test")
     if not built:
         raise failed[0] if failed else UserError(f"there is no case in {cases}")
     write_text(out, msgspec.json.format(msgspec.json.encode([one.record for one in built]), indent=1).decode() + "\n")

@@ -33,10 +33,8 @@ from polyclinic.evals.adapter import ModelTask, Tested, averaged, in_role, regis
 from polyclinic.evals.methods import OUTCOME, as_sample, choices_of, chosen_with, outcome_of, put_to, solver_of
 from polyclinic.evaluations.aie import evaluation as aie_evaluation
 from polyclinic.evaluations.aie.distractors import with_questions
-from polyclinic.evaluations.aie.results import MCQE
 from polyclinic.evaluations.exams.evaluation import is_right
-from polyclinic.evaluations.mvme.evaluation import grade
-from polyclinic.evaluations.mvme.results import answers_in, examinations_in, linked_by
+from polyclinic.evaluations.mvme.evaluation import answers_in, examinations_in, grade, linked_by
 from polyclinic.evaluations.patient_simulator.evaluation import (
     LabelledCase,
     LabelledReply,
@@ -64,7 +62,7 @@ from polyclinic.language.language import Language
 from polyclinic.language.words import rouge_1
 from polyclinic.methods.table import PRESETS, Answering, answering
 from polyclinic.methods.tree_of_reasoning import MeetingOutcome
-from polyclinic.metrics.conversation import METRICS
+from polyclinic.metrics.conversation import MCQE, METRICS
 from polyclinic.metrics.conversation import Score as Values
 from polyclinic.metrics.dialogue import LeftOut, from_trace, information_of, unusable_answer
 from polyclinic.metrics.grades import Judgement, aspects_of
@@ -81,7 +79,7 @@ from polyclinic.questions.layouts import sample as draw
 from polyclinic.questions.shown import show
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.revisit import revisit
-from polyclinic.visits.visit import Visit, see
+from polyclinic.visits.visit import Staging, Visit, see
 
 TRACE = "trace"
 """The key of a visit's events in the sample's store."""
@@ -389,9 +387,8 @@ class Mvme(VisitTask, kw_only=True, frozen=True):
             )
 
     async def see(self, case: Case, minds: Minds, watch: Callable[[Event], None]) -> Visit:
-        return await see(
-            case, minds, max_turns=self.max_turns, in_one_step=self.one_step, missing=self.missing, watch=watch
-        )
+        staging = Staging(missing=self.missing)
+        return await see(case, minds, max_turns=self.max_turns, in_one_step=self.one_step, staging=staging, watch=watch)
 
     def setup(self) -> Solver | None:
         return grader_is_there() if self.judge == GRADER else None

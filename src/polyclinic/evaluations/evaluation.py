@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, Protocol, Self, SupportsIndex, TypeVar
+from typing import Any, Generic, Self, SupportsIndex, TypeVar
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.pictures import CasePictures
@@ -53,50 +53,7 @@ S = TypeVar("S", bound=Settings)
 
 
 Elsewhere = Callable[[Any], Awaitable[Any]]
-"""Has an item of the work computed by another process, with `Work.compute`."""
-
-
-def part_of(elsewhere: Elsewhere | None, part: str) -> Elsewhere | None:
-    """Returns what has the items of one part of the work computed elsewhere, each with the name of the part."""
-    return None if elsewhere is None else lambda item: elsewhere((part, item))
-
-
-class Work(Protocol):
-    """What an evaluation does once everything is open, and what it makes of the results."""
-
-    @property
-    def total(self) -> int:
-        """How often `hold` advances."""
-        ...
-
-    @property
-    def entrants(self) -> int:
-        """The number of those that are compared."""
-        ...
-
-    def at_most(self, plays: int) -> Work:
-        """Returns the same work with at most so many plays at a time."""
-        ...
-
-    def times(self, workers: int) -> Work:
-        """Returns the same work with so many times as many plays at a time, as so many workers have them open."""
-        ...
-
-    async def hold(self, *, advance: Callable[[], None], elsewhere: Elsewhere | None = None) -> Any:
-        """Does the work, or has its items computed `elsewhere`.
-
-        Raises:
-            StoppedEarly: it was stopped; holds the summary of what was over.
-        """
-        ...
-
-    async def compute(self, item: Any) -> Any:
-        """Returns what comes of one item that `hold` has computed elsewhere; both can be pickled."""
-        ...
-
-    def output(self, result: Any) -> Output:
-        """Returns the document, tables, files and rows of the results."""
-        ...
+"""Has an item of the work computed by another process, with `Plays.compute`."""
 
 
 @dataclass(frozen=True)
@@ -135,33 +92,9 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
     sums_up_parts: bool = False
     goes_on_without: bool = False
 
-    @property
-    def total(self) -> int:
-        """The number of plays."""
-        return len(self.items) * len(self.players)
-
-    def at_most(self, plays: int) -> Self:
-        """Returns the same with at most so many plays at a time."""
-        return replace(self, at_once=min(self.at_once, plays))
-
-    def times(self, workers: int) -> Self:
-        """Returns the same with so many times as many plays at a time."""
-        return replace(self, at_once=self.at_once * workers)
-
     def by(self, players: Mapping[str, Who], report: Callable[[Summary], Output]) -> Self:
         """Returns the same plays by these players, with what makes the output of a summary."""
         return replace(self, players=players, report=report)
-
-    @property
-    def entrants(self) -> int:
-        """The number of players."""
-        return len(self.players)
-
-    def output(self, result: Summary) -> Output:
-        """Returns the output of a summary."""
-        if self.report is None:
-            raise TypeError("these plays have no report")
-        return self.report(result)
 
     async def compute(self, item: tuple[str, int]) -> tuple[Played, Scored]:
         """Returns the play of an item, by its number, and a player, by name, and its score."""
@@ -230,6 +163,10 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
             return await self.summarise(plays)
         except (PolyclinicError, ArithmeticError, LookupError, ValueError):
             return None  # a judge may not be asked any more, or too little is over
+
+
+Work = Plays[Any, Any, Any, Any, Any]
+"""What `Plan.prepare` returns."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -134,21 +134,14 @@ _words = WordLists(Path(__file__).with_name("words")).section("periods", _Period
 
 
 class Woman(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose last period it is.
+    """Whose last period it is."""
 
-    Attributes:
-        age: in years.
-        present: ids of the symptoms and circumstances that she has, and of the disease.
-        past: what was so before, in the language of the case.
-        days: since the first visit of this illness.
-    """
-
-    age: float
+    age: float  # in years
     sex: Sex
-    present: Collection[str]
+    present: Collection[str]  # ids of the symptoms and circumstances that she has, and of the disease
     severity: Severity
-    past: str
-    days: float = 0
+    past: str  # what was so before, in the language of the case
+    days: float = 0  # since the first visit of this illness
 
 
 def last_period(who: Woman, rng: random.Random, language: Language) -> str:
@@ -183,13 +176,6 @@ def treatment_of(
     """Returns what is done for a patient of whom everything is known, in words: one drug of each measure that is due.
 
     A measure of whose drugs this patient may have none is left out.
-
-    Args:
-        stratum: the disease at its severity.
-        record: the patient's, with all of its history.
-        body: the patient's.
-        days: how long it has been ill.
-        knowledge: what both were drawn from.
     """
     presentation = record.presentation
     language, cautions, physiology = presentation.language, read_cautions(), physiology_of(knowledge)
@@ -264,13 +250,12 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
     """Somebody in particular who falls ill.
 
     Attributes:
-        about: as `Presentation.about`.
         history: what was so before the illness, in the language of the case; its symptoms are ignored.
     """
 
     age: float
     sex: Sex
-    about: str
+    about: str  # as `Presentation.about`
     history: History = History()
 
 
@@ -330,18 +315,6 @@ def draw_for(
     """Draws the case of somebody in particular: everything but who it is, behind what was so before the illness.
 
     The same generators give the same person with the same illness; at another severity, the same body further on.
-
-    Args:
-        person: who falls ill.
-        knowledge: what is drawn from.
-        stratum: the disease, and how badly the person has it at this visit.
-        illness: where the chance of this illness comes from, at each of its visits the same.
-        life: where comes from what the person keeps for life; the illness' where None.
-        began: how badly the person had it at first; as now where None.
-        days: since then.
-        language: of the case.
-        case_id: the case's.
-        source: the case's.
     """
     even = EvenRandom(illness.getrandbits(128))
     lifelong = even if life is None else EvenRandom(life.getrandbits(128))
@@ -408,7 +381,9 @@ def _draw(
     done, lines = finding_lines(knowledge, age, sex, language)
     undone = _not_done(disease, brought.conditions, knowledge)
     done = tuple(e for e in done if e.id not in undone)
-    findings = [line.finding(body.shown[id]) for id, line in lines if _examination_of(id, knowledge) not in undone]
+    findings = [
+        line.finding(body.shown[id]) for id, line in lines if physiology_of(knowledge).places[id][0].id not in undone
+    ]
     companion = age >= SPEAKS_FROM and _cannot_tell(body)
     told = {s.id: _phrase(s, age, rng, lasts, language, of_another=companion) for s in present}
     leaves = [s for s in present if s.section == "symptoms" and not any(c.parent == s.id for c in present)]
@@ -432,7 +407,7 @@ def _draw(
             language=language,
             age=age,
             sex=sex,
-            about=_with_companion(about, companion, language),
+            about=_sentences(language).companion.format(about=about) if companion else about,
             companion=companion,
         ),
         history=_behind(
@@ -469,17 +444,9 @@ def _not_done(disease: Disease, conditions: Collection[str], knowledge: Knowledg
     return avoided - disease.findings.keys()
 
 
-def _examination_of(item: str, knowledge: Knowledge) -> str:
-    return physiology_of(knowledge).places[item][0].id
-
-
 def _cannot_tell(body: DrawnBody) -> bool:
     """Whether somebody is too drowsy or confused to tell a history."""
     return float(body.values.get("gcs", _TELLS_FROM)) < _TELLS_FROM
-
-
-def _with_companion(about: str, companion: bool, language: Language) -> str:
-    return _sentences(language).companion.format(about=about) if companion else about
 
 
 def _phrase(

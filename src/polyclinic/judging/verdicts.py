@@ -291,6 +291,7 @@ def rows_of(path: Path, *, bad: list[BadInput] | None = None) -> Iterator[tuple[
 
 def _verdict(row: Mapping[str, Any], default: str | None, key: Key) -> PersonsVerdict | None:
     said = {str(field).strip(): _text(value) for field, value in row.items() if field is not None}
+    said["who"] = said.get("who") or said.pop("rater", "")  # as files of marks call it
     name = said.get("form") or default
     if not name:
         raise BadInput(f"no 'form'; name one in the row, or with --form: {', '.join(forms())}")

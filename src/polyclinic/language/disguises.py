@@ -103,15 +103,10 @@ _RUN_TOGETHER = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 
 
 class Undisguised(NamedTuple):
-    """A text as it is read.
+    """A text as it is read."""
 
-    Attributes:
-        text: the characters.
-        places: where each of them stands in the original, and the original's length behind them.
-    """
-
-    text: str
-    places: tuple[int, ...] | range
+    text: str  # the characters
+    places: tuple[int, ...] | range  # where each of them stands in the original, and the original's length behind them
 
     def original(self, text: str, begin: int, end: int) -> str:
         """Returns what stands in the original `text` from a place in what is read to another."""
@@ -144,7 +139,11 @@ def readings(text: str) -> list[Undisguised]:
     if _NO_WIDTH.search(text):
         found.append(undisguised(_NO_WIDTH.sub(" ", text)))
     if _RUN_TOGETHER.search(text):
-        found.append(_blanks_at(found[0], _RUN_TOGETHER))
+        read = found[0]
+        here = {match.start() for match in _RUN_TOGETHER.finditer(read.text)}
+        pieces = [(f" {one}" if at in here else one, read.places[at]) for at, one in enumerate(read.text)]
+        places = [place for said, place in pieces for _ in said]
+        found.append(Undisguised("".join(said for said, _ in pieces), (*places, read.places[-1])))
     return found
 
 
@@ -154,14 +153,6 @@ def _cut(read: Undisguised, what: re.Pattern[str]) -> Undisguised:
     kept = [place for place in range(len(read.text)) if place not in gone]
     places = (*(read.places[place] for place in kept), read.places[-1])
     return Undisguised("".join(read.text[place] for place in kept), places)
-
-
-def _blanks_at(read: Undisguised, what: re.Pattern[str]) -> Undisguised:
-    """Returns what is read with a blank wherever a pattern finds a place for one."""
-    here = {match.start() for match in what.finditer(read.text)}
-    pieces = [(f" {one}" if at in here else one, read.places[at]) for at, one in enumerate(read.text)]
-    places = [place for said, place in pieces for _ in said]
-    return Undisguised("".join(said for said, _ in pieces), (*places, read.places[-1]))
 
 
 @functools.cache

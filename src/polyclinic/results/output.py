@@ -54,16 +54,20 @@ class Output:
     asked_for: AskedFor = asked_by_player
     departures: Sequence[str] = ()
 
+    def beside(self, document: Mapping[str, Any], show: Callable[[Console], None]) -> Output:
+        """Returns the same with more in the document, and with what is shown below."""
+
+        def both(screen: Console) -> None:
+            self.show(screen)
+            show(screen)
+
+        return replace(self, document={**self.document, **document}, show=both)
+
     def with_trust(self, trust: PatientTrust | None) -> Output:
-        """Returns the same with how far the patient is to be trusted; as it is where nothing is to be said of that."""
+        """Returns the same with how reliable the simulated patient is, if there is something to say of that."""
         if trust is None:
             return self
-
-        def show(screen: Console) -> None:
-            self.show(screen)
-            screen.print(f"\n{trust.line}", style="yellow")
-
-        return replace(self, document={**self.document, **trust_fields(trust)}, show=show)
+        return self.beside(trust_fields(trust), lambda screen: screen.print(f"\n{trust.line}", style="yellow"))
 
     def with_case_shares(self, shares: Sequence[CaseShare]) -> Output:
         """Returns the same with how many of the records of its case files are used, and which are not."""
@@ -71,12 +75,11 @@ class Output:
             return self
 
         def show(screen: Console) -> None:
-            self.show(screen)
             for share in shares:
                 if share.left_out:
                     screen.print(f"\n{share}; {len(share.left_out)} left out", style="yellow")
 
-        return replace(self, document={**self.document, "cases_used": msgspec.to_builtins(list(shares))}, show=show)
+        return self.beside({"cases_used": msgspec.to_builtins(list(shares))}, show)
 
     def write(self, folder: Path) -> None:
         """Writes the document and the files.

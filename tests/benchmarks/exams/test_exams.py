@@ -15,8 +15,8 @@ from polyclinic.models.schema import form_of
 from polyclinic.models.scripted import Scripted
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import kind_of
-from polyclinic.questions.formats import write_answer
 from polyclinic.questions.layouts import read_exam
+from polyclinic.questions.shown import write_answer
 from polyclinic.seeds import derive
 from polyclinic.testing.instances import instance
 

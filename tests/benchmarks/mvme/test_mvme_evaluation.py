@@ -10,8 +10,7 @@ import pytest
 
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import Refused, TimedOut
-from polyclinic.evaluations.mvme.evaluation import mvme
-from polyclinic.evaluations.mvme.results import Entrant, TablePart, answers_in
+from polyclinic.evaluations.mvme.evaluation import Entrant, TablePart, answers_in, mvme
 from polyclinic.evaluations.mvme.tables import show_mvme
 from polyclinic.events import Examined, Role, Said
 from polyclinic.generation.draw import generate
@@ -25,7 +24,7 @@ from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Disputes, DoctorTurn, Facts, Purpose
 from polyclinic.terminal.screen import console, tables_as_csv
-from polyclinic.visits.visit import AI_HOSPITAL, OURS
+from polyclinic.visits.visit import AI_HOSPITAL, OURS, Staging
 
 N = 6
 
@@ -258,7 +257,7 @@ async def test_rules_for_everything_run_to_an_end(knowledge, cases):
         Entrant("rules + rules", (minds(knowledge), minds(knowledge))),
         Entrant("rules, whole record", (minds(knowledge),), one_step=True),
     ]
-    came = await evaluated(knowledge, cases, entrants, RulesJudge(knowledge), missing="normal")
+    came = await evaluated(knowledge, cases, entrants, RulesJudge(knowledge), staging=Staging(missing="normal"))
     assert [row.setting for row in came.entrants] == list(TablePart)
     for row in came.entrants:
         assert (row.failed, row.no_report, len(row.judgements)) == ({}, 0, N)

@@ -10,7 +10,6 @@ options are shuffled (`Stability`).
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,7 +33,7 @@ from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import Example
 from polyclinic.questions.layouts import shuffled
 from polyclinic.questions.shuffle import shuffle_options
-from polyclinic.retrieval.retriever import LookingUp
+from polyclinic.retrieval.retriever import LookingUp, looked_up_once
 from polyclinic.statistics.uncertainty import Estimate, share_difference, share_estimate
 
 AT_ONCE = 1024
@@ -180,16 +179,10 @@ def exam(
     With `looking_up`, every method is shown the same passages with a question, looked up once. The seed is that of the
     shuffled options.
     """
-    found: dict[str, tuple[ShownPassage, ...]] = {}
-    locks: dict[str, asyncio.Lock] = {}
+    look_up = None if looking_up is None else looked_up_once(looking_up.question)
 
     async def shown(question: Question) -> Question:
-        if looking_up is None:
-            return question
-        async with locks.setdefault(question.id, asyncio.Lock()):
-            if question.id not in found:
-                found[question.id] = (await looking_up.question(question)).references
-        return msgspec.structs.replace(question, references=found[question.id])
+        return question if look_up is None else await look_up(question)
 
     async def play(item: ExamQuestion, entrant: Entrant) -> dict[Way, Timed]:
         plain = await shown(item.question)
@@ -215,7 +208,7 @@ def exam(
                 outcome=outcome,
                 right=is_right(outcome, key),
                 seconds=seconds,
-                references=found.get(item.question.id, ()),
+                references=(await shown(item.question)).references,
             )
         return marked
 

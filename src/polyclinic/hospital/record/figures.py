@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from polyclinic.frames import Tabular
-from polyclinic.hospital.record.attendances import DIED, FAILED, LEFT, SEEN, Attendance
+from polyclinic.hospital.record.attendances import DIED, FAILED, LEFT, SEEN, Attendance, Call
 from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity, FollowUpOutcome, Happening, HarmCause
 from polyclinic.knowledge.acuity import LEVELS, TARGETS
 from polyclinic.statistics.agreement import weighted_kappa, weighted_kappa_error
@@ -288,6 +288,12 @@ def waits_of(seconds: Iterable[int]) -> Waits:
     )
 
 
+def waits_by_queue(calls: Iterable[Call]) -> dict[str, Waits]:
+    """Returns the waits of calls by the queue they were out of."""
+    queues = grouped(calls, lambda call: call.queue)
+    return {queue: waits_of(call.waited for call in part) for queue, part in queues.items()}
+
+
 def minutes_of(seconds: Collection[int]) -> UntilDoctor:
     """Returns waits in minutes."""
     if not seconds:
@@ -406,12 +412,6 @@ def incident(rows: Sequence[Attendance], said: str, begin: int, end: int) -> dic
 
     A visit belongs to the period of its arrival, a wait at an area to the period of the call. Waits are in minutes, by
     acuity and by area.
-
-    Args:
-        rows: all visits.
-        said: the event, as it was given.
-        begin: its beginning, in seconds since midnight of the first day.
-        end: its end.
     """
 
     def period(t: int) -> str:

@@ -32,16 +32,11 @@ _BESIDE = frozenset(("around", "below", "above", "within", "both legs"))
 
 
 class NamePiece(NamedTuple):
-    """A word in a name.
-
-    Attributes:
-        atoms: what it means; of an unknown word, itself.
-        chinese: whether it is written in Chinese.
-    """
+    """A word in a name."""
 
     kind: Kind | Literal["unknown", "separator"]
-    atoms: tuple[str, ...]
-    chinese: bool = False
+    atoms: tuple[str, ...]  # what it means; of an unknown word, itself
+    chinese: bool = False  # whether it is written in Chinese
 
 
 # 肾动脉瘤 is no tumour of the artery.
@@ -54,7 +49,7 @@ def cut(row: tuple[str, ...], words: NameVocabulary) -> list[NamePiece]:
     begin = 0
     for end in range(len(row) + 1):
         if end == len(row) or row[end] in SEPARATORS:
-            pieces += _joined(_best(row[begin:end], words), words)
+            pieces += _joined([piece for _, _, found in placed(row[begin:end], words) for piece in found], words)
             if end < len(row):
                 pieces.append(NamePiece("separator", (row[end],)))
             begin = end + 1
@@ -64,10 +59,6 @@ def cut(row: tuple[str, ...], words: NameVocabulary) -> list[NamePiece]:
 def cost(row: tuple[str, ...], words: NameVocabulary) -> float:
     """Returns how badly a row of units is made of known words; fewer words are better."""
     return _ways(row, words)[0][0]
-
-
-def _best(row: tuple[str, ...], words: NameVocabulary) -> list[NamePiece]:
-    return [piece for _, _, found in placed(row, words) for piece in found]
 
 
 def placed(row: tuple[str, ...], words: NameVocabulary) -> Iterator[tuple[int, int, tuple[NamePiece, ...]]]:
@@ -217,23 +208,14 @@ _MARKS = frozenset("?？")
 
 
 class NameMeaning(NamedTuple):
-    """What a name says.
+    """What a name says."""
 
-    Attributes:
-        atoms: of the disease itself; those beside it begin with "~".
-        denied: whether the name says that the disease is not there.
-        plain: whether all its words are known.
-        heads: whether it names a disease, and not only what could be said of one.
-        causes: of what brings the disease about ("diabetic nephropathy").
-        linked: whether it has a word such as "with", "due to" or "without"; there the order of words counts.
-    """
-
-    atoms: frozenset[str]
-    denied: bool = False
-    plain: bool = True
-    heads: bool = True
-    linked: bool = False
-    causes: frozenset[str] = frozenset()
+    atoms: frozenset[str]  # of the disease itself; those beside it begin with "~"
+    denied: bool = False  # whether the name says that the disease is not there
+    plain: bool = True  # whether all its words are known
+    heads: bool = True  # whether it names a disease, and not only what could be said of one
+    linked: bool = False  # whether it has a word such as "with", "due to" or "without"; there the order of words counts
+    causes: frozenset[str] = frozenset()  # of what brings the disease about ("diabetic nephropathy")
 
     @property
     def empty(self) -> bool:
@@ -273,17 +255,17 @@ class _NamePart:
         for begin, end in ((0, border), (border, len(self.pieces))):
             found = [place for place in range(begin, end) if self._can_head(place, end)]
             if found:
-                return self._spreading(found)
+                is_so = [self._entails(frozenset(self.pieces[place].atoms)) for place in found]
+                if METASTASIS in is_so[-1]:
+                    own = [
+                        at
+                        for at, known in zip(found, is_so, strict=True)
+                        if CANCER in known and METASTASIS not in known
+                    ]
+                    return own[-1] if own else found[-1]
+                return found[-1]
         events = [place for place, piece in enumerate(self.pieces) if piece.kind == "event"]
         return events[-1] if events else None
-
-    def _spreading(self, found: Sequence[int]) -> int:
-        """Returns the last of the places; but a cancer before its metastases is the disease, and they stand beside."""
-        is_so = [self._entails(frozenset(self.pieces[place].atoms)) for place in found]
-        if METASTASIS in is_so[-1]:
-            own = [at for at, known in zip(found, is_so, strict=True) if CANCER in known and METASTASIS not in known]
-            return own[-1] if own else found[-1]
-        return found[-1]
 
     def _can_head(self, place: int, end: int) -> bool:
         piece = self.pieces[place]
@@ -319,13 +301,7 @@ Entails = Callable[[frozenset[str]], frozenset[str]]
 
 
 def read(row: tuple[str, ...], words: NameVocabulary, entails: Entails) -> NameMeaning:
-    """Returns what the units of a name say.
-
-    Args:
-        row: the units.
-        words: the vocabulary.
-        entails: from atoms to all that they are as well.
-    """
+    """Returns what the units of a name say."""
     whole = words.whole.get(row)
     if whole is not None:
         return NameMeaning(frozenset(whole.atoms))

@@ -47,14 +47,12 @@ class ReadName(NamedTuple):
     """What a name says, and what follows from it.
 
     Attributes:
-        row: its units.
-        said: its atoms, with a disease in place of those that define it.
         all: all atoms that are so; `flat` are those that are so where what is said beside the disease is so too.
     """
 
-    row: tuple[str, ...]
+    row: tuple[str, ...]  # its units
     meaning: NameMeaning
-    said: frozenset[str]
+    said: frozenset[str]  # its atoms, with a disease in place of those that define it
     all: frozenset[str]
     flat: frozenset[str]
 
@@ -418,14 +416,14 @@ class NameReader:
                 atom
                 for one in found
                 for parts, atom in self._definitions.get(one, ())
-                if atom not in found and parts <= found and not parts.isdisjoint(spelt) and self._says_what(parts)
+                if atom not in found
+                and parts <= found
+                and not parts.isdisjoint(spelt)
+                and any(self._words.kinds.get(part) in _SAYING and part != DISEASE for part in parts)
             }
             if not new:
                 return found
             atoms = atoms | new
-
-    def _says_what(self, parts: frozenset[str]) -> bool:
-        return any(self._words.kinds.get(part) in _SAYING and part != DISEASE for part in parts)
 
     def closure(self, atoms: frozenset[str]) -> frozenset[str]:
         """Returns all that atoms are, themselves among them, without what only goes without saying."""

@@ -51,37 +51,25 @@ _TOGETHER = "together"
 def _between(name: str) -> re.Pattern[str]:
     """Returns what may stand between words, in either language."""
     marks = {"joins": "[,，、/&+:：]", "fills": r"[\s\d.()（）\[\]\-–·*#\"“”'’]"}.get(name, "(?!)")
-    either = (getattr(patterns(language), name).pattern for language in LANGUAGES)
+    either = (patterns(language)[name].pattern for language in LANGUAGES)
     return re.compile("|".join((marks, *(f"(?:{pattern})" for pattern in either))), re.IGNORECASE)
 
 
 @dataclass(eq=False)
 class OrderPhrase:
-    """Words that stand together.
+    """Words that stand together."""
 
-    Attributes:
-        link: how it follows the phrase before it.
-        hand: what a doctor does by hand, where that is said.
-        generic: that it is an examination is said.
-        after: a region stands behind what is done there: "CT of the head".
-        dropped: it is no order.
-        such: it is an example of what stands before it.
-        by: something that stands before it is looked at by it.
-        anew: it is ordered by a verb of its own.
-        more: it is said to be one more thing to do.
-    """
-
-    link: str
+    link: str  # how it follows the phrase before it
     words: list[Term] = field(default_factory=list)
     concepts: set[str] = field(default_factory=set)
-    hand: str = ""
-    generic: bool = False
-    after: bool = False
-    dropped: bool = False
-    such: bool = False
-    by: bool = False
-    anew: bool = False
-    more: bool = False
+    hand: str = ""  # what a doctor does by hand, where that is said
+    generic: bool = False  # that it is an examination is said
+    after: bool = False  # a region stands behind what is done there: "CT of the head"
+    dropped: bool = False  # it is no order
+    such: bool = False  # it is an example of what stands before it
+    by: bool = False  # something that stands before it is looked at by it
+    anew: bool = False  # it is ordered by a verb of its own
+    more: bool = False  # it is said to be one more thing to do
 
     def add(self, word: Term) -> None:
         """Adds the word that follows."""
@@ -160,7 +148,7 @@ def phrases_of(text: str, words: Sequence[Term]) -> list[OrderPhrase]:
     """Returns the phrases of a sentence, in order."""
     phrases: list[OrderPhrase] = []
     chinese = is_chinese(text)
-    such = patterns("zh" if chinese else "en").such
+    such = patterns("zh" if chinese else "en")["such"]
     for word in words:
         before = phrases[-1] if phrases else None
         gap = "" if before is None else text[before.end : word.start]
@@ -186,15 +174,11 @@ def _says(name: str, gap: str) -> bool:
     return _between(name).fullmatch(gap.strip()) is not None
 
 
-def _only_joins(gap: str) -> bool:
-    joins = _between("joins")
-    return joins.search(gap) is not None and not _between("fills").sub("", joins.sub("", gap))
-
-
 def _link(gap: str, before: OrderPhrase, word: Term) -> str:
     if _TIGHT.fullmatch(gap):
         return _TOGETHER
-    if _only_joins(gap):
+    joins = _between("joins")
+    if joins.search(gap) is not None and not _between("fills").sub("", joins.sub("", gap)):
         return LIST
     if (
         (before.concepts or before.hand or before.generic)
@@ -262,7 +246,9 @@ def share(phrases: list[OrderPhrase]) -> None:
                 before.words += phrase.words
                 phrase.dropped, phrase.concepts = True, set()
                 continue
-            takes = after is not None and (not after.heads or after.images or _takes_material(after))
+            takes = after is not None and (
+                not after.heads or after.images or any(is_a(head, "microbiology", "laboratory") for head in after.heads)
+            )
             if after is not None and after.link == LIST and takes:
                 if not phrase.places <= after.places:
                     after.concepts |= phrase.places
@@ -322,10 +308,6 @@ def _share_methods(phrases: list[OrderPhrase]) -> None:
             phrase.concepts |= methods(after)
 
 
-def _takes_material(phrase: OrderPhrase) -> bool:
-    return any(is_a(head, "microbiology", "laboratory") for head in phrase.heads)
-
-
 def says_no_more(text: str, start: int, end: int, words: Sequence[Term]) -> bool:
     """Whether a sentence consists of words of the lexicon, and of what joins and asks for them."""
     rest, at = [], start
@@ -347,21 +329,15 @@ _LOOKS = frozenset(("physical", "inspection"))
 
 
 class AskedFor(NamedTuple):
-    """An examination that a text asks for: as it stands there, from `start` to `end`, and what it means.
-
-    Attributes:
-        core: from where to where the words stand that mean something.
-        loose: only a part of the body or a kind of examination is named, and not what is done.
-        name: what it is called where one speaks of it.
-    """
+    """An examination that a text asks for: as it stands there, from `start` to `end`, and what it means."""
 
     text: str
     start: int
     end: int
-    core: tuple[int, int]
+    core: tuple[int, int]  # from where to where the words stand that mean something
     meaning: OrderMeaning
-    loose: bool = False
-    name: str = ""
+    loose: bool = False  # only a part of the body or a kind of examination is named, and not what is done
+    name: str = ""  # what it is called where one speaks of it
 
 
 class Reading(NamedTuple):
@@ -511,11 +487,11 @@ class _Scopes:
 
     def says(self, name: str, start: int, end: int) -> bool:
         """Whether such words stand from `start` to `end`."""
-        return getattr(self._patterns, name).search(self._text, start, end) is not None
+        return self._patterns[name].search(self._text, start, end) is not None
 
     def negated_before(self, at: int, end: int) -> bool:
         """Whether what says that something is not wanted stands before it, in the same clause."""
-        clauses = [m.start() for m in self._patterns.clause.finditer(self._text, self._begin(at), at)]
+        clauses = [m.start() for m in self._patterns["clause"].finditer(self._text, self._begin(at), at)]
         begin = clauses[-1] if clauses else self._begin(at)
         if self.says("no", begin, at):
             return True
@@ -525,12 +501,12 @@ class _Scopes:
     def negated_behind(self, end: int) -> bool:
         """Whether what follows says that it is not wanted, or can wait."""
         rest = self._text[end : self._end].lstrip(" )）")
-        return self._patterns.unneeded.match(rest) is not None
+        return self._patterns["unneeded"].match(rest) is not None
 
     def followed_by(self, name: str, end: int) -> bool:
         """Whether such words follow: what makes a report, a person or a disease of what stands before them."""
         rest = self._text[end : end + 32].lstrip(" ")
-        return getattr(self._patterns, name).match(rest) is not None
+        return self._patterns[name].match(rest) is not None
 
     def reports(self, end: int) -> bool:
         """Whether a report follows, and no question for one."""
@@ -539,15 +515,15 @@ class _Scopes:
     def asks(self, start: int | None = None) -> bool:
         """Whether the sentence, or what stands in it from `start`, is a question."""
         marked = self._text[self._end : self._end + 1] in ("?", "？")
-        return marked or self._patterns.asks.search(self._text, start or self._start, self._end + 1) is not None
+        return marked or self._patterns["asks"].search(self._text, start or self._start, self._end + 1) is not None
 
     def vague(self, at: int, *, whole: bool) -> bool:
         """Whether the words between two commas, or those of the whole sentence, ask for nothing in particular."""
         if whole:
-            return self._patterns.vague.search(self._text, self._start, self._end) is not None
+            return self._patterns["vague"].search(self._text, self._start, self._end) is not None
         begin = max([self._start, *(e + 1 for e in self._ends if e < at)])
         stop = min(e for e in self._ends if e >= at)
-        return self._patterns.vague.search(self._text, begin, self._end if stop == self._end else stop) is not None
+        return self._patterns["vague"].search(self._text, begin, self._end if stop == self._end else stop) is not None
 
 
 def _means(phrase: OrderPhrase, hints: set[str]) -> OrderMeaning:
