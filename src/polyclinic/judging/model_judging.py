@@ -109,18 +109,12 @@ _SPEAKERS: dict[Language, dict[Role, str]] = {
 
 
 class Exhibit(NamedTuple):
-    """What a judge is shown of one thing, and what it is asked.
-
-    Attributes:
-        system: the section of the prompt file that says how to judge.
-        shown: the sections that show the thing.
-        texts: what is quoted, by blank; a blank that a section does not have is not shown.
-    """
+    """What a judge is shown of one thing, and what it is asked."""
 
     language: Language
-    system: str
-    shown: tuple[str, ...]
-    texts: Mapping[str, Iterable[str]]
+    system: str  # the section of the prompt file that says how to judge
+    shown: tuple[str, ...]  # the sections that show the thing
+    texts: Mapping[str, Iterable[str]]  # what is quoted, by blank; a blank that a section does not have is not shown
     answer: Any
     purpose: str
 
@@ -180,18 +174,12 @@ class Memory:
 
 @dataclass(frozen=True)
 class Judging(Generic[Item]):
-    """A judge.
+    """A judge."""
 
-    Attributes:
-        path: the prompt file, the English one.
-        bullet: what every quoted text begins with.
-        turn: turns a comparison round, where one is to be asked in both orders.
-    """
-
-    path: Path
+    path: Path  # the prompt file, the English one
     show: Callable[[Item], Exhibit]
-    bullet: str = "- "
-    turn: Callable[[Item], Item] | None = None
+    bullet: str = "- "  # what every quoted text begins with
+    turn: Callable[[Item], Item] | None = None  # turns a comparison round, where one is to be asked in both orders
 
     @functools.cached_property
     def prompts(self) -> str:
