@@ -103,7 +103,7 @@ def test_what_is_near_is_of_those_who_said_the_same(run, complaint, evolved, tmp
     kinds = [(one["task"], one["kind"]) for one in near]
     assert len(set(kinds)) == 6 and all(kinds.count(one) == 2 for one in kinds)
     shown = run("memory", "show", folder, "--near", *said, "--task", "diagnosis")
-    assert f"1.000  diagnosis, {of['asked']['case']}" in shown.stdout and "read whole" in shown.stderr
+    assert f"1.000  diagnosis, {of['asked']['case']}" in shown.stdout and "the cosine of case-words" in shown.stderr
     before = json.loads(run("memory", "show", f"{folder}@20", "--near", *said, "--json").stdout)["near"]
     assert before and all(one["asked"]["number"] <= 20 for one in before)
     assert "--near is empty" in complaint("memory", "show", folder, "--near", " ")

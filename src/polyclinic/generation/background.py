@@ -56,11 +56,7 @@ def read_regions(path: Path = DATA / "regions.yaml") -> dict[str, Region]:
 
 
 def in_region(knowledge: Knowledge, region: str) -> Knowledge:
-    """Returns the knowledge as it is in a region.
-
-    Raises:
-        BadInput: there is no such region; says which there are.
-    """
+    """Returns the knowledge as it is in a region."""
     regions = read_regions()
     if region not in regions:
         raise BadInput(f"no region {region!r}; there are: {', '.join(regions)}")
@@ -147,16 +143,7 @@ def read_background(path: Path = DATA / "background.yaml") -> BackgroundFile:
 def draw_background(
     age: float, sex: Sex, present: Collection[str], rng: random.Random, language: Language, *, region: str = HOME
 ) -> BroughtAlong:
-    """Draws what somebody brings along.
-
-    Args:
-        age: in years.
-        sex: of the patient.
-        present: ids of the symptoms and circumstances that are there, and of the disease.
-        rng: where chance comes from.
-        language: of the case.
-        region: where the patient lives, see `polyclinic.generation.background`.
-    """
+    """Draws what somebody brings along."""
     known, marks, there = read_background(), MARKS[language], set[str]()
     past: list[str] = []
     medicines: list[str] = []

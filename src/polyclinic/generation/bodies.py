@@ -48,13 +48,11 @@ class Lasting(NamedTuple):
 
     Attributes:
         present: for each symptom and circumstance the number, from 0 to 1, that decides whether it is there.
-        told: the same for how it is told.
-        began: how badly ill the person was at first; circumstances go by that.
     """
 
     present: dict[str, float]
-    told: dict[str, float]
-    began: Severity
+    told: dict[str, float]  # the same for how it is told
+    began: Severity  # how badly ill the person was at first; circumstances go by that
 
 
 def lasting(knowledge: Knowledge, life: random.Random, illness: random.Random, began: Severity) -> Lasting:
@@ -74,17 +72,11 @@ _SPEAKS = 0.12  # so much commoner than in others is what speaks for an illness
 
 
 class DrawnBody(NamedTuple):
-    """A body at one visit.
+    """A body at one visit."""
 
-    Attributes:
-        shown: what each item would show, by id: a number, rounded, or the id of a text.
-        present: the symptoms that are there, each after its parent.
-        values: the quantities, numbers as an adult's.
-    """
-
-    shown: Mapping[str, float | str]
-    present: Sequence[Symptom]
-    values: Mapping[str, float | str]
+    shown: Mapping[str, float | str]  # what each item would show, by id: a number, rounded, or the id of a text
+    present: Sequence[Symptom]  # the symptoms that are there, each after its parent
+    values: Mapping[str, float | str]  # the quantities, numbers as an adult's
 
     def numbers(self) -> dict[str, float]:
         """Returns the quantities that are numbers, as an adult's."""
@@ -123,13 +115,7 @@ class TextChances(NamedTuple):
 
 
 class _QuantityDrawing(NamedTuple):
-    """How a quantity is drawn of who is ill in one way.
-
-    Attributes:
-        interval: where a number has to lie.
-        chances: of a text, where it does not depend on the age.
-        of_age: a text is drawn of those that people of an age can have.
-    """
+    """How a quantity is drawn of who is ill in one way."""
 
     id: str
     item: Item

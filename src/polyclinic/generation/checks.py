@@ -40,18 +40,15 @@ class CheckedPatient(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     Attributes:
         shown: every number, or the id of every text, that stands under a result, by item id.
-        done: the ids of the examinations that have results.
-        present: the ids of the symptoms and circumstances that are there.
-        body: what its disease makes of the body.
     """
 
     drawn: DrawnPatient
     age: float
     sex: Sex
     shown: Mapping[str, tuple[float | str, ...]]
-    done: frozenset[str]
-    present: frozenset[str]
-    body: DiseaseBody
+    done: frozenset[str]  # the ids of the examinations that have results
+    present: frozenset[str]  # the ids of the symptoms and circumstances that are there
+    body: DiseaseBody  # what its disease makes of the body
 
     @property
     def disease(self) -> Disease:
@@ -514,15 +511,10 @@ Imaging, 13th edition (2019).
 
 
 class KnowledgeChecked(msgspec.Struct, frozen=True, kw_only=True):
-    """What the checks found.
+    """What the checks found."""
 
-    Attributes:
-        patients: how many were drawn.
-        checks: what was tried and failed, by the check's name.
-    """
-
-    patients: int
-    checks: dict[str, CheckTally]
+    patients: int  # how many were drawn
+    checks: dict[str, CheckTally]  # what was tried and failed, by the check's name
 
     @property
     def failing(self) -> list[str]:
@@ -539,16 +531,7 @@ def check_all(
     language: Language = "en",
     advance: Callable[[], None] = lambda: None,
 ) -> KnowledgeChecked:
-    """Checks the files of a knowledge, and n patients drawn from it.
-
-    Args:
-        knowledge: whose diseases the patients have.
-        n: how many patients; some checks need hundreds before they say anything.
-        seed: of the patients.
-        whole: the knowledge whose files are checked, where the patients have only some of its diseases.
-        language: of the records.
-        advance: called after each patient.
-    """
+    """Checks the files of a knowledge, and n patients drawn from it."""
     checks = {"files": _files(whole or knowledge), "diseases state their definition": _definitions(knowledge)}
     one_by_one = PatientChecks(knowledge)
     together: list[OfAll] = [

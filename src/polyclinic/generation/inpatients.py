@@ -282,9 +282,6 @@ def generate_inpatients(knowledge: Knowledge, *, n: int, seed: int, language: La
     """Draws n inpatients with diseases that the knowledge holds (see `Knowledge.select`); the same for the same seed.
 
     Patient i is the same whatever `n`.
-
-    Raises:
-        BadInput: the file of specimens or of comorbidities is wrong.
     """
     ward = _Drawing(with_pathology(knowledge), language)
     principals: list[Disease] = []

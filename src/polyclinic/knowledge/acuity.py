@@ -62,15 +62,7 @@ def acuity_level(
     examinations: Mapping[str, Examination],
     flagged: Literal["emergency", "urgent"] | None = None,
 ) -> Level:
-    """Returns the level, 1 (at once) to 5, of somebody with a disease at a severity.
-
-    Args:
-        disease: what it is.
-        severity: how far it has gone.
-        vital_signs: quantities by id, as an adult's numbers.
-        examinations: all there are, by id.
-        flagged: what its vital signs make at its age, or in pregnancy (`RedFlags.by_sign`).
-    """
+    """Returns the level, 1 (at once) to 5, of somebody with a disease at a severity."""
     of_signs = by_signs(vital_signs)
     if of_signs == 1:
         return 1

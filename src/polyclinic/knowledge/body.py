@@ -55,14 +55,13 @@ class PanelReading(Data, frozen=True, kw_only=True):
     Attributes:
         below, states: its texts' shares, by the value or the state of the quantity.
         curve: for a number, points (quantity, item) that it goes through; none where it is the same number.
-        error: the instrument's, one standard deviation.
     """
 
     of: str
     below: tuple[tuple[float | None, dict[str, Share]], ...] = ()
     states: dict[str, dict[str, Share]] = msgspec.field(default_factory=dict)
     curve: tuple[tuple[float, float], ...] = ()
-    error: Annotated[float, msgspec.Meta(ge=0)] = 0
+    error: Annotated[float, msgspec.Meta(ge=0)] = 0  # the instrument's, one standard deviation
 
 
 class ShownTogether(Data, frozen=True, kw_only=True):
@@ -166,11 +165,7 @@ class Range(NamedTuple):
 
 @functools.cache
 def read_body(path: Path = DATA / "body.yaml") -> BodyRules:
-    """Reads the body.
-
-    Raises:
-        BadInput: it does not fit the types, or a curve does not rise.
-    """
+    """Reads the body."""
     body = read_yaml(path, BodyRules)
     for id, item in body.items.items():
         if item.curve and any(b[0] <= a[0] or b[1] <= a[1] for a, b in zip(item.curve, item.curve[1:], strict=False)):

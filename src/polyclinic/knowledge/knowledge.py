@@ -59,9 +59,6 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         them. The vocabulary of a department is the symptoms (with their parents) and examinations that its diseases
         name; so what another department adds changes nothing in it. The same object for the same words, so that what
         is looked up in it is made once.
-
-        Raises:
-            BadInput: something wanted is not there; says what is.
         """
         return self if wanted.strip().casefold() == "all" else _selected(self, wanted)
 

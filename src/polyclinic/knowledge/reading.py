@@ -46,16 +46,7 @@ def or_beside(
     physiology: Physiology,
     bodies: Mapping[str, DiseaseBody],
 ) -> npt.NDArray[np.float64]:
-    """Returns the log-densities of a number where something beside the illness may have moved it.
-
-    Args:
-        log: those of the illnesses alone, "something else" last.
-        value: an adult's number.
-        item: whose number it is.
-        who: age in years and sex.
-        physiology: what can be so beside an illness, and the hypotheses in their order.
-        bodies: what the diseases make of the body.
-    """
+    """Returns the log-densities of a number where something beside the illness may have moved it."""
     for beside in physiology.body.beside.values():
         share = beside.share(*who) if item.id in beside.numbers else 0.0
         if share:
@@ -256,12 +247,7 @@ class BodyTables:
 
 
 class PatientReading:
-    """What is known of one patient.
-
-    Args:
-        tables: the knowledge.
-        age, sex: the patient's; None where unknown.
-    """
+    """What is known of one patient."""
 
     def __init__(self, tables: BodyTables, age: float | None, sex: Sex | None) -> None:
         self._tables, self._age, self._sex = tables, age, sex

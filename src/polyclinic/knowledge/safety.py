@@ -43,17 +43,14 @@ class DangerGroup(Data, frozen=True, kw_only=True):
 
     Attributes:
         from_age, below: of those as old as the first or older, and younger than the second, in years; None: of any age.
-        pregnant: of those who have, or may have, a child within them.
-        emergency, urgent: symptoms, by id.
-        signs: vital signs.
     """
 
     from_age: float = 0.0
     below: float | None = None
-    pregnant: bool = False
-    emergency: tuple[str, ...] = ()
+    pregnant: bool = False  # of those who have, or may have, a child within them
+    emergency: tuple[str, ...] = ()  # symptoms, by id
     urgent: tuple[str, ...] = ()
-    signs: tuple[SignLimit, ...] = ()
+    signs: tuple[SignLimit, ...] = ()  # vital signs
 
     def has(self, age: float | None, *, pregnant: bool) -> bool:
         """Whether somebody is of the group."""
@@ -142,18 +139,14 @@ class Duplicate(Data, frozen=True, kw_only=True):
     """A group of drugs of which one at a time is enough.
 
     Attributes:
-        name: of the group, in the singular.
-        drugs: ATC codes.
-        words: by which somebody says that it takes one of them.
         stays: what is taken goes on where one of the group is due; otherwise a drug of another group is looked for.
-        both: two of the group may be handed out together, and only beside what is taken one is enough.
     """
 
-    name: Name
-    drugs: tuple[str, ...]
-    words: Texts = Texts()
+    name: Name  # of the group, in the singular
+    drugs: tuple[str, ...]  # ATC codes
+    words: Texts = Texts()  # by which somebody says that it takes one of them
     stays: bool = True
-    both: bool = False
+    both: bool = False  # two of the group may be handed out together, and only beside what is taken one is enough
 
 
 class Cautions(Data, frozen=True, kw_only=True, eq=False):
@@ -214,19 +207,13 @@ Kind = Literal["allergy", "age", "pregnancy", "kidney", "condition", "interactio
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known at the counter of who gets the drugs.
+    """What is known at the counter of who gets the drugs."""
 
-    Attributes:
-        allergies, medications, past: what it tells of allergies and intolerances, of what it takes, of earlier illness.
-        pregnant: whether she is, as far as is told or tested.
-        egfr: glomerular filtration in mL/min/1.73 m2; None where no creatinine is known.
-    """
-
-    allergies: str = ""
+    allergies: str = ""  # what it tells of allergies and intolerances, of what it takes, of earlier illness
     medications: str = ""
     past: str = ""
-    pregnant: bool = False
-    egfr: float | None = None
+    pregnant: bool = False  # whether she is, as far as is told or tested
+    egfr: float | None = None  # glomerular filtration in mL/min/1.73 m2; None where no creatinine is known
 
 
 class Objection(NamedTuple):
@@ -435,17 +422,11 @@ def one_told(words: Iterable[str], text: str) -> str:
 
 
 class HandedOut(NamedTuple):
-    """What became of one measure's drug at the counter.
+    """What became of one measure's drug at the counter."""
 
-    Attributes:
-        given: what was handed out, or goes on; None where nothing may be given.
-        withheld: the drugs before it, by id, each with why.
-        taken: in which word somebody says that it takes it, or one of its kind, already; "" where it does not.
-    """
-
-    given: Prescription | None
-    withheld: tuple[tuple[str, Objection], ...] = ()
-    taken: str = ""
+    given: Prescription | None  # what was handed out, or goes on; None where nothing may be given
+    withheld: tuple[tuple[str, Objection], ...] = ()  # the drugs before it, by id, each with why
+    taken: str = ""  # in which word somebody says that it takes it, or one of its kind, already; "" where it does not
 
 
 def hand_out(

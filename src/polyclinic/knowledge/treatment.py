@@ -47,18 +47,15 @@ class PlanPatient(NamedTuple):
     """What is known of somebody who is to be treated.
 
     Attributes:
-        age: in years; None is taken for an adult's.
-        days: how long the illness has lasted.
         findings: quantities, as `polyclinic.knowledge.treatment.as_planned` has them, and symptoms, by id.
-        examined: ids of the examinations that were done; None where all were.
     """
 
-    age: float | None = None
+    age: float | None = None  # in years; None is taken for an adult's
     sex: Sex | None = None
     pregnant: bool = False
-    days: float | None = None
+    days: float | None = None  # how long the illness has lasted
     findings: Mapping[str, float | str | bool] = {}
-    examined: Collection[str] | None = None
+    examined: Collection[str] | None = None  # ids of the examinations that were done; None where all were
 
 
 class WhyNot(StrEnum):
@@ -102,13 +99,7 @@ class ChosenPlan(NamedTuple):
 
 
 def chosen(plan: Plan, patient: PlanPatient, items: Mapping[str, Item]) -> ChosenPlan:
-    """Returns what of a plan is done for a patient.
-
-    Args:
-        plan: one with measures.
-        patient: what is known.
-        items: the quantities, by id (`Knowledge.quantities`).
-    """
+    """Returns what of a plan is done for a patient."""
     due: list[DueMeasure] = []
     left: list[LeftMeasure] = []
     for measure in plan.measures:
@@ -154,21 +145,13 @@ def _holds(when: DueWhen | None, patient: PlanPatient, items: Mapping[str, Item]
 
 
 class StoppedMedicine(Data, frozen=True, kw_only=True):
-    """A medicine taken at home that is stopped, paused or changed.
+    """A medicine taken at home that is stopped, paused or changed."""
 
-    Attributes:
-        diseases: ids of those in which that is so; empty: in all.
-        severities: of these diseases.
-        when: of whom; None: of all.
-        words: in which somebody tells that it takes the medicine.
-        line: what the plan says, with {drug} for the word that was told.
-    """
-
-    diseases: tuple[str, ...] = ()
-    severities: tuple[Severity, ...] = SEVERITIES
-    when: DueWhen | None = None
-    words: Texts
-    line: Name
+    diseases: tuple[str, ...] = ()  # ids of those in which that is so; empty: in all
+    severities: tuple[Severity, ...] = SEVERITIES  # of these diseases
+    when: DueWhen | None = None  # of whom; None: of all
+    words: Texts  # in which somebody tells that it takes the medicine
+    line: Name  # what the plan says, with {drug} for the word that was told
 
 
 class Precautions(Data, frozen=True, kw_only=True):
@@ -193,16 +176,7 @@ def added_lines(
     language: Language,
     items: Mapping[str, Item],
 ) -> tuple[str, ...]:
-    """Returns what is done for a patient beside the measures of a plan, in words.
-
-    Args:
-        stratum: the disease that is treated, and the plan's severity.
-        patient: what is known of it.
-        known: what it tells at the counter.
-        measured: vital signs by item id, as they were measured.
-        language: of the words.
-        items: the quantities, by id (`Knowledge.quantities`).
-    """
+    """Returns what is done for a patient beside the measures of a plan, in words."""
     disease, severity = stratum
     lines: list[str] = []
     if disease.plan(severity).disposition == "home":
@@ -224,17 +198,11 @@ _GROWN = 18
 
 
 class VisitFacts(NamedTuple):
-    """What a visit knows of a patient.
+    """What a visit knows of a patient."""
 
-    Attributes:
-        patient: what the choice of measures goes by.
-        known: what the pharmacist gets.
-        measured: numbers as they were measured, by item id.
-    """
-
-    patient: PlanPatient
-    known: Known
-    measured: Mapping[str, float] = {}
+    patient: PlanPatient  # what the choice of measures goes by
+    known: Known  # what the pharmacist gets
+    measured: Mapping[str, float] = {}  # numbers as they were measured, by item id
 
 
 def visit_facts(
@@ -244,15 +212,7 @@ def visit_facts(
     findings: Iterable[Finding],
     reader: Reader,
 ) -> VisitFacts:
-    """Returns what a visit knows.
-
-    Args:
-        presentation: who it is, and the complaint.
-        told: what it tells at the counter.
-        symptoms: what the report names.
-        findings: the results of all examinations of the visit.
-        reader: what reads them.
-    """
+    """Returns what a visit knows."""
     language, age, sex = presentation.language, presentation.age, presentation.sex
     physiology = reader.tables.physiology
     measured: dict[str, float] = {}

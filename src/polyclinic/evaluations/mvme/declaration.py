@@ -170,7 +170,7 @@ def plan(options: MvmeOptions, setup: Setup[MvmeSettings]) -> Plan:
     personas = options.personas
     if rules.of(rules.settings.personas) == "model":
         personas = personas or options.patient
-    order, missing = Order(options.order or rules.of(rules.settings.order)), rules.of(rules.settings.missing)
+    order, staging = Order(options.order or rules.of(rules.settings.order)), staging_of(rules)
     alone = all(one.one_step for one in named)
     temperature = setup.run.config.models.temperature
 
@@ -192,10 +192,9 @@ def plan(options: MvmeOptions, setup: Setup[MvmeSettings]) -> Plan:
             max_turns=options.max_turns,
             order=order,
             max_rounds=options.max_rounds,
-            missing=missing,
             missing_grade=rules.of(rules.settings.missing_grade),
             names_by=None if names_by is None else opened.judge(names_by),
-            staging=staging_of(rules),
+            staging=staging,
             seed=setup.seed,
         )
         about: dict[str, Any] = {
@@ -208,7 +207,7 @@ def plan(options: MvmeOptions, setup: Setup[MvmeSettings]) -> Plan:
             "order": order,
             "max_rounds": options.max_rounds,
             "disputes": not options.no_dispute_resolution,
-            "missing": missing,
+            "missing": staging.missing,
             "max_turns": options.max_turns,
             "personas": personas,
             "links": rules.of(rules.settings.links),
@@ -265,6 +264,7 @@ def staging_of(rules: FollowedProtocol[MvmeSettings]) -> Staging:
         answers_last=rules.of(settings.answers_last),
         retold=rules.of(settings.retold),
         whole=rules.of(settings.whole),
+        missing=rules.of(settings.missing),
         ai_hospital=rules.prompts("doctor") == "paper",
     )
 

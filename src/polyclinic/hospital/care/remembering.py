@@ -30,11 +30,11 @@ from polyclinic.language.language import MARKS
 from polyclinic.memory.entries import GRADES, AskedTask, ClinicalTask, examinations_named, name_of_choices
 from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.memory import About, open_memory
-from polyclinic.memory.opening import CaseMemory, Publication, PublishedMemories
+from polyclinic.memory.opening import Publication, PublishedMemories
 from polyclinic.memory.options import NEAREST
 from polyclinic.memory.reading import study
 from polyclinic.memory.recall import Learner, Put, TaskAnswer
-from polyclinic.memory.remembering import Situation, situation_text
+from polyclinic.memory.remembering import Recollection, Situation, situation_text
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
@@ -133,7 +133,7 @@ class ClinicMemory:
         """Returns what the doctor of a visit may learn from."""
         return answered_tasks(doctor, report, plan, self._knowledge)
 
-    def of(self, request: EpisodeRequest, doctor: str, department: str) -> CaseMemory:
+    def of(self, request: EpisodeRequest, doctor: str, department: str) -> Recollection:
         """Returns what a doctor remembers in a visit."""
         return self._of(holder_of(self._learning, doctor, department), request.memory)
 
@@ -185,7 +185,7 @@ class ClinicMemory:
             return LessonDrawn(key=request.key)
         return LessonDrawn(key=request.key, principle=lesson.principle, after=lesson.after)
 
-    def _of(self, holder: str, version: str) -> CaseMemory:
+    def _of(self, holder: str, version: str) -> Recollection:
         return self._memories.of(holder, version, records=NEAREST, experience=NEAREST)
 
     def _learner(self, name: str, ledger: Ledger) -> Learner:
