@@ -25,7 +25,7 @@ from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.players.patient_trust import PatientTrust
 from polyclinic.results.output import Output
 from polyclinic.retrieval.library import open_library
-from polyclinic.run.batching import batches_beside
+from polyclinic.run.batching import check_batches
 from polyclinic.run.options import AskedModels, BatchOption, RunOptions, SessionOption, open_desk
 from polyclinic.run.run import Run, resumable
 from polyclinic.tasks import AT_ONCE, run_until_error
@@ -51,6 +51,8 @@ async def evaluate(
     with nullcontext() if where is None else run.keeping_answers():
         async with _open(plan, options, setup) as (opened, trust):
             work = await plan.prepare(opened)
+            if opened.session.at_once > AT_ONCE:  # in batches, what is asked together is sent together
+                work = replace(work, at_once=opened.session.at_once)
             items = EvaluationItems(evaluation, options, config.for_worker(), acted_on)
             holder = Holder(opened.session.journal, opened.session.ledger)
             workers = None
@@ -124,11 +126,11 @@ async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[tu
     """Opens what the plan names; with it comes how reliable the simulated patient is, where there is one."""
     run, knowledge = setup.run, read_knowledge()
     models = [name for name in plan.models if name is not None and model_of(name) is not None]
-    batches = None
+    batches = False
     if isinstance(options, BatchOption):
         asked = [*plan.doctors, *models, *(() if plan.visits is None else (plan.visits.patient, plan.visits.examiner))]
         talking = plan.visits is not None and plan.in_person
-        batches = batches_beside(run.config, asked, wanted=options.batch_api, methods=plan.methods, talking=talking)
+        batches = check_batches(run.config, asked, wanted=options.batch_api, methods=plan.methods, talking=talking)
     async with AsyncExitStack() as stack:
         if plan.visits is None:
             named = f"seed={run.config.seed} {plan.named}"

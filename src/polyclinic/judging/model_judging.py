@@ -30,7 +30,7 @@ from polyclinic.language.language import Language
 from polyclinic.models.model import Message, Model
 from polyclinic.models.pipeline import Call, Hook, Pipeline, with_hooks
 from polyclinic.prompts import read_prompts
-from polyclinic.tasks import run_all, run_numbered
+from polyclinic.tasks import AT_ONCE, run_all, run_numbered
 
 
 class NotAsked(PlayFailure):
@@ -246,12 +246,12 @@ class Judging(Generic[Item]):
                     # A purpose an order: two doctors who said the same would have one question put twice at a time.
                     yield partial(ask, self.turn(item), ", turned")
 
-        hooks = model.hooks if isinstance(model, Pipeline) else ()
+        hooks, at_once = (model.hooks, model.at_once) if isinstance(model, Pipeline) else ((), AT_ONCE)
         until = next((hook for hook in hooks if isinstance(hook, UntilStopped)), None)
         if until is None:
-            return await run_all(questions())
+            return await run_all(questions(), at_once=at_once)
         every = list(questions())
-        ruled, error = await run_numbered(every, is_stopped=until.is_stopped)
+        ruled, error = await run_numbered(every, at_once=at_once, is_stopped=until.is_stopped)
         if error is None:
             return [ruled[number] for number in range(len(every))]
         if not isinstance(error, RunStopped):

@@ -502,7 +502,7 @@ async def open_minds(
     languages: Iterable[Language] = (),
     prompts: bool = True,
     pictures: CasePictures | None = None,
-    batches: Path | str | None = None,
+    batches: bool = False,
     report: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[OpenMinds]:
     """Opens the models among the minds with `open_models`, and gives each doctor minds of its own.
