@@ -113,9 +113,7 @@ async def aie(
     /,
     *,
     cases: Annotated[
-        str | None,
-        FILE,
-        Parameter(help="The case file of the traces; COVERAGE and INQUIRY_LOGIC need it."),
+        str | None, FILE, Parameter(help="The case file of the traces; COVERAGE and INQUIRY_LOGIC need it.")
     ] = None,
     strict: Strict = False,
     metric: Metrics = None,
@@ -208,11 +206,7 @@ def _asking(model: str | None, *, seed: int, json: bool, models: Models, batch_a
 
 
 def _finish(
-    asking: _Asking,
-    document: dict[str, Any],
-    show: Callable[[Console], None],
-    stopped: RunStopped | None,
-    what: str,
+    asking: _Asking, document: dict[str, Any], show: Callable[[Console], None], stopped: RunStopped | None, what: str
 ) -> None:
     """Keeps and prints what came of a command; one that was stopped ends with how to resume it."""
     run = asking.run
@@ -240,9 +234,7 @@ async def director(
     *,
     reference: Reference = None,
     judge: Annotated[
-        str,
-        MIND,
-        Parameter(help="The director for recorded reports without grades: rules, or a model."),
+        str, MIND, Parameter(help="The director for recorded reports without grades: rules, or a model.")
     ] = "rules",
     verdicts: Annotated[
         list[Path] | None,

@@ -115,8 +115,7 @@ def serve(
     *,
     port: Annotated[int, between(0, 65_535), Parameter(help="Port of the server; 0 takes any free one.")] = PORT,
     host: Annotated[
-        str,
-        Parameter(help="Address to listen on; 0.0.0.0 admits other machines, which need the printed token."),
+        str, Parameter(help="Address to listen on; 0.0.0.0 admits other machines, which need the printed token.")
     ] = "127.0.0.1",
     chair: ChairOptions = CHAIR,
     models: options.Models = options.MODELS,

@@ -153,9 +153,7 @@ class _PublishedReport(msgspec.Struct):
         facts = split_sections(_text(self.symptom_and_examination))
         found = split_sections(_text(self.diagnosis))
         return msgspec.structs.replace(
-            found,
-            symptoms=found.symptoms or facts.symptoms,
-            examinations=found.examinations or facts.examinations,
+            found, symptoms=found.symptoms or facts.symptoms, examinations=found.examinations or facts.examinations
         )
 
     def letters(self) -> dict[str, str | None]:

@@ -19,15 +19,7 @@ from polyclinic.cases.case import Case
 from polyclinic.errors import BadInput, UserError
 from polyclinic.judging.people import QuestionAgreement, agreed, disputed, figures
 from polyclinic.judging.sheets import errors_sheet, sheet_of
-from polyclinic.judging.verdicts import (
-    PAIR,
-    Answer,
-    Item,
-    PersonsVerdict,
-    form_named,
-    forms,
-    in_order,
-)
+from polyclinic.judging.verdicts import PAIR, Answer, Item, PersonsVerdict, form_named, forms, in_order
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.seeds import derive
 from polyclinic.web.browse.holdings import recording_kind
@@ -298,11 +290,7 @@ class Studies:
 
 
 def _items_of(
-    form: str,
-    new: NewStudy,
-    files: Sequence[Path],
-    cases: Mapping[str, Case],
-    questions: Mapping[str, ExamQuestion],
+    form: str, new: NewStudy, files: Sequence[Path], cases: Mapping[str, Case], questions: Mapping[str, ExamQuestion]
 ) -> list[StudyItem]:
     if form not in JUDGED_HERE:
         raise UserError(f"there is no form {form[:40]!r} here; there are: {', '.join(JUDGED_HERE)}")

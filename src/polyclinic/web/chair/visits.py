@@ -251,14 +251,7 @@ def standing(moves: list[Move]) -> list[Turn | HintMove | NoteMove]:
 class PlayedVisits:
     """All visits that are played on a server: begun, taken up and scored."""
 
-    def __init__(
-        self,
-        practice: Practice,
-        *,
-        catalogue: Catalogue,
-        knowledge: Knowledge,
-        staff: Staff,
-    ) -> None:
+    def __init__(self, practice: Practice, *, catalogue: Catalogue, knowledge: Knowledge, staff: Staff) -> None:
         self.practice, self.catalogue, self.staff = practice, catalogue, staff
         self.order_names = order_names_of(knowledge)
         self._knowledge = knowledge
