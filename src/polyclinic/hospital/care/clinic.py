@@ -369,7 +369,6 @@ class _EpisodeUnderWay:
             about="" if member is None else member.about.get(language, ""),
             orders=tuple(examination.name.get(language) for examination in possible),
             candidates=tuple(disease.name.get(language) for disease in diseases),
-            memory=self._request.memories.get(doctor, ()),
         )
 
     async def _see(self, department: str, doctor: str) -> Attended:

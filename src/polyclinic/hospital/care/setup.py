@@ -65,7 +65,6 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     max_examinations: int | None = None  # a visit, referrals included; None for as many as are ordered
     free_examinations: tuple[str, ...] = ()  # ids of those that do not count among them
     candidates: bool = False  # doctors are told the diseases among which the diagnosis is
-    memory: int = 0  # cases of its own that a doctor is told of
     learning: LearningSetup | None = None  # how doctors learn, or remember what they brought; None: they do neither
     hospital: dict[str, str] = {}  # its name by language
     staff: dict[str, Member] = {}  # the doctors, by id
