@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 import msgspec
@@ -182,26 +183,15 @@ def _flag(finding: Finding, usual: _NormalTexts) -> str:
 
 def _results(findings: Iterable[Finding], words: _ChartWords, usual: _NormalTexts) -> Table:
     shown = Table.grid(padding=(0, 2, 0, 0))
-    shown.add_column(overflow="fold", ratio=3)
-    shown.add_column(overflow="fold", ratio=2)
-    shown.add_column(no_wrap=True, style="bold red")
-    shown.add_column(overflow="fold")
-    shown.add_column(no_wrap=True, style="dim")
+    for style, ratio in (("", 3), ("", 2), ("bold red", None), ("", None), ("dim", None)):
+        shown.add_column(overflow="fold", style=style, ratio=ratio, no_wrap=bool(style))
     shown.add_row(*(Text(name, style="dim") for name in words.columns))
-    last = ""
-    for finding in findings:
-        if finding.examination != last:
-            last = finding.examination
-            shown.add_row(Text(capitalised(plain(last)), style="italic"))
-        name = finding.item or finding.examination
-        value = Text(plain(finding.value_text))
-        shown.add_row(
-            Text(f"  {plain(name)}"),
-            value,
-            _flag(finding, usual),
-            plain(finding.printed_unit),
-            plain(finding.reference),
-        )
+    for examination, of_one in groupby(findings, key=lambda one: one.examination):
+        shown.add_row(Text(capitalised(plain(examination)), style="italic"))
+        for finding in of_one:
+            name, value = plain(finding.item or examination), Text(plain(finding.value_text))
+            unit, reference = plain(finding.printed_unit), plain(finding.reference)
+            shown.add_row(Text(f"  {name}"), value, _flag(finding, usual), unit, reference)
     return shown
 
 
@@ -214,17 +204,16 @@ def _reports(findings: Iterable[Finding], usual: _NormalTexts, language: Languag
         row = Table.grid(padding=(0, 1, 0, 0))
         row.add_column(no_wrap=True, style="bold red", min_width=1)
         row.add_column(overflow="fold")
-        text = Text()
-        text.append(f"{capitalised(plain(examination))}{marks.colon}", style="italic")
+        told = Text().append(f"{capitalised(plain(examination))}{marks.colon}", style="italic")
         flags = ["A" if _flag(finding, usual) else "" for finding in of_one]
         for number, (finding, flag) in enumerate(zip(of_one, flags, strict=True)):
-            text.append(marks.semicolon if number else "")
+            told.append(marks.semicolon if number else "")
             # What was looked at, unless the examination is named for it.
             named = finding.item and (len(of_one) > 1 or finding.item.casefold() not in examination.casefold())
             item = f"{finding.item}{marks.colon}" if named else ""
-            text.append(plain(f"{item}{finding.value_text}"), style="bold" if flag else "")
-            text.append(" (A)" if flag and len(of_one) > 1 else "", style="bold red")
-        row.add_row("A" if any(flags) else " ", text)
+            told.append(plain(f"{item}{finding.value_text}"), style="bold" if flag else "")
+            told.append(" (A)" if flag and len(of_one) > 1 else "", style="bold red")
+        row.add_row("A" if any(flags) else " ", told)
         yield row
 
 
