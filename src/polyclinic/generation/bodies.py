@@ -12,7 +12,7 @@ from statistics import NormalDist
 from typing import NamedTuple, Self, TypeVar
 
 from polyclinic.cases.presentation import Sex
-from polyclinic.knowledge.body import PRESENT, PanelReading, SymptomReading, along, cell_of, cuts_of, of_state
+from polyclinic.knowledge.body import PRESENT, PanelReading, along
 from polyclinic.knowledge.data import SEVERITIES, Severity
 from polyclinic.knowledge.disease_body import Interval, Variant, below, restricted
 from polyclinic.knowledge.entries import Disease, Distribution, Item, Symptom
@@ -365,7 +365,7 @@ class BodyDrawing:
             if symptom.id in readings:
                 value = values[readings[symptom.id].of]
                 each = [value] if isinstance(value, float) else value
-                share = max(share_at(readings[symptom.id], one) for one in each)
+                share = max(readings[symptom.id].at(one) for one in each)
             else:
                 share = self._share(symptom, felt, who)
             if draw < share:
@@ -428,13 +428,6 @@ def body_drawing(knowledge: Knowledge) -> BodyDrawing:
     return BodyDrawing(knowledge)
 
 
-def share_at(reading: SymptomReading, value: float | str) -> float:
-    """Returns the share that has a symptom where its quantity has a value."""
-    if isinstance(value, str):
-        return of_state(reading.states, value)
-    return reading.below[cell_of(cuts_of(reading.below), value)][1]
-
-
 def read_panel(
     reading: PanelReading,
     item: Item,
@@ -445,10 +438,8 @@ def read_panel(
     rng: random.Random,
 ) -> float | str:
     """Returns what an item shows that reads another's quantity."""
-    if isinstance(value, str):
-        return draw_text(_possible(of_state(reading.states, value), possible), rng)
-    if not item.numeric:
-        return draw_text(_possible(reading.below[cell_of(cuts_of(reading.below), value)][1], possible), rng)
+    if isinstance(value, str) or not item.numeric:
+        return draw_text(_possible(reading.at(value), possible), rng)
     exact = along(reading.curve, value) if reading.curve else float(shown)
     return rounded(item, exact + rng.gauss(0, reading.error))
 

@@ -70,9 +70,7 @@ class MeasureChoice(NamedTuple):
     """Whether a measure is carried out, and what may be given for it."""
 
     measure: Measure
-    options: tuple[
-        Prescription, ...
-    ] = ()  # the first is given, the others stand in for it; none without drugs
+    options: tuple[Prescription, ...] = ()  # the first is given, the others stand in for it; none without drugs
     why_not: WhyNot | None = None  # None where it is due
     missing: tuple[str, ...] = ()  # the examinations that it waits for
 
