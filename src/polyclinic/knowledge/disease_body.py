@@ -317,10 +317,6 @@ def _ways(
                     f"the symptom {leaf.symptom} follows from {body.symptoms[leaf.symptom].of}; a criterion names that"
                 )
                 raise BadInput(problem, field="$.criteria")
-            if leaf.quantity and leaf.quantity not in items:
-                raise BadInput(
-                    f"{leaf.quantity} is made of other quantities; a criterion names these", field="$.criteria"
-                )
     try:
         found = variants(
             criteria,
