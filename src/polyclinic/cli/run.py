@@ -26,8 +26,8 @@ from polyclinic.hospital.care.remembering import about_memories
 from polyclinic.hospital.care.setup import Setup, plain_settings
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.plan.events import Incident, read_events
-from polyclinic.hospital.plan.file import MOST_RESIDENTS, read_hospital
-from polyclinic.hospital.plan.plan import Hospital, Job
+from polyclinic.hospital.plan.file import read_hospital
+from polyclinic.hospital.plan.plan import MOST_RESIDENTS, Hospital, Job
 from polyclinic.hospital.record.happenings import DAY
 from polyclinic.hospital.record.memories import bring, open_brought
 from polyclinic.hospital.record.recorded import CALLS, RecordedRun, has_begun

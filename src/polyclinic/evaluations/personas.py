@@ -45,7 +45,8 @@ async def with_personas(
         model = None if mind == TEMPLATES else session.model(mind, Asker("patient", f"persona {case.id}"))
         return await made_persona(case, model, seed=seed, manner="plain", temperature=temperature)
 
-    made = dict(zip((case.id for case in missing), await run_all(partial(make, case) for case in missing), strict=True))
+    came = await run_all((partial(make, case) for case in missing), at_once=session.at_once)
+    made = dict(zip((case.id for case in missing), came, strict=True))
     for id, persona in made.items():
         if isinstance(persona, str):
             note(f"case {id} goes without a persona: {persona}")

@@ -40,6 +40,7 @@ from polyclinic.hospital.planned import (
 )
 from polyclinic.hospital.record.account import Log, Sink
 from polyclinic.hospital.record.episodes import Compute, Episode
+from polyclinic.hospital.record.figures import incident
 from polyclinic.hospital.record.happenings import (
     DAY,
     Died,
@@ -106,6 +107,7 @@ async def simulate(
         if house.inside:
             await time.run()
         await learning.finish() if learning else None
+        rows = log.account.visits.rows()
         return SimulatedRun(
             days=time.now / DAY,
             visits=life.visits,
@@ -114,7 +116,7 @@ async def simulate(
             still_ill=life.ill,
             summary=log.account.summary(),
             groups=log.account.groups(),
-            incidents=tuple(log.account.incident(event.said, event.begin, event.end) for event in events),
+            incidents=tuple(incident(rows, event.said, event.begin, event.end) for event in events),
             learnt=log.account.learnt(),
             first_failure=log.account.first_failure,
         )

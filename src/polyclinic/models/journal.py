@@ -48,7 +48,12 @@ CREATE TABLE calls (
   purpose TEXT NOT NULL, reply BLOB NOT NULL, PRIMARY KEY (run, episode, request, k)
 ) WITHOUT ROWID"""
 _FIND = "SELECT reply FROM calls WHERE run = ? AND episode = ? AND request = ? AND k = ?"
-_INSERT = {**INSERTS, "calls": "INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?)"}
+_INSERT = {
+    **INSERTS,
+    "calls": "INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?)",
+    "batches": "INSERT INTO batches VALUES (?, ?)",
+}
+_BATCHES = "CREATE TABLE IF NOT EXISTS batches (line BLOB NOT NULL, run TEXT NOT NULL)"
 
 
 class Key(NamedTuple):
@@ -103,6 +108,12 @@ class JournalFile:
     async def put(self, rows: Sequence[PromptRow]) -> None:
         """Stores an answer, the last of the rows, with what was asked; returns when it is in the file."""
         await self._writer.ask([(_INSERT[table], values) for table, values in rows])
+
+    async def batches(self) -> list[bytes]:
+        """Returns what is kept of the batches of the run."""
+        with closing(open_journal(self.path)) as file, read_errors(self.path):
+            file.execute(_BATCHES)
+            return [line for (line,) in file.execute("SELECT line FROM batches WHERE run = ?", (self._run,))]
 
     async def close(self) -> None:
         """Writes what is left, and closes the files."""
@@ -184,6 +195,9 @@ class Keeper(Protocol):
         Returns:
             What is stored already, where another was first; None otherwise.
         """
+
+    async def batches(self) -> list[bytes]:
+        """Returns what is kept of the batches of the run; rows of the table `batches` can be put from then on."""
 
     async def close(self) -> None:
         """Writes what is left, and closes."""
@@ -277,6 +291,14 @@ class Journal:
         stood = await self.keeper.put(question.rows(self.run, reply, self._prompts))
         self.stored += 1
         return None if stood is None else self._read(question.key, stood)
+
+    async def batches(self) -> list[bytes]:
+        """Returns the lines that say which batches the run has made."""
+        return await self.keeper.batches()
+
+    async def keep_batch(self, line: bytes) -> None:
+        """Keeps such a line; returns when it is stored."""
+        await self.keeper.put([("batches", (line, self.run))])
 
     def _read(self, key: Key, stored: bytes) -> StoredReply:
         try:

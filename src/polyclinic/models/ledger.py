@@ -241,14 +241,15 @@ class Ledger:
         Raises:
             BudgetSpent: no further question may be asked.
         """
-        if limit is None or not self.is_limited:
+        if not self.is_limited:
             self.check()
             return None
-        line = await self.wait_in_line(limit)
+        line = None if limit is None else await self._wait_in_line(limit)
         try:
             await self.admit()
         except BaseException:
-            line.leave()
+            if line is not None:
+                line.leave()
             raise
         return line
 
@@ -257,7 +258,7 @@ class Ledger:
         """Whether there is a budget."""
         return self.cost_budget is not None or self.token_budget is not None
 
-    async def wait_in_line(self, limit: Limit) -> Limit:
+    async def _wait_in_line(self, limit: Limit) -> Limit:
         """Waits until no more questions than the endpoint takes are before the budget; returns the place."""
         line = self._waiting.setdefault(limit, Limit(limit.at_most))
         line.now = limit.places
@@ -284,12 +285,11 @@ class Ledger:
 
     def leave(self, line: Limit | None, limit: Limit | None) -> None:
         """Gives a place back that `enter` returned."""
-        if line is None:
-            return
-        self.release()
-        if limit is not None:
+        if self.is_limited:
+            self.release()
+        if line is not None and limit is not None:
             line.now = limit.places
-        line.leave()
+            line.leave()
 
     def add(
         self,
@@ -320,14 +320,11 @@ class Ledger:
             self._dearest_tokens = max(self._dearest_tokens, usage.tokens)
             self._dearest_cost = max(self._dearest_cost, usage.cost or 0.0)
 
-    def add_at(self, model: str, server: str, usage: Usage, attempts: int) -> None:
-        """Writes down which of a model's servers answered."""
-        self.servers.setdefault((model, server), Line()).add(_asked_once(usage, attempts))
-
-    def keep(self, call: Call, kept: KeptCall, usage: Usage, server: str) -> None:
+    def keep(self, kept: KeptCall, usage: Usage, server: str, call: Call | None = None) -> None:
         """Keeps a call that was added, and the server that answered it."""
+        del call
         if server:
-            self.add_at(call.pipeline.name, server, usage, kept.requests)
+            self.servers.setdefault((kept.model, server), Line()).add(_asked_once(usage, kept.requests))
         if self.calls is not None:
             self.calls.add(kept)
 
@@ -427,7 +424,7 @@ class Counting(Hook):
             error=error,
             replayed=replayed,
         )
-        self._ledger.keep(call, kept, usage, server)
+        self._ledger.keep(kept, usage, server, call)
 
 
 def _usage_of(failure: ModelError | EndpointError) -> Usage | None:

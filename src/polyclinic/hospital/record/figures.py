@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from polyclinic.frames import Tabular
-from polyclinic.hospital.record.attendances import DIED, FAILED, LEFT, SEEN, Attendance
+from polyclinic.hospital.record.attendances import DIED, FAILED, LEFT, SEEN, Attendance, Call
 from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity, FollowUpOutcome, Happening, HarmCause
 from polyclinic.knowledge.acuity import LEVELS, TARGETS
 from polyclinic.statistics.agreement import weighted_kappa, weighted_kappa_error
@@ -286,6 +286,12 @@ def waits_of(seconds: Iterable[int]) -> Waits:
     return Waits(
         n=n, mean=sum(ordered) / n, median=quantile(0.5), p90=quantile(0.9), p99=quantile(0.99), longest=ordered[-1]
     )
+
+
+def waits_by_queue(calls: Iterable[Call]) -> dict[str, Waits]:
+    """Returns the waits of calls by the queue they were out of."""
+    queues = grouped(calls, lambda call: call.queue)
+    return {queue: waits_of(call.waited for call in part) for queue, part in queues.items()}
 
 
 def minutes_of(seconds: Collection[int]) -> UntilDoctor:
