@@ -53,17 +53,12 @@ class Categorised(Sorted, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Categories(Counted[ErrorCategory], frozen=True, kw_only=True):
-    """How often each category was found.
+    """How often each category was found."""
 
-    Attributes:
-        unasked: wrong answers that no person sorted, where there is no judge.
-        prompts: hash of the prompts; "" without a judge.
-    """
-
-    unasked: int
+    unasked: int  # wrong answers that no person sorted, where there is no judge
     answers: tuple[Categorised, ...]
     version: int = VERSION
-    prompts: str = ""
+    prompts: str = ""  # hash of the prompts; "" without a judge
 
 
 _ANSWER = answer_type("Category", [("analysis", str), ("category", ErrorCategory)])

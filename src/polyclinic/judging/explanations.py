@@ -36,20 +36,14 @@ class Explained(NamedTuple):
 
 
 class Rating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an explanation is worth, each from 0 to 5; None where nobody could say.
-
-    Attributes:
-        raters: who says so: people by name, or "judge".
-        error: why the judge's answer cannot be used.
-        failed: the judge gave no answer at all.
-    """
+    """What an explanation is worth, each from 0 to 5; None where nobody could say."""
 
     relevance: float | None = None
     completeness: float | None = None
-    raters: tuple[str, ...] = ()
+    raters: tuple[str, ...] = ()  # who says so: people by name, or "judge"
     analysis: str = ""
-    error: str = ""
-    failed: bool = False
+    error: str = ""  # why the judge's answer cannot be used
+    failed: bool = False  # the judge gave no answer at all
 
 
 def _shown(explained: Explained) -> Exhibit:

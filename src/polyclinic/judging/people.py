@@ -36,30 +36,20 @@ _TWO = 2
 
 
 class QuestionAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """How far people agree on one question of a form.
-
-    Attributes:
-        items: those on which anybody answered; `shared` are those that two or more did.
-        people: who answered, those who answered most first.
-        two: the first two of them, on the items of both; None on a scale, or of one person alone.
-        kappa: Cohen's of these two; with quadratic weights for grades.
-        alike: percent of all pairs of answers on an item that are equal.
-        fleiss: Fleiss' kappa over the items that `raters` people answered, the most that any item has.
-        decided: items with an answer of their own; `undecided` those on which as many say the one as the other.
-    """
+    """How far people agree on one question of a form."""
 
     form: str
     question: str
-    items: int
+    items: int  # those on which anybody answered; `shared` are those that two or more did
     shared: int
-    people: tuple[str, ...]
-    two: Agreement | None
-    kappa: float | None
-    alike: float | None
+    people: tuple[str, ...]  # who answered, those who answered most first
+    two: Agreement | None  # the first two of them, on the items of both; None on a scale, or of one person alone
+    kappa: float | None  # Cohen's of these two; with quadratic weights for grades
+    alike: float | None  # percent of all pairs of answers on an item that are equal
     raters: int
-    fleiss: float | None
+    fleiss: float | None  # Fleiss' kappa over the items that `raters` people answered, the most that any item has
     alpha: Alpha
-    decided: int
+    decided: int  # items with an answer of their own; `undecided` those on which as many say the one as the other
     undecided: int
 
 
@@ -202,14 +192,13 @@ class RoundsByPeople(msgspec.Struct, frozen=True, kw_only=True):
     """Patient and examiner with one doctor, as people see them (AI Hospital, Table 4).
 
     Attributes:
-        qa: rounds; `tests`: those in which an examination was carried out.
         arrived: of the rounds in which the doctor asks for an examination (question 3 is yes), the share in which one
             was carried out.
         as_printed: of the rounds in which the doctor asks for none (question 3 is "No", as the paper's appendix E has
             it), the share in which none was.
     """
 
-    qa: int
+    qa: int  # rounds; `tests`: those in which an examination was carried out
     relevance: Percent
     consistency: Percent
     tests: int

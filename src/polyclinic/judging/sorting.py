@@ -47,38 +47,25 @@ Words = Mapping[tuple[str, str], Word[Category]]
 
 
 class Counted(msgspec.Struct, Generic[Category], frozen=True, kw_only=True):
-    """How often each category was found.
-
-    Attributes:
-        sources: the counts by source.
-        unreadable: as in `failures`, and so is `failed`.
-        unused: the names in people's words that were not to be sorted.
-    """
+    """How often each category was found."""
 
     counts: dict[Category, int]
-    sources: dict[Source, dict[Category, int]]
-    unreadable: dict[str, int]
+    sources: dict[Source, dict[Category, int]]  # the counts by source
+    unreadable: dict[str, int]  # as in `failures`, and so is `failed`
     failed: dict[str, int]
-    unused: tuple[tuple[str, str], ...]
+    unused: tuple[tuple[str, str], ...]  # the names in people's words that were not to be sorted
 
 
 @dataclass(frozen=True)
 class Sorting(Generic[Item, Found, Category]):
-    """A way of sorting mistakes.
+    """A way of sorting mistakes."""
 
-    Attributes:
-        judging: the judge; a field of its answer has the name of the category's.
-        names: the fields that hold the two names.
-        field: the one that holds the category, also in the judge's answer.
-        found: makes the result from the two names, the category, and the fields of `Sorted`.
-    """
-
-    judging: Judging[Item]
-    names: tuple[str, str]
+    judging: Judging[Item]  # the judge; a field of its answer has the name of the category's
+    names: tuple[str, str]  # the fields that hold the two names
     named: Callable[[Item], tuple[str, str]]
-    field: str
+    field: str  # the one that holds the category, also in the judge's answer
     categories: type[Category]
-    found: Callable[..., Found]
+    found: Callable[..., Found]  # makes the result from the two names, the category, and the fields of `Sorted`
 
     async def sort(
         self, items: Sequence[Item], *, model: Model | None, words: Words[Category], otherwise: Callable[[Item], Found]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
 from polyclinic.errors import UserError
 from polyclinic.methods.table import METHODS, ChosenMethod
@@ -25,7 +24,7 @@ _DIALOGUE = "visits are dialogues: each turn waits for the one before, and a bat
 _PRACTICE = "what is learnt of one patient is in mind at the next, thousands of times one after another"
 _SOMEBODY = "somebody waits for the answer"
 _VECTORS = "it asks for vectors, and batches are of questions"
-_NO_JOURNAL = "it keeps its answers beside --out and has no --journal, where the ids of batches lie"
+_NO_JOURNAL = "it keeps its answers beside --out and has no --journal, which keeps the ids of batches"
 
 WITHOUT_BATCHES: Mapping[str, str] = {
     "consult": _DIALOGUE,
@@ -48,15 +47,15 @@ WITHOUT_BATCHES: Mapping[str, str] = {
 """Commands that ask models, and not by batches; each with its reason."""
 
 
-def batches_beside(
+def check_batches(
     kept: KeptOptions,
     asked: Sequence[str | None],
     *,
     wanted: bool,
     methods: Iterable[ChosenMethod] = (),
     talking: bool = False,
-) -> Path | str | None:
-    """Returns where the ids of batches are kept, where it is by batches that questions are to be asked.
+) -> bool:
+    """Returns whether questions are to be asked by batches.
 
     Args:
         kept: where answers are kept.
@@ -69,7 +68,7 @@ def batches_beside(
         UserError: these methods, models or options cannot be asked so.
     """
     if not wanted:
-        return None
+        return False
     if talking:
         raise UserError(f"models.batch-api: {_DIALOGUE}; --one-step has none, or leave models.batch-api out")
     if waiting := [one.name for one in methods if one.name in METHODS and one.name not in IN_ROUNDS]:
@@ -87,6 +86,4 @@ def batches_beside(
             "models.batch-api goes on after days, from the answers and the batches' ids that are kept: add "
             "--journal FILE, or --store URL"
         )
-    if kept.journal is None:
-        return kept.store
-    return kept.journal.with_name(f"{kept.journal.name}.batches")
+    return True
