@@ -23,7 +23,6 @@ from polyclinic.parallel.shipping import keys_of
 from polyclinic.parallel.worker import WorkerSide
 from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.players.patient_trust import PatientTrust
-from polyclinic.results.output import Output
 from polyclinic.retrieval.library import open_library
 from polyclinic.run.batching import check_batches
 from polyclinic.run.options import AskedModels, BatchOption, RunOptions, SessionOption, open_desk
@@ -68,11 +67,14 @@ async def evaluate(
         raise TypeError("these plays have no report")
     output = work.report(result)
     if by is not None:
-        output = by.told(output)
+        output = output.beside({"temperatures": by.temperatures, "departures": by.departures}, by.show)
+        output = replace(output, departures=by.departures)
     if plan.people:
         output = with_agreement(output, plan.people, seed=config.seed)
-    ledger = opened.session.ledger
-    run.finish(_with_trust(output, trust), ledger, purposes=plan.purposes, failure=plan.failure(result))
+    if trust is not None and not (output.n and output.failed >= output.n):
+        note(trust.line)
+        output = output.with_trust(trust)
+    run.finish(output, opened.session.ledger, purposes=plan.purposes, failure=plan.failure(result))
     plan.check(result)
 
 
@@ -218,11 +220,3 @@ async def _hold_stages(run: Run, stages: Sequence[Stage]) -> None:
             return
         if isinstance(stopped, PolyclinicError):
             raise stopped
-
-
-def _with_trust(output: Output, trust: PatientTrust | None) -> Output:
-    """Returns the output with how reliable the simulated patient is, unless every visit failed."""
-    if trust is None or (output.n and output.failed >= output.n):
-        return output
-    note(trust.line)
-    return output.with_trust(trust)

@@ -421,9 +421,6 @@ def shown_to(
 
     One whose file is named by a `secret`, a name of what the visit is to find out, is told of by its number alone. One
     whose address on the network is, is not shown: the endpoint would be sent the name.
-
-    Raises:
-        BadInput: one of them cannot be shown.
     """
     if pictures is None:
         return ()

@@ -39,15 +39,7 @@ class CurveLine(NamedTuple):
 
 
 def curves(lines: Sequence[CurveLine], *, across: str, up: str, says: str, top: float | None = None) -> str:
-    """Returns lines as an SVG.
-
-    Args:
-        lines: at least one.
-        across: what the axis to the right shows.
-        up: what the axis upwards shows.
-        says: what the picture shows, for whoever hears the page.
-        top: of the axis that goes up; the highest point where left out.
-    """
+    """Returns lines as an SVG."""
     every = [point for line in lines for point in line.points]
     right, highest = max((x for x, _ in every), default=1) or 1, top or max((y for _, y in every), default=1) or 1
     x_ticks, y_ticks = _ticks(right), _ticks(highest)

@@ -169,12 +169,7 @@ def lacks(case: Case) -> str:
 
 
 def practice_patients(cases: Sequence[Case], knowledge: Knowledge) -> list[PracticePatient]:
-    """Returns cases as patients to practise on.
-
-    Raises:
-        BadInput: there is none; one `lacks` something, or has a disease that is none of the knowledge's; two have one
-            id; or they are in two languages.
-    """
+    """Returns cases as patients to practise on."""
     if not cases:
         raise BadInput("no patients; needed: at least one case")
     languages = {case.presentation.language for case in cases}
