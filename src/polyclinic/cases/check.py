@@ -40,21 +40,6 @@ class Leak(msgspec.Struct, frozen=True, kw_only=True):
     excerpt: str
 
 
-def truth_terms(case: Case) -> tuple[str, ...]:
-    """Returns what to search for to find those of the case's diagnoses that its visit is to find out.
-
-    They are those of `diagnosis_terms` that the presentation does not give and no clause of the history tells as
-    something known: an illness from before, a relative's, or one that is denied (see `known_as`).
-    """
-    terms = diagnosis_terms(case.truth.diagnoses)
-    return tuple(term for term in terms if not _at_the_door(term, case) and not _ways_known(term, case))
-
-
-def _at_the_door(term: str, case: Case) -> bool:
-    presentation = case.presentation
-    return any(Folded(text).find(term) >= 0 for text in (presentation.complaint, presentation.about))
-
-
 def _ways_known(term: str, case: Case) -> set[Known]:
     """Returns how the patient knows of what a term names."""
     sections = case.record.history.sections()

@@ -21,7 +21,7 @@ import msgspec
 from polyclinic.cases.presentation import Sex
 from polyclinic.cases.record import History
 from polyclinic.errors import BadInput
-from polyclinic.knowledge.ages import YOUNGEST_ADOLESCENT
+from polyclinic.knowledge.ages import YOUNGEST_ADOLESCENT, Prevalence, usual_at
 from polyclinic.knowledge.body import read_body
 from polyclinic.knowledge.data import DATA, Data, Name, Share, Texts
 from polyclinic.knowledge.entries import Source
@@ -31,8 +31,6 @@ from polyclinic.yaml_files import read_yaml
 
 RegionName = Literal["europe", "north-america", "east-asia", "sub-saharan-africa"]
 HOME: RegionName = "europe"
-
-Rows = tuple[tuple[int, int, Sex | Literal["both"], Share], ...]
 
 
 class Region(Data, frozen=True, kw_only=True):
@@ -45,8 +43,8 @@ class Region(Data, frozen=True, kw_only=True):
 
     name: Name
     sources: tuple[Source, ...] = ()
-    circumstances: dict[str, Rows] = msgspec.field(default_factory=dict)
-    background: dict[str, Rows] = msgspec.field(default_factory=dict)
+    circumstances: dict[str, Prevalence] = msgspec.field(default_factory=dict)
+    background: dict[str, Prevalence] = msgspec.field(default_factory=dict)
 
 
 @functools.cache
@@ -66,9 +64,6 @@ def in_region(knowledge: Knowledge, region: str) -> Knowledge:
         for id, symptom in knowledge.symptoms.items()
     }
     return msgspec.structs.replace(knowledge, symptoms=symptoms, region=region)
-
-
-Prevalence = tuple[tuple[int, int, Sex | Literal["both"], Share], ...]
 
 
 class Medicine(Data, frozen=True, kw_only=True):
@@ -190,11 +185,11 @@ def share_of(condition: BackgroundCondition, age: float, sex: Sex, region: str) 
     """Returns how many people of an age and sex have a condition in a region."""
     there = read_regions()[region].background
     if condition.id in there:
-        return _share(there[condition.id], age, sex)
+        return usual_at(there[condition.id], age, sex)
     return (
         read_body().beside[condition.beside].share(age, sex)
         if condition.beside
-        else _share(condition.prevalence, age, sex)
+        else usual_at(condition.prevalence, age, sex)
     )
 
 
@@ -213,11 +208,7 @@ def _told(
 ) -> list[str]:
     texts = []
     for one in said:
-        is_said = rng.random() < _share(one.prevalence, *who)
+        is_said = rng.random() < usual_at(one.prevalence, *who)
         if is_said and not any(word in known for word in one.unless for known in has):
             texts.append(rng.choice(one.text.get(language)))
     return texts
-
-
-def _share(prevalence: Prevalence, age: float, sex: Sex) -> float:
-    return next((s for first, last, whose, s in prevalence if first <= age < last + 1 and whose in ("both", sex)), 0.0)

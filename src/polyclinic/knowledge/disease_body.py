@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.knowledge.body import BodyRules, PanelReading, SymptomReading, along, cuts_of, of_state
+from polyclinic.knowledge.body import BodyRules, PanelReading, SymptomReading, along
 from polyclinic.knowledge.data import SEVERITIES, Severity, Share
 from polyclinic.knowledge.entries import Criterion, Disease, Distribution, Examination, Item, Symptom
 
@@ -317,10 +317,6 @@ def _ways(
                     f"the symptom {leaf.symptom} follows from {body.symptoms[leaf.symptom].of}; a criterion names that"
                 )
                 raise BadInput(problem, field="$.criteria")
-            if leaf.quantity and leaf.quantity not in items:
-                raise BadInput(
-                    f"{leaf.quantity} is made of other quantities; a criterion names these", field="$.criteria"
-                )
     try:
         found = variants(
             criteria,
@@ -397,9 +393,9 @@ def share_of_reading(
     reading: SymptomReading, item: Item, distribution: Distribution, ways: tuple[Variant, ...]
 ) -> float:
     """Returns the share of a symptom that follows from a quantity."""
-    cells = cell_shares(cuts_of(reading.below), item, distribution, ways)
+    cells = cell_shares(reading.cuts, item, distribution, ways)
     if reading.states:
-        return sum(share * of_state(reading.states, str(state)) for state, share in cells.items())
+        return sum(share * reading.at(str(state)) for state, share in cells.items())
     return sum(share * p for share, (_, p) in zip(cells.values(), reading.below, strict=True))
 
 
@@ -485,10 +481,10 @@ def _of_panel(
             ends = along(reading.curve, centre - spread), along(reading.curve, centre + spread)
             centre, spread = along(reading.curve, centre), (ends[1] - ends[0]) / 2
         return (centre, math.hypot(spread, reading.error))
-    cells = cell_shares(cuts_of(reading.below), of, linked.distribution(of, severity), linked.ways[severity])
+    cells = cell_shares(reading.cuts, of, linked.distribution(of, severity), linked.ways[severity])
     total = dict.fromkeys(item.values, 0.0)
     for number, (cell, share) in enumerate(cells.items()):
-        texts = reading.below[number][1] if reading.below else of_state(reading.states, str(cell))
+        texts = reading.below[number][1] if reading.below else reading.at(str(cell))
         for text, of_cell in texts.items():
             total[text] += share * of_cell
     return {text: min(share, 1.0) for text, share in total.items()}

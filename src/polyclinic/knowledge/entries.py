@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from polyclinic.cases.presentation import Sex
-from polyclinic.knowledge.ages import OF_ITSELF, SPEAKS_FROM, YOUNGEST_ADOLESCENT, Epidemiology
+from polyclinic.knowledge.ages import OF_ITSELF, SPEAKS_FROM, YOUNGEST_ADOLESCENT, Epidemiology, Prevalence, usual_at
 from polyclinic.knowledge.data import SEVERITIES, Data, InBoth, Name, Severity, Share, Texts
 from polyclinic.language.language import Language
 
@@ -219,7 +219,7 @@ class Symptom(Entry, frozen=True, kw_only=True):
     sex: Sex | None = None  # whose alone it can be; None where anybody's
     ages: tuple[int, int] | None = None  # first and last year of age in which it can be; None at any age
     passing: bool = False  # of a circumstance, whether it comes and goes; others are so for life
-    prevalence: tuple[tuple[int, int, Sex | Literal["both"], Share], ...] = ()
+    prevalence: Prevalence = ()
 
     @property
     def lasts(self) -> bool:
@@ -228,11 +228,7 @@ class Symptom(Entry, frozen=True, kw_only=True):
 
     def usual_at(self, age: float | None, sex: Sex | None) -> float:
         """Returns how usual it is at an age and sex."""
-        if age is not None:
-            for first, last, whose, usual in self.prevalence:
-                if first <= age < last + 1 and whose in ("both", sex):
-                    return usual
-        return self.base
+        return self.base if age is None else usual_at(self.prevalence, age, sex, self.base)
 
     def at(self, share: float, age: float | None, sex: Sex | None) -> float:
         """Returns a share of an adult's as it is at an age and sex: its odds move as the usual ones do."""

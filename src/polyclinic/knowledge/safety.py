@@ -25,6 +25,8 @@ from polyclinic.language.clauses import clauses, told
 from polyclinic.language.language import Language
 from polyclinic.yaml_files import read_yaml
 
+_NONE = Name(en="", zh="")
+
 
 class SignLimit(Data, frozen=True, kw_only=True):
     """A vital sign, by item id, above a value in its unit as it is measured; and what it makes.
@@ -87,81 +89,36 @@ class RedFlags(Data, frozen=True, kw_only=True):
         return "emergency" if "emergency" in made else "urgent" if made else None
 
 
-class Allergy(Data, frozen=True, kw_only=True):
-    """A group of drugs: by which words somebody says that it is not borne, and the ATC codes of the group."""
-
-    name: Name
-    words: Texts
-    drugs: tuple[str, ...]
-
-
-class AgeLimit(Data, frozen=True, kw_only=True):
-    """Drugs that nobody below an age, in years, is given."""
-
-    below: float
-    drugs: tuple[str, ...]
-    reason: Name
-
-
-class InPregnancy(Data, frozen=True, kw_only=True):
-    """Drugs that nobody is given in pregnancy."""
+class Caution(Data, frozen=True, kw_only=True):
+    """Drugs, by ATC codes or the beginnings of these, that somebody is not given."""
 
     drugs: tuple[str, ...]
-    reason: Name
+    reason: Name = _NONE
+    name: Name = _NONE  # of the allergy, the illness, or the group of drugs in the singular
+    words: Texts = Texts()  # by which somebody tells of it, or of what it takes
+    below: float = 0  # years of age, or mL/min/1.73 m2 that the kidneys filter
 
 
-class KidneyLimit(Data, frozen=True, kw_only=True):
-    """Drugs that nobody is given whose kidneys filter less, in mL/min/1.73 m2."""
+class Duplicate(Caution, frozen=True, kw_only=True):
+    """A group of drugs of which one at a time is enough."""
 
-    below: float
-    drugs: tuple[str, ...]
-    reason: Name
-
-
-class InIllness(Data, frozen=True, kw_only=True):
-    """Drugs that nobody is given who tells of an illness, earlier or lasting, in one of the words."""
-
-    name: Name
-    words: Texts
-    drugs: tuple[str, ...]
-    reason: Name
-
-
-class Interaction(Data, frozen=True, kw_only=True):
-    """Drugs that nobody is given who takes one of those that the words name."""
-
-    words: Texts
-    drugs: tuple[str, ...]
-    reason: Name
-
-
-class Duplicate(Data, frozen=True, kw_only=True):
-    """A group of drugs of which one at a time is enough.
-
-    Attributes:
-        stays: what is taken goes on where one of the group is due; otherwise a drug of another group is looked for.
-    """
-
-    name: Name  # of the group, in the singular
-    drugs: tuple[str, ...]  # ATC codes
-    words: Texts = Texts()  # by which somebody says that it takes one of them
-    stays: bool = True
-    both: bool = False  # two of the group may be handed out together, and only beside what is taken one is enough
+    stays: bool = True  # what is taken goes on where one is due; else a drug of another group is looked for
+    both: bool = False  # two may be handed out together, and only beside what is taken one is enough
 
 
 class Cautions(Data, frozen=True, kw_only=True, eq=False):
-    """All that a pharmacist looks for; drugs by ATC codes or the beginnings of these.
+    """All that a pharmacist looks for: what is not borne, or not given at an age, in an illness or with others.
 
     `heights` are median heights of children by age: years, cm.
     """
 
     sources: tuple[Source, ...]
-    allergies: tuple[Allergy, ...]
-    ages: tuple[AgeLimit, ...]
-    pregnancy: tuple[InPregnancy, ...]
-    kidney: tuple[KidneyLimit, ...]
-    conditions: tuple[InIllness, ...]
-    interactions: tuple[Interaction, ...]
+    allergies: tuple[Caution, ...]
+    ages: tuple[Caution, ...]
+    pregnancy: tuple[Caution, ...]
+    kidney: tuple[Caution, ...]
+    conditions: tuple[Caution, ...]
+    interactions: tuple[Caution, ...]
     duplicates: tuple[Duplicate, ...]
     heights: tuple[tuple[float, float], ...]
 
@@ -223,9 +180,6 @@ class Objection(NamedTuple):
     what: Name
     reason: Name
     limit: float = 0.0
-
-
-_NONE = Name(en="", zh="")
 
 
 def says_pregnant(text: str, language: Language) -> bool:
@@ -399,16 +353,9 @@ def now_taken(medications: str) -> str:
 @functools.lru_cache(maxsize=4096)
 def _about(cautions: Cautions, atc: str) -> Cautions:
     """Returns the cautions that speak of a drug."""
-    return msgspec.structs.replace(
-        cautions,
-        allergies=tuple(a for a in cautions.allergies if within(atc, a.drugs)),
-        ages=tuple(a for a in cautions.ages if within(atc, a.drugs)),
-        pregnancy=tuple(p for p in cautions.pregnancy if within(atc, p.drugs)),
-        kidney=tuple(k for k in cautions.kidney if within(atc, k.drugs)),
-        conditions=tuple(c for c in cautions.conditions if within(atc, c.drugs)),
-        interactions=tuple(i for i in cautions.interactions if within(atc, i.drugs)),
-        duplicates=tuple(d for d in cautions.duplicates if within(atc, d.drugs)),
-    )
+    groups = ("allergies", "ages", "pregnancy", "kidney", "conditions", "interactions", "duplicates")
+    own = {group: tuple(one for one in getattr(cautions, group) if within(atc, one.drugs)) for group in groups}
+    return msgspec.structs.replace(cautions, **own)
 
 
 def within(atc: str, codes: Iterable[str]) -> bool:

@@ -66,15 +66,13 @@ class WhyNot(StrEnum):
     NOT_EXAMINED = "not examined"
 
 
-class DueMeasure(NamedTuple):
-    """A measure that is due.
-
-    Attributes:
-        options: what may be given, the first first; the others stand in for it. Empty where it gives no drug.
-    """
+class MeasureChoice(NamedTuple):
+    """Whether a measure is carried out, and what may be given for it."""
 
     measure: Measure
-    options: tuple[Prescription, ...] = ()
+    options: tuple[Prescription, ...] = ()  # the first is given, the others stand in for it; none without drugs
+    why_not: WhyNot | None = None  # None where it is due
+    missing: tuple[str, ...] = ()  # the examinations that it waits for
 
     @property
     def first(self) -> Prescription | None:
@@ -82,26 +80,17 @@ class DueMeasure(NamedTuple):
         return self.options[0] if self.options else None
 
 
-class LeftMeasure(NamedTuple):
-    """A measure that is not carried out, why, and the examinations that it waits for."""
-
-    measure: Measure
-    why: WhyNot
-    missing: tuple[str, ...] = ()
-    options: tuple[Prescription, ...] = ()
-
-
 class ChosenPlan(NamedTuple):
     """What of a plan is done for one patient, and what is not."""
 
-    due: tuple[DueMeasure, ...]
-    left: tuple[LeftMeasure, ...]
+    due: tuple[MeasureChoice, ...]
+    left: tuple[MeasureChoice, ...]
 
 
 def chosen(plan: Plan, patient: PlanPatient, items: Mapping[str, Item]) -> ChosenPlan:
     """Returns what of a plan is done for a patient."""
-    due: list[DueMeasure] = []
-    left: list[LeftMeasure] = []
+    due: list[MeasureChoice] = []
+    left: list[MeasureChoice] = []
     for measure in plan.measures:
         holds = _holds(measure.when, patient, items)
         options = [(p, _holds(p.when, patient, items)) for p in measure.give]
@@ -110,11 +99,11 @@ def chosen(plan: Plan, patient: PlanPatient, items: Mapping[str, Item]) -> Chose
         if holds and measure.give and not fitting:
             holds = None if any(fits is None for _, fits in options) else False
         if not holds:
-            left.append(LeftMeasure(measure, WhyNot.NOT_KNOWN if holds is None else WhyNot.NOT_SO))
+            left.append(MeasureChoice(measure, (), WhyNot.NOT_KNOWN if holds is None else WhyNot.NOT_SO))
         elif missing:
-            left.append(LeftMeasure(measure, WhyNot.NOT_EXAMINED, missing, fitting))
+            left.append(MeasureChoice(measure, fitting, WhyNot.NOT_EXAMINED, missing))
         else:
-            due.append(DueMeasure(measure, fitting))
+            due.append(MeasureChoice(measure, fitting))
     return ChosenPlan(tuple(due), tuple(left))
 
 
@@ -300,7 +289,7 @@ class PlannedTreatment:
         self._words = MeasureWords(plan_vocabulary(knowledge), presentation.language, presentation.age)
         self._chosen: ChosenPlan = chosen(plan, facts.patient, knowledge.quantities)
         self._taken: dict[int, tuple[int, str]] = {}
-        self._giving: list[DueMeasure] = []
+        self._giving: list[MeasureChoice] = []
         self.measures: list[list[Drug]] = []
         self.continued: dict[str, str] = {}
         for due in self._chosen.due:
@@ -322,7 +311,7 @@ class PlannedTreatment:
         numbers = dict(zip(map(id, self._giving), given or [0] * len(self._giving), strict=True))
         return (*(line for due in self._chosen.due if (line := self._line(due, numbers))), *self._added)
 
-    def _line(self, due: DueMeasure, numbers: Mapping[int, int | None]) -> str:
+    def _line(self, due: MeasureChoice, numbers: Mapping[int, int | None]) -> str:
         if not due.options:
             return self._words.done(due.measure, None)
         on = self._taken.get(id(due))
@@ -338,7 +327,7 @@ class PlannedTreatment:
     def not_begun(self) -> tuple[str, ...]:
         """Returns the measures that wait for examinations, in words."""
         return tuple(
-            self._words.not_begun(left.measure, left.options[0] if left.options else None, left.missing)
+            self._words.not_begun(left.measure, left.first, left.missing)
             for left in self._chosen.left
-            if left.why is WhyNot.NOT_EXAMINED
+            if left.why_not is WhyNot.NOT_EXAMINED
         )
