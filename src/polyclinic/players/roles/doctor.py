@@ -172,7 +172,8 @@ class Doctor(PlayedRole):
             record = self.record
             return picture_of(self.presentation, record.history, record.findings, diagnosis=diagnosis)
         seen = self.seen[:until]
-        said = [event.text for event in seen if isinstance(event, Said) and _tells(event)]
+        told = (e for e in seen if isinstance(e, Said) and e.who is Role.PATIENT and e.to is Role.DOCTOR)
+        said = [event.text for event in told]
         found = [finding for event in seen if isinstance(event, Examined) for finding in event.findings]
         if self.past is not None:
             # What colleagues were told and found today.
@@ -212,7 +213,3 @@ class Doctor(PlayedRole):
             return True
         done = {f.examination for e in self.seen if isinstance(e, Examined) for f in e.findings}
         return len(done - self.free) < self.max_examinations
-
-
-def _tells(event: Said) -> bool:
-    return event.who is Role.PATIENT and event.to is Role.DOCTOR

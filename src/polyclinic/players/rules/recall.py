@@ -113,13 +113,10 @@ def _others(asked: Frame, story: Story) -> frozenset[str]:
 
 def _with_all(asked: Frame, told: list[Frame], known: Vocabulary) -> bool:
     """Whether what is told has the qualities, circumstances and triggers that are asked for."""
-    return all(_is_so(one, told) for one in _qualities(asked, known)) and all(
+    qualities = (m for m in asked.manners if known.kind[m] in _OF_WHAT_KIND and m not in _ASKS_FOR_ONE)
+    return all(_is_so(one, told) for one in qualities) and all(
         any(one in frame.wide for frame in told) for one in _triggers(asked, known)
     )
-
-
-def _qualities(asked: Frame, known: Vocabulary) -> list[str]:
-    return [m for m in asked.manners if known.kind[m] in _OF_WHAT_KIND and m not in _ASKS_FOR_ONE]
 
 
 def _triggers(asked: Frame, known: Vocabulary) -> list[str]:
@@ -462,7 +459,8 @@ def recall(text: str, story: Story, lexicon: Lexicon, before: str = "") -> Recal
     if told := [f for f in story.in_own_words(frozenset(terms(text, language))) if _tells(f, how)]:
         return Recalled(told=tuple(told))
     found = _by_meaning(text, story, lexicon)
-    if found.absent and (asks_for_more or _is_unsure(text, lexicon)):
+    left = unread(without_context(text, language), language)  # words whose meaning is not known
+    if found.absent and (asks_for_more or terms(left, language)):
         # Who asks which or how, or in words that are not all understood, is not told that there is nothing.
         found = msgspec.structs.replace(found, absent=(), lack="unknown")
     if found.lack == "nothing like that" and asks_for_more:
@@ -496,12 +494,6 @@ def _any_tells(facts: tuple[Fact, ...], how: tuple[Attribute, ...]) -> bool:
 def _tells(fact: Fact, how: tuple[Attribute, ...]) -> bool:
     """Whether a fact tells how something is, where that is asked for."""
     return not how or any(one.open or one.is_told(fact) for one in how)
-
-
-def _is_unsure(text: str, lexicon: Lexicon) -> bool:
-    """Whether a question has words of which the meaning is not known."""
-    left = unread(without_context(text, lexicon.language), lexicon.language)
-    return not lexicon.knows_questions(text) and bool(terms(left, lexicon.language))
 
 
 def _going_back(text: str, before: str, story: Story, lexicon: Lexicon) -> Recalled | None:

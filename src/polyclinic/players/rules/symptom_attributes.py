@@ -266,7 +266,7 @@ def how_it_is(
         and subjects
         and names <= _OF_DEGREE
         and one_of
-        and all(_is_very(fact, subjects, story) for fact in about)
+        and all(_is_the_same(fact, subjects, story) for fact in about)
     ):
         # Whether it is always there or bad, who has it knows: what is recorded of it is told.
         told = about
@@ -319,7 +319,7 @@ def _is_so(fact: Fact, circumstance: frozenset[str]) -> bool:
     return any(BY_DOING.get(one, frozenset()) & frame.wide for one in circumstance for frame in fact.frames)
 
 
-def _is_very(fact: Fact, subjects: list[Frame], story: Story) -> bool:
+def _is_the_same(fact: Fact, subjects: list[Frame], story: Story) -> bool:
     known = vocabulary(story.language)
     return any(fit(one, frame, known).likeness == SAME for one in subjects for frame in fact.frames)
 

@@ -94,7 +94,8 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             of_it = [
                 [i for i in f.things if not self._of_it(i, known) and known.kind[i] not in _NOT_CAUSES] for f in named
             ]
-            named = [_of(frame, things) for frame, things in zip(named, of_it, strict=True) if things]
+            pairs = zip(named, of_it, strict=True)
+            named = [msgspec.structs.replace(frame, things=tuple(things)) for frame, things in pairs if things]
         fitting = [fact for frame in named for fact in story.meaning(frame, told)]
         if fitting:
             return fitting[:3]
@@ -198,10 +199,6 @@ def _may_be_at(fact: Fact, places: set[str]) -> bool:
     named = [part for frame in fact.frames for part in frame.named if part not in ANYWHERE]
     wide = {above for part in places for above in known.above[part]} | {_INSIDE.get(part, part) for part in places}
     return not named or any(known.above[part] & places or part in wide for part in named)
-
-
-def _of(frame: Frame, things: list[str]) -> Frame:
-    return msgspec.structs.replace(frame, things=tuple(things)) if things else frame
 
 
 _section = WORDS.section("topics", dict[str, tuple[Topic, ...]])
