@@ -30,23 +30,16 @@ Skill = Literal["junior", "specialist", "senior"]
 
 
 class Post(msgspec.Struct, frozen=True, kw_only=True):
-    """A doctor's post; texts are in the language of the visit.
-
-    Attributes:
-        department: its id; what the rules doctor knows goes by it.
-        departments: all that see patients here, id to name.
-        orders: names of what it may order; not said where empty.
-        candidates: names of the diseases that the diagnosis is one of; not said where empty.
-    """
+    """A doctor's post; texts are in the language of the visit."""
 
     name: str = ""
     hospital: str = ""
-    department: str
-    departments: Mapping[str, str]
+    department: str  # its id; what the rules doctor knows goes by it
+    departments: Mapping[str, str]  # all that see patients here, id to name
     skill: Skill = "specialist"
     about: str = ""
-    orders: tuple[str, ...] = ()
-    candidates: tuple[str, ...] = ()
+    orders: tuple[str, ...] = ()  # names of what it may order; not said where empty
+    candidates: tuple[str, ...] = ()  # names of the diseases that the diagnosis is one of; not said where empty
 
     @property
     def department_name(self) -> str:

@@ -278,15 +278,10 @@ _words = WORDS.section("last_period", _LastPeriodWords)
 
 
 class LastPeriod(msgspec.Struct, frozen=True):
-    """What is told of a last period.
+    """What is told of a last period."""
 
-    Attributes:
-        told: the facts that tell it.
-        late: whether the next one is late, where that is asked and can be told; else None.
-    """
-
-    told: tuple[Fact, ...]
-    late: bool | None = None
+    told: tuple[Fact, ...]  # the facts that tell it
+    late: bool | None = None  # whether the next one is late, where that is asked and can be told; else None
 
 
 def last_period(text: str, story: Story) -> LastPeriod | None:
@@ -414,29 +409,17 @@ _DENIABLE = frozenset({"generic", "whole", "kinds_of_symptoms"})
 
 
 class Recalled(msgspec.Struct, frozen=True):
-    """What comes of a question.
+    """What comes of a question."""
 
-    Attributes:
-        told: the facts that answer it.
-        absent: names of the symptoms that are asked for and are not there.
-        lack: the set phrase for when there is neither; "" where nothing that could be answered is asked.
-        who: `age` or `sex`, where that is asked for.
-        items: how many things are asked for.
-        unknown: names of what else is asked for, of which nothing is known.
-        lacking: the set phrases for topics of which nothing is known, where of others something is.
-        near: where nothing is told, what is known of something near to what is asked for.
-        late: whether the period is late, where that is asked and what is told says it.
-    """
-
-    told: tuple[Fact, ...] = ()
-    absent: tuple[str, ...] = ()
-    lack: str = ""
-    who: str = ""
-    items: int = 1
-    unknown: tuple[str, ...] = ()
-    lacking: tuple[str, ...] = ()
-    near: tuple[Fact, ...] = ()
-    late: bool | None = None
+    told: tuple[Fact, ...] = ()  # the facts that answer it
+    absent: tuple[str, ...] = ()  # names of the symptoms that are asked for and are not there
+    lack: str = ""  # the set phrase for when there is neither; "" where nothing that could be answered is asked
+    who: str = ""  # `age` or `sex`, where that is asked for
+    items: int = 1  # how many things are asked for
+    unknown: tuple[str, ...] = ()  # names of what else is asked for, of which nothing is known
+    lacking: tuple[str, ...] = ()  # the set phrases for topics of which nothing is known, where of others something is
+    near: tuple[Fact, ...] = ()  # where nothing is told, what is known of something near to what is asked for
+    late: bool | None = None  # whether the period is late, where that is asked and what is told says it
 
 
 def recall(text: str, story: Story, lexicon: Lexicon, before: str = "") -> Recalled:

@@ -46,24 +46,15 @@ ALIKE = tuple(
 
 
 class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One way in which something can be.
-
-    Attributes:
-        asked: how it is asked for.
-        groups: the groups of qualities that tell it.
-        told: how it reads where no quality tells it, a time or a number.
-        unlike: how what tells something else reads, whatever it says besides.
-        place: a part of the body tells it.
-        open: whatever is said of the thing tells it.
-    """
+    """One way in which something can be."""
 
     name: str
-    asked: Pattern
-    groups: tuple[str, ...] = ()
-    told: Pattern | None = None
-    unlike: Pattern | None = None
-    place: bool = False
-    open: bool = False
+    asked: Pattern  # how it is asked for
+    groups: tuple[str, ...] = ()  # the groups of qualities that tell it
+    told: Pattern | None = None  # how it reads where no quality tells it, a time or a number
+    unlike: Pattern | None = None  # how what tells something else reads, whatever it says besides
+    place: bool = False  # a part of the body tells it
+    open: bool = False  # whatever is said of the thing tells it
 
     @property
     def needs_thing(self) -> bool:
