@@ -73,19 +73,14 @@ def named(names: Iterable[str]) -> tuple[Diagnosis, ...]:
     return tuple(Diagnosis(name=name) for name in names)
 
 
-def text_of(diagnoses: Iterable[Diagnosis]) -> str:
-    """Returns the names of diagnoses, a line each, or the text that stands in their place."""
-    return "\n".join(diagnosis.name for diagnosis in diagnoses)
-
-
 def texts_of(pairs: Iterable[NamedPair]) -> list[str]:
-    """Returns what both sides of every pair say, for whoever reads the names of diseases out of it."""
-    return [text_of(side) for pair in pairs for side in (pair.given, pair.reference)]
+    """Returns the text of both sides of every pair: the names of diagnoses, a line each, or a text in their place."""
+    return ["\n".join(one.name for one in side) for pair in pairs for side in (pair.given, pair.reference)]
 
 
 def with_names(pair: NamedPair, names: Mapping[str, tuple[str, ...]]) -> NamedPair:
-    """Returns a pair with the names that were read out of what its sides say."""
-    given, reference = (named(names.get(text_of(side), ())) for side in (pair.given, pair.reference))
+    """Returns a pair with the names that were read out of the texts of its sides."""
+    given, reference = (named(names.get(text, ())) for text in texts_of([pair]))
     return NamedPair(id=pair.id, given=given, reference=reference)
 
 
