@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.text import Text
 
 from polyclinic.cases.case import Case
-from polyclinic.cli.evaluation import saying_how_it_goes_on
 from polyclinic.cli.one_case import case_named
 from polyclinic.cli.show import show_line
 from polyclinic.errors import PlayFailure, RunStopped, UserError
@@ -21,7 +20,8 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.ages import say_age
 from polyclinic.players.minds import Cast, Minds, open_minds
 from polyclinic.run import options
-from polyclinic.run.storing import keep_outcome
+from polyclinic.run.run import resumable
+from polyclinic.run.storing import answers_of, check_place, keep_outcome
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
 from polyclinic.terminal.screen import console, note, plain, print_json
@@ -78,13 +78,15 @@ async def ask(
         asked, console(sys.stderr) if json else console(), quiet=json and not typed, typed=typed
     )
     questions = conversation.typed() if typed else _each(question)
+    check_place(kept, dry_run=models.dry_run)
     failed: PlayFailure | RunStopped | None = None
     given = None if typed else len(question)
-    async with open_minds(["rules"], cast, models, knowledge=knowledge, seed=seed, journal=kept.answers) as opened:
+    opening = open_minds(["rules"], cast, models, knowledge=knowledge, seed=seed, journal=answers_of(kept))
+    async with opening as opened:
         minds = opened.minds["rules"]
         try:
             by_hand = nullcontext() if typed else ended_by_hand(is_stopped)
-            with saying_how_it_goes_on(kept, "conversation", lambda: _answered(conversation, given)), by_hand:
+            with resumable(kept, "conversation", lambda: _answered(conversation, given)), by_hand:
                 if examiner is None:
                     await conversation.with_patient(minds, questions)
                 else:

@@ -13,7 +13,6 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import write_cases
 from polyclinic.cases.persona import Manner, Persona
 from polyclinic.cases.writers import WRITERS, check_valid, losses
-from polyclinic.cli.evaluation import goes_on
 from polyclinic.errors import MissingExtra, PlayFailure, RunStopped, UserError
 from polyclinic.evaluations.personas import TEMPLATES, made_persona
 from polyclinic.files import json_lines, write_text
@@ -24,7 +23,8 @@ from polyclinic.players.mind_names import model_of
 from polyclinic.run import options
 from polyclinic.run.batching import batches_beside
 from polyclinic.run.case_files import read_case_file
-from polyclinic.run.storing import keep_outcome
+from polyclinic.run.run import resume_hint
+from polyclinic.run.storing import answers_of
 from polyclinic.tasks import run_numbered
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import counted
@@ -62,10 +62,11 @@ async def convert(
     max_failures: options.MaxFailures = 5.0,
     models: options.Models = options.MODELS,
     batch_api: options.BatchApi = False,
-    kept: options.KeptOptions = options.NOWHERE,
+    reuse: options.Reuse = None,
 ) -> None:
     """Writes the cases, and prints what the layout cannot hold and which cases got no persona."""
     options.check_new(out, force=force)
+    kept = options.BesideFile(out=out, reuse=reuse)
     if writer != TEMPLATES and model_of(writer) is None:
         raise UserError(f"--writer {writer!r}; allowed: {TEMPLATES}, or a model, such as direct/NAME")
     if writer != TEMPLATES and persona is None:
@@ -78,7 +79,7 @@ async def convert(
         opening = open_models(
             names,
             models,
-            journal=journal_of(kept.answers, run=f"personas seed={seed}"),
+            journal=journal_of(answers_of(kept), run=f"personas seed={seed}"),
             seed=seed,
             batches=batches_beside(kept, names, wanted=batch_api),
             report=note,
@@ -98,7 +99,7 @@ async def convert(
         show_usage(console(sys.stderr), ledger)
         if stopped is not None:
             missing = f"{len(over)} of {counted(len(cases), 'case')} are done, and {out} is not written"
-            raise goes_on(type(stopped)(f"{stopped}; {missing}"), kept, "making of personas")
+            raise resume_hint(type(stopped)(f"{stopped}; {missing}"), kept, "making of personas")
         made = [None if isinstance(one, str) else one for _, one in sorted(over.items())]
         refused = made.count(None)
         cases = [msgspec.structs.replace(case, persona=one) for case, one in zip(cases, made, strict=True)]
@@ -107,7 +108,6 @@ async def convert(
     document: dict[str, Any] = {"cases": len(cases), "to": to, "file": str(out), "lost": lost, "valid": checked}
     if persona is not None:
         document["personas"] = len(cases) - refused
-    keep_outcome(kept, document, models=models, ledger=ledger, seed=seed, files=[out])
     if json:
         print_json(document)
     else:

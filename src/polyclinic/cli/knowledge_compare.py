@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from rich.console import Console
 
-from polyclinic.cli.evaluation import goes_on
 from polyclinic.cli.sessions import open_judge
 from polyclinic.errors import PlayFailure, RunStopped
 from polyclinic.judging.disease_names import compare_by_model
@@ -25,7 +24,8 @@ from polyclinic.metrics.disease_names import (
 from polyclinic.models.ledger import Ledger
 from polyclinic.run import options
 from polyclinic.run.batching import batches_beside
-from polyclinic.run.storing import keep_outcome
+from polyclinic.run.run import resume_hint
+from polyclinic.run.storing import check_place, keep_outcome
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.figures import ShownFigure
@@ -59,11 +59,17 @@ async def compare(
     """Prints what each name a is to b: same, narrower (a is a kind of b), broader, different."""
     pairs = read_name_pairs(file)
     batches = batches_beside(kept, [judge], wanted=batch_api)
+    check_place(kept, dry_run=models.dry_run)
     if judge is None:
-        compared, ledger, stopped = compare_by_rules(pairs), None, None
+        compared, ledger, stopped = compare_by_rules(pairs), Ledger(), None
     else:
         run = options.RunOptions(
-            json=json, max_failures=max_failures, models=models, journal=kept.journal, store=kept.store
+            json=json,
+            max_failures=max_failures,
+            models=models,
+            out=kept.out,
+            reuse=kept.reuse,
+            invocation=kept.invocation,
         )
         compared, ledger, stopped = await _judged(pairs, judge, run, batches)
     agreed = agreement_with_labels(compared)
@@ -83,7 +89,7 @@ async def compare(
         note(f"without a relation: {lost}")
     if stopped is not None:
         missing = f"{len(compared)} of {counted(len(pairs), 'pair')} are compared"
-        raise goes_on(type(stopped)(f"{stopped}; {missing}"), kept, "comparison")
+        raise resume_hint(type(stopped)(f"{stopped}; {missing}"), kept, "comparison")
     if 100 * sum(failed.values()) > max_failures * len(pairs):
         problem = f"{sum(failed.values())} of {len(pairs)} questions to the judge failed ({', '.join(failed)})"
         raise PlayFailure(f"{problem}, more than run.max-failures {max_failures:g} allows")

@@ -10,7 +10,6 @@ import msgspec
 from cyclopts import Parameter
 
 from polyclinic.cases.case import Case
-from polyclinic.cli.evaluation import goes_on
 from polyclinic.errors import PlayFailure, RunStopped, UserError
 from polyclinic.evaluations.patient_simulator.building import CASES, ROUNDS, BuiltCase, build_by_model, build_by_rules
 from polyclinic.files import write_text
@@ -20,7 +19,8 @@ from polyclinic.models.session import journal_of, open_models
 from polyclinic.players.mind_names import model_of
 from polyclinic.run import options
 from polyclinic.run.case_files import read_case_file
-from polyclinic.run.storing import keep_outcome
+from polyclinic.run.run import resume_hint
+from polyclinic.run.storing import answers_of
 from polyclinic.settings import setting
 from polyclinic.tasks import run_numbered
 from polyclinic.terminal.screen import console, note, plain
@@ -51,16 +51,17 @@ async def patient_test(
     seed: Annotated[options.Seed, Parameter(help="Random seed of questions from rules.")] = 0,
     force: options.Force = False,
     models: options.Models = options.MODELS,
-    kept: options.KeptOptions = options.NOWHERE,
+    reuse: options.Reuse = None,
 ) -> None:
     """Writes a dialogue of each case, and behind each round a question of each of eight kinds with its answer."""
     options.check_new(out, force=force)
+    kept = options.BesideFile(out=out, reuse=reuse)
     if mind != "rules" and model_of(mind) is None:
         raise UserError(f"--writer {mind!r}; allowed: rules, or a model, such as direct/NAME")
     read, knowledge = read_case_file(cases, layout=layout, strict=strict)[:limit], read_knowledge()
     names = [] if mind == "rules" else [mind]
     async with open_models(
-        names, models, journal=journal_of(kept.answers, run=f"patient test seed={seed}"), seed=seed
+        names, models, journal=journal_of(answers_of(kept), run=f"patient test seed={seed}"), seed=seed
     ) as session:
 
         async def make(case: Case) -> BuiltCase | PlayFailure:
@@ -85,20 +86,12 @@ async def patient_test(
     show_usage(console(sys.stderr), session.ledger)
     if stopped is not None:
         missing = f"{len(over)} of {counted(len(read), 'case')} are done, and {out} is not written"
-        raise goes_on(type(stopped)(f"{stopped}; {missing}"), kept, "making of the test")
+        raise resume_hint(type(stopped)(f"{stopped}; {missing}"), kept, "making of the test")
     if not built:
         raise failed[0] if failed else UserError(f"there is no case in {cases}")
     write_text(out, msgspec.json.format(msgspec.json.encode([one.record for one in built]), indent=1).decode() + "\n")
     questions, matched = sum(one.questions for one in built), sum(one.matched for one in built)
     lacking = sum(one.lacking for one in built)
-    counts = {
-        "cases": len(built),
-        "questions": questions,
-        "matched": matched,
-        "lacking": lacking,
-        "failed": len(failed),
-    }
-    keep_outcome(kept, counts, models=models, ledger=session.ledger, seed=seed, files=[out])
     lost = f"; {counted(len(failed), 'case')} failed, the first: {failed[0]}" if failed else ""
     note(
         f"{counted(questions, 'question')} of {counted(len(built), 'case')}: {out}; {matched} answers matched to the "

@@ -22,7 +22,7 @@ from polyclinic.hospital.record.store import fork as begin_fork
 from polyclinic.models.session import ModelSettings, read_price
 from polyclinic.run.words import OF_THIS_COMMAND, is_given, said, said_again
 from polyclinic.stopping import is_stopped
-from polyclinic.storage.server import read_address
+from polyclinic.storage.server import is_store, read_address
 from polyclinic.terminal.screen import console, note
 from polyclinic.terminal.tables import counted
 
@@ -105,8 +105,8 @@ def forked(folder: Path, to: Path, minds: Mapping[str, str], models: ModelSettin
 def go_on(folder: Path, *, on: str | None) -> str:
     """Returns the command that takes up a run as this one held it."""
     at_once = f" --on {on}" if on else ""
-    stores = [read_address(value).kept for option, value in said() if option == "--store"]
-    stored = "".join(f" --store {shlex.quote(one)}" for one in stores)
+    stores = [read_address(value).kept for option, value in said() if option == "--out" and is_store(value)]
+    stored = "".join(f" --out {shlex.quote(one)}" for one in stores)
     return f"polyclinic run --resume {shlex.quote(str(folder))}{at_once}{stored}{said_again()}"
 
 

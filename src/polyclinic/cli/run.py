@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -148,7 +149,6 @@ def run(
         ),
         setting("run"),
     ] = None,
-    out: Annotated[options.Out, Parameter(help="Folder for the run.")] = None,
     resume: Annotated[
         Path | None, options.DIR, Parameter(help="Folder of a run to resume; needs no other option.")
     ] = None,
@@ -161,11 +161,13 @@ def run(
     json: options.Json = False,
     max_failures: options.MaxFailures = 5.0,
     models: options.Models = options.MODELS,
-    store: options.RunStore = None,
+    kept: options.KeptOptions = options.NOWHERE,
 ) -> None:
     """Runs the hospital once or several times, or goes on with a run that was kept."""
     _check_played((doctor, patient, nurse), replicas)
-    check_store_of_run(store, kept=out is not None or resume is not None)
+    store = kept.database
+    check_store_of_run(store)
+    out = kept.folder if store is None else Path(tempfile.mkdtemp(prefix="polyclinic-")) / "run"
     on, out, traces = (None, None, None) if models.dry_run else (replicas.on, out, traces)
     check_fork(fork, out, resume)
     if resume is not None:
@@ -241,7 +243,7 @@ def run(
                 watch(folder if live else None, port)
                 held.append((came, "") if came else _hold(configuration, record, on, json, store, learning.memory))
     documents = [document for document, _ in held]
-    _show(documents, replicas, kept_in=resume or out, json=json, store=store)
+    _show(documents, replicas, kept_in=resume or out, json=json, kept=kept)
     if (folder := resume or out) is not None and not json:
         tell_where(folder, documents[0]["seed"] if replicas.several else None)
     _end(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
@@ -255,10 +257,15 @@ def _check_played(minds: Sequence[str], replicas: ReplicaOptions) -> None:
 
 
 def _show(
-    documents: list[dict[str, Any]], replicas: ReplicaOptions, *, kept_in: Path | None, json: bool, store: str | None
+    documents: list[dict[str, Any]],
+    replicas: ReplicaOptions,
+    *,
+    kept_in: Path | None,
+    json: bool,
+    kept: options.KeptOptions,
 ) -> None:
     if kept_in is not None:
-        write_run_results(kept_in, store)
+        write_run_results(kept_in, kept)
     minds = documents[0]["minds"]
     if any(document["failed"] < document["visits"] for document in documents):
         note_trust(trust_in(minds["patient"], [minds["doctor"]]))

@@ -15,7 +15,6 @@ from rich.text import Text
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.shipped import shipped_path
-from polyclinic.cli.evaluation import goes_on
 from polyclinic.cli.sessions import open_judge
 from polyclinic.errors import BadInput, RunStopped, UserError
 from polyclinic.evaluations.aie.tables import (
@@ -93,7 +92,8 @@ from polyclinic.run.options import (
     RunOptions,
     Strict,
 )
-from polyclinic.run.storing import keep_outcome
+from polyclinic.run.run import resume_hint
+from polyclinic.run.storing import check_place, keep_outcome
 from polyclinic.settings import setting
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.figures import number
@@ -177,7 +177,8 @@ class _Asking(NamedTuple):
 
 
 def _asking(model: str | None, *, seed: int, json: bool, models: Models, batch_api: bool, kept: KeptOptions) -> _Asking:
-    run = RunOptions(seed=seed, json=json, models=models, journal=kept.journal, store=kept.store)
+    run = RunOptions(seed=seed, json=json, models=models, out=kept.out, reuse=kept.reuse, invocation=kept.invocation)
+    check_place(run, dry_run=models.dry_run)
     return _Asking(model, run, kept, batches_beside(kept, [model], wanted=batch_api), Ledger())
 
 
@@ -199,7 +200,7 @@ def _finish(
     else:
         show(console())
     if stopped is not None:
-        raise goes_on(stopped, asking.kept, what)
+        raise resume_hint(stopped, asking.kept, what)
 
 
 async def director(
@@ -244,7 +245,7 @@ async def director(
         if stopped is not None:
             break
     if not read and stopped is not None:
-        raise goes_on(stopped, kept, "grading")
+        raise resume_hint(stopped, kept, "grading")
     graded = [_grades_document(path, one, rules, seed) for path, one in zip(files, read, strict=False)]
     document: dict[str, Any] = dict(graded[0])
     between = compare_judges(*read) if len(read) > 1 else None
@@ -442,7 +443,7 @@ async def icd(
     if names_by is not None:
         reports, by_rules, stopped = await _named_by(names_by, reports, asking)
         if stopped is not None and not reports.pairs:
-            raise goes_on(stopped, kept, "scoring")
+            raise resume_hint(stopped, kept, "scoring")
     if table is None and reports.language == "zh":
         raise UserError(
             "the cases are Chinese, and so must be the titles of ICD-10: name a table with --set icd.table=FILE"

@@ -8,12 +8,14 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from polyclinic.cli.evaluation import judge_of, within_budget
+from polyclinic.evaluations.evaluation import check_judge
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
 from polyclinic.models.pipeline import Asker
 from polyclinic.models.session import Session, journal_of, open_models
 from polyclinic.run.options import RunOptions
+from polyclinic.run.run import resumable
+from polyclinic.run.storing import answers_of, check_place
 from polyclinic.terminal.screen import console, note
 from polyclinic.terminal.usage import show_usage
 
@@ -28,7 +30,7 @@ def session_of(
     return open_models(
         names,
         run.models,
-        journal=journal_of(run.answers, run=named),
+        journal=journal_of(answers_of(run), run=named),
         seed=run.seed,
         batches=batches,
         report=note,
@@ -61,8 +63,10 @@ async def open_judge(
         UserError: it is not a model, or cannot be opened.
         RunStopped: its budget was spent; how the work goes on is said.
     """
-    with within_budget(run, what):
-        async with session_of(run, judge_of(judge, option=option), named=named, batches=batches) as session:
+    check_judge(judge, option=option)
+    check_place(run, dry_run=run.models.dry_run)
+    with resumable(run, what):
+        async with session_of(run, [judge], named=named, batches=batches) as session:
             yield AskedJudge(session.model(judge, Asker("judge", episode)), session.ledger)
     if not run.json:
         show_usage(console(sys.stderr), session.ledger, purposes=False)

@@ -286,6 +286,7 @@ class BatchIds:
         """Does nothing: the file is open only while a line is added."""
 
     def _append(self, line: bytes) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("ab") as file:
             file.write(b"\n" * (file.tell() > 0) + line)
             file.flush()

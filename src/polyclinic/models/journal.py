@@ -17,7 +17,7 @@ import contextlib
 import hashlib
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,19 +67,17 @@ class JournalFile:
         BadInput: the file is something else, or cannot be used.
     """
 
-    def __init__(self, path: Path, run: str, *, prompts: bool) -> None:
-        self.path, self._run = path, run
+    def __init__(self, path: Path, run: str, *, prompts: bool, begin: Callable[[], None] | None = None) -> None:
+        self.path, self._run, self._prompts, self._begin = path, run, prompts, begin
         self._coming: list[tuple[Sequence[PromptRow], asyncio.Future[None]]] = []
-        self._reader: sqlite3.Connection | None = open_journal(path)
-        with read_errors(path):
-            if self._reader.execute("SELECT 1 FROM calls WHERE run = ? LIMIT 1", (run,)).fetchone() is None:
-                self._reader.close()
-                self._reader = None
-        connection = open_journal(path)
-        with read_errors(path):
-            for table in TABLES if prompts else ():
-                connection.execute(table)
-        self._writer = GroupWriter(connection, named=self._named, name="polyclinic-journal")
+        self._writer: GroupWriter | None = None
+        self._reader: sqlite3.Connection | None = None
+        if path.exists():
+            self._reader = open_journal(path)
+            with read_errors(path):
+                if self._reader.execute("SELECT 1 FROM calls WHERE run = ? LIMIT 1", (run,)).fetchone() is None:
+                    self._reader.close()
+                    self._reader = None
 
     @property
     def goes_on(self) -> bool:
@@ -88,7 +86,7 @@ class JournalFile:
 
     def reread(self) -> None:
         """Has `find` return also what was stored since it was opened."""
-        if self._reader is None:
+        if self._reader is None and self.path.exists():
             self._reader = open_journal(self.path)
 
     async def find(self, keys: Sequence[Key]) -> tuple[Key, bytes] | None:
@@ -104,6 +102,8 @@ class JournalFile:
 
     async def put(self, rows: Sequence[PromptRow]) -> None:
         """Stores an answer, the last of the rows, with what was asked; returns when it is in the file."""
+        if self._writer is None:
+            self._writer = self._opened()
         loop = asyncio.get_running_loop()
         stored = loop.create_future()
         if not self._coming:
@@ -112,7 +112,18 @@ class JournalFile:
         self._coming.append((rows, stored))
         await stored
 
+    def _opened(self) -> GroupWriter:
+        """Makes the file and its folder with the first answer: a command that is refused before leaves nothing."""
+        if self._begin is not None:
+            self._begin()
+        connection = open_journal(self.path)
+        with read_errors(self.path):
+            for table in TABLES if self._prompts else ():
+                connection.execute(table)
+        return GroupWriter(connection, named=self._named, name="polyclinic-journal")
+
     def _send(self, loop: asyncio.AbstractEventLoop) -> None:
+        assert self._writer is not None  # noqa: S101
         coming, self._coming = self._coming, []
         waiting = [stored for _, stored in coming]
         statements = [(_INSERT[table], values) for rows, _ in coming for table, values in rows]
@@ -126,7 +137,8 @@ class JournalFile:
         if self._coming:  # of those who were cancelled in this turn
             self._send(asyncio.get_running_loop())
         try:
-            await asyncio.to_thread(self._writer.close)
+            if self._writer is not None:
+                await asyncio.to_thread(self._writer.close)
         finally:
             if self._reader is not None:
                 self._reader.close()
@@ -218,8 +230,53 @@ class Keeper(Protocol):
         """Writes what is left, and closes."""
 
 
-Answers = Path | str | Keeper
-"""Where answers are kept: a file, the address of a database, or what the command keeps for its workers."""
+class KeptAnswers(NamedTuple):
+    """Where the answers of a run are kept.
+
+    Attributes:
+        where: a file, or the address of a database; None keeps none.
+        reuse: the same of another run, from which answers are taken too.
+        begin: called before the first answer is kept in the file.
+    """
+
+    where: Path | str | None
+    reuse: Path | str | None = None
+    begin: Callable[[], None] | None = None
+
+
+Answers = Path | str | Keeper | KeptAnswers
+"""Where answers are kept: a file, the address of a database, both, or what the command keeps for its workers."""
+
+
+class ReusedAnswers:
+    """Answers of this run and of another; new ones are kept with this run's. See `Keeper`."""
+
+    def __init__(self, own: Keeper | None, other: Keeper) -> None:
+        self._own, self._other = own, other
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there may be answers of this run."""
+        return True
+
+    def reread(self) -> None:
+        """Has `find` return also what was stored since it was opened."""
+        if self._own is not None:
+            self._own.reread()
+
+    async def find(self, keys: Sequence[Key]) -> tuple[Key, bytes] | None:
+        """Returns the first of the keys that was answered, in this run or else in the other."""
+        found = None if self._own is None else await self._own.find(keys)
+        return found or await self._other.find(keys)
+
+    async def put(self, rows: Sequence[PromptRow]) -> bytes | None:
+        """Stores an answer with this run's."""
+        return None if self._own is None else await self._own.put(rows)
+
+    async def close(self) -> None:
+        """Closes both."""
+        for keeper in filter(None, (self._own, self._other)):
+            await keeper.close()
 
 
 class Journal:
@@ -243,15 +300,19 @@ class Journal:
 
     async def __aenter__(self) -> Self:
         where = self._where
-        if not isinstance(where, str | Path):
-            self._keeper = where
-        elif is_store(str(where)):
+        if isinstance(where, KeptAnswers):
+            own = None if where.where is None else await self._open(where.where, where.begin)
+            self._keeper = own if where.reuse is None else ReusedAnswers(own, await self._open(where.reuse))
+        else:
+            self._keeper = await self._open(where) if isinstance(where, str | Path) else where
+        return self
+
+    async def _open(self, where: Path | str, begin: Callable[[], None] | None = None) -> Keeper:
+        if is_store(str(where)):
             from polyclinic.storage.journal import open_store_journal  # noqa: PLC0415 - for those who share one
 
-            self._keeper = await open_store_journal(read_address(str(where)), self.run)
-        else:
-            self._keeper = JournalFile(Path(where), self.run, prompts=self._prompts is not None)
-        return self
+            return await open_store_journal(read_address(str(where)), self.run)
+        return JournalFile(Path(where), self.run, prompts=self._prompts is not None, begin=begin)
 
     async def __aexit__(self, *_: object) -> None:
         keeper, self._keeper = self._keeper, None

@@ -25,7 +25,7 @@ _DIALOGUE = "visits are dialogues: each turn waits for the one before, and a bat
 _PRACTICE = "what is learnt of one patient is in mind at the next, thousands of times one after another"
 _SOMEBODY = "somebody waits for the answer"
 _VECTORS = "it asks for vectors, and batches are of questions"
-_NO_JOURNAL = "it keeps its answers beside --out and has no --journal, where the ids of batches lie"
+_NO_BATCHES = "it keeps no ids of batches"
 
 WITHOUT_BATCHES: Mapping[str, str] = {
     "consult": _DIALOGUE,
@@ -41,8 +41,8 @@ WITHOUT_BATCHES: Mapping[str, str] = {
     "corpus search": _VECTORS,
     "memory build": _VECTORS,
     "memory show": _VECTORS,
-    "cases generate": _NO_JOURNAL,
-    "memory read": _NO_JOURNAL,
+    "cases generate": _NO_BATCHES,
+    "memory read": _NO_BATCHES,
     "study run": "a plan says batch_api = true of those of its runs that take it",
 }
 """Commands that ask models, and not by batches; each with its reason."""
@@ -82,11 +82,8 @@ def batches_beside(
         raise UserError("models.batch-api has no effect where no model is asked; leave it out")
     if others := [name for name in models if not name.startswith("direct/")]:
         raise UserError(f"{', '.join(others)}: only direct/ models are asked by batches; leave models.batch-api out")
-    if kept.answers is None:
+    if kept.out is None:
         raise UserError(
-            "models.batch-api goes on after days, from the answers and the batches' ids that are kept: add "
-            "--journal FILE, or --store URL"
+            "models.batch-api goes on after days, from the answers and the batches' ids that are kept: add --out FOLDER"
         )
-    if kept.journal is None:
-        return kept.store
-    return kept.journal.with_name(f"{kept.journal.name}.batches")
+    return kept.database if kept.private is None else kept.private / "batches"
