@@ -120,7 +120,7 @@ def command_of(name, endpoint):
     words = (*name.split(), *WORDS[name], "--base-url", endpoint.url, "--concurrency", AT_ONCE)
     # What is made up may break a rule of a visit: this counts what is asked, and not how it went.
     words += ("--set", "run.max-failures=100") if any(one.key == "run.max-failures" for one in keys_of(name)) else ()
-    return words + (("--journal", "journal") if "--journal" in options else ())
+    return words + (("--out", "out") if "--out" in options and "--out" not in words else ())
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in FAST)) for name in WORDS])

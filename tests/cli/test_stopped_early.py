@@ -54,7 +54,7 @@ def command(name, medqa, folder, endpoint):
     words = [medqa if word == "MEDQA" else word for word in COMMANDS[name]]
     return (
         *words,
-        *("--base-url", endpoint.url, "--concurrency", 1, "--journal", folder / "j", "--out", folder / "out"),
+        *("--base-url", endpoint.url, "--concurrency", 1, "--out", folder / "out"),
     )
 
 

@@ -31,18 +31,23 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from polyclinic.models.journal import KeptAnswers
+    from polyclinic.run.invocation import Invocation
 
 
 _HELP = frozenset(("--help", "-h", "--version"))
 
 
-def check_words(words: Sequence[str]) -> None:
-    """Checks that words are those of a command, and does nothing.
+def check_words(words: Sequence[str]) -> Invocation:
+    """Checks that words are those of a command, and does nothing but return what they say.
 
     Raises:
         CycloptsError: they are not.
     """
-    _parsed(words, None)
+    from polyclinic.run.invocation import invocation_of  # noqa: PLC0415 - --help must not wait for it
+
+    bound = _parsed(words, None)[1]
+    bound.apply_defaults()
+    return invocation_of(_name(words), words, bound.arguments)
 
 
 def call(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -32,7 +31,6 @@ from polyclinic.errors import (
 )
 from polyclinic.files import make_folder
 from polyclinic.files import whole as whole_file
-from polyclinic.fingerprints import others
 from polyclinic.models.dry_run import DryRunOver
 from polyclinic.models.journal import KeptAnswers
 from polyclinic.models.ledger import spending
@@ -40,9 +38,8 @@ from polyclinic.models.session import ModelSettings
 from polyclinic.parallel.pool import check_site
 from polyclinic.protocols.study_plan import PlannedRun, StudyPlan, find_plan, read_plan
 from polyclinic.results.comparing import compare_results
-from polyclinic.results.folder import CALLS, RECORD, RunRecord, part_in, read_record, replacing, write_record
+from polyclinic.results.folder import CALLS, RECORD, read_record, replacing, write_record
 from polyclinic.results.joining import flat_rows, join, told_apart
-from polyclinic.results.provenance import command_words, data_files, made_of, own_code
 from polyclinic.results.reading import RunResults, read_results
 from polyclinic.run.options import (
     DIR,
@@ -57,74 +54,9 @@ from polyclinic.run.options import (
     Several,
 )
 from polyclinic.run.provenance import record_of_study
-from polyclinic.run.storing import answers_of, keep_results, results_folder
+from polyclinic.run.storing import answers_of, check_same, keep_results, results_folder
 from polyclinic.sqlite_file import locked
 from polyclinic.terminal.screen import console, note, print_json
-
-_ANEW = "name another --out, or move the folder away"
-_FREE = {
-    "--token-budget",
-    "--cost-budget",
-    "--concurrency",
-    "--requests-per-minute",
-    "--tokens-per-minute",
-    "--timeout",
-    "--wait-for-server",
-    "--api-key-env",
-    "--price",
-    "--max-failures",
-    "--journal",
-    "--store",
-    "--on",
-    "--batch-api",
-    "--out",
-}
-"""What may differ: how fast is asked, what may be spent, and where answers are kept."""
-
-
-def check_over(record: RunRecord, words: Sequence[str], folder: Path) -> None:
-    """Checks that what is over is what these words would run.
-
-    Raises:
-        BadInput: it was run with another option, or with data, knowledge, prompts or words that have changed since.
-    """
-    before, now = _options(record.command), _options(command_words(words))
-    files = {one.option for one in record.data}
-    for option in [*before, *(one for one in now if one not in before)]:
-        if option.lstrip("-").replace("-", "_") not in files and before.get(option) != now.get(option):
-            was, is_now = (
-                " ".join([option, *held]) if held is not None else f"no {option}"
-                for held in (before.get(option), now.get(option))
-            )
-            raise BadInput(f"is over, and was run with {was}; now it is {is_now}: {_ANEW}", path=folder)
-    for one in record.data:
-        named = now.get(f"--{one.option.replace('_', '-')}")
-        path = Path(named[0]) if named else Path(one.file)
-        if path.is_file() and one.sha256 not in {file.sha256 for file in data_files({one.option: path})}:
-            raise BadInput(f"is over, and {path} is another file now: {_ANEW}", path=folder)
-    for code in record.code:
-        if (own := own_code({code.option: code.name})) and code.sha256 not in ("", own[0].sha256):
-            raise BadInput(f"is over, and the code of {code.name} is another now: {_ANEW}", path=folder)
-    if changed := others({name: record.versions[name] for name in made_of() if name in record.versions}, made_of()):
-        raise BadInput(f"is over, and was run with other {' and '.join(changed)}: {_ANEW}", path=folder)
-
-
-def _options(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Returns the values of each option that counts, the command's own words under ""."""
-    found: dict[str, tuple[str, ...]] = {}
-    name = ""
-    for word in words:
-        if name == "--set":
-            key, _, value = word.partition("=")
-            name = f"--{key.rpartition('.')[2]}"
-            found[name] = (*found.get(name, ()), value)
-        elif word.startswith("--"):
-            name, sign, value = word.partition("=")
-            found[name] = (*found.get(name, ()), *([value] if sign else []))
-        else:
-            found[name] = (*found.get(name, ()), word)
-    return {name: held for name, held in found.items() if name not in _FREE}
-
 
 _FILES = ("questions", "cases", "train", "test", "memory")
 LOCK = "study.lock"
@@ -180,9 +112,9 @@ def run(
         for cell in cells:
             # Before anybody is asked for the first of them.
             with _named(cell.words):
-                check_words(cell.words)
+                this = check_words(cell.words)
             if _is_over(cell.folder):
-                check_over(read_record(cell.folder), cell.words, cell.folder)
+                check_same(read_record(cell.folder), this, cell.folder)
         make_folder(out)
         with _alone(out):
             _hold_all(planned, cells, out, kept, json=json)
@@ -197,8 +129,15 @@ def _alone(out: Path) -> Iterator[None]:
         raise BadInput(f"cannot be written to ({error})", path=out) from None
     if connection is None:
         raise UserError(f"{out}: another process is at this study; wait for it, or name another folder")
-    with closing(connection):
-        yield
+    try:
+        with closing(connection):
+            yield
+    except UserError:
+        with suppress(OSError):  # nothing was run
+            (out / "runs").rmdir()
+            (out / LOCK).unlink()
+            out.rmdir()
+        raise
 
 
 def _hold_all(plan: StudyPlan, cells: Sequence[StudyCell], out: Path, kept: KeptOptions, *, json: bool) -> None:
@@ -363,10 +302,8 @@ def _has_failed(folder: Path) -> bool:
 def _hold(cell: StudyCell, place: str, answers: KeptAnswers | None, json: bool) -> PolyclinicError | None:
     """Runs a command, and returns what stopped it before its end, if anything did.
 
-    Of an earlier one, what was over stays until this writes more; else it is thrown away: the journal has its answers.
+    What was over of an earlier one stays until this writes more.
     """
-    if cell.folder.exists() and not part_in(cell.folder, cell.kind):
-        shutil.rmtree(cell.folder)
     cell.folder.parent.mkdir(exist_ok=True)
     if not json:
         note(f"{place}: {cell.folder.name}")

@@ -72,6 +72,8 @@ class JournalFile:
         self._coming: list[tuple[Sequence[PromptRow], asyncio.Future[None]]] = []
         self._writer: GroupWriter | None = None
         self._reader: sqlite3.Connection | None = None
+        if begin is None and not path.parent.is_dir():
+            raise BadInput(f"cannot be used as a journal: there is no folder {path.parent}", path=path)
         if path.exists():
             self._reader = open_journal(path)
             with read_errors(path):

@@ -16,8 +16,8 @@ _NOT_READ = ("out", "reuse", "html", "figures", "session", "memory")
 _HIDDEN = ("invocation", "shared_answers")
 
 ASIDE = frozenset(
-    "api_key_env base_url baseline batch_api concurrency config cost_budget csv dry_run hooks json live max_failures "
-    "on out port price requests_per_minute reuse session sets store timeout token_budget tokens_per_minute "
+    "api_key_env base_url baseline batch_api concurrency config cost_budget csv dry_run group hooks json live on out "
+    "max_failures port price requests_per_minute reuse session sets store timeout token_budget tokens_per_minute "
     "wait_for_server".split()
 )
 """Options that alter no answer: where and how fast models are asked, what it may cost, and what is printed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -15,11 +15,12 @@ import msgspec
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import check_new_folder, make_folder, write_json
+from polyclinic.fingerprints import others
 from polyclinic.models.journal import KeptAnswers
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import ModelSettings
-from polyclinic.results.provenance import without_secrets
-from polyclinic.run.invocation import ASIDE
+from polyclinic.results.provenance import data_files, made_of, own_code, without_secrets
+from polyclinic.run.invocation import ASIDE, Invocation
 from polyclinic.run.options import ANSWERS, PRIVATE, KeptOptions
 from polyclinic.storage.server import is_store, read_address
 from polyclinic.terminal.screen import note
@@ -32,8 +33,10 @@ DOCUMENT = "document.json"
 
 _PAGES = "its --out is a page or a table made of results, which are kept where they were made"
 _SHEETS = "its --out are sheets, which people fill in and send back, or what was read of those"
+_ONE_FILE = "it writes one file, and keeps its answers beside it"
+_NO_RESULTS = "it keeps no results, and asks again what it asks"
 
-WITHOUT_STORE: Mapping[str, str] = {
+WITHOUT_DATABASE: Mapping[str, str] = {
     "replay": _PAGES,
     "report": _PAGES,
     "results compare": _PAGES,
@@ -42,9 +45,15 @@ WITHOUT_STORE: Mapping[str, str] = {
     "verdicts import": _SHEETS,
     "models check": "it asks whether models answer, and keeps nothing",
     "serve": "what is played, judged and taught there lies in its folder, to which one server at a time writes",
-    "memory show": "its --out is a copy of a memory for other tools; the memory may be in a store",
+    "memory show": "its --out is a copy of a memory for other tools; the memory may be in a database",
+    "consult": _ONE_FILE,
+    "cases convert": _ONE_FILE,
+    "cases generate": _ONE_FILE,
+    "cases patient-test": _ONE_FILE,
+    "corpus add": "its vectors are kept in the corpus as they come",
+    "corpus search": _NO_RESULTS,
 }
-"""Commands that write, and keep nothing in a store; each with its reason."""
+"""Commands that write files or ask models, and keep nothing in a database; each with its reason."""
 
 _STORED = re.compile(r"(?P<store>postgres(?:ql)?://[^#]*#\d+)(?:/(?P<file>[^/]+))?")
 _READ_STORES = ("results", "memory")
@@ -52,6 +61,7 @@ _READ_STORES = ("results", "memory")
 
 _PLACES = ("--out", "--set")
 
+_ANEW = "name another --out, or move that away"
 _BEGUN = "configuration.json"
 """Beside the answers of a run: the options with which it was begun."""
 
@@ -59,8 +69,7 @@ _BEGUN = "configuration.json"
 def check_place(kept: KeptOptions, *, dry_run: bool = False) -> None:
     """Checks that a run can be kept where its options say; makes nothing.
 
-    The results of an earlier run of the same command that was stopped, or failed, may be there: they are replaced when
-    this run has written its own.
+    Results of the same command may be there: they are replaced when this run has written its own.
 
     Raises:
         BadInput: the folder cannot be made, or holds something else; or an option that alters answers has changed.
@@ -68,17 +77,40 @@ def check_place(kept: KeptOptions, *, dry_run: bool = False) -> None:
     folder, private = kept.folder, kept.private
     if folder is None or dry_run:
         return
-    from polyclinic.results.folder import part_in  # noqa: PLC0415 - not needed for --help
+    from polyclinic.results.folder import part_in, read_record  # noqa: PLC0415 - not needed for --help
 
-    part = part_in(folder, kept.invocation.kind) if folder.is_dir() else frozenset()
+    this = kept.invocation
+    part = part_in(folder, this.kind) if folder.is_dir() else frozenset()
     check_new_folder(folder, besides={PRIVATE, *part})
-    if private is not None and (begun := private / _BEGUN).is_file():
-        before = msgspec.json.decode(begun.read_bytes(), type=dict[str, Any])
-        for name, value in without_secrets(kept.invocation.options).items():
-            if name not in ASIDE and before.get(name, value) != value:
-                was = "without it" if before[name] in (None, False, []) else f"with {before[name]}"
-                option = f"--{name.replace('_', '-')}"
-                raise BadInput(f"{option} is another than when this was begun, {was}; name another folder", path=folder)
+    if part:
+        check_same(read_record(folder), this, folder)
+    elif private is not None and (begun := private / _BEGUN).is_file():
+        _check_options(msgspec.json.decode(begun.read_bytes(), type=dict[str, Any]), this, folder)
+
+
+def check_same(record: RunRecord, this: Invocation, folder: Path) -> None:
+    """Checks that the results in a folder are those of a command, and of what it reads.
+
+    Raises:
+        BadInput: an option, a file, code of the user, or a part of polyclinic is another; names it.
+    """
+    _check_options(record.configuration, this, folder, {one.option for one in record.data})
+    for one in record.data:
+        path = this.files.get(one.option)
+        if path is not None and one.sha256 not in {file.sha256 for file in data_files({one.option: path})}:
+            raise BadInput(f"{path} has changed since this was run; {_ANEW}", path=folder)
+    for code in record.code:
+        if (own := own_code({code.option: code.name})) and code.sha256 not in ("", own[0].sha256):
+            raise BadInput(f"the code of {code.name} has changed since this was run; {_ANEW}", path=folder)
+    if changed := others({name: record.versions[name] for name in made_of() if name in record.versions}, made_of()):
+        raise BadInput(f"was run with another {' and another '.join(changed)}; {_ANEW}", path=folder)
+
+
+def _check_options(before: Mapping[str, Any], this: Invocation, folder: Path, files: Collection[str] = ()) -> None:
+    for name, value in without_secrets(this.options).items():
+        if name not in ASIDE and name not in files and before.get(name, value) != value:
+            was, now = ("none" if one in (None, False, []) else one for one in (before[name], value))
+            raise BadInput(f"was run with --{name.replace('_', '-')} {was}; now it is {now}: {_ANEW}", path=folder)
 
 
 def answers_of(kept: KeptOptions) -> KeptAnswers | None:
