@@ -77,8 +77,8 @@ def test_accuracy_cost_and_comparisons(run, medqa, tmp_path, serving):
         document = json.loads(run(*command, "--json", "--out", tmp_path / "out").stdout)
         shown = run(*command)
         held = {path: path.read_bytes() for path in (tmp_path / "out").iterdir() if path.is_file()}
-        refused = run(*command, "--out", tmp_path / "out", code=2).stderr
-    assert "out: the folder holds" in refused and refused.count("\n") == 1
+        refused = run(*command, "--limit", 3, "--out", tmp_path / "out", code=2).stderr
+    assert "out: was run with --limit none; now it is 3" in refused and refused.count("\n") == 1
     assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir() if path.is_file()} == held
     assert (document["dataset"], document["questions"], document["model"]) == ("medqa", 10, "direct/a")
     methods = {one["name"]: one for one in document["methods"]}

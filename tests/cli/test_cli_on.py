@@ -35,7 +35,7 @@ def test_an_evaluation_in_parts_is_the_same_and_asks_as_often(workers, run, tmp_
         assert came[0] == came[1]
         assert came[0][1] == len(came[0][0]) > 2
         again = endpoint.counters()["requests"]
-        run(*asked, "--out", tmp_path / "again", *more)
+        run(*asked, "--out", tmp_path / "again", "--set", f"run.reuse={tmp_path / name}", *more)
         assert endpoint.counters()["requests"] == again  # the journal's parts hold all of it
 
 

@@ -20,6 +20,7 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.text import Text
 
+from polyclinic.cases.case_share import CaseShare
 from polyclinic.cli.dry_run import scratch
 from polyclinic.cli.evolve_folder import OF_REPLICAS, PAGE, RESULTS, Patients, begin, patients_of, practice_in
 from polyclinic.cli.evolve_options import PRACTICE, SHUFFLED, PracticeConfiguration, PracticeOptions, Tested
@@ -133,8 +134,9 @@ async def evolve(
         raise UserError(f"--on {on} holds several practices at once; say how many with --replicas N, 2 or more")
     with results_folder(kept) as out, scratch(out, dry_run=models.dry_run) as folder:
         assert folder is not None  # noqa: S101
-        configuration, patients = practice_in(folder, options, ablations, models, strict=strict)
-        practice = PracticePlace(folder, configuration, patients, kept)
+        shares: list[CaseShare] = []
+        made = practice_in(folder, options, ablations, models, strict=strict, shares=shares)
+        practice = PracticePlace(folder, *made, kept, shares)
         came, ledger = await _practise(practice, ablations, models, json=json)
         practice.keep()
         _show(came, json=json)
@@ -153,6 +155,7 @@ class PracticePlace:
     configuration: PracticeConfiguration
     patients: Patients
     kept: KeptOptions
+    shares: Sequence[CaseShare] = ()
 
     def journal(self) -> Journal | None:
         """Returns the journal of the practice, in its folder or in a database; None if no model is asked."""
@@ -197,7 +200,9 @@ async def _several(
             one = dataclasses.replace(options, seed=seed, order=options.order or SHUFFLED)
             folder = out / f"seed-{seed}"
             # Of one that is over, whether it is the same practice is looked at all the same.
-            places.append(PracticePlace(folder, *practice_in(folder, one, ablations, models, strict=strict), kept))
+            shares: list[CaseShare] = []
+            made = practice_in(folder, one, ablations, models, strict=strict, shares=shares)
+            places.append(PracticePlace(folder, *made, kept, shares))
         left = [place for place in places if not (place.folder / RESULTS).is_file()]
         await _practise_all(left, ablations, models, on=on, json=json)
         documents = [msgspec.json.decode((place.folder / RESULTS).read_bytes()) for place in places]
@@ -342,8 +347,10 @@ def _write(place: PracticePlace, came: Evolution, models: ModelSettings, ledger:
     write_text(folder / PAGE, page(came))
     measures = [ItemMeasure(name=task.value) for task in ClinicalTask]
     rows = came.rows(Path(configuration.test).stem, seed=configuration.seed)
-    files, seed = (RESULTS, PAGE), configuration.seed
-    write_results(folder, this, rows, measures, seed=seed, models=models, ledger=ledger, files=files)
+
+    write_results(
+        folder, this, rows, measures, seed=seed, models=models, ledger=ledger, files=files, cases=place.shares
+    )
 
 
 @dataclass(frozen=True)

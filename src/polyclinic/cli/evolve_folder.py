@@ -11,6 +11,7 @@ import msgspec
 
 from polyclinic import __version__
 from polyclinic.cases.case import Case
+from polyclinic.cases.case_share import CaseShare
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.as_agent_hospital import check_practice, say_practice
 from polyclinic.cli.evolve_options import FILE_ORDER, RECALL, SHUFFLED, PracticeConfiguration, PracticeOptions, Tested
@@ -117,7 +118,13 @@ Patients = tuple[list[PracticePatient], list[PracticePatient]]
 
 
 def practice_in(
-    folder: Path, options: PracticeOptions, ablations: Tested | None, models: Models, *, strict: bool
+    folder: Path,
+    options: PracticeOptions,
+    ablations: Tested | None,
+    models: Models,
+    *,
+    strict: bool,
+    shares: list[CaseShare],
 ) -> tuple[PracticeConfiguration, Patients]:
     """Returns what a practice is made of, and its patients: a new one, or the one that was begun in its folder.
 
@@ -128,13 +135,13 @@ def practice_in(
     path = folder / CONFIGURATION
     if not path.is_file():
         check_new_folder(folder if folder.parent.is_dir() else folder.parent, besides=[PRIVATE])
-        return _new_practice(options, ablations, models, strict=strict)
+        return _new_practice(options, ablations, models, strict=strict, shares=shares)
     begun = decoded(path, PracticeConfiguration, "how a practice was begun")
     given = dataclasses.asdict(options)
     check_options(msgspec.structs.asdict(begun), {**given, "order": options.order or begun.order}, folder)
     check_endpoint(models, begun.endpoint, folder)
     check_made_of(begun.made_of, _made_of(begun), folder)
-    return begun, patients_of(begun, strict=strict)
+    return begun, patients_of(begun, strict=strict, shares=shares)
 
 
 def begin(folder: Path, configuration: PracticeConfiguration) -> None:
@@ -145,7 +152,7 @@ def begin(folder: Path, configuration: PracticeConfiguration) -> None:
 
 
 def _new_practice(
-    options: PracticeOptions, ablations: Tested | None, models: Models, *, strict: bool
+    options: PracticeOptions, ablations: Tested | None, models: Models, *, strict: bool, shares: list[CaseShare]
 ) -> tuple[PracticeConfiguration, Patients]:
     if options.train is None or options.test is None:
         raise UserError("a practice needs --train FILE and --test FILE; polyclinic cases generate --preset makes both")
@@ -163,7 +170,7 @@ def _new_practice(
     said = {name: getattr(options, name) for name in PracticeConfiguration.__struct_fields__ if hasattr(options, name)}
     said["order"] = options.order or FILE_ORDER
     made = PracticeConfiguration(**said, ablations=ablations, endpoint=endpoint(models))
-    patients = patients_of(made, strict=strict)  # before anything is written
+    patients = patients_of(made, strict=strict, shares=shares)
     made = msgspec.structs.replace(made, made_of=_made_of(made))
     say_practice(rules, train=len(patients[0]), test=len(patients[1]))
     return made, patients
@@ -176,10 +183,12 @@ def _made_of(configuration: PracticeConfiguration) -> dict[str, str]:
     return made_of(files, model_file=None if file is None else Path(str(file)), asks=asks)
 
 
-def patients_of(configuration: PracticeConfiguration, *, strict: bool) -> Patients:
+def patients_of(
+    configuration: PracticeConfiguration, *, strict: bool, shares: list[CaseShare] | None = None
+) -> Patients:
     """Returns the patients of a practice: to practise on and of the test."""
     files = configuration.train, configuration.test
-    every = {name: read_case_file(name, strict=strict, needs=lacks) for name in files}
+    every = {name: read_case_file(name, strict=strict, needs=lacks, shares=shares) for name in files}
     knowledge, patients = read_knowledge().select(_DISEASES), {}
     for name, cases in every.items():
         try:

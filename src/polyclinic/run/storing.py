@@ -109,7 +109,7 @@ def check_same(record: RunRecord, this: Invocation, folder: Path) -> None:
 def _check_options(before: Mapping[str, Any], this: Invocation, folder: Path, files: Collection[str] = ()) -> None:
     for name, value in without_secrets(this.options).items():
         if name not in ASIDE and name not in files and before.get(name, value) != value:
-            was, now = ("none" if one in (None, False, []) else one for one in (before[name], value))
+            was, now = ("none" if one is None or one is False or one == [] else one for one in (before[name], value))
             raise BadInput(f"was run with --{name.replace('_', '-')} {was}; now it is {now}: {_ANEW}", path=folder)
 
 
