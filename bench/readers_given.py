@@ -38,7 +38,7 @@ _JUDGED = {"patient_id": 1, "doctor_diagnosis": {"diagnosis": "gout"}, "referenc
 _AIE = {"id": 1, "question": "A man of 40 has a cough. What is it?", "options": {"A": "x", "B": "y"}, "answer": "x"}
 
 READERS = (
-    ReaderTried("cases", ("cases/loaders/reader.py", "evals/case_files.py"), "c.jsonl", _CASES, _CHECKED),
+    ReaderTried("cases", ("cases/loaders/reader.py", "evals/tasks.py"), "c.jsonl", _CASES, _CHECKED),
     ReaderTried(
         "cases as FHIR",
         (),
@@ -111,25 +111,25 @@ READERS = (
     ),
     ReaderTried(
         "questions",
-        ("questions/layouts/__init__.py",),
+        ("questions/layouts.py",),
         "q.jsonl",
         records(_MCQ, _MCQ),
         read("questions.layouts", "read_exam"),
     ),
     ReaderTried(
         "MMLU's table",
-        ("questions/layouts/published.py",),
+        ("questions/layouts.py",),
         "anatomy_test.csv",
         text("Which?,a,b,c,d,A\n"),
         read("questions.layouts", "read_exam", layout="mmlu"),
     ),
     ReaderTried(
         "PubMedQA's list of the test",
-        ("questions/layouts/published.py",),
+        ("questions/layouts.py",),
         "test_ground_truth.json",
         records({"1": "yes"}),
         lambda path: list(
-            __import__("polyclinic.questions.layouts.published", fromlist=["_"]).read_pubmedqa(
+            __import__("polyclinic.questions.layouts", fromlist=["_"]).read_pubmedqa(
                 {"1": {"QUESTION": "Is it?", "CONTEXTS": ["It is."], "final_decision": "yes"}}, path.with_name("x.json")
             )
         ),

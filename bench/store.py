@@ -3,8 +3,7 @@
 The server is one of our own on this machine, and waits for its disk as one does that is meant to last. Without
 PostgreSQL or psycopg, SQLite stands alone.
 
-Then what is near in a memory of the store: with pgvector, where the server has it, with all vectors read, and with the
-memory read whole; and how often pgvector alone, exact and without an index, would have said something else.
+Then what it costs to read a memory of the store and look something up in it.
 
     python -m bench store [--rows 100000] [--at-once 256] [--entries 20000]
 """
@@ -21,9 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from polyclinic.memory.entries import AskedTask, ClinicalTask, MedicalRecord
-from polyclinic.memory.library import MemoryLibrary
 from polyclinic.memory.memory import About, New, open_memory
-from polyclinic.memory.opening import MEMORY_READ, look_up
 from polyclinic.models.journal import Journal
 from polyclinic.models.model import Reply, Usage
 from polyclinic.storage.memory import point
@@ -88,56 +85,15 @@ def _filled(folder, url, vectors):
         memory.commit(new)
 
 
-def _timed(folder, queries):
-    """Returns what is found, by whom it is looked for, and the seconds of each query."""
-    found, seconds = [], []
-    for query in queries:
-        began = time.perf_counter()
-        came = look_up(folder, query, [ClinicalTask.DIAGNOSIS], _K)
-        seconds.append(time.perf_counter() - began)
-        found.append([(one.entry.asked.number, one.cosine) for one in came.found])
-    return found, came.searched, seconds
-
-
 def _nearest(server, n):
-    """Prints what it costs to look something up, each time as `polyclinic memory show --near` does it."""
-    import psycopg
-
-    vectors = _drawn(n + _QUERIES)
-    queries = vectors[n:]
-    with tempfile.TemporaryDirectory() as made, psycopg.connect(server.url, autocommit=True) as connection:
-        folder = Path(made)
-        _filled(folder, server.url, vectors[:n])
-        library = MemoryLibrary(_DIMENSIONS)
-        for place, vector in enumerate(vectors[:n]):
-            library.add(place + 1, vector)
-        near = library.nearest(queries, _K)
-        right = [list(zip((one.places + 1).tolist(), one.cosines.tolist(), strict=True)) for one in near]
-        connection.execute("CREATE ROLE looks LOGIN PASSWORD 'looks'")
-        connection.execute("GRANT USAGE ON SCHEMA polyclinic TO looks")
-        connection.execute("GRANT SELECT ON polyclinic.store, polyclinic.memories, polyclinic.entries TO looks")
-        print(f"the nearest {_K} of {n:,} entries with {_DIMENSIONS} numbers each, {_QUERIES} queries, each alone:")
-        for who in (server.url, server.url_with("looks", user="looks")):
-            place = folder / str(len(list(folder.iterdir())))
-            place.mkdir()
-            point(place, who, "bench")
-            found, searched, seconds = _timed(place, queries)
-            later = 1e3 * sum(seconds[1:]) / (len(seconds) - 1)
-            same = sum(one == other for one, other in zip(found, right, strict=True))
-            print(
-                f"  {searched:20} first {1e3 * seconds[0]:7.0f} ms, later {later:6.1f} ms, {same} as the whole memory's"
-            )
+    """Prints what it costs to read a memory and look something up in it, as `polyclinic memory show --near` does."""
+    vectors = _drawn(n + 1)
+    with tempfile.TemporaryDirectory() as folder:
+        _filled(Path(folder), server.url, vectors[:n])
         began = time.perf_counter()
-        with open_memory(folder) as memory:
-            memory.records[ClinicalTask.DIAGNOSIS].nearest(queries[:1], _K)
-        print(f"  {MEMORY_READ:20} {1e3 * (time.perf_counter() - began):13.0f} ms")
-        if connection.execute("SELECT count(*) FROM pg_extension WHERE extname = 'vector'").fetchone()[0]:
-            alone = "SELECT n + 1 FROM polyclinic.near_entries ORDER BY vector <=> %s::vector, n LIMIT %s"
-            theirs = [[n for (n,) in connection.execute(alone, (str(query.tolist()), _K))] for query in queries]
-            ours = [[n for n, _ in one] for one in right]
-            order = sum(a != b for a, b in zip(theirs, ours, strict=True))
-            members = sum(set(a) != set(b) for a, b in zip(theirs, ours, strict=True))
-            print(f"  pgvector alone: another order in {order}, other entries in {members}")
+        with open_memory(Path(folder)) as memory:
+            memory.records[ClinicalTask.DIAGNOSIS].nearest(vectors[n:], _K)
+        print(f"a memory of {n:,} entries, read and searched: {1e3 * (time.perf_counter() - began):.0f} ms")
 
 
 def run(*options):

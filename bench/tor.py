@@ -13,8 +13,8 @@ from itertools import islice
 from bench.serving import Served, held_against, serve_or_run
 from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.cases.loaders import read_cases
+from polyclinic.evaluations.tor.evaluation import RecordsAndMinds, run_on_records
 from polyclinic.evaluations.tor.inpatients import inpatients
-from polyclinic.evaluations.tor.runs import RecordsAndMinds, run_on_records
 from polyclinic.evidence_tree import divide
 from polyclinic.generation.inpatients import generate_inpatients
 from polyclinic.knowledge.knowledge import read_knowledge

@@ -70,12 +70,12 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     program = [sys.executable, "-m", "polyclinic"]
     with tempfile.TemporaryDirectory() as scratch:
-        for name, more in (("one", []), ("two", ["--examinations", "1"])):
+        for name, more in (("one", []), ("two", ["--set", "run.examinations=1"])):
             town = [
                 "--residents",
                 "6000",
-                "--load",
-                "0.5",
+                "--set",
+                "run.load=0.5",
                 "--days",
                 "1",
                 *more,

@@ -38,26 +38,26 @@ def rows(file):
 def test_all_is_there_after_a_flush_and_after_the_end(file, gather):
     writes, told = writer(file, gather=gather), []
     for n in range(100):
-        writes.put(INSERT, (n,), told.append)
+        writes.put([(INSERT, (n,))], lambda _, error: told.append(error))
     writes.flush()
     assert rows(file) == list(range(100))
     assert told == [None] * 100
-    writes.put(INSERT, (100,))
+    writes.put([(INSERT, (100,))])
     writes.close()
     assert rows(file)[-1] == 100
 
 
 def test_a_failure_is_named_and_nothing_is_written_after_it(file):
     writes, told = writer(file, gather=0.05), []
-    writes.put(INSERT, (1,))
+    writes.put([(INSERT, (1,))])
     writes.flush()
-    writes.put(INSERT, (2,), told.append)
-    writes.put(INSERT, (1,), told.append)
+    writes.put([(INSERT, (2,))], lambda _, error: told.append(error))
+    writes.put([(INSERT, (1,))], lambda _, error: told.append(error))
     with pytest.raises(BadInput, match="UNIQUE"):
         writes.flush()
     assert [type(error) for error in told] == [BadInput, BadInput]  # a group is written whole or not at all
     with pytest.raises(BadInput, match="UNIQUE"):
-        writes.put(INSERT, (3,))
+        writes.put([(INSERT, (3,))])
     writes.close()  # it has been told
     assert rows(file) == [1]
 
@@ -65,7 +65,7 @@ def test_a_failure_is_named_and_nothing_is_written_after_it(file):
 def test_a_failure_that_nobody_was_told_comes_out_at_the_end(file):
     writes = writer(file)
     for n in (1, 1):
-        writes.put(INSERT, (n,))
+        writes.put([(INSERT, (n,))])
     with pytest.raises(BadInput, match="UNIQUE"):
         writes.close()
 

@@ -1,10 +1,8 @@
-"""SQLite files of ours: opened with a write-ahead log, and written in groups by a thread."""
+"""SQLite files of ours: opened with a write-ahead log, and written in groups."""
 
 from __future__ import annotations
 
-import queue
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -12,17 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from polyclinic.errors import BadInput
+from polyclinic.grouping import GroupThread
 
-_WAITING = 20_000  # rows that may wait for the disk; then whoever brings more waits too
-_TOGETHER = 5_000  # rows committed at once, at most
 _PATIENCE = 10.0  # seconds for another process to let go of the file
 _LOCKED = 0.2  # seconds after which a lock is another's
 
-Done = Callable[[Exception | None], object]
 Rows = Sequence[tuple[str, tuple[Any, ...]]]
 """Statements that write a row each, with their values."""
-
-_Item = tuple[Rows, Done | None]
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -140,10 +134,8 @@ def claim(connection: sqlite3.Connection, mark: int, statements: Iterable[tuple[
     return application(connection) == mark
 
 
-class GroupWriter:
-    """A thread that commits rows in groups: what comes while one commit is under way makes up the next.
-
-    After a failure it throws rows away, so that nobody hangs.
+class GroupWriter(GroupThread[Rows, None]):
+    """Commits rows in groups.
 
     Args:
         connection: to the file; closed at the end.
@@ -160,80 +152,18 @@ class GroupWriter:
         name: str,
         gather: float = 0.0,
     ) -> None:
-        self._connection, self._named, self._gather = connection, named, gather
-        self._items: queue.Queue[_Item | None] = queue.Queue(_WAITING)
-        self._hurry = threading.Event()
-        self._error: Exception | None = None
-        self._told = False
-        self._thread = threading.Thread(target=self._write, name=name, daemon=True)
-        self._thread.start()
+        self._connection, self._named = connection, named
+        super().__init__(self._commit, name=name, end=connection.close, gather=gather)
 
-    def put(self, statement: str, row: tuple[Any, ...], done: Done | None = None) -> None:
-        """Has a row written.
-
-        Args:
-            statement: that writes it, with a blank for each of its values.
-            row: the values.
-            done: called by the thread after the commit, with None; or with the error where there was none.
-
-        Raises:
-            Exception: an earlier row could not be written; by the name that `named` gave it.
-        """
-        self.put_together([(statement, row)], done)
-
-    def put_together(self, rows: Rows, done: Done | None = None) -> None:
-        """Has rows written, all in one commit; as `put`."""
-        self._tell()
-        self._items.put((rows, done))
-
-    def flush(self) -> None:
-        """Returns when all is committed; raises as `put`."""
-        done = threading.Event()
-        self._items.put(((), lambda _: done.set()))
-        self._hurry.set()
-        done.wait()
-        self._tell()
-
-    def close(self) -> None:
-        """Commits what waits and ends the thread; raises as `put`, where nobody was told so far."""
-        if self._thread.is_alive():
-            self._items.put(None)
-            self._hurry.set()
-            self._thread.join()
-            self._connection.close()
-        if not self._told:
-            self._tell()
-
-    def _tell(self) -> None:
-        if self._error is not None:
-            self._told = True
-            raise self._error
-
-    def _write(self) -> None:
-        going = True
-        while going:
-            batch = [self._items.get()]
-            self._hurry.wait(self._gather)
-            self._hurry.clear()
-            with suppress(queue.Empty):
-                while len(batch) < _TOGETHER:
-                    batch.append(self._items.get_nowait())
-            going = None not in batch
-            items = [item for item in batch if item is not None]
-            if self._error is None:
-                self._commit(items)
-            for _, done in items:
-                if done is not None:
-                    done(self._error)
-
-    def _commit(self, items: list[_Item]) -> None:
+    def _commit(self, items: Sequence[Rows]) -> list[None]:
         rows: dict[str, list[tuple[Any, ...]]] = {}
-        for some, _ in items:
-            for statement, row in some:
+        for item in items:
+            for statement, row in item:
                 rows.setdefault(statement, []).append(row)
         try:
             with transaction(self._connection):
                 for statement, values in rows.items():
                     self._connection.executemany(statement, values)
         except sqlite3.Error as error:
-            self._error = self._named(error)
+            raise self._named(error) from None
+        return [None] * len(items)

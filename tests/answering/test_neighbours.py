@@ -37,7 +37,7 @@ def asked(stem, **more):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("by", ["tfidf", "bm25", "dense", "hybrid"])
+@pytest.mark.parametrize("by", ["bm25", "dense", "hybrid"])
 async def test_the_most_like_come_first(by):
     nearest = Nearest(EXAMPLES, by)
     for _ in range(2):
@@ -52,7 +52,7 @@ async def test_what_shares_nothing_comes_in_the_order_of_the_file():
     assert [one.question.id for one in await Nearest(EXAMPLES).to(asked("Zebra"), 3)] == ["0", "1", "2"]
 
 
-@pytest.mark.parametrize("by", ["tfidf", "bm25", "hybrid"])
+@pytest.mark.parametrize("by", ["bm25", "hybrid"])
 async def test_medprompt_and_few_shot_show_the_nearest_last(by):
     shown = []
     question = asked("A painful red toe at night, what is it?")
@@ -64,9 +64,9 @@ async def test_medprompt_and_few_shot_show_the_nearest_last(by):
         assert len(stems) == number + 1 and STEMS[0] in stems[-2]
 
 
-async def test_without_the_extra_one_line_says_both_ways_out(monkeypatch):
+async def test_without_the_extra_one_line_says_the_way_out(monkeypatch):
     library.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "tantivy", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'polyclinic\[retrieval\]', or .* --set neighbours_by=tfidf"):
+    with pytest.raises(MissingExtra, match=r"pip install 'polyclinic\[retrieval\]'"):
         await medprompt(asked("Toe?"), Scripted(["Answer: A"]), pool=Pool(EXAMPLES, reasoned=True))
     library.cache_clear()

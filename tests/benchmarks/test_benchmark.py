@@ -38,7 +38,7 @@ async def test_without_players_there_is_nothing_to_sum_up():
 
 
 async def test_what_ends_one_play_ends_all():
-    with pytest.raises(StoppedEarly, match="1 of 2 are over"):
+    with pytest.raises(StoppedEarly, match="missing: ten 1 of 2"):
         await adding(fails=2).hold({"ten": 10})
 
 

@@ -113,7 +113,7 @@ def pages_of():
 def runs(tmp_path_factory) -> Path:
     """A folder with the runs `one` and `two`: the same patients, another doctor."""
     folder = tmp_path_factory.mktemp("runs")
-    common = ["--residents", "600", "--load", "0.05", "--days", "1", "--json"]
+    common = ["--residents", "600", "--set", "run.load=0.05", "--days", "1", "--json"]
     for name, more in (("one", []), ("two", ["--set", "run.examinations=1"])):
         command = [sys.executable, "-m", "polyclinic", "run", *common, *more, "--out", str(folder / name)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -159,7 +159,7 @@ def test_a_person_is_found_and_read_by_keyboard_alone(opened, pages):
 
 
 def test_a_live_run_is_watched_to_its_end(opened, pages_of, tmp_path):
-    town = ["--residents", "600", "--load", "0.08", "--days", "1", "--out", str(tmp_path / "run")]
+    town = ["--residents", "600", "--set", "run.load=0.08", "--days", "1", "--out", str(tmp_path / "run")]
     pages = pages_of("run", *town, "--live", "--set", "run.port=0")
     page = opened(f"{pages.at}/town")
     assert page.get_by_role("button", name="Live").get_attribute("aria-pressed") == "true"

@@ -12,21 +12,21 @@ GIVEN = {"batch": 1, "test_every": 100, "feedback": "truth", "k": None, "k_recor
 
 
 def test_a_run_has_the_papers_hospital_and_models_everywhere(capsys):
-    assert town_of("ours", NOTHING, own_hospital=True, doctor="rules", patient="rules", nurse="rules") == NOTHING
+    assert town_of("ours", NOTHING, doctor="rules", patient="rules", nurse="rules") == NOTHING
     assert capsys.readouterr().err == ""
-    found = town_of("paper", NOTHING, own_hospital=False, **MODELS)
+    found = town_of("paper", NOTHING, **MODELS)
     assert found == PaperTown("agent-hospital", 1, "direct/p", "direct/p")
     assert "other than in the paper: 5 points of every run" in capsys.readouterr().err
-    named = town_of("paper", PaperTown("agent-hospital", 1, "direct/w", "direct/c"), own_hospital=False, **MODELS)
+    named = town_of("paper", PaperTown("agent-hospital", 1, "direct/w", "direct/c"), **MODELS)
     assert named[2:] == ("direct/w", "direct/c")
-    for given, own, minds, told in (
-        (NOTHING, False, MODELS | {"nurse": "rules"}, "a model for the nurse"),
-        (NOTHING, False, MODELS | {"doctor": "recall"}, "--doctor is 'recall'"),
-        (NOTHING, True, MODELS, "leave out --hospital"),
-        (NOTHING._replace(examinations=3), False, MODELS, "run.examinations is 3"),
+    for given, minds, told in (
+        (NOTHING, MODELS | {"nurse": "rules"}, "a model for the nurse"),
+        (NOTHING, MODELS | {"doctor": "recall"}, "--doctor is 'recall'"),
+        (NOTHING._replace(hospital="mine.yaml"), MODELS, "leave out --hospital"),
+        (NOTHING._replace(examinations=3), MODELS, "run.examinations is 3"),
     ):
         with pytest.raises(UserError, match=told):
-            town_of("paper", given, own_hospital=own, **minds)
+            town_of("paper", given, **minds)
 
 
 def test_a_practice(capsys):

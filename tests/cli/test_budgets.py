@@ -61,7 +61,7 @@ SHOWN_AS_IT_GOES = {"ask", "consult"}
 WHOLE_OR_NOT_AT_ALL = {"memory build"}
 """They make vectors for one folder, which is there when all of them are."""
 
-TAKEN_UP = {"run": ("run", "--resume", "out", "--set", "run.max-failures=100"), "evolve": ("evolve", "--resume", "out")}
+TAKEN_UP = {"evolve": ("evolve", "--resume", "out")}
 """How the commands go on that say so themselves; of all others the same command does."""
 
 SHARE = {"cases generate": 0.9, "eval mvme": 0.7}

@@ -99,7 +99,7 @@ def test_what_is_near_is_of_those_who_said_the_same(run, complaint, evolved, tmp
     kinds = [(one["task"], one["kind"]) for one in near]
     assert len(set(kinds)) == 6 and all(kinds.count(one) == 2 for one in kinds)
     shown = run("memory", "show", folder, "--near", *said, "--task", "diagnosis")
-    assert f"1.000  diagnosis, {of['asked']['case']}" in shown.stdout and "read whole" in shown.stderr
+    assert f"1.000  diagnosis, {of['asked']['case']}" in shown.stdout and "the cosine of case-words" in shown.stderr
     before = json.loads(run("memory", "show", f"{folder}@20", "--near", *said, "--json").stdout)["near"]
     assert before and all(one["asked"]["number"] <= 20 for one in before)
     assert "--near is empty" in complaint("memory", "show", folder, "--near", " ")
@@ -317,8 +317,10 @@ def test_a_memory_is_for_visits_in_its_language(run, complaint, evolved, tmp_pat
     for evaluation in ("aie", "mvme"):
         said = complaint("eval", evaluation, *asked)
         assert (said.count("is in 'en', and the visit in 'zh'"), said.strip().count("\n")) == (1, 0)
-    town = ("run", "--preset", "agent-hospital", "--visits", 2, "--doctor", "recall", "--language", "zh")
-    assert "is in 'en', and the town in 'zh'; give --language en" in complaint(*town, "--memory", evolved[0])
+    town = ("run", "--hospital", "agent-hospital", "--visits", 2, "--doctor", "recall", "--language", "zh")
+    assert "is in 'en', and the town in 'zh'; give --language en" in complaint(
+        *town, "--set", f"learning.memory={evolved[0]}"
+    )
 
 
 @pytest.mark.slow

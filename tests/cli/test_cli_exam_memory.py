@@ -108,7 +108,17 @@ def test_a_memory_of_another_knowledge_is_named_or_refused(complaint, files, tmp
         pass
     say_other_knowledge(MemoryOptions(memory=tmp_path / "known"))
     assert not capsys.readouterr().err
-    town = ("run", "--preset", "agent-hospital", "--visits", 2, "--doctor", "recall", "--memory", files / "m")
+    town = (
+        "run",
+        "--hospital",
+        "agent-hospital",
+        "--visits",
+        2,
+        "--doctor",
+        "recall",
+        "--set",
+        f"learning.memory={files / 'm'}",
+    )
     assert "was made with knowledge 8 diseases, and is asked for with 8 diseases, " in complaint(*town)
 
 

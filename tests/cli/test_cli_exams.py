@@ -336,7 +336,7 @@ def test_wrong_options_are_one_clear_line(complaint, medqa, tmp_path):
 @each_row(
     ("dataset", "lines", "problem"),
     [
-        ("medqa", [{"question": "Why?", "answer_idx": "A"}], "line 1, $.options: the options are missing"),
+        ("medqa", [{"question": "Why?", "answer_idx": "A"}], "line 1, $.options: nothing is here"),
         ("medqa", [record(1), record(2) | {"answer_idx": "E"}], "line 2, $.answer_idx: the right answer is 'E'"),
         (
             "medmcqa",

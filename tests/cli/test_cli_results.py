@@ -302,7 +302,7 @@ def test_every_call_is_a_row(run, complaint, folder):
 
 
 def test_a_file_is_no_folder(complaint, medqa, tmp_path):
-    for command in (("report",), ("results", "list"), ("results", "show"), ("run", "--resume")):
+    for command in (("report",), ("results", "list"), ("results", "show")):
         assert "this is a file, and no folder" in complaint(*command, medqa)
         assert "no such folder" in complaint(*command, tmp_path / "none")
 

@@ -9,8 +9,8 @@ import time
 import pytest
 from tests.tables import each_row
 
-RUN = ("run", "--residents", "150", "--days", "3", "--load", "0.05", "--seed", "4")
-SMALL = ("run", "--residents", "100", "--days", "2", "--load", "0.05", "--seed", "4")
+RUN = ("run", "--residents", "150", "--days", "3", "--set", "run.load=0.05", "--seed", "4")
+SMALL = ("run", "--residents", "100", "--days", "2", "--set", "run.load=0.05", "--seed", "4")
 KEYS = {
     "residents",
     "days",
@@ -100,9 +100,9 @@ def test_another_seed_or_lookahead_is_another_run(run, whole):
 @pytest.mark.slow
 def test_a_finished_run_says_the_same_again(run, complaint, kept):
     folder, first = kept
-    assert run("run", "--resume", folder, "--json").stdout == first
-    other = complaint("run", "--resume", folder, "--doctor", "recall")
-    assert "--doctor recall: the run in" in other and "has rules" in other
+    assert run(*RUN, "--out", folder, "--json").stdout == first
+    other = complaint(*RUN, "--out", folder, "--doctor", "recall")
+    assert "holds a run with doctor rules, not recall; name another folder" in other
     assert json.loads((folder / "summary.json").read_text())["log_hash"] == json.loads(first)["log_hash"]
 
 
@@ -118,16 +118,13 @@ def written(folder):
 @pytest.mark.slow
 def test_killed_at_any_moment_it_goes_on_to_the_same_end(run, whole, tmp_path):
     folder = tmp_path / "kept"
-    resumed = [sys.executable, "-m", "polyclinic", "run", "--resume", str(folder)]
-    for least, process in (
-        (60_000, begin(folder)),
-        (300_000, subprocess.Popen(resumed, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)),
-    ):
+    for least in (60_000, 300_000):
+        process = begin(folder)
         while process.poll() is None and written(folder) < least:
             time.sleep(0.01)
         process.kill()
         process.communicate()
-    again = json.loads(run("run", "--resume", folder, "--json").stdout)
+    again = json.loads(run(*RUN, "--out", folder, "--json").stdout)
     assert same(again) == same(whole)
 
 
@@ -135,15 +132,16 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_end(run, whole, tmp_path):
 def test_stopped_by_hand_it_says_how_to_go_on(run, tmp_path, serving):
     with serving(plan=["hang"]) as endpoint:  # without its first answer the run does not end
         folder = tmp_path / "kept"
-        process = begin(folder, "--set", "run.nurse=direct/n", "--base-url", endpoint.url, town=SMALL)
+        options = ("--set", "run.nurse=direct/n", "--base-url", endpoint.url, "--set", "run.max-failures=100")
+        process = begin(folder, *options, town=SMALL)
         while not endpoint.requests and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=60)
         assert process.returncode == 130
-        assert f"go on with: polyclinic run --resume {folder}" in stderr
+        assert "the same command goes on from there" in stderr
         assert "Traceback" not in stderr
-        document = json.loads(run("run", "--resume", folder, "--json", "--set", "run.max-failures=100").stdout)
+        document = json.loads(run(*SMALL, "--out", folder, *options, "--json").stdout)
         assert document["calls"] >= document["visits"] > 0
 
 
@@ -223,11 +221,9 @@ def test_chinese(run):
         (("--replicas", "auto", "--set", "replicas.measure=luck"), "replicas.measure luck; allowed: visits, "),
         (("--replicas", "3", "--set", "replicas.within=3"), "replicas.within says how many runs --replicas auto makes"),
         (("--hospital", "missing.yaml"), "missing.yaml"),
-        (("--hospital", "missing.yaml", "--preset", "agent-hospital"), "give one of them"),
         (("--doctor", "nobody"), "no mind 'nobody'"),
         (("--set", "run.nurse=nobody"), "'nobody'"),
-        (("--resume", "nowhere"), "nowhere"),
-        (("--resume", "nowhere", "--days", "3"), "--resume takes up a run as it was begun"),
+        (("--resume", "nowhere"), "--resume is gone; use the command that began the run, with the same --out"),
     ],
 )
 def test_bad_input_is_one_line(run, options, problem, tmp_path):

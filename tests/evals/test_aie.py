@@ -111,7 +111,7 @@ async def test_two_visits_and_their_scores(file, tmp_path):
 
 
 async def test_the_messages_are_the_visit_and_hold_no_truth(file, tmp_path):
-    from polyclinic.evals.visits import TRACE, trace_of
+    from polyclinic.evals.tasks import TRACE, trace_of
 
     prompts = []
 
@@ -166,7 +166,7 @@ async def test_an_endpoint_that_fails_is_an_error_outside_the_mean(file, tmp_pat
         choosing = any("key of the one option" in message["content"] for message in body["messages"])
         return second_answer if choosing else GOODBYE
 
-    from polyclinic.evals.case_files import cases_of
+    from polyclinic.evals.tasks import cases_of
 
     (second_answer,) = cases_of(str(file), options=0)[second.id].truth.answers
     async with Endpoint(answers=answer, plan=["503"]) as endpoint:
@@ -262,21 +262,21 @@ async def test_mcqe_reads_everything_and_says_nothing(file, tmp_path):
     ("arguments", "told"),
     [
         ({"cases": "nowhere.jsonl"}, "nowhere.jsonl"),
-        ({"max_turns": 0}, "max_turns=0"),
+        ({"max_turns": 0}, "`int` >= 1 - at `[$].max_turns`"),
         ({"patient": "nobody"}, "no mind 'nobody'"),
         ({"patient": "saps:local"}, "Inspect cannot open local"),
     ],
 )
 def test_wrong_arguments_are_told(arguments, told):
     from polyclinic.errors import UserError
-    from polyclinic.evals.aie import aie
+    from polyclinic.evals.tasks import aie
 
     with pytest.raises(UserError, match=told):
         aie(**arguments)
 
 
 def test_cases_of_one_id_are_samples_of_their_own(file):
-    from polyclinic.evals.case_files import cases_of
+    from polyclinic.evals.tasks import cases_of
 
     ids = [*cases_of(str(file), options=0)]
     file.write_text(file.read_text("utf-8") * 2, "utf-8")

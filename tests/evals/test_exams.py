@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from polyclinic.cases.loaders import write_cases
-from polyclinic.errors import BadInput, UserError
+from polyclinic.errors import UserError
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.questions.examples import shipped_examples
@@ -224,7 +224,7 @@ async def test_shuffled_choices_are_marked_where_they_are(ours, tmp_path, file):
         return f"Answer: {line[0]}"
 
     if ours:
-        from polyclinic.evals.exams import medqa
+        from polyclinic.evals.tasks import medqa
 
         task = medqa(questions=file(*[{**MEDQA, "question": f"Metal {n}?"} for n in range(8)]))
     else:
@@ -491,7 +491,7 @@ def asked_by(task):
 
 
 def test_the_sample_is_that_of_the_command_line(file):
-    from polyclinic.evals.exams import medqa
+    from polyclinic.evals.tasks import medqa
 
     path = file(*[{**MEDQA, "question": f"Metal {n}?"} for n in range(40)])
     drawn = [one.question.id for one in draw(read_exam(Path(path)), 10, seed=3)]
@@ -503,7 +503,7 @@ def test_the_sample_is_that_of_the_command_line(file):
 def test_a_sample_of_mmlu_is_as_many_as_are_named(tmp_path):
     from inspect_ai._cli.util import parse_cli_args
 
-    from polyclinic.evals.exams import mmlu
+    from polyclinic.evals.tasks import mmlu
 
     rows = "".join(f"Which valve is number {n}?,aortic,mitral,pulmonary,tricuspid,B\n" for n in range(40))
     (tmp_path / "anatomy_test.csv").write_text(rows)
@@ -516,7 +516,7 @@ def test_a_sample_of_mmlu_is_as_many_as_are_named(tmp_path):
     "settings", ["max_rounds=2,votes=separate".split(","), {"max_rounds": "2", "votes": "separate"}]
 )
 def test_settings_of_a_task(settings, file):
-    from polyclinic.evals.exams import medqa, pubmedqa
+    from polyclinic.evals.tasks import medqa, pubmedqa
 
     _, given = asked_by(medqa(questions=file(MEDQA), method="medagents", settings=settings, seed=5))
     assert given == {"seed": 5, "max_rounds": "2", "votes": "separate"}
@@ -528,7 +528,7 @@ def test_settings_of_a_task(settings, file):
 
 
 def test_any_records_with_a_field_map(file):
-    from polyclinic.evals.exams import exam
+    from polyclinic.evals.tasks import exam
 
     record = {"stem": "Metal?", "choices": ["Zinc", "Iron"], "gold": 1}
     fields = ["question=stem", "options=choices", "answer=gold"]
@@ -549,99 +549,20 @@ def test_any_records_with_a_field_map(file):
     ],
 )
 def test_wrong_arguments_are_told(arguments, problem, file):
-    from polyclinic.evals.exams import medqa
+    from polyclinic.evals.tasks import medqa
 
     with pytest.raises(UserError, match=problem):
         medqa(**{"questions": file(MEDQA), **arguments})
 
 
 def test_published_files(shared_data):
-    from polyclinic.evals import exams
+    from polyclinic.evals import tasks as exams
 
     qa = shared_data / "qa"
     assert len(exams.medqa(questions=str(qa / "medqa/phrases_no_exclude_test.jsonl")).dataset) == 300
     assert len(exams.medmcqa(questions=str(qa / "medmcqa/dev.json")).dataset) == 300
     assert len(exams.pubmedqa(questions=str(qa / "pubmedqa/ori_pqal.json")).dataset) == 300
     assert len(exams.mmlu(questions=str(qa / "mmlu")).dataset) == 1089
-
-
-# The hub's copies: the same questions under other fields.
-
-HUB = {
-    "medqa": (MEDQA, {**MEDQA, "answer": "Iron", "meta_info": "", "metamap_phrases": ["metal", "haem"]}),
-    "medmcqa": (MEDMCQA, {**MEDMCQA, "cop": 2, "topic_name": None}),
-    "pubmedqa": (
-        ARTICLE,
-        {
-            "pubid": 100,
-            "question": ARTICLE["QUESTION"],
-            "context": {"contexts": ARTICLE["CONTEXTS"], "labels": ["METHODS", "RESULTS"], "meshes": ["Rest"]},
-            "long_answer": ARTICLE["LONG_ANSWER"],
-            "final_decision": "no",
-        },
-    ),
-    "mmlu": (
-        ROWS,
-        {"question": ROWS["anatomy"][0][0], "subject": "anatomy", "choices": ROWS["anatomy"][0][1:5], "answer": 1},
-    ),
-}
-
-
-@pytest.mark.parametrize("name", HUB)
-def test_the_hub_asks_the_same_questions(name, file):
-    from polyclinic.evals.hub import converter
-    from polyclinic.evals.questions import as_sample, exam_question_of
-
-    record, on_the_hub = HUB[name]
-    called = {"pubmedqa": "pubmedqa.json", "mmlu": "mmlu"}.get(name, "file.jsonl")
-    local = read_exam(Path(file(record, name=called)), layout=name)[0]
-    sample = converter(name)(on_the_hub)
-    assert exam_question_of(sample) == local
-    assert sample == as_sample(local).model_copy(update={"id": sample.id})
-
-
-def test_without_a_file_the_hub_is_read(monkeypatch):
-    from inspect_ai.dataset import MemoryDataset
-
-    from polyclinic.evals import exams, hub
-
-    read = []
-
-    def hf_dataset(path, split, *, name, sample_fields):
-        read.append((path, split, name))
-        kind = next(key for key, one in hub.HUB.items() if one.path == path)
-        records = [{**HUB[kind][1], **({"subject": name} if kind == "mmlu" else {})}]
-        records += [{**records[0], "id": "m2", "pubid": 101}]
-        return MemoryDataset([sample_fields(record) for record in records])
-
-    monkeypatch.setattr(hub, "hf_dataset", hf_dataset)
-    ids = [sample.id for sample in exams.mmlu().dataset]
-    assert len(ids) == len(set(ids)) == 12
-    assert ids[:3] == ["mmlu-anatomy-0001", "mmlu-anatomy-0002", "mmlu-clinical_knowledge-0001"]
-    assert [sample.id for sample in exams.medqa().dataset] == ["medqa-0001", "medqa-0002"]
-    assert [sample.id for sample in exams.medmcqa(sample=1, seed=1).dataset] in (["m1"], ["m2"])
-    assert [sample.id for sample in exams.pubmedqa().dataset] == ["100", "101"]
-    assert read[-3:] == [
-        ("GBaker/MedQA-USMLE-4-options", "test", None),
-        ("openlifescienceai/medmcqa", "validation", None),
-        ("qiaojin/PubMedQA", "train", "pqa_labeled"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("name", "wrong", "problem"),
-    [
-        ("medmcqa", {"cop": -1}, r"openlifescienceai/medmcqa/validation, record 1, \$.cop"),
-        ("pubmedqa", {"final_decision": "perhaps"}, "qiaojin/PubMedQA/train, record 1"),
-        ("pubmedqa", {"context": None}, r"record 1, \$.context.contexts"),
-        ("mmlu", {"answer": 4}, "cais/mmlu/test, record 1"),
-    ],
-)
-def test_a_record_of_the_hub_that_cannot_be_used(name, wrong, problem):
-    from polyclinic.evals.hub import converter
-
-    with pytest.raises(BadInput, match=problem):
-        converter(name)({**HUB[name][1], **wrong})
 
 
 async def test_inspect_finds_tasks_solvers_and_provider_by_their_names(tmp_path, file):

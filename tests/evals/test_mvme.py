@@ -9,8 +9,7 @@ import pytest
 from polyclinic.cases.check import find_leaks
 from polyclinic.cases.loaders import read_cases, write_cases
 from polyclinic.errors import UserError
-from polyclinic.evaluations.mvme.evaluation import mvme
-from polyclinic.evaluations.mvme.results import Entrant
+from polyclinic.evaluations.mvme.evaluation import Entrant, mvme
 from polyclinic.events import Reported
 from polyclinic.generation.draw import generate
 from polyclinic.judging.director_by_rules import RulesJudge
@@ -135,7 +134,7 @@ async def test_the_figures_are_those_of_the_benchmark(one_step, file, tmp_path):
 
 
 async def test_the_log_shows_the_visit_and_the_report_and_no_truth(file, tmp_path):
-    from polyclinic.evals.visits import TRACE, trace_of
+    from polyclinic.evals.tasks import TRACE, trace_of
     from polyclinic.visits.revisit import revisit
 
     report = {**REPORT, "diagnoses": [{"name": "Gout", "icd10": None, "probability": None}], "rationale": []}
@@ -318,21 +317,21 @@ async def test_chinese_cases_need_a_table_for_their_codes(tmp_path):
         ({"cases": "nowhere.jsonl"}, "nowhere.jsonl"),
         ({"judge": "somebody"}, "judge=somebody; allowed: rules, grader, or a model"),
         ({"judge": "local/x.gguf"}, "judge=local/x.gguf; allowed"),
-        ({"missing": "fine"}, "missing=fine; allowed: not recorded, normal"),
-        ({"max_turns": 0}, "max_turns=0"),
+        ({"missing": "fine"}, "Invalid enum value 'fine' - at `[$].missing`"),
+        ({"max_turns": 0}, "`int` >= 1 - at `[$].max_turns`"),
         ({"patient": "nobody"}, "no mind 'nobody'"),
         ({"table": "nowhere.xls"}, "nowhere.xls"),
     ],
 )
 def test_wrong_arguments_are_told(arguments, problem):
-    from polyclinic.evals.mvme import mvme
+    from polyclinic.evals.tasks import mvme
 
     with pytest.raises(UserError, match=problem):
         mvme(**arguments)
 
 
 def test_cases_must_have_a_diagnosis(file):
-    from polyclinic.evals.case_files import cases_of
+    from polyclinic.evals.tasks import cases_of
 
     lines = file.read_text("utf-8").splitlines()
     case = json.loads(lines[0])

@@ -55,7 +55,7 @@ async def test_states_and_replies_are_scored(labelled, tmp_path, tracker):
 
     from inspect_ai.model import get_model
 
-    from polyclinic.evals.patient_simulator import ROW, patient_simulator
+    from polyclinic.evals.tasks import ROW, patient_simulator
 
     async with Endpoint(answers=answer) as endpoint:
         model = get_model("direct/p", base_url=endpoint.url, memoize=False)
@@ -78,7 +78,7 @@ async def test_states_and_replies_are_scored(labelled, tmp_path, tracker):
 async def test_an_endpoint_that_fails_leaves_the_sample_unscored(labelled, tmp_path):
     from inspect_ai.model import get_model
 
-    from polyclinic.evals.patient_simulator import patient_simulator
+    from polyclinic.evals.tasks import patient_simulator
 
     async with Endpoint(faults=1.0, kinds=["huge"]) as endpoint:
         model = get_model("direct/p", base_url=endpoint.url, memoize=False)
@@ -90,10 +90,10 @@ async def test_an_endpoint_that_fails_leaves_the_sample_unscored(labelled, tmp_p
 
 @pytest.mark.slow
 def test_a_tracker_that_there_is_not(labelled):
-    from polyclinic.evals.patient_simulator import patient
+    from polyclinic.evals.tasks import patient_simulator
 
-    with pytest.raises(UserError, match="allowed: staged, parallel"):
-        patient(cases=str(labelled), tracker="guessing")
+    with pytest.raises(UserError, match=r"'guessing' - at `[$].tracker`"):
+        patient_simulator(cases=str(labelled), tracker="guessing")
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ async def test_recorded_turns_are_put_in_their_place(recorded, tmp_path):
 
     from inspect_ai.model import get_model
 
-    from polyclinic.evals.recorded_turns import recorded_turns
+    from polyclinic.evals.tasks import recorded_turns
 
     async with Endpoint(answers=answer) as endpoint:
         model = get_model("direct/p", base_url=endpoint.url, memoize=False)

@@ -34,7 +34,7 @@ async def test_the_task_scores_what_was_chosen_and_what_was_invented(tmp_path):
     from inspect_ai.log import read_eval_log_async
 
     import polyclinic.evals._registry  # noqa: F401
-    from polyclinic.evals.tor import METRICS, tor
+    from polyclinic.evals.tasks import Tor, tor
 
     async with Endpoint(answers=said) as endpoint:
         (log,) = await eval_async(
@@ -51,7 +51,7 @@ async def test_the_task_scores_what_was_chosen_and_what_was_invented(tmp_path):
     cases = {case.id: case for case in read_cases("inpatients")}
     for sample in log.samples:
         (score,) = sample.scores.values()
-        assert set(score.value) == set(METRICS)
+        assert set(score.value) == set(Tor.metrics)
         assert score.value["RIGHT"] == ("A" in cases[str(sample.id)].truth.answers)
         assert score.value["WANTED"] == len(cases[str(sample.id)].truth.answers)
         assert score.value["UNSUPPORTED"] == 100
@@ -60,7 +60,7 @@ async def test_the_task_scores_what_was_chosen_and_what_was_invented(tmp_path):
 
 
 def test_what_cannot_be_used_is_refused():
-    from polyclinic.evals.tor import tor
+    from polyclinic.evals.tasks import tor
 
     with pytest.raises(UserError, match="no method"):
         tor(method="nonesuch")

@@ -12,7 +12,7 @@ _EXAM = f"{_ASK} {_FAIL} --out out"
 TODAY: dict[str, list[str]] = {
     # The hospital
     "run": ["run --residents 60 --days 2 --visits 12 --seed {seed} --out out --json"],
-    "run-busy": ["run --residents 2000 --days 1 --load 20 --visits 50 --seed {seed} --out out --json"],
+    "run-busy": ["run --residents 2000 --days 1 --set run.load=20 --visits 50 --seed {seed} --out out --json"],
     "run-warm": ["run --residents 80 --days 3 --visits 60 --seed {seed} --set run.warm-up=1 --out out --json"],
     "run-chinese": ["run --residents 40 --days 1 --visits 8 --language zh --seed {seed} --out out --json"],
     "run-replicas": ["run --residents 40 --days 1 --visits 6 --replicas 3 --seed {seed} --out out --json"],

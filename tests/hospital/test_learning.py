@@ -39,7 +39,7 @@ from polyclinic.memory.reading import PassageRead, Studied
 from polyclinic.memory.remembering import Situation
 from polyclinic.retrieval.retriever import Passage
 
-RUN = ("run", "--preset", "agent-hospital", "--load", "0.05", "--days", "3", "--doctor", "recall", "--learn")
+RUN = ("run", "--hospital", "agent-hospital", "--set", "run.load=0.05", "--days", "3", "--doctor", "recall", "--learn")
 EIGHT = (
     "acute-nasopharyngitis, acute-rhinitis, bronchial-asthma, chronic-bronchitis, covid-19, influenza-a, influenza-b, "
     "mycoplasma-infection"
@@ -184,7 +184,7 @@ async def test_who_cannot_reflect_keeps_what_was_right(knowledge):
 
 
 async def test_doctors_read_off_their_shifts(knowledge):
-    hospital = read_hospital(None, knowledge, preset="agent-hospital")
+    hospital = read_hospital("agent-hospital", knowledge)
     lived, began, kept = Lived(knowledge, passages=2), [], []
     passages = [Passage(id=str(n), score=0, text="Text.", corpus="c") for n in range(5)]
     learning, clock = lived.learning, lived.clock
@@ -219,14 +219,17 @@ def test_what_cannot_be(complaint, knowledge, tmp_path):
         pass
     nothing = tmp_path / "nothing"
     nothing.mkdir()
-    preset = ("run", "--preset", "agent-hospital", "--visits", "1")
+    preset = ("run", "--hospital", "agent-hospital", "--visits", "1")
     rows = {
         "without": (("run", "--set", "learning.feedback=outcome"), "--learn"),
         "whose": (("run", "--set", "learning.memory-of=department"), "--learn"),
         "script": ((*preset, "--learn", "--doctor", "scripted:some.json"), "cannot learn"),
-        "unread": ((*preset, "--memory", other), "--memory is for a doctor who reads"),
-        "missing": ((*preset, "--doctor", "recall", "--memory", tmp_path / "gone"), "holds no memory.sqlite"),
-        "empty": ((*preset, "--doctor", "recall", "--memory", nothing), "holds no memory.sqlite"),
+        "unread": ((*preset, "--set", f"learning.memory={other}"), "learning.memory is for a doctor who reads"),
+        "missing": (
+            (*preset, "--doctor", "recall", "--set", f"learning.memory={tmp_path / 'gone'}"),
+            "holds no memory.sqlite",
+        ),
+        "empty": ((*preset, "--doctor", "recall", "--set", f"learning.memory={nothing}"), "holds no memory.sqlite"),
         "recall reads": (
             (*preset, "--learn", "--doctor", "recall", "--set", "learning.read=books"),
             "a language model",
@@ -236,8 +239,8 @@ def test_what_cannot_be(complaint, knowledge, tmp_path):
             (*preset, "--learn", "--doctor", "direct/d", "--set", "learning.read=./books", "--out", tmp_path / "run"),
             "no corpus is here",
         ),
-        "a day": ((*preset, "--learn", "--set", "learning.passages-a-day=2"), "--read"),
-        "other": ((*preset, "--doctor", "recall", "--memory", other), "2 diseases"),
+        "a day": ((*preset, "--learn", "--set", "learning.passages-a-day=2"), "learning.read"),
+        "other": ((*preset, "--doctor", "recall", "--set", f"learning.memory={other}"), "2 diseases"),
     }
 
     said = {name: complaint(*arguments) for name, (arguments, _) in rows.items()}
@@ -349,7 +352,8 @@ async def test_workers_and_a_kill_change_nothing(kept, tmp_path):
 def test_what_one_run_has_learnt_goes_into_another(kept, run, tmp_path):
     folder, _ = kept
     one = memories_of(folder)[0]
-    more = (*RUN[:4], "0.02", "--days", "1", "--doctor", "recall", "--memory", one, "--out", tmp_path / "more")
+    more = (*RUN[:4], "run.load=0.02", "--days", "1", "--doctor", "recall", "--set", f"learning.memory={one}")
+    more += ("--out", tmp_path / "more")
     first = json.loads(run(*more, "--json").stdout)
     assert (first["memory"]["learns"], first["memory"]["records"]) == (False, 0)
     with open_memory(one) as memory:
@@ -357,7 +361,7 @@ def test_what_one_run_has_learnt_goes_into_another(kept, run, tmp_path):
         held = list(entries_of(memory))
     with open_memory(tmp_path / "more" / "memory" / "brought") as brought:
         assert list(entries_of(brought)) == held
-    assert json.loads(run("run", "--resume", tmp_path / "more", "--json").stdout) == first
+    assert json.loads(run(*more, "--json").stdout) == first
 
 
 @pytest.mark.slow
@@ -372,7 +376,7 @@ def test_a_run_in_which_doctors_learn_can_be_read(kept, run):
     assert records == document["memory"]["records"]
     shown = run("memory", "show", folder).stdout
     assert "respiratory" in shown
-    learnt = run("run", "--resume", folder).stdout
+    learnt = run(*RUN, "--out", folder).stdout
     assert "in the memory of each doctor" in learnt
     assert document["memory"]["version"] in learnt
     found = figures(RecordedRun(folder)).learnt
@@ -392,5 +396,5 @@ def test_a_run_of_one_day_has_learnt_in_vain():
 
 @pytest.mark.slow
 def test_a_run_of_one_day_says_that_nothing_was_used(run):
-    shown = run("run", "--preset", "agent-hospital", "--doctor", "recall", "--learn", "--visits", "3").stdout
+    shown = run("run", "--hospital", "agent-hospital", "--doctor", "recall", "--learn", "--visits", "3").stdout
     assert "nothing of it could be used" in " ".join(shown.split())

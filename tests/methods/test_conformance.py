@@ -13,7 +13,7 @@ from tests.tables import each_row
 from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import CutOff, Refused, ScriptError, TimedOut, Unreachable, UserError
-from polyclinic.evaluations.exams.evaluation import exam
+from polyclinic.evaluations.exams.evaluation import Entrant, exam
 from polyclinic.methods.own import of_user
 from polyclinic.methods.table import METHODS, answering, choose, settable
 from polyclinic.models.answers import Completion
@@ -21,7 +21,7 @@ from polyclinic.models.model import Usage
 from polyclinic.models.provider import Provider
 from polyclinic.models.schema import form_of
 from polyclinic.questions.exam import ExamQuestion
-from polyclinic.questions.formats import write_answer
+from polyclinic.questions.shown import write_answer
 from polyclinic.seeds import derive
 from polyclinic.testing.instances import instance
 
@@ -260,7 +260,9 @@ async def test_no_key_reaches_a_prompt(name):
         model = Willing(QUESTIONS["english"])
         (chosen,) = choose([name])
         put = answering(chosen, lambda _, model=model: model)
-        await exam([ExamQuestion(question=QUESTIONS["english"], key=(key,), subject="hearts")]).hold({"m": put})
+        await exam([ExamQuestion(question=QUESTIONS["english"], key=(key,), subject="hearts")]).hold(
+            {"m": Entrant(label="m", put=put)}
+        )
         asked.append(sorted(map(repr, model.prompts)))
     assert all(prompts == asked[0] for prompts in asked)
 

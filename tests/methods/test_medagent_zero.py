@@ -8,7 +8,7 @@ import pytest
 from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput, TimedOut, UserError
-from polyclinic.evaluations.exams.runs import Learning, run_methods
+from polyclinic.evaluations.exams.evaluation import Learning, run_methods
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience
 from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.memory import About, DoctorMemory, New

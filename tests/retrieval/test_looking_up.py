@@ -9,7 +9,7 @@ from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import TimedOut, UserError
-from polyclinic.evaluations.exams.runs import run_methods
+from polyclinic.evaluations.exams.evaluation import run_methods
 from polyclinic.events import Failed, Retrieved, Trace
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.methods.table import METHODS, choose

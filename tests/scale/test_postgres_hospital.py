@@ -97,7 +97,7 @@ def test_one_whose_doctors_learn_goes_on_on_another_machine(base, run, tmp_path)
         assert came(run(*learning(endpoint, "--store", base, "--out", tmp_path / "elsewhere")).stdout) == expected
         asked = requests(endpoint)
         assert n <= asked <= n + PLACES
-        again = run("run", "--resume", tmp_path / "here", "--store", base, "--set", "run.max-failures=100", "--json")
+        again = run(*learning(endpoint, "--store", base, "--out", tmp_path / "here"))
         assert came(again.stdout) == expected
         assert requests(endpoint) == asked, "whoever begun it asks nothing more"
 
@@ -122,7 +122,7 @@ def test_another_run_has_answers_of_its_own(base, run, tmp_path):
         asked = requests(endpoint)
         run(*command(endpoint, "--store", base, "--out", tmp_path / "two", "--seed", 1))
         other = requests(endpoint)
-        run(*command(endpoint, "--store", base, "--out", tmp_path / "three", "--load", 2))
+        run(*command(endpoint, "--store", base, "--out", tmp_path / "three", "--set", "run.load=2"))
         assert other > asked and requests(endpoint) > other
         asked = requests(endpoint)
         run(
@@ -145,7 +145,7 @@ def test_resumed_in_its_folder_it_goes_on_too(base, run, whole, tmp_path):
     expected, n = whole
     with EndpointProcess(seed=1, latency=0.05) as endpoint:
         killed_after(command(endpoint, "--store", base, "--out", tmp_path / "here"), endpoint, n // 2)
-        again = run("run", "--resume", tmp_path / "here", "--store", base, "--set", "run.max-failures=100", "--json")
+        again = run(*command(endpoint, "--store", base, "--out", tmp_path / "here"))
         assert came(again.stdout) == expected
         assert requests(endpoint) <= n + PLACES
         asked = requests(endpoint)

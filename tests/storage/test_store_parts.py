@@ -5,21 +5,14 @@ import asyncio
 import pytest
 
 from polyclinic.errors import UserError
+from polyclinic.grouping import GroupThread
 from polyclinic.storage.journal import _as_stored, _portions, call_id
 from polyclinic.storage.results import StoredFolders
-from polyclinic.storage.server import StoreBatches, plain
-
-
-class NoServer:
-    def leave(self):
-        self.left = True
-
-    def close(self):
-        self.closed = True
+from polyclinic.storage.server import plain
 
 
 async def test_what_comes_meanwhile_is_asked_together_and_a_failure_is_everybodys():
-    server, batches = NoServer(), []
+    ended, batches = [], []
 
     def work(items):
         batches.extend(items)
@@ -27,15 +20,15 @@ async def test_what_comes_meanwhile_is_asked_together_and_a_failure_is_everybody
             raise ValueError("no")
         return [item.upper() for item in items]
 
-    asking = StoreBatches(server, work, name="test")
+    asking = GroupThread(work, name="test", end=lambda: ended.append(True))
     assert await asyncio.gather(*(asking.ask(one) for one in "abc")) == ["A", "B", "C"]
     assert batches == ["a", "b", "c"]
     for one in ("bad", "good"):
         with pytest.raises(ValueError, match="no"):
             await asking.ask(one)
     assert "good" not in batches
-    asking.close()
-    assert server.left and server.closed
+    await asking.aclose()
+    assert ended
 
 
 def test_rows_as_a_store_has_them():

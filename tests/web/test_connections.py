@@ -1,7 +1,6 @@
 """No more connections than there are places for, and none that is held without asking anything."""
 
 import asyncio
-import errno
 import resource
 from contextlib import suppress
 
@@ -13,7 +12,7 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from polyclinic.web import server
-from polyclinic.web.server import BoundedConnection, FilesRunOut, allow_files, places
+from polyclinic.web.server import BoundedConnection, allow_files, places
 
 ASK = b"GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n"
 STREAM = ASK.replace(b"/", b"/stream", 1)
@@ -126,15 +125,3 @@ def test_places_need_files(monkeypatch):
     held["now"] = (256, 512)
     allow_files()
     assert held["now"] == (512, 512) and places() == 256
-
-
-async def test_that_files_have_run_out_is_a_line_a_minute(monkeypatch):
-    tell, told, lines = FilesRunOut(), [], []
-    monkeypatch.setattr(server._log, "warning", lambda line, *parts: lines.append(line % parts))
-    loop = asyncio.get_running_loop()
-    monkeypatch.setattr(loop, "default_exception_handler", told.append)
-    for _ in range(100):
-        tell(loop, {"message": "socket.accept()", "exception": OSError(errno.EMFILE, "Too many open files")})
-    assert lines == ["connections wait: Too many open files (`ulimit -n` says how many files may be open)"]
-    tell(loop, {"message": "another"})
-    assert told == [{"message": "another"}]

@@ -33,7 +33,7 @@ const t = texts({
   going: ["goes on", "进行中"],
   over: ["over", "已结束"],
   stopped: ["stopped on day {0}, {1}, before its end", "第 {0} 天 {1} 中断"],
-  resume: ["Take it up: polyclinic run --resume and its folder", "继续：polyclinic run --resume 加其文件夹"],
+  resume: ["The command that began it goes on", "用原命令可继续"],
   visits: ["visits", "就诊"],
   residents: ["residents", "居民"],
   right: ["right diagnoses", "诊断正确"],

@@ -78,7 +78,7 @@ export const t = texts({
   link: ["Copy a link to this moment", "复制此刻的链接"],
   linked: ["The link is copied.", "链接已复制。"],
   over: ["The run is over.", "运行已结束。"],
-  stopped: ["{0} was stopped at {1}, {2}, before its end. Take it up: polyclinic run --resume and its folder.", "{0} 在 {1} {2} 中断，尚未结束。可继续：polyclinic run --resume 加其文件夹。"],
+  stopped: ["{0} was stopped at {1}, {2}, before its end. The command that began it goes on.", "{0} 在 {1} {2} 中断，尚未结束。用原命令可继续。"],
   year: ["{0} years", "{0} 岁"],
   female: ["female", "女"],
   male: ["male", "男"],

@@ -31,8 +31,7 @@ from polyclinic.models.model import Answer, AskOptions, Message, Messages, Model
 from polyclinic.prompts import read_prompts
 from polyclinic.questions.answers import read_answer
 from polyclinic.questions.examples import Example, turns
-from polyclinic.questions.formats import show_form
-from polyclinic.questions.shown import show
+from polyclinic.questions.shown import show, show_form
 from polyclinic.seeds import derive
 
 PROMPTS = Path(__file__).with_suffix(".md")

@@ -100,15 +100,7 @@ def _may_be_named(term: str, text: str, case: Case) -> bool:
     return "had" in ways or (bool(ways) and None not in ways_known(term, text))
 
 
-class _ConclusionWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    who: Pattern
-    found: Pattern
-    says: Pattern
-    others: Pattern
-    opinion: Pattern
-
-
-_words = WORDS.section("concluded", _ConclusionWords)
+_words = WORDS.section("concluded", dict[str, Pattern])
 
 
 def conclusions(text: str, *, section: str) -> Iterator[str]:
@@ -116,8 +108,8 @@ def conclusions(text: str, *, section: str) -> Iterator[str]:
     for earlier, clause, later in clauses_of(text):
         words = _words("zh" if is_chinese(clause) else "en")
         plain = tidy(clause).casefold()
-        cue = words.found.search(plain) or (words.who.search(plain) and words.says.search(plain))
-        cue = cue or (words.others.search(plain) and words.opinion.search(plain))
+        cue = words["found"].search(plain) or (words["who"].search(plain) and words["says"].search(plain))
+        cue = cue or (words["others"].search(plain) and words["opinion"].search(plain))
         if not cue:
             continue
         known = known_as(cue[0], clause, section=section, earlier=earlier, later=later)

@@ -8,11 +8,9 @@ only suspects, or finds in this visit, is withheld.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
-
-import msgspec
 
 from polyclinic.language.folding import SENTENCE, Folded, fold_term, tidy
 from polyclinic.language.language import capitalised, is_chinese
@@ -27,25 +25,7 @@ Known = Literal["had", "a relative's", "denied"]
 _OF_BEFORE = frozenset(("past", "medications", "allergies", "personal"))
 
 
-class _KnownWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    before: Pattern
-    taken: Pattern
-    shared: Pattern
-    brief: Pattern
-    behind: Pattern
-    long_ago: Pattern
-    recent: Pattern
-    diagnosed: Pattern
-    found: Pattern
-    visit: Pattern
-    kin: Pattern
-    not_kin: Pattern
-    kin_behind: Pattern
-    denial: Pattern
-    not_denial: Pattern
-
-
-_words = WORDS.section("known", _KnownWords)
+_words = WORDS.section("known", dict[str, Pattern])
 
 
 def known_as(term: str, clause: str, *, section: str = "present", earlier: str = "", later: str = "") -> Known | None:
@@ -73,29 +53,33 @@ def known_as(term: str, clause: str, *, section: str = "present", earlier: str =
 
 def _at(before: str, behind: str, section: str, earlier: str, later: str) -> Known | None:
     words = _words("zh" if is_chinese(before + behind + earlier) else "en")
-    denial = _last(words.denial, before)
-    if denial and not words.not_denial.search(before, denial.end()):
+    denial = _last(words["denial"], before)
+    if denial and not words["not_denial"].search(before, denial.end()):
         return "denied"
-    if words.visit.search(before) or words.visit.search(behind):
+    if words["visit"].search(before) or words["visit"].search(behind):
         return None
     if section == "family":
         return "a relative's"
-    shared = words.shared.search(f"{behind} {later}")
-    kin = None if shared else _last(words.kin, before)
-    if (kin and not words.not_kin.search(before, kin.end())) or (not shared and words.kin_behind.search(behind)):
+    shared = words["shared"].search(f"{behind} {later}")
+    kin = None if shared else _last(words["kin"], before)
+    if (kin and not words["not_kin"].search(before, kin.end())) or (not shared and words["kin_behind"].search(behind)):
         return "a relative's"
     if section in _OF_BEFORE:
         return "had"
-    known, found = _last(words.before, before), _last(words.found, before)
-    if known and not words.brief.search(before[: known.start()]) and (found is None or found.start() < known.start()):
+    known, found = _last(words["before"], before), _last(words["found"], before)
+    if (
+        known
+        and not words["brief"].search(before[: known.start()])
+        and (found is None or found.start() < known.start())
+    ):
         return "had"
-    if words.taken.search(before) and not words.recent.search(behind):
+    if words["taken"].search(before) and not words["recent"].search(behind):
         return "had"
-    if found is None and words.behind.search(behind):
+    if found is None and words["behind"].search(behind):
         return "had"
-    ago, recent = _last(words.long_ago, earlier), _last(words.recent, earlier)
+    ago, recent = _last(words["long_ago"], earlier), _last(words["recent"], earlier)
     since = ago is not None and (recent is None or recent.start() < ago.start())
-    if since and found is None and words.diagnosed.search(before) and not words.recent.search(before):
+    if since and found is None and words["diagnosed"].search(before) and not words["recent"].search(before):
         return "had"
     return None
 
@@ -110,17 +94,9 @@ def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
 _LONGEST_ITEM = 6  # words of the first thing of a list
 
 
-class _Joints(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    dangling: Pattern
-    reason: Pattern
-    joint: Pattern
-    loose: Pattern
-    finite: Pattern
-    stub: Pattern
-    govern: Pattern
+_Joints = Mapping[str, Pattern]
 
-
-_joints = WORDS.section("joints", _Joints)
+_joints = WORDS.section("joints", dict[str, Pattern])
 
 
 def rejoined(clauses: list[str], gone: list[bool], holds: Callable[[str], bool]) -> str:
@@ -140,7 +116,7 @@ def rejoined(clauses: list[str], gone: list[bool], holds: Callable[[str], bool])
     lead, behind_gap, last = "", False, len(clauses) - 1
     for order, clause in enumerate(clauses):
         bare = clause.lstrip("，, ")
-        if gone[order] or (behind_gap and words.dangling.match(bare)):
+        if gone[order] or (behind_gap and words["dangling"].match(bare)):
             lead = _lead(clause, words, holds) if gone[order] else lead
             if order == last and kept and not chinese:
                 kept[-1] = _as_last(kept[-1], bare, words)
@@ -148,30 +124,30 @@ def rejoined(clauses: list[str], gone: list[bool], holds: Callable[[str], bool])
             continue
         said = _said(clause, bare, words) if behind_gap else clause
         if behind_gap and lead and _is_item(bare, words):
-            said = f"{lead} {words.loose.sub('', bare, count=1)}"
+            said = f"{lead} {words['loose'].sub('', bare, count=1)}"
         elif not kept and behind_gap:
-            said = words.joint.sub("", said.lstrip("，, "), count=1)
+            said = words["joint"].sub("", said.lstrip("，, "), count=1)
         elif kept and chinese and clause[:1].isspace():
             # Where only a blank divides clauses, what goes between them takes the comma with it.
             said = clause if kept[-1].endswith("，") else f"，{bare}"
         kept.append(said)
         lead, behind_gap = "", False
     text = "".join(kept)
-    if len(kept) == 1 and gone[1:2] == [True] and words.stub.match(text.strip()):
+    if len(kept) == 1 and gone[1:2] == [True] and words["stub"].match(text.strip()):
         return ""
     return capitalised(text) if gone[0] else text
 
 
 def _said(clause: str, bare: str, words: _Joints) -> str:
     """Returns a clause without what ties it to one that goes."""
-    if words.reason.match(bare):
-        return f", and {words.reason.sub('', bare, count=1)}"
-    return f", {words.loose.sub('', bare, count=1)}" if words.loose.match(bare) else clause
+    if words["reason"].match(bare):
+        return f", and {words['reason'].sub('', bare, count=1)}"
+    return f", {words['loose'].sub('', bare, count=1)}" if words["loose"].match(bare) else clause
 
 
 def _lead(clause: str, words: _Joints, holds: Callable[[str], bool]) -> str:
     """Returns what a list hangs on of which a clause that goes holds the first thing ("... reveals"); "" for none."""
-    for found in reversed(list(words.govern.finditer(clause))):
+    for found in reversed(list(words["govern"].finditer(clause))):
         lead, item = clause[: found.end()], clause[found.end() :]
         if holds(item) and not holds(lead) and 0 < len(item.split()) <= _LONGEST_ITEM:
             return lead
@@ -180,15 +156,15 @@ def _lead(clause: str, words: _Joints, holds: Callable[[str], bool]) -> str:
 
 def _is_item(bare: str, words: _Joints) -> bool:
     """Whether a clause is a thing of a list, and no statement of its own."""
-    return not words.joint.match(bare) and not words.finite.search(bare)
+    return not words["joint"].match(bare) and not words["finite"].search(bare)
 
 
 def _as_last(clause: str, gone: str, words: _Joints) -> str:
     """Returns a clause as the last of its sentence, where the one that was has gone, with what joined that one."""
-    bare, joint = clause.lstrip(", "), words.joint.match(gone)
-    if clause == bare or joint is None or words.finite.match(gone, joint.end()):
+    bare, joint = clause.lstrip(", "), words["joint"].match(gone)
+    if clause == bare or joint is None or words["finite"].match(gone, joint.end()):
         return clause
-    tied = any(tie.match(bare) for tie in (words.joint, words.dangling, words.reason))
+    tied = any(tie.match(bare) for tie in (words["joint"], words["dangling"], words["reason"]))
     return clause if tied else f", {joint[1]} {bare}"
 
 

@@ -76,14 +76,9 @@ def _tree(findings: Iterable[Finding]) -> dict[str, Any]:
         name = one.item or "Findings"
         if name in items:
             name = next(f"{name} ({n})" for n in range(2, len(items) + 3) if f"{name} ({n})" not in items)
-        items[name] = _result(one)
+        reference, day = one.reference and f"(reference {one.reference})", one.date and f"({one.date})"
+        items[name] = " ".join(part for part in (one.value_text, one.unit, reference, day) if part)
     return tree
-
-
-def _result(one: Finding) -> str:
-    """Returns value, unit, reference and day as text, the unit as UCUM has it."""
-    reference, day = one.reference and f"(reference {one.reference})", one.date and f"({one.date})"
-    return " ".join(part for part in (one.value_text, one.unit, reference, day) if part)
 
 
 _UCUM = "http://unitsofmeasure.org"

@@ -20,7 +20,6 @@ from cyclopts import CycloptsError
 from polyclinic.cli.calling import call
 from polyclinic.cli.commands import APP
 from polyclinic.cli.calling import check_places, complaint
-from polyclinic.run.words import words_of
 from polyclinic.errors import PolyclinicError, StoppedByHand, UserError
 from polyclinic.lazy import collect_seldom
 from polyclinic.stopping import INTERRUPTED, Stoppable, is_over, take_last_word, was_stopped
@@ -80,7 +79,7 @@ def _command(words: list[str]) -> object:
     as_csv, words = "--csv" in words, [word for word in words if word != "--csv"]
     output = documents_alone() if "--json" in words else tables_as_csv() if as_csv else nullcontext()
     check_places(words)
-    with words_of(words), output:
+    with output:
         return _run(words, help_on)
 
 

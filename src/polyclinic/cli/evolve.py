@@ -349,7 +349,15 @@ def _write(place: PracticePlace, came: Evolution, models: ModelSettings, ledger:
     rows = came.rows(Path(configuration.test).stem, seed=configuration.seed)
 
     write_results(
-        folder, this, rows, measures, seed=seed, models=models, ledger=ledger, files=files, cases=place.shares
+        folder,
+        this,
+        rows,
+        measures,
+        seed=configuration.seed,
+        models=models,
+        ledger=ledger,
+        files=(RESULTS, PAGE),
+        cases=place.shares,
     )
 
 

@@ -38,33 +38,20 @@ PORT = 8765
 
 
 def need_pages() -> None:
-    """Sees to it that the pages can be served.
-
-    Raises:
-        MissingExtra: what serves them is not installed.
-    """
+    """Sees to it that the pages can be served."""
     if importlib.util.find_spec("starlette") is None or importlib.util.find_spec("uvicorn") is None:
         raise MissingExtra("the server of the pages is not installed: pip install 'polyclinic[web]'")
 
 
 def where_kept(out: Path | None, *, live: bool, several: bool) -> Path | None:
-    """Returns where a run is kept: as somebody said, or, where it is only watched, in a new folder.
-
-    Raises:
-        UserError: several runs are to be watched.
-    """
+    """Returns where a run is kept: as somebody said, or, where it is only watched, in a new folder."""
     if live and several:
         raise UserError("--live watches one run; leave out --replicas")
     return Path(tempfile.mkdtemp(prefix="polyclinic-")) / "run" if live and out is None else out
 
 
 def watch(folder: Path | None, port: int) -> None:
-    """Begins to serve a run that begins or goes on; None serves nothing.
-
-    Raises:
-        UserError: the port is in use.
-        MissingExtra: what serves the pages is not installed.
-    """
+    """Begins to serve a run that begins or goes on; None serves nothing."""
     if folder is None:
         return
     need_pages()

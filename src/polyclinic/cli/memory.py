@@ -26,14 +26,12 @@ from polyclinic.memory.memory import (
     New,
     Note,
     about_memory,
-    difference,
     entries_of,
     has_memory,
     merged,
     open_memory,
     snapshot_of,
 )
-from polyclinic.memory.opening import look_up
 from polyclinic.memory.reading import PassageRead, ReadingAbout, Studied, StudyRecord, has_read, open_reading
 from polyclinic.models.embeddings import BATCH
 from polyclinic.models.session import ModelSettings, journal_of, open_models
@@ -153,15 +151,20 @@ async def _show_near(
     about = about_memory(folder)
     async with open_models(asked_for(about.embedder), models) as session:
         vector = await memory_embedder(about.embedder, session).query(text)
-    came = look_up(folder, vector, tasks, k)
+    found: list[tuple[ClinicalTask, Entry, float]] = []
+    with open_memory(folder) as memory:
+        for task in tasks:
+            for library in (memory.records[task], memory.experience[task]):
+                (near,) = library.nearest(vector[None, :], k)
+                pairs = zip(near.places.tolist(), near.cosines.tolist(), strict=True)
+                found += [(task, library.entries[place], cosine) for place, cosine in pairs]
     if json:
-        found = [_entry_document(one.task, one.entry) | {"cosine": round(one.cosine, 6)} for one in came.found]
-        print_json({"about": msgspec.to_builtins(about), "searched": came.searched, "near": found})
+        entries = [_entry_document(task, entry) | {"cosine": round(cosine, 6)} for task, entry, cosine in found]
+        print_json({"about": msgspec.to_builtins(about), "near": entries})
         return
-    screen = console()
-    for one in came.found:
-        screen.print(plain(f"{one.cosine:.3f}  {_entry_line(one.task, one.entry)}\n"), soft_wrap=True)
-    note(f"{len(came.found)} found by the cosine of {about.embedder}; looked through: {came.searched}")
+    for task, entry, cosine in found:
+        console().print(plain(f"{cosine:.3f}  {_entry_line(task, entry)}\n"), soft_wrap=True)
+    note(f"{len(found)} found by the cosine of {about.embedder}")
 
 
 def _show_several(run: Path, folders: Sequence[Path], *, json: bool) -> None:
@@ -438,7 +441,7 @@ def _write(held: Sequence[_Source], paths: Sequence[Path], out: Path | str) -> N
     about = next((one.about for one in held if one.about is not None), None)
     read_about = next((one.read_about for one in held if one.read_about is not None), None)
     for one, path in zip(held, paths, strict=True):
-        if about is not None and one.about is not None and (problem := difference(one.about, about)):
+        if about is not None and one.about is not None and (problem := one.about.difference(about)):
             raise BadInput(f"cannot be merged with {paths[0]}: {problem}", path=path)
         if read_about is not None and one.read_about not in (None, read_about):
             raise BadInput("was read with another embedder than the first", path=path)

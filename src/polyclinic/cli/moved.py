@@ -40,7 +40,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     "results compare": {"--to": "--format"},
     "report": {"--export": "--format"},
     "protocols show": {"--yaml": "--format yaml"},
-    "replay": {"--record": "--visit", "--html": "--out FILE.html", "--svg": "--out FILE.svg"},
+    "replay": {"--record": "--visit", "--html": "--out FILE.html", "--svg": "--out FILE.html"},
     "cases generate": {"--layout": "--format"},
     "corpus search": {"--k": "--limit"},
     "memory read": {"--passages": "--limit"},
@@ -50,7 +50,13 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     "cases show": {"--strict": "cases check FILE"},
     "cases check": {"--n": "cases generate --n N, and check its file"},
     "cases convert": {"--to": "--format", "--manner": "--persona", "--mind": "--writer"},
-    "run": {"--workers": "--on local:N"},
+    "run": {
+        "--workers": "--on local:N",
+        "--resume": "the command that began the run, with the same --out",
+        "--fork": "a new --out; answers of a database are used again",
+        "--preset": "--hospital agent-hospital",
+    },
+    "eval aie": {"--figures": "--json: judgements, by_turn and truncated"},
     "eval exam": {"--sample": "--limit", "--all": "--limit all"},
     "memory show": {"--last": "--limit", "--k": "--limit"},
 }

@@ -17,7 +17,6 @@ from polyclinic.cli.team import TeamView
 from polyclinic.errors import UserError
 from polyclinic.evaluations.tor.growth import Change, Grown, stages
 from polyclinic.evaluations.tor.page import page
-from polyclinic.evaluations.tor.picture import picture
 from polyclinic.evaluations.tor.recorded import RecordedMeeting, holds_meetings, read_meetings
 from polyclinic.events import Convened, Opened, Revealed, Trace
 from polyclinic.evidence_tree.support import Supporter
@@ -345,7 +344,7 @@ def replay(
     out: Annotated[
         Path | None,
         FILE,
-        Parameter(help="Draw meetings as a page, FILE.html, or the final tree of the first as a picture, FILE.svg."),
+        Parameter(help="Draw meetings as a page, FILE.html."),
     ] = None,
     force: Force = False,
     json: Json = False,
@@ -409,15 +408,11 @@ def _meetings(file: Path, record: str | None, out: Path | None, *, force: bool, 
         raise UserError(f"no meeting on record {record!r} in {file}")
     knowledge = read_knowledge()
     if out is not None:
-        if out.suffix not in (".html", ".svg"):
-            raise UserError(f"{out}: end it in .html for a page, or in .svg for a picture")
+        if out.suffix != ".html":
+            raise UserError(f"{out}: meetings are drawn as a page; give --out FILE.html")
         check_new(out, force=force)
-    if out is not None and out.suffix == ".html":
         write_text(out, page(meetings, knowledge, title=f"Tree-of-Reasoning: {file.name}"))
         note(f"{counted(len(meetings), 'meeting')}: {out}")
-    elif out is not None:
-        write_text(out, picture(meetings[0], knowledge))
-        note(f"the tree of record {meetings[0].id}: {out}")
     if json:
         print_json(to_builtins(meetings, order="deterministic"))
     elif out is None:

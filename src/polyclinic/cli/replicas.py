@@ -99,11 +99,7 @@ class ReplicaOptions:
         return (self.most_replicas or MOST) if self.replicas == AUTO else int(self.replicas)
 
     def check(self) -> None:
-        """Refuses what is said of `auto` and does nothing without it.
-
-        Raises:
-            UserError: there is such a thing.
-        """
+        """Refuses what is said of `auto` and does nothing without it."""
         given = {
             "--measure": self.measure,
             "replicas.within": self.within,

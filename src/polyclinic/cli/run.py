@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,16 +15,7 @@ from polyclinic.cli.as_agent_hospital import PaperTown, town_of
 from polyclinic.cli.live import PORT, Live, Port, stay, watch, where_kept
 from polyclinic.cli.replicas import ReplicaOptions, replicated
 from polyclinic.cli.results_of_run import check_store_of_run, tell_where, write_run_results
-from polyclinic.cli.resuming import (
-    WHO_PLAYS,
-    check_as_begun,
-    check_fork,
-    finished,
-    forked,
-    goes_on_later,
-    made_of,
-    taken_up,
-)
+from polyclinic.cli.resuming import check_as_begun, goes_on_later, made_of
 from polyclinic.cli.run_learning import FORGETFUL, LearningOptions
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_replicas, show_run
@@ -37,11 +26,11 @@ from polyclinic.hospital.care.remembering import about_memories
 from polyclinic.hospital.care.setup import Setup, plain_settings
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.plan.events import Incident, read_events
-from polyclinic.hospital.plan.file import MOST_RESIDENTS, Preset, read_hospital
+from polyclinic.hospital.plan.file import MOST_RESIDENTS, read_hospital
 from polyclinic.hospital.plan.plan import Hospital, Job
 from polyclinic.hospital.record.happenings import DAY
 from polyclinic.hospital.record.memories import bring, open_brought
-from polyclinic.hospital.record.recorded import CALLS, RecordedRun
+from polyclinic.hospital.record.recorded import CALLS, RecordedRun, has_begun
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.running import document_of
 from polyclinic.hospital.running import run as run_hospital
@@ -49,11 +38,11 @@ from polyclinic.hospital.simulation import LOOKAHEAD
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.models.journal import servers_of
-from polyclinic.models.session import ModelSettings
 from polyclinic.players.mind_names import HUMAN
 from polyclinic.players.patient_trust import trust_in
 from polyclinic.run import options
 from polyclinic.run.options import Protocol
+from polyclinic.run.storing import results_folder
 from polyclinic.settings import setting
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.usage import show_by_server
@@ -78,7 +67,7 @@ class TownOptions:
 
     residents: Annotated[int | None, _RESIDENTS, Parameter(show_default="the hospital's, 36,000 in ours")] = None
     """Residents of the town; the number of illnesses a day stays the same."""
-    load: Annotated[float | None, options.between(0.0), Parameter(show_default="1")] = None
+    load: Annotated[float, options.between(0.0), setting("run")] = 1.0
     """Illnesses a day, as a multiple of the usual."""
     event: Annotated[list[str] | None, Parameter(metavar="EVENT", negative="")] = None
     """What befalls it, such as "mass arrival 40 at day 3 10:00", "outage laboratory 4 h", "absent doctor neurology" or
@@ -87,27 +76,21 @@ class TownOptions:
         int | None, options.between(1, _MOST_DAYS), Parameter(show_default=f"{_DAYS}; any with --visits")
     ] = None
     """Number of days on which people fall ill."""
-    warm_up: Annotated[int | None, options.between(0), Parameter(metavar="DAYS", show_default="0"), setting("run")] = (
-        None
-    )
+    warm_up: Annotated[int, options.between(0), Parameter(metavar="DAYS"), setting("run")] = 0
     """Days until the hospital is as full as it will be; they are left out of the figures."""
     visits: Annotated[int | None, options.POSITIVE] = None
     """Maximum number of visits."""
-    seed: Annotated[int | None, Parameter(show_default="0")] = None
+    seed: int = 0
     """Random seed."""
-    hospital: Annotated[Path | None, options.FILE] = None
-    """Hospital file; ours by default."""
-    preset: Preset | None = None
-    """A paper's hospital: its diseases, examinations and outcomes."""
-    language: Annotated[Language | None, Parameter(show_default="en")] = None
+    hospital: Annotated[str | None, options.FILE] = None
+    """Hospital file, or agent-hospital for that paper's diseases, examinations and outcomes; ours by default."""
+    language: Language = "en"
     """Language of the town."""
     examinations: Annotated[int | None, options.POSITIVE, Parameter(show_default="the hospital's"), setting("run")] = (
         None
     )
     """At most so many a visit; the paper has 1."""
-    lookahead: Annotated[
-        int | None, options.between(0, _MOST_AHEAD), Parameter(show_default=f"{LOOKAHEAD}"), setting("run")
-    ] = None
+    lookahead: Annotated[int, options.between(0, _MOST_AHEAD), setting("run")] = LOOKAHEAD
     """Minutes by which visits are computed ahead."""
 
 
@@ -126,7 +109,7 @@ def run(
     pharmacist: Annotated[
         str, options.MIND, Parameter(help=f"The pharmacist's mind: {_STAFF}"), setting("run")
     ] = "rules",
-    examiner: options.Examiner = "rules",
+    examiner: Annotated[options.Examiner, setting("run")] = "rules",
     profiles: Annotated[
         str,
         Parameter(metavar="MODEL", help="A model that writes those who fall ill; templates by default."),
@@ -149,111 +132,93 @@ def run(
         ),
         setting("run"),
     ] = None,
-    resume: Annotated[
-        Path | None, options.DIR, Parameter(help="Folder of a run to resume; needs no other option.")
-    ] = None,
     live: Live = False,
     port: Port = PORT,
-    fork: Annotated[
-        bool,
-        Parameter(negative="", help="Start a new run in --out from the state of the one in --resume."),
-    ] = False,
     json: options.Json = False,
     max_failures: options.MaxFailures = 5.0,
     models: options.Models = options.MODELS,
     kept: options.KeptOptions = options.NOWHERE,
 ) -> None:
     """Runs the hospital once or several times, or goes on with a run that was kept."""
-    _check_played((doctor, patient, nurse), replicas)
-    store = kept.database
-    check_store_of_run(store)
-    out = kept.folder if store is None else Path(tempfile.mkdtemp(prefix="polyclinic-")) / "run"
-    on, out, traces = (None, None, None) if models.dry_run else (replicas.on, out, traces)
-    check_fork(fork, out, resume)
-    if resume is not None:
-        _check_resume(town, None if fork else out, replace(replicas, on=None), traces, learning, protocol)
-        minds = dict(zip(WHO_PLAYS, (doctor, nurse, pharmacist, examiner, patient, profiles, course), strict=True))
-        resume = resume if out is None else forked(resume, out, minds, models)
-        watch(resume if live else None, port)
-        held = [_go_on(resume, minds if out is None else {}, models, on, store, quiet=json)]
-    else:
-        if town.preset is not None and town.hospital is not None:
-            raise UserError("--preset and --hospital each say which hospital it is; give one of them")
-        out = where_kept(out, live=live and not models.dry_run, several=replicas.several)
-        if traces and out is None:
-            raise UserError("--traces keeps dialogues on disk; say where with --out DIR")
-        days = town.days or (_DAYS if town.visits is None else _MOST_DAYS)
-        if town.warm_up is not None and town.warm_up >= days:
-            raise UserError(f"run.warm-up {town.warm_up} leaves nothing of {days} days; give fewer, or more --days")
-        as_given = PaperTown(town.preset, town.examinations, profiles, course)
-        preset, examinations, profiles, course = town_of(
-            protocol, as_given, own_hospital=town.hospital is not None, doctor=doctor, patient=patient, nurse=nurse
-        )
-        knowledge = read_knowledge()
-        described = read_hospital(town.hospital, knowledge, preset=preset or "")
-        events = _events(town.event or (), described, knowledge, days)
-        known = knowledge.select(described.illness.diseases)
-        learns = learning.setup(known, town.language or "en", doctor, kept=out is not None)
-        if out is not None and replicas.several:
-            make_folder(out)
-        held = []
-        for seed in replicas.seeds(town.seed or 0, held, quiet=json):
-            configuration = Configuration(
-                hospital=described,
-                residents=town.residents or described.residents,
-                load=1.0 if town.load is None else town.load,
-                days=days,
-                warm_up=town.warm_up or 0,
-                visits=town.visits,
-                seed=seed,
-                events=events,
-                language=town.language or "en",
-                lookahead=LOOKAHEAD if town.lookahead is None else town.lookahead,
-                profiles=profiles,
-                course=course,
-                setup=Setup(
-                    seed=seed,
-                    doctor=doctor,
-                    patient=patient,
-                    nurse=nurse,
-                    examiner=examiner,
-                    pharmacist=pharmacist,
-                    max_examinations=examinations or described.examinations,
-                    free_examinations=described.free_examinations,
-                    candidates=described.candidates,
-                    diseases=described.illness.diseases,
-                    departments=described.departments,
-                    learning=learns,
-                    hospital=described.name,
-                    staff={one.id: one for one in described.staff.values() if one.job is Job.DOCTOR},
-                    **plain_settings(models),
-                ),
-            )
-            if out is not None and (_worth_reading(configuration) if traces is None else traces):
-                setup = msgspec.structs.replace(configuration.setup, traces=True)
-                configuration = msgspec.structs.replace(configuration, setup=setup)
-            configuration = msgspec.structs.replace(configuration, made_of=made_of(configuration))
-            folder = out if out is None or not replicas.several else out / f"seed-{seed}"
-            plain_values = msgspec.to_builtins(configuration, str_keys=True)
-            came = finished(folder, plain_values) if folder is not None and replicas.several else None
-            with nullcontext() if folder is None or came else Store.create(folder, plain_values) as record:
-                if record is not None and learning.memory is not None and learns is not None:
-                    with open_brought(learning.memory, about_memories(known, learns)) as memory:
-                        bring(memory, record.folder)
-                watch(folder if live else None, port)
-                held.append((came, "") if came else _hold(configuration, record, on, json, store, learning.memory))
-    documents = [document for document, _ in held]
-    _show(documents, replicas, kept_in=resume or out, json=json, kept=kept)
-    if (folder := resume or out) is not None and not json:
-        tell_where(folder, documents[0]["seed"] if replicas.several else None)
-    _end(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
-
-
-def _check_played(minds: Sequence[str], replicas: ReplicaOptions) -> None:
-    """Refuses several runs, or processes, where a person plays."""
-    if HUMAN in minds and (replicas.on is not None or replicas.several):
+    if HUMAN in (doctor, patient, nurse) and (replicas.on is not None or replicas.several):
         raise UserError("a person plays in one process and one run; leave out --on and --replicas")
     replicas.check()
+    check_store_of_run(kept.database)
+    if models.dry_run:
+        kept, live, traces = options.NOWHERE, False, None
+    on = None if models.dry_run else replicas.on
+    keeps = kept.out is not None or live
+    if traces and not keeps:
+        raise UserError("--traces keeps dialogues on disk; say where with --out DIR")
+    days = town.days or (_DAYS if town.visits is None else _MOST_DAYS)
+    if town.warm_up >= days:
+        raise UserError(f"run.warm-up {town.warm_up} leaves nothing of {days} days; give fewer, or more --days")
+    as_given = PaperTown(town.hospital, town.examinations, profiles, course)
+    named, examinations, profiles, course = town_of(protocol, as_given, doctor=doctor, patient=patient, nurse=nurse)
+    knowledge = read_knowledge()
+    described = read_hospital(named, knowledge)
+    known = knowledge.select(described.illness.diseases)
+    learns = learning.setup(known, town.language, doctor, kept=keeps)
+    setup = Setup(
+        seed=town.seed,
+        doctor=doctor,
+        patient=patient,
+        nurse=nurse,
+        examiner=examiner,
+        pharmacist=pharmacist,
+        max_examinations=examinations or described.examinations,
+        free_examinations=described.free_examinations,
+        candidates=described.candidates,
+        diseases=described.illness.diseases,
+        departments=described.departments,
+        learning=learns,
+        hospital=described.name,
+        staff={one.id: one for one in described.staff.values() if one.job is Job.DOCTOR},
+        **plain_settings(models),
+    )
+    first = Configuration(
+        hospital=described,
+        residents=town.residents or described.residents,
+        load=town.load,
+        days=days,
+        warm_up=town.warm_up,
+        visits=town.visits,
+        seed=town.seed,
+        events=_events(town.event or (), described, knowledge, days),
+        language=town.language,
+        lookahead=town.lookahead,
+        profiles=profiles,
+        course=course,
+        setup=setup,
+    )
+    kept_whole = keeps and (_worth_reading(first) if traces is None else traces)
+    with results_folder(kept) as folder_of_run:
+        out = where_kept(folder_of_run, live=live, several=replicas.several)
+        if out is not None and replicas.several:
+            make_folder(out)
+
+        held: list[tuple[dict[str, Any], str]] = []
+        for seed in replicas.seeds(town.seed, held, quiet=json):
+            own = msgspec.structs.replace(setup, seed=seed, traces=kept_whole)
+            configuration = msgspec.structs.replace(first, seed=seed, setup=own)
+            configuration = msgspec.structs.replace(configuration, made_of=made_of(configuration))
+            folder = out if out is None or not replicas.several else out / f"seed-{seed}"
+            if folder is not None and has_begun(folder):
+                held.append(_go_on(folder, configuration, on, json, kept.database))
+            elif folder is not None:
+                with Store.create(folder, msgspec.to_builtins(configuration, str_keys=True)) as record:
+                    if learning.memory is not None and learns is not None:
+                        with open_brought(learning.memory, about_memories(known, learns)) as memory:
+                            bring(memory, record.folder)
+                    watch(folder if live else None, port)
+                    held.append(_hold(configuration, record, on, json, kept.database))
+            else:
+                held.append(_hold(configuration, None, on, json, kept.database, learning.memory))
+        documents = [document for document, _ in held]
+        _show(documents, replicas, kept_in=out, json=json, kept=kept)
+        if out is not None and kept.database is None and not json:
+            tell_where(out, documents[0]["seed"] if replicas.several else None)
+        _end(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
 
 
 def _show(
@@ -289,22 +254,16 @@ def _worth_reading(configuration: Configuration) -> bool:
     return fall_ill <= _READ
 
 
-def _check_resume(*given: object) -> None:
-    """Refuses what a run is made of beside one that is taken up."""
-    if given != (TOWN, None, ONE, None, FORGETFUL, "ours"):
-        raise UserError("--resume takes up a run as it was begun; of what a run is made of, give nothing beside it")
-
-
 def _go_on(
-    folder: Path, minds: dict[str, str], models: ModelSettings, on: str | None, answers: str | None, *, quiet: bool
+    folder: Path, configuration: Configuration, on: str | None, quiet: bool, answers: str | None
 ) -> tuple[dict[str, Any], str]:
-    """Takes up a run that has not ended, or returns what one said that has; that may lie where nothing is written."""
+    """Goes on with a run that has not ended, or returns the document of one that has."""
     with RecordedRun(folder) as kept:
+        check_as_begun(kept, configuration)
         if kept.summary is not None:
-            check_as_begun(kept, minds, models)
             return kept.summary, ""
     with Store.open(folder) as store:
-        return _hold(taken_up(store, minds, models), store, on, quiet, answers)
+        return _hold(configuration, store, on, quiet, answers)
 
 
 def _events(texts: Sequence[str], hospital: Hospital, knowledge: Knowledge, days: float) -> tuple[Incident, ...]:
@@ -330,7 +289,7 @@ def _hold(
     """
     setup = configuration.setup
     silent = quiet or HUMAN in (setup.doctor, setup.patient, setup.nurse)
-    with goes_on_later(store, on=on, quiet=quiet), watching(configuration, quiet=silent) as looks_on:
+    with goes_on_later(store, quiet=quiet), watching(configuration, quiet=silent) as looks_on:
         going = run_hospital(
             configuration,
             store=store,

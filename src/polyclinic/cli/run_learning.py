@@ -29,7 +29,7 @@ class LearningOptions:
 
     learn: Annotated[bool, Parameter(negative="")] = False
     """Let doctors learn from their patients; they remember it from the next day on."""
-    memory: Annotated[Path | None, options.DIR] = None
+    memory: Annotated[Path | None, options.DIR, setting("learning")] = None
     """Memory that all doctors start with, such as the folder of 'polyclinic evolve --out'."""
     memory_of: Annotated[MemoryHolder | None, setting("learning")] = None
     """Whose a memory is: each doctor's (default), or one of all in its department."""
@@ -42,27 +42,23 @@ class LearningOptions:
     """So many passages of it each reads a day, or each department."""
 
     def setup(self, knowledge: Knowledge, language: Language, doctor: str, *, kept: bool) -> LearningSetup | None:
-        """Returns how doctors learn in a run; None where they neither learn nor remember.
-
-        Raises:
-            UserError: an option has no effect, or the doctor cannot learn.
-            BadInput: there is no such memory, or it was made with something else.
-        """
-        if not self.learn and self.memory is None:
-            idle = {"learning.memory-of": self.memory_of, "--feedback": self.feedback, "--read": self.read}
-            if given := [option for option, value in idle.items() if value is not None]:
-                raise UserError(f"{given[0]} says how doctors learn; it needs --learn, or leave it out")
-            return None
-        for option, value in {"--feedback": self.feedback, "--read": self.read}.items():
-            if value is not None and not self.learn:
-                raise UserError(f"{option} says what doctors learn from; it needs --learn, or leave it out")
+        """Returns how doctors learn in a run; None where they neither learn nor remember."""
+        if not self.learn:
+            idle = {"learning.feedback": self.feedback, "learning.read": self.read}
+            if self.memory is None:
+                idle["learning.memory-of"] = self.memory_of
+            for option, value in idle.items():
+                if value is not None:
+                    raise UserError(f"{option} says how doctors learn; it needs --learn, or leave it out")
+            if self.memory is None:
+                return None
         if self.passages_a_day is not None and self.read is None:
-            raise UserError("learning.passages-a-day has no effect without --read NAME; leave it out")
+            raise UserError("learning.passages-a-day has no effect without learning.read; leave it out")
         if self.read is not None:
             if model_of(doctor) is None:
-                raise UserError(f"--read is for a doctor who reads, a language model, and not for {doctor}")
+                raise UserError(f"learning.read is for a doctor who reads, a language model, and not for {doctor}")
             if not kept:
-                raise UserError("--read keeps what is read with the run; say where with --out DIR")
+                raise UserError("learning.read keeps what is read with the run; say where with --out DIR")
             read_whole(self.read, language)
         check_learns(doctor)
         setup = LearningSetup(
@@ -77,7 +73,7 @@ class LearningOptions:
         if self.memory is None:
             return setup
         if doctor == "rules":
-            raise UserError("--memory is for a doctor who reads: recall, a language model, or a mind of your own")
+            raise UserError("learning.memory is for a doctor who reads: recall, a model, or a mind of your own")
         with open_brought(self.memory, about_memories(knowledge, setup), language) as brought:
             return msgspec.structs.replace(setup, version=version_of(brought))
 

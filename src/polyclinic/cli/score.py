@@ -17,13 +17,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.sessions import open_judge
 from polyclinic.errors import BadInput, RunStopped, UserError
-from polyclinic.evaluations.aie.tables import (
-    show_compared,
-    show_left_out,
-    show_side_by_side,
-    show_summary,
-    summary_document,
-)
+from polyclinic.evaluations.aie.tables import show_compared, show_left_out
 from polyclinic.evaluations.people import show_agreement, show_figures
 from polyclinic.evaluations.protocol import at_temperatures, followed, mind_kind
 from polyclinic.judging.people import agreed, figures, people_judgements
@@ -60,6 +54,7 @@ from polyclinic.metrics.recorded_reports import (
     GradeSummary,
     RecordedReport,
     TwoJudges,
+    brackets,
     by_doctor,
     compare_judges,
     is_ours,
@@ -96,7 +91,7 @@ from polyclinic.run.run import resume_hint
 from polyclinic.run.storing import check_place, keep_outcome
 from polyclinic.settings import setting
 from polyclinic.stopping import is_stopped
-from polyclinic.terminal.figures import number
+from polyclinic.terminal.figures import ShownFigure, number
 from polyclinic.terminal.screen import console, note, plain, print_json, progress
 from polyclinic.terminal.tables import counted, interval, mean_and_error, show_problems, table
 
@@ -139,14 +134,28 @@ async def aie(
         raise BadInput(f"none of the {len(left_out)} dialogues can be scored{because}", path=files[0])
     compared = compare(summaries, seed=seed)
     if json:
-        documents = [summary_document(str(path), one) for path, one in zip(files, summaries.values(), strict=True)]
+        documents = [
+            {
+                "file": str(path),
+                "n": len(one.scores),
+                "metrics": one.metrics,
+                "second": one.second,
+                "cases": [{"id": score.id, **score.values} for score in one.scores],
+                "left_out": one.left_out,
+                "unreadable": one.unreadable,
+                "failed": one.failed,
+            }
+            for path, one in zip(files, summaries.values(), strict=True)
+        ]
         print_json(documents[0] if len(files) == 1 else {"files": documents, "comparisons": compared})
     else:
         screen = console()
         for name, summary in summaries.items():
-            show_summary(screen, name, summary)
+            _show_summary(screen, name, summary)
         if len(summaries) > 1:
-            show_side_by_side(screen, summaries)
+            names = next(iter(summaries.values())).metrics
+            rows = ((plain(name), *(mean_and_error(one.metrics[name]) for one in summaries.values())) for name in names)
+            screen.print(table("side by side, mean ± se", ("metric", *summaries), rows), "")
             show_compared(screen, compared)
     check_measured(metrics, (one.scores for one in summaries.values()))
 
@@ -155,6 +164,23 @@ async def _summary(path: Path, known: Mapping[str, Case], metrics: Wanted, seed:
     dialogues, left_out = read_dialogues(path, cases=known)
     scores = [await measure(dialogue, metrics) for dialogue in dialogues]
     return summarise(scores, names=metrics.names, left_out=left_out, seed=seed)
+
+
+def _show_summary(screen: Console, name: str, summary: ConversationSummary) -> None:
+    """Prints the means of the dialogues of one file, and what is not scored."""
+    shown = table(name, ("metric", "mean ± se", "95 % interval", "n"))
+    for metric, one in summary.metrics.items():
+        n = ShownFigure(f"{one.n}{' turns' if metric == 'AVG_LEN' else ''}", {"": one.n})
+        shown.add_row(plain(metric), mean_and_error(one), interval(one), n)
+    shown.add_section()
+    for metric, one in summary.second.items():
+        shown.add_row(metric, mean_and_error(one), interval(one), str(one.n), style="dim")
+    screen.print(shown)
+    wholly = [problem for problem in summary.left_out if not problem.metrics]
+    counts = f"{counted(len(summary.scores), 'dialogue')}; {len(wholly)} left out, {summary.failed} of them failed; "
+    screen.print(Text(f"{counts}{summary.unreadable} diagnoses unreadable (counted as wrong)", style="bold"))
+    show_left_out(screen, summary.left_out)
+    screen.print()
 
 
 def _names(files: Sequence[Path]) -> dict[str, Path]:
@@ -321,13 +347,15 @@ def _grades_document(
     def of(some: Sequence[Judgement]) -> GradeSummary:
         return summarise_grades(some, missing_grade=missing_grade, seed=seed)
 
+    whole = of(judgements)
     return {
         "file": str(path),
         "judge": {"name": first.judge, "version": first.version, "prompts": first.prompts},
         "protocol": rules.given,
         "missing_grade": missing_grade,
         "n": len(judgements),
-        **msgspec.structs.asdict(of(judgements)),
+        **msgspec.structs.asdict(whole),
+        "brackets": brackets(whole.metrics),
         "unreadable": unreadable(judgements),
         "doctors": {name: of(theirs) for name, theirs in doctors.items()} if len(doctors) > 1 else {},
         "ties": ties(judgements),

@@ -47,11 +47,7 @@ class ChairOptions:
     """Folder for visits, classes and studies; DIR/practice by default."""
 
     def players(self, models: ModelSettings) -> OfferedPlayers:
-        """Returns who may play.
-
-        Raises:
-            UserError: one of them cannot.
-        """
+        """Returns who may play."""
         if models.dry_run:
             raise UserError("--dry-run: nobody knows what people will ask; --cost-budget limits the cost")
         offered = OfferedPlayers(
@@ -76,11 +72,7 @@ class ChairOptions:
         return offered
 
     def practice_folder(self) -> Path | None:
-        """Returns where visits are to be kept, where that was said.
-
-        Raises:
-            BadInput: no folder can be there.
-        """
+        """Returns where visits are to be kept, where that was said."""
         if self.practice is not None and not self.practice.is_dir():
             if self.practice.exists():
                 raise BadInput("this is a file; name a folder", path=self.practice)
@@ -89,22 +81,14 @@ class ChairOptions:
         return self.practice
 
     def case_files(self) -> list[Path]:
-        """Returns the case files, each of them read once.
-
-        Raises:
-            BadInput: one of them cannot be read.
-        """
+        """Returns the case files, each of them read once."""
         for path in self.cases or ():
             for _ in read_cases(path):
                 pass
         return self.cases or []
 
     def exam_files(self) -> list[Path]:
-        """Returns the files of exam questions, each of them read once.
-
-        Raises:
-            BadInput: one of them cannot be read.
-        """
+        """Returns the files of exam questions, each of them read once."""
         for path in self.exams or ():
             read_exam(path)
         return self.exams or []

@@ -1,118 +1,60 @@
-"""Inspect's dataset, solver, scorer and task, each made of the functions that a benchmark states once."""
+"""Tasks, solvers and scorers of Inspect, each made from one description of what a model under test does.
+
+A `ModelTask` has the arguments of a task as its fields, and says what the items are, who plays, what a play is and what
+it is worth. `register` makes the task, its solver and its scorer, which all take these arguments.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, NamedTuple, Self, TypeVar, cast
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
-from inspect_ai import Task
+import msgspec
+from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ChatMessage, GenerateConfig, ModelOutput, get_model
+from inspect_ai.model import ChatMessage, GenerateConfig, ModelOutput, get_model, model_roles
 from inspect_ai.model import Model as InspectModel
-from inspect_ai.scorer import Metric, Score, Scorer, Target, mean, stderr
-from inspect_ai.solver import Generate, Solver, TaskState
+from inspect_ai.scorer import Metric, Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError
 
 from polyclinic.cases.shipped import shipped_path
-from polyclinic.errors import BadInput, EndpointError, PolyclinicError
+from polyclinic.errors import BadInput, PolyclinicError, UserError
 from polyclinic.models.inspect import Inspect
 
 FAILURES = 0.05
 """Share of samples without an endpoint's answer above which the evaluation has failed; all are run all the same."""
 
-VERSION = 1
-"""Results of one version can be compared; it changes with prompts, scores and what a patient says."""
+_ANY_NUMBER = 1_000_000
+_USERS: Counter[int] = Counter()  # by the id of a model's provider, which several tasks may share
 
 Item = TypeVar("Item")
 Who = TypeVar("Who")
 Played = TypeVar("Played")
 
 
-class Told(NamedTuple):
-    """What a play left: the completion, and why no endpoint answered; "" where one did."""
-
-    completion: str
-    failed: str = ""
-
-
-def solving(
-    items: Mapping[str, Item],
-    player: Callable[[InspectModel], Who],
-    play: Callable[[Item, Who, TaskState], Awaitable[Told]],
-) -> Solver:
-    """Returns what puts each sample's item, found by the sample's id, to the model under test.
-
-    One solver may serve several models; the player of each is made once. `play` writes the sample's messages and store.
-    """
-    made: dict[int, tuple[InspectModel, Who]] = {}
-
-    async def solve(state: TaskState, generate: Generate) -> TaskState:
-        del generate
-        model = get_model()
-        if id(model) not in made:
-            made[id(model)] = model, player(model)
-        told = await play(items[str(state.sample_id)], made[id(model)][1], state)
-        if told.failed:
-            # Inspect counts it as an error of the sample, and tries it again as its options say.
-            raise EndpointError(told.failed)
-        state.output = ModelOutput.from_content(str(model), told.completion)
-        return state
-
-    return solve
-
-
-def scoring(read: Callable[[TaskState], Played], score: Callable[[str, Played, Target], Awaitable[Score]]) -> Scorer:
-    """Returns what reads each sample's play and scores it by the sample's id; what cannot be read has no score."""
-
-    async def scored(state: TaskState, target: Target) -> Score:
-        try:
-            played = read(state)
-        except BadInput as problem:
-            return Score.unscored(reason="scoring_failed", explanation=str(problem))
-        return await score(str(state.sample_id), played, target)
-
-    return scored
-
-
-def averaged(names: Iterable[str]) -> dict[str, list[Metric]]:
-    """Returns the metrics of a scorer: of each value its mean and the standard error."""
-    return {name: [mean(), stderr()] for name in names}
-
-
-def task_of(samples: Iterable[Sample], location: str, *, name: str = "", version: int = VERSION, **parts: Any) -> Task:
-    """Returns a task; its `parts` are solver, scorer and setup, its dataset has the file's name by default."""
-    return Task(
-        dataset=MemoryDataset(list(samples), name=name or shipped_path(location).stem, location=location),
-        fail_on_error=FAILURES,
-        continue_on_fail=True,
-        version=version,
-        **parts,
-    )
-
-
-_ANY_NUMBER = 1_000_000
-
-
 class Tested(Inspect):
-    """A model that Inspect has opened, as a model of ours; what Inspect counts, limits and retries stays Inspect's.
+    """A model that Inspect has opened, as a model of ours. Inspect counts, limits and retries its calls.
 
-    Inspect opens models and closes none. `async with` is for one that nobody else uses: the last visit that leaves
-    closes the connections of our own provider, which opens them again when it is asked again.
+    Inspect opens models and closes none. When the last `async with` ends, the connections of our own provider are
+    closed, if the model is to be closed; it opens them again with the next call.
     """
 
-    def __init__(self, model: InspectModel) -> None:
+    def __init__(self, model: InspectModel, *, closes: bool = True) -> None:
         # Inspect takes an open model for a name, and its own limit is the one that counts here.
         super().__init__(cast(str, model), concurrency=_ANY_NUMBER)
         self._model = cast(InspectModel, _AsConfigured(model))
-        self._visits = 0
+        self._closes = closes and self.name.startswith("inspect/direct/")
 
     async def __aenter__(self) -> Self:
-        self._visits += 1
+        _USERS[id(self._model.api)] += 1
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        self._visits -= 1
-        if not self._visits and self.name.startswith("inspect/direct/"):
+        users = _USERS[id(self._model.api)] = _USERS[id(self._model.api)] - 1
+        if not users and self._closes:
             await self._model.api.aclose()
 
     def _named(self, error: Exception) -> Exception:
@@ -128,3 +70,194 @@ class _AsConfigured:
 
     async def generate(self, messages: list[ChatMessage], config: GenerateConfig) -> ModelOutput:
         return await self._model.generate(messages, config=config.model_copy(update={"timeout": None}))
+
+
+def in_role(role: str, name: str | None = None, base_url: str | None = None) -> Tested:
+    """Returns the model that `--model-role` gives a role, else the named one in that role."""
+    if role in model_roles() or name is None:
+        return Tested(get_model(role=role), closes=False)
+    # Not among the models that Inspect keeps for everybody: it is closed when no visit needs it.
+    opened = get_model(name.removeprefix("inspect/"), role=role, base_url=base_url, memoize=False)
+    return Tested(opened)
+
+
+class ModelTask(msgspec.Struct, Generic[Item, Who, Played], frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a model under test does in a task. Fields are the task's arguments, with the names that users give.
+
+    Attributes:
+        name: the task's name; so are `solver_name` and `scorer_name`.
+        metrics: what the scorer has values of; "*" is whatever a sample's score has.
+        version: results of one version can be compared; it changes with prompts, scores and what a patient says.
+        file: the argument that names the file of the items.
+    """
+
+    name: ClassVar[str]
+    solver_name: ClassVar[str]
+    scorer_name: ClassVar[str]
+    metrics: ClassVar[Iterable[str]] = ("*",)
+    version: ClassVar[int] = 1
+    file: ClassVar[str] = "cases"
+
+    def items(self) -> Mapping[str, Item]:
+        """Returns what is put to the model, by sample id."""
+        raise NotImplementedError
+
+    def sample(self, id: str, item: Item) -> Sample:
+        """Returns an item as Inspect shows it."""
+        raise NotImplementedError
+
+    def player(self, tested: Tested, epoch: int) -> Who:
+        """Returns what a model plays as."""
+        raise NotImplementedError
+
+    async def play(self, item: Item, who: Who, state: TaskState) -> str:
+        """Returns the completion of a play, and writes its messages and store.
+
+        Raises:
+            EndpointError: no answer came; Inspect counts an error of the sample, and retries as its options say.
+        """
+        raise NotImplementedError
+
+    def read(self, state: TaskState) -> Played:
+        """Returns what `play` wrote.
+
+        Raises:
+            BadInput: it cannot be read; the sample has no score.
+        """
+        raise NotImplementedError
+
+    def ready(self) -> Any:
+        """Returns what `score` needs, once for all samples; refuses what it cannot score with."""
+        return None
+
+    async def score(self, item: Item, played: Played, ready: Any, /) -> Score:
+        """Scores a play of an item."""
+        raise NotImplementedError
+
+    def setup(self) -> Solver | None:
+        """Returns what runs before the solver."""
+        return None
+
+
+def averaged(names: Iterable[str]) -> dict[str, list[Metric]]:
+    """Returns the metrics of a scorer: of each value its mean and the standard error."""
+    return {name: [mean(), stderr()] for name in names}
+
+
+def solving(
+    player: Callable[[Tested, int], Who], play: Callable[[Who, TaskState], Any], *, by_epoch: bool = False
+) -> Solver:
+    """Returns a solver whose `play` puts a sample to a player, made once for each model, or each model and epoch."""
+    made: dict[tuple[int, int], tuple[Tested, Who]] = {}
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        del generate
+        model = get_model()
+        key = id(model), state.epoch if by_epoch else 0
+        if key not in made:
+            tested = Tested(model)
+            made[key] = tested, player(tested, state.epoch)
+        tested, who = mine = made[key]
+        try:
+            async with tested:
+                said = await play(who, state)
+        except LimitExceededError:
+            # All samples may wait for what met the limit of this one; the next prepares it anew.
+            if made.get(key) is mine:
+                del made[key]
+            raise
+        state.output = ModelOutput.from_content(str(model), said)
+        return state
+
+    return solve
+
+
+def scoring(read: Callable[[TaskState], Played], score: Callable[[str, Played, Target], Any]) -> Scorer:
+    """Returns a scorer of what each sample's play left; what cannot be read has no score."""
+
+    async def scored(state: TaskState, target: Target) -> Score:
+        try:
+            played = read(state)
+        except BadInput as problem:
+            return Score.unscored(reason="scoring_failed", explanation=str(problem))
+        found: Score = await score(str(state.sample_id), played, target)
+        return found
+
+    return scored
+
+
+def task_of(samples: Iterable[Sample], location: str, *, name: str = "", **parts: Any) -> Task:
+    """Returns a task; its `parts` are solver, scorer, setup and version, its dataset has the file's name by default."""
+    return Task(
+        dataset=MemoryDataset(list(samples), name=name or shipped_path(location).stem, location=location),
+        fail_on_error=FAILURES,
+        continue_on_fail=True,
+        **parts,
+    )
+
+
+def register(kind: type[ModelTask[Any, Any, Any]]) -> Callable[..., Task]:
+    """Registers the task, the solver and the scorer of a `ModelTask` with Inspect, and returns the task."""
+
+    def made_solver(**arguments: Any) -> Solver:
+        one = _given(kind, arguments)
+        items = one.items()
+
+        async def play(who: Any, state: TaskState) -> str:
+            said: str = await one.play(items[str(state.sample_id)], who, state)
+            return said
+
+        return solving(one.player, play)
+
+    def made_scorer(**arguments: Any) -> Scorer:
+        one = _given(kind, arguments)
+        items, ready = one.items(), one.ready()
+
+        async def scored(id: str, played: Any, target: Target) -> Score:
+            del target
+            return await one.score(items[id], played, ready)
+
+        return scoring(one.read, scored)
+
+    def made_task(**arguments: Any) -> Task:
+        one = _given(kind, arguments)
+        given = msgspec.structs.asdict(one)
+        return task_of(
+            [one.sample(id, item) for id, item in one.items().items()],
+            given[kind.file],
+            version=kind.version,
+            setup=one.setup(),
+            solver=solver_made(**given),
+            scorer=scorer_made(**given),
+        )
+
+    solver_made = solver(name=kind.solver_name)(_called(made_solver, kind.solver_name, kind))
+    scorer_made = scorer(metrics=averaged(kind.metrics), name=kind.scorer_name)(
+        _called(made_scorer, kind.scorer_name, kind)
+    )
+    made: Callable[..., Task] = task(name=kind.name)(_called(made_task, kind.name, kind))
+    return made
+
+
+def _given(kind: type[ModelTask[Any, Any, Any]], arguments: Mapping[str, Any]) -> ModelTask[Any, Any, Any]:
+    try:
+        given: ModelTask[Any, Any, Any] = msgspec.convert(arguments, kind)
+    except msgspec.ValidationError as error:
+        raise UserError(f"{kind.name}: {error}") from None
+    return given
+
+
+def _called(function: Callable[..., Any], name: str, kind: type[msgspec.Struct]) -> Callable[..., Any]:
+    """Returns a function with a name, and with the fields of a struct as its arguments."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = kind.__doc__
+    arguments = [
+        inspect.Parameter(
+            one.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if one.required else one.default,
+        )
+        for one in msgspec.structs.fields(kind)
+    ]
+    function.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
+    return function

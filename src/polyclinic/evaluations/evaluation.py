@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, Protocol, Self, SupportsIndex, TypeVar
+from typing import Any, Generic, Self, SupportsIndex, TypeVar
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.pictures import CasePictures
@@ -25,10 +25,10 @@ from polyclinic.evaluations.protocol import WhoPlays, followed
 from polyclinic.judging.model_judging import UntilStopped
 from polyclinic.judging.verdicts import Known, PersonsVerdict
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.methods.table import ChosenMethod
+from polyclinic.methods.table import ChosenMethod, ModelFor
 from polyclinic.models.model import Model
 from polyclinic.models.open import meant_model
-from polyclinic.models.pipeline import Asker
+from polyclinic.models.pipeline import Asker, Tuning, with_hooks
 from polyclinic.models.session import Session
 from polyclinic.players.mind_names import model_of
 from polyclinic.players.minds import Minds
@@ -41,6 +41,7 @@ from polyclinic.run.options import CaseOptions
 from polyclinic.run.run import Run
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import AT_ONCE, run_until_error
+from polyclinic.terminal.screen import note
 
 Item = TypeVar("Item")
 Who = TypeVar("Who")
@@ -52,50 +53,7 @@ S = TypeVar("S", bound=Settings)
 
 
 Elsewhere = Callable[[Any], Awaitable[Any]]
-"""Has an item of the work computed by another process, with `Work.compute`."""
-
-
-def part_of(elsewhere: Elsewhere | None, part: str) -> Elsewhere | None:
-    """Returns what has the items of one part of the work computed elsewhere, each with the name of the part."""
-    return None if elsewhere is None else lambda item: elsewhere((part, item))
-
-
-class Work(Protocol):
-    """What an evaluation does once everything is open, and what it makes of the results."""
-
-    @property
-    def total(self) -> int:
-        """How often `hold` advances."""
-        ...
-
-    @property
-    def entrants(self) -> int:
-        """The number of those that are compared."""
-        ...
-
-    def at_most(self, plays: int) -> Work:
-        """Returns the same work with at most so many plays at a time."""
-        ...
-
-    def times(self, workers: int) -> Work:
-        """Returns the same work with so many times as many plays at a time, as so many workers have them open."""
-        ...
-
-    async def hold(self, *, advance: Callable[[], None], elsewhere: Elsewhere | None = None) -> Any:
-        """Does the work, or has its items computed `elsewhere`.
-
-        Raises:
-            StoppedEarly: it was stopped; holds the summary of what was over.
-        """
-        ...
-
-    async def compute(self, item: Any) -> Any:
-        """Returns what comes of one item that `hold` has computed elsewhere; both can be pickled."""
-        ...
-
-    def output(self, result: Any) -> Output:
-        """Returns the document, tables, files and rows of the results."""
-        ...
+"""Has an item of the work computed by another process, with `Plays.compute`."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +79,7 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
         report: returns the output of a summary.
         at_once: how many plays run at a time.
         sums_up_parts: whether `summarise` accepts plays of only some items, not the same for every player.
+        goes_on_without: whether the other players go on without one whose model refuses the key or is unknown.
     """
 
     items: Sequence[Item]
@@ -131,34 +90,11 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
     report: Callable[[Summary], Output] | None = None
     at_once: int = AT_ONCE
     sums_up_parts: bool = False
-
-    @property
-    def total(self) -> int:
-        """The number of plays."""
-        return len(self.items) * len(self.players)
-
-    def at_most(self, plays: int) -> Self:
-        """Returns the same with at most so many plays at a time."""
-        return replace(self, at_once=min(self.at_once, plays))
-
-    def times(self, workers: int) -> Self:
-        """Returns the same with so many times as many plays at a time."""
-        return replace(self, at_once=self.at_once * workers)
+    goes_on_without: bool = False
 
     def by(self, players: Mapping[str, Who], report: Callable[[Summary], Output]) -> Self:
         """Returns the same plays by these players, with what makes the output of a summary."""
         return replace(self, players=players, report=report)
-
-    @property
-    def entrants(self) -> int:
-        """The number of players."""
-        return len(self.players)
-
-    def output(self, result: Summary) -> Output:
-        """Returns the output of a summary."""
-        if self.report is None:
-            raise TypeError("these plays have no report")
-        return self.report(result)
 
     async def compute(self, item: tuple[str, int]) -> tuple[Played, Scored]:
         """Returns the play of an item, by its number, and a player, by name, and its score."""
@@ -185,13 +121,27 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
             return await replace(self, players=players).hold(advance=advance, elsewhere=elsewhere)
         entrants, compute = self.players, elsewhere or self.compute
 
-        async def one(name: str, number: int) -> tuple[str, Play[Item, Who, Played, Scored]]:
-            play = Play(self.items[number], entrants[name], *await compute((name, number)))
+        refused: dict[str, WrongKey | UnknownModel] = {}
+
+        async def one(name: str, number: int) -> tuple[str, Play[Item, Who, Played, Scored]] | None:
+            if name in refused:
+                return None
+            try:
+                played, scored = await compute((name, number))
+            except (WrongKey, UnknownModel) as error:
+                if not self.goes_on_without or len(entrants) == 1:
+                    raise
+                if str(error) not in map(str, refused.values()):
+                    note(f"{error}; the other models are asked meanwhile")
+                refused.setdefault(name, error)
+                return None
             advance()
-            return name, play
+            return name, Play(self.items[number], entrants[name], played, scored)
 
         makes = (partial(one, name, number) for name in entrants for number in range(len(self.items)))
-        over, stopped = await run_until_error(makes, at_once=self.at_once)
+        done, stopped = await run_until_error(makes, at_once=self.at_once)
+        over = [play for play in done if play is not None]
+        stopped = stopped or next(iter(refused.values()), None)
         if over and isinstance(stopped, (WrongKey, UnknownModel)):
             stopped = AccessLost(str(stopped))
         if stopped is not None and not isinstance(stopped, RunStopped):
@@ -201,17 +151,22 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
             plays[name].append(play)
         if stopped is None:
             return await self.summarise(plays)
-        done = f"{len(over)} of {len(entrants) * len(self.items)} are over"
-        raise StoppedEarly(stopped, done, summary=await self._so_far(plays)) from None
+        n = len(self.items)
+        left = [f"{name} {n - len(theirs)} of {n}" for name, theirs in plays.items() if len(theirs) < n]
+        raise StoppedEarly(stopped, f"missing: {', '.join(left)}", summary=await self._so_far(plays)) from None
 
     async def _so_far(self, plays: Mapping[str, Sequence[Play[Item, Who, Played, Scored]]]) -> Summary | None:
         """Sums up what is over, if that is possible without asking a model."""
-        if not self.sums_up_parts or not any(plays.values()):
+        if not self.sums_up_parts:
             return None
         try:
             return await self.summarise(plays)
         except (PolyclinicError, ArithmeticError, LookupError, ValueError):
             return None  # a judge may not be asked any more, or too little is over
+
+
+Work = Plays[Any, Any, Any, Any, Any]
+"""What `Plan.prepare` returns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,6 +201,19 @@ class Opened:
         until = UntilStopped(is_stopped=is_stopped, judges_as_it_goes=as_it_goes)
         self.judges.append(until)
         return until.of(model)
+
+    def episodes(self, model: str, *, max_tokens: int | None = None) -> Callable[[str], ModelFor]:
+        """Returns, for a method's label, the model for each item; its answers are kept under label and item."""
+        tuning = [] if max_tokens is None else [Tuning(max_tokens=max_tokens)]
+
+        def of_method(label: str) -> ModelFor:
+            def model_for(item: str) -> Model:
+                asker = Asker(label, f"{label} {item}", item=item, player=label)
+                return with_hooks(self.session.model(model, asker), *tuning)
+
+            return model_for
+
+        return of_method
 
     @property
     def ending(self) -> RunStopped | None:

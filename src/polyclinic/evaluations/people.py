@@ -23,7 +23,7 @@ from polyclinic.judging.people import (
     figures,
     marks_by_item,
 )
-from polyclinic.judging.verdicts import Item, Known, PersonsVerdict, forms, read_verdicts
+from polyclinic.judging.verdicts import Known, PersonsVerdict, forms, read_verdicts
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.results.output import Output
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number
@@ -45,51 +45,39 @@ def read_people(paths: Sequence[Path] | None, known: Known) -> list[PersonsVerdi
 
 
 def with_people(output: Output, said: Sequence[PersonsVerdict], form: str, *, seed: int) -> Output:
-    """Returns what a user gets of an evaluation with what people say of the same, below it and in the document."""
+    """Returns the output with what people say of the same, below it and in the document."""
     between, found = agreed(said, form, seed=seed), figures(said, form, seed=seed)
 
     def show(screen: Console) -> None:
-        output.show(screen)
         screen.print()
         show_agreement(screen, form, between)
         show_figures(screen, found)
 
-    return replace(output, document={**output.document, "people": {"agreement": between, "figures": found}}, show=show)
+    return output.beside({"people": {"agreement": between, "figures": found}}, show)
 
 
 def with_agreement(output: Output, said: Sequence[PersonsVerdict], *, seed: int) -> Output:
-    """Returns what a user gets of an evaluation that shows what people say by itself, with how far they agree."""
+    """Returns the output with how far people agree, and with their marks in its rows."""
     between = {form: agreed(said, form, seed=seed) for form in dict.fromkeys(one.form for one in said)}
+    marks = marks_by_item(said)
 
     def show(screen: Console) -> None:
-        output.show(screen)
         screen.print()
         for form, found in between.items():
             show_agreement(screen, form, found)
 
-    if not between:
-        return output
-    marks = marks_by_item(said)
-    rows = [_with_marks(row, marks) for row in output.rows]
+    def marked(row: ItemRow) -> ItemRow:
+        """Returns a row with people's marks of the same: by its doctor, or by the file of its method's outcomes."""
+        file = row.at.partition(".jsonl")[0]
+        found = marks.get((row.item, row.model)) or marks.get((row.item, file)) or {}
+        return replace_fields(row, values=row.values | {f"{name} (people)": mark for name, mark in found.items()})
+
     asked = dict.fromkeys(question for one in marks.values() for question in one)
     return replace(
-        output,
-        document={**output.document, "people_agreement": between},
-        show=show,
-        rows=rows,
-        measures=[*output.measures, *(ItemMeasure(name=_by_people(question), percent=False) for question in asked)],
+        output.beside({"people_agreement": between}, show),
+        rows=list(map(marked, output.rows)),
+        measures=[*output.measures, *(ItemMeasure(name=f"{question} (people)", percent=False) for question in asked)],
     )
-
-
-def _by_people(question: str) -> str:
-    return f"{question} (people)"
-
-
-def _with_marks(row: ItemRow, marks: Mapping[Item, Mapping[str, float]]) -> ItemRow:
-    """Returns a row with people's marks of the same: by its doctor, or by the file of its method's outcomes."""
-    file = row.at.partition(".jsonl")[0]
-    found = marks.get((row.item, row.model)) or marks.get((row.item, file)) or {}
-    return replace_fields(row, values={**row.values, **{_by_people(name): mark for name, mark in found.items()}})
 
 
 def show_agreement(screen: Console, form: str, found: Sequence[QuestionAgreement]) -> None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import msgspec
 from rich.console import Console
 
 from polyclinic.errors import UserError
-from polyclinic.methods.table import ChosenMethod
+from polyclinic.methods.table import ChosenMethod, settable
 from polyclinic.models.session import ModelSettings
 from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.protocols.following import FollowedProtocol, follow, told
-from polyclinic.protocols.papers import MedAgentsSettings, Settings
+from polyclinic.protocols.papers import MedAgentsSettings, PaperSetting, Settings
 from polyclinic.results.output import Output
 from polyclinic.terminal.screen import note, plain
 from polyclinic.terminal.tables import counted
@@ -60,18 +61,16 @@ class ByProtocol(NamedTuple, Generic[M]):
     departures: list[str]
 
     def told(self, output: Output) -> Output:
-        """Returns what a user gets of the evaluation with all of this, below the tables and in the document."""
+        """Returns the output with all of this, below the tables and in the document."""
         lines = [f"temperature of the {role}: {value}" for role, value in self.temperatures.items()]
         lines += [f"other than in the paper: {one}" for one in self.departures]
 
         def show(screen: Console) -> None:
-            output.show(screen)
             if lines:
                 screen.print(plain("\n".join(lines)), style="dim", soft_wrap=True)
 
-        beside = {"temperatures": self.temperatures, "departures": self.departures}
-        document = {**output.document, **beside}
-        return replace(output, document=document, show=show, departures=tuple(self.departures))
+        told = {"temperatures": self.temperatures, "departures": self.departures}
+        return replace(output.beside(told, show), departures=tuple(self.departures))
 
 
 def held_by(rules: FollowedProtocol[Any], models: M, minds: WhoPlays, *, cases: int) -> ByProtocol[M]:
@@ -86,9 +85,9 @@ def held_by(rules: FollowedProtocol[Any], models: M, minds: WhoPlays, *, cases: 
         others = [name for name in minds.get("doctor", ()) if name is not None and mind_kind(name) != "model"]
         departures += [f"doctor {name} (no model, as all of the paper's are)" for name in others]
         departures += rules.changed
-    tuned = at_temperatures(rules, models, minds)
+    tuned, temperatures = _with_temperatures(rules, models, minds)
     say(rules, departures)
-    return ByProtocol(tuned, _told_temperatures(rules, models, minds), departures)
+    return ByProtocol(tuned, temperatures, departures)
 
 
 def at_temperatures(rules: FollowedProtocol[Any], models: M, minds: WhoPlays) -> M:
@@ -97,34 +96,58 @@ def at_temperatures(rules: FollowedProtocol[Any], models: M, minds: WhoPlays) ->
     Raises:
         UserError: --temperature, or the file of models, says another.
     """
+    return _with_temperatures(rules, models, minds)[0]
+
+
+def _with_temperatures(rules: FollowedProtocol[Any], models: M, minds: WhoPlays) -> tuple[M, dict[str, str]]:
+    """Returns how models are asked, and where the temperature of each role comes from."""
     found: dict[str, float] = {}
-    for role, name in _models_of(minds):
-        if (temperature := rules.temperature(role)) is None:
-            continue
-        said = models.said.temperature(name, role)
-        if said is not None:
-            rules.check_temperature(role, said[1], f"temperature in {models.model_file}, [{said[0]}]")
-        else:
-            rules.check_temperature(role, models.temperature, "--temperature")
-        found[role] = temperature
-    return models.at_temperatures(found) if found else models
-
-
-def _told_temperatures(rules: FollowedProtocol[Any], models: ModelSettings, minds: WhoPlays) -> dict[str, str]:
-    found: dict[str, dict[str, None]] = {}
-    for role, name in _models_of(minds):
+    sources: dict[str, dict[str, None]] = {}
+    every = ((role, model_of(name)) for role, names in minds.items() for name in names if name is not None)
+    for role, name in ((role, name) for role, name in every if name is not None):
         by_paper, by_file = rules.temperature(role), models.said.temperature(name, role)
         if by_paper is not None:
-            found.setdefault(role, {})[f"{told(by_paper)}, by the protocol"] = None
+            given, where = models.temperature, "--temperature"
+            if by_file is not None:
+                given, where = by_file[1], f"temperature in {models.model_file}, [{by_file[0]}]"
+            rules.check_temperature(role, given, where)
+            found[role] = by_paper
+            sources.setdefault(role, {})[f"{told(by_paper)}, by the protocol"] = None
         elif by_file is not None:
-            found.setdefault(role, {})[f"{told(by_file[1])}, by [{by_file[0]}] in {models.model_file}"] = None
-    return {role: "; ".join(values) for role, values in found.items()}
+            sources.setdefault(role, {})[f"{told(by_file[1])}, by [{by_file[0]}] in {models.model_file}"] = None
+    told_sources = {role: "; ".join(values) for role, values in sources.items()}
+    return models.at_temperatures(found) if found else models, told_sources
 
 
-def _models_of(minds: WhoPlays) -> list[tuple[str, str]]:
-    """Returns the models among minds, each with its role."""
-    every = ((role, model_of(name)) for role, names in minds.items() for name in names if name is not None)
-    return [(role, name) for role, name in every if name is not None]
+def as_paper(
+    chosen: ChosenMethod,
+    wanted: Mapping[str, PaperSetting[Any] | None],
+    rules: FollowedProtocol[Any],
+    *,
+    temperature: float | None = None,
+    varied: Collection[str] = (),
+) -> ChosenMethod:
+    """Returns a method with what the paper sets of what it takes; as it is where ours is followed.
+
+    The `temperature` is the one for all methods; `varied` are settings that a study goes through by itself.
+
+    Raises:
+        UserError: a setting is another than the paper's.
+    """
+    if rules.side == "ours":
+        return chosen
+    settings = dict(chosen.settings)
+    for name, setting in wanted.items():
+        if setting is None or name not in settable(chosen.named):
+            continue
+        given = settings.get(name, temperature if name == "temperature" else None)
+        if name not in varied and given not in (None, setting.paper):
+            option = "--temperature" if name == "temperature" and name not in settings else f"--set {name}"
+            had = f"{name} {told(setting.paper)} for {chosen.name} ({setting.section})"
+            problem = f"--protocol {rules.given} has {had}; {option} is {told(given)}"
+            raise UserError(f"{problem}. Leave it out, or take --protocol ours")
+        settings.setdefault(name, setting.paper)
+    return msgspec.structs.replace(chosen, settings=settings)
 
 
 def check_methods(

@@ -63,8 +63,13 @@ async def evaluate(
                 run.stopped = opened.ending
             if run.stopped is None:
                 await _hold_stages(run, plan.stages(result))
-    output = work.output(result)
-    output = with_agreement(output if by is None else by.told(output), plan.people, seed=config.seed)
+    if work.report is None:
+        raise TypeError("these plays have no report")
+    output = work.report(result)
+    if by is not None:
+        output = by.told(output)
+    if plan.people:
+        output = with_agreement(output, plan.people, seed=config.seed)
     ledger = opened.session.ledger
     run.finish(_with_trust(output, trust), ledger, purposes=plan.purposes, failure=plan.failure(result))
     plan.check(result)
@@ -172,16 +177,22 @@ async def _hold(run: Run, work: Work, plan: Plan, workers: OpenWorkers | None) -
     seated = HUMAN in plan.doctors
     limited = config.models.token_budget is not None or config.models.cost_budget is not None
     if seated:
-        work = work.at_most(1)  # a person sees one patient at a time, and no record before the end of that visit
+        work = replace(
+            work, at_once=1
+        )  # a person sees one patient at a time, and no record before the end of that visit
     elif limited:
         # Otherwise all plays would be half over when the budget is spent, and none would be in the table.
-        work = work.at_most(2 * (config.models.concurrency or AT_ONCE) * max(work.entrants, 1))
+        most = 2 * (config.models.concurrency or AT_ONCE) * max(len(work.players), 1)
+        work = replace(work, at_once=min(work.at_once, most))
+    total = len(work.items) * len(work.players)
     async with AsyncExitStack() as stack:
         compute = None
         if workers is not None:
-            pool = await stack.enter_async_context(workers(items=work.total))
-            compute, work = pool.compute, work if limited else work.times(pool.workers)
-        advance = stack.enter_context(run.progress(plan.doing, work.total, quiet=seated))
+            pool = await stack.enter_async_context(workers(items=total))
+            compute = pool.compute
+            if not limited:
+                work = replace(work, at_once=work.at_once * pool.workers)
+        advance = stack.enter_context(run.progress(plan.doing, total, quiet=seated))
         try:
             result = await work.hold(advance=advance, elsewhere=compute)
         except StoppedEarly as stopped:

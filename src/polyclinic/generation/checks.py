@@ -303,19 +303,15 @@ class PatientChecks:
         for criterion in criteria.at(patient.severity):
             for leaf in criterion.leaves():
                 if leaf.quantity:
-                    values |= self._adult(patient, leaf.quantity)
+                    value = patient.shown.get(leaf.quantity, (patient.drawn.body.shown[leaf.quantity],))[0]
+                    item = self._physiology.items[leaf.quantity]
+                    if isinstance(value, float):
+                        value = self._physiology.carrying(item, patient.age, patient.sex).back(value)
+                    values |= {leaf.quantity: value}
             if meets(criterion, self._physiology.items, values) is not True:
                 about = dict.fromkeys(leaf.quantity or leaf.symptom for leaf in criterion.leaves())
                 unmet += [f"{name} {_shown(values.get(name))}" for name in about]
         yield bool(unmet), lambda: patient.line(*unmet)
-
-    def _adult(self, patient: CheckedPatient, quantity: str) -> dict[str, float | str | bool]:
-        """Returns a quantity as an adult's: from the record, or from the body where nothing shows it."""
-        value = patient.shown.get(quantity, (patient.drawn.body.shown[quantity],))[0]
-        item = self._physiology.items[quantity]
-        if isinstance(value, float):
-            value = self._physiology.carrying(item, patient.age, patient.sex).back(value)
-        return {quantity: value}
 
     def questionnaires(self, patient: CheckedPatient) -> Looked:
         """Yields whether the patient is old enough for its questionnaires."""

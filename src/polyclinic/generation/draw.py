@@ -408,7 +408,9 @@ def _draw(
     done, lines = finding_lines(knowledge, age, sex, language)
     undone = _not_done(disease, brought.conditions, knowledge)
     done = tuple(e for e in done if e.id not in undone)
-    findings = [line.finding(body.shown[id]) for id, line in lines if _examination_of(id, knowledge) not in undone]
+    findings = [
+        line.finding(body.shown[id]) for id, line in lines if physiology_of(knowledge).places[id][0].id not in undone
+    ]
     companion = age >= SPEAKS_FROM and _cannot_tell(body)
     told = {s.id: _phrase(s, age, rng, lasts, language, of_another=companion) for s in present}
     leaves = [s for s in present if s.section == "symptoms" and not any(c.parent == s.id for c in present)]
@@ -432,7 +434,7 @@ def _draw(
             language=language,
             age=age,
             sex=sex,
-            about=_with_companion(about, companion, language),
+            about=_sentences(language).companion.format(about=about) if companion else about,
             companion=companion,
         ),
         history=_behind(
@@ -469,17 +471,9 @@ def _not_done(disease: Disease, conditions: Collection[str], knowledge: Knowledg
     return avoided - disease.findings.keys()
 
 
-def _examination_of(item: str, knowledge: Knowledge) -> str:
-    return physiology_of(knowledge).places[item][0].id
-
-
 def _cannot_tell(body: DrawnBody) -> bool:
     """Whether somebody is too drowsy or confused to tell a history."""
     return float(body.values.get("gcs", _TELLS_FROM)) < _TELLS_FROM
-
-
-def _with_companion(about: str, companion: bool, language: Language) -> str:
-    return _sentences(language).companion.format(about=about) if companion else about
 
 
 def _phrase(

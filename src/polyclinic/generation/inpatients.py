@@ -30,7 +30,7 @@ from polyclinic.cases.truth import Truth
 from polyclinic.generation.bodies import UNBOUND, choose_way, draw_number, draw_text, read_panel, share_at, text_among
 from polyclinic.generation.draw import complaints_of, draw_sex_and_age, reference_of
 from polyclinic.knowledge.body import PRESENT
-from polyclinic.knowledge.data import SEVERITIES, Data, Severity
+from polyclinic.knowledge.data import SEVERITIES, Data
 from polyclinic.knowledge.disease_body import Interval, Variant, below, restricted
 from polyclinic.knowledge.entries import Disease, Distribution, Examination, Item, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
@@ -270,19 +270,7 @@ class _Comorbidities(Data, frozen=True, kw_only=True):
     never: tuple[tuple[str, ...], ...]
 
 
-class _InpatientWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    onset: str
-    sudden: str
-    further: str
-    denied: str
-    course: str
-    known: str
-    last: str
-    or_last: str
-    diagnosis: str
-
-
-_words = WordLists(Path(__file__).with_name("words")).section("inpatient", _InpatientWords)
+_words = WordLists(Path(__file__).with_name("words")).section("inpatient", dict[str, str])
 
 
 @functools.cache
@@ -375,17 +363,12 @@ class _Drawing:
                 found.append(rng.choice(alike or allowed))
             else:
                 break
-        return [Ailment(d, self._severity(d is principal, rng)) for d in found]
+        return [Ailment(d, rng.choices(SEVERITIES, (0, 3, 2) if (d is principal) else (3, 4, 1))[0]) for d in found]
 
     def _may_join(self, disease: Disease, found: Sequence[Disease], age: float, sex: Sex) -> bool:
         if any(disease.id in group and any(one.id in group for one in found) for group in self._never):
             return False
         return _can_have(disease, age, sex)
-
-    @staticmethod
-    def _severity(principal: bool, rng: random.Random) -> Severity:
-        # Whoever is admitted is so for something that is not mild.
-        return rng.choices(SEVERITIES, (0, 3, 2) if principal else (3, 4, 1))[0]
 
     def _is_silent(self, disease: Disease, rng: random.Random) -> bool:
         """Whether a further illness gives no complaints: what an examination can show, and no emergency."""
@@ -443,6 +426,7 @@ class _Drawing:
     ) -> tuple[str, History]:
         """Returns the complaint, and the history in whole sentences."""
         language, words, marks = self._language, _words(self._language), MARKS[self._language]
+        last = words["last"]
         leaves = [s for s in present if s.section == "symptoms" and not any(c.parent == s.id for c in present)]
         # Where several diseases speak at once, not every symptom finds its way into the record.
         roots = {s.id for s in present if s.parent is None and rng.random() < _WRITTEN}
@@ -452,10 +436,9 @@ class _Drawing:
         main = complaints_of(named or leaves, principal, illnesses[0].severity, self.knowledge, rng)
         others = [s for s in leaves if s not in main and s.id in written]
         duration = say_days(days, language)
-        complaint = (
-            f"{capitalised(_listed(main, language, words.last))} " if language == "en" else _listed(main, language, "")
-        )
-        complaint += f"for {duration}" if language == "en" else duration
+        complaint = f"{_listed(main, language, '')}{duration}"
+        if language == "en":
+            complaint = f"{capitalised(_listed(main, language, last))} for {duration}"
         alike = {
             s for i in illnesses for other in self._alike[i.disease.id] for s in self.knowledge.diseases[other].symptoms
         }
@@ -463,17 +446,17 @@ class _Drawing:
             s for s in possible if s.section == "symptoms" and s.parent is None and s not in present and s.id in alike
         ]
         denied = rng.sample(absent, min(_DENIED, len(absent)))
-        sentences = [words.onset.format(duration=capitalised(duration), symptoms=_listed(main, language, words.last))]
+        sentences = [words["onset"].format(duration=capitalised(duration), symptoms=_listed(main, language, last))]
         if others:
-            sentences.append(words.further.format(symptoms=_listed(others, language, words.last)))
+            sentences.append(words["further"].format(symptoms=_listed(others, language, last)))
         if denied:
-            sentences.append(words.denied.format(symptoms=_listed(denied, language, words.or_last)))
-        sentences.append(words.course)
+            sentences.append(words["denied"].format(symptoms=_listed(denied, language, words["or_last"])))
+        sentences.append(words["course"])
         told = {"present": marks.blank.join(sentences)}
         for section in ("past", "medications", "allergies", "personal", "family"):
             names = [s for s in present if s.section == section and s.id in written]
             if names:
-                told[section] = capitalised(_listed(names, language, words.last)) + marks.stop
+                told[section] = capitalised(_listed(names, language, last)) + marks.stop
         return complaint, msgspec.convert(told, History)
 
     def _ancestors(self, symptom: Symptom) -> list[str]:

@@ -370,11 +370,7 @@ class OffShift:
 
 
 def read_whole(corpus: str, language: Language) -> list[Passage]:
-    """Returns what there is to read in a corpus, in its order.
-
-    Raises:
-        UserError: there is no such corpus, nothing in it, or it is in another language.
-    """
+    """Returns what there is to read in a corpus, in its order."""
     with Corpus(find_corpus(corpus)) as opened:
         found = list(opened.passages())
     if not found:

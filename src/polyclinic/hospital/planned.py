@@ -128,14 +128,7 @@ def look(visit: Encounter, case: Case, at_the_door: Looking | None) -> None:
 
 
 def opportunity(hours: OpeningHours, walk: int, ready: int, delay: int) -> int:
-    """Returns when to set out: to arrive as soon as the doors are open, and not just before they close.
-
-    Args:
-        hours: the hospital's.
-        walk: seconds from home to the triage station.
-        ready: when the resident could set out.
-        delay: seconds by which it takes its time in the morning.
-    """
+    """Returns when to set out: to arrive as soon as the doors are open, and not just before they close."""
     arrival = ready + walk
     if hours.is_open(arrival):
         closing = hours.next_closing(arrival)
@@ -156,14 +149,7 @@ FOLLOW_UP = (7 * HOUR, 9 * HOUR)
 
 
 def follow_up_due(course: IllnessCourse, now: int, hour: int, days: int) -> int:
-    """Returns when it is known how a patient is.
-
-    Args:
-        course: of the illness.
-        now: the end of the visit.
-        hour: when it reports back, time of day.
-        days: so many days after.
-    """
+    """Returns when it is known how a patient is."""
     after = course.worsens_after if course.dies_after is None else course.dies_after
     return (now // DAY + days) * DAY + hour if after is None else now + after
 
@@ -171,15 +157,7 @@ def follow_up_due(course: IllnessCourse, now: int, hour: int, days: int) -> int:
 def comes_again(
     course: IllnessCourse, wakes: int, delay: int, *, since: int, follow_up_days: int
 ) -> tuple[int, int, bool]:
-    """Returns when somebody who gets worse is ready to come again, by how much it takes its time, and if it is urgent.
-
-    Args:
-        course: of the illness.
-        wakes: when it woke up ill.
-        delay: by how much it took its time then.
-        since: the end of the last visit.
-        follow_up_days: so many days after that it reports back; it comes on the next day where it is not urgent.
-    """
+    """Returns when a patient who gets worse is ready to come again, its delay then, and whether that is urgent."""
     if course.worsens_after is not None:
         delay = min(delay, HOUR)
         return since + course.worsens_after + delay, delay, True

@@ -78,30 +78,7 @@ async def simulate(
     memory: int = 0,
     learns: Callable[[Clock, Log], HospitalLearning] | None = None,
 ) -> SimulatedRun:
-    """Lets a town and its hospital live.
-
-    Args:
-        hospital: the hospital.
-        town: who falls ill.
-        compute: computes the episodes.
-        days: nobody falls ill or sets out after so many; then the hospital empties.
-        seed: the run's seed.
-        kinds: kind of every examination, by id.
-        visits: nobody sets out after so many; then the hospital empties, and each is followed up once, within `days`.
-        lookahead: minutes by which an episode is launched ahead.
-        forecast: says how an illness goes on after a visit; None: the town's courses.
-        at_the_door: says how urgent anybody sees that somebody is, before a nurse has; None: nobody sees it.
-        look_again: says what a nurse finds of who waits and has got worse; None: nobody gets worse while it waits.
-        events: what befalls the hospital; who comes because of it is the town's.
-        sinks: each gets every happening, in order.
-        warm_up: days that are left out of the figures.
-        clock: keeps the time.
-        memory: how many of its own cases a doctor is told of.
-        learns: makes what lets doctors learn from their visits; None: they do not.
-
-    Raises:
-        Exception: what computing an episode raised, where that was due.
-    """
+    """Lets a town and its hospital live."""
     async with clock or Clock() as time:
         log = Log(*sinks, begin=warm_up * DAY)
         house = House(hospital, time, log, kinds=kinds, events=events)

@@ -55,12 +55,6 @@ class Waiting:
 
         Else a whole visit would have to be computed when it is wanted at once, and everything would wait for it. Who
         may get worse before triage is over gets a decision of its own; else it comes along with the visit's.
-
-        Args:
-            visit: who comes.
-            plan: the illness, with the request of the visit as it is now.
-            town: nature, which knows how it goes on.
-            comes: when the patient comes in.
         """
         request, worse = plan.request, plan.worsens(town)
         assert request is not None  # noqa: S101
@@ -72,13 +66,7 @@ class Waiting:
             plan.early = self.clock.launch(self.compute(anew), due=max(self.clock.now, comes + worse.after))
 
     def watch(self, visit: Encounter, plan: PlannedVisit, worse: Worsening | None) -> None:
-        """Lets a patient get worse while it waits, where it does.
-
-        Args:
-            visit: who waits, from its setting out on.
-            plan: the illness, which is another case from then on.
-            worse: how, and when; None: it does not.
-        """
+        """Lets a patient get worse while it waits, where it does."""
         if worse is not None:
             self.clock.start(self._worsens(visit, plan, worse))
 

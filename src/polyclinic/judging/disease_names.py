@@ -45,10 +45,6 @@ async def compare_by_model(
     """Returns what each name is to the other, as a model says.
 
     Of a model that is asked `UntilStopped`, the pairs are left out that it was not asked about.
-
-    Raises:
-        WrongKey: the judge's endpoint wants another key.
-        BudgetSpent: the run has cost what it may cost.
     """
     rulings = await JUDGING.judge(pairs, model, temperature=temperature, memory=Memory(), advance=advance)
     return [
@@ -100,12 +96,7 @@ async def extract_diseases(
     temperature: float | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> Extracted:
-    """Returns the diseases that each text names, as a model reads them; a text that says nothing names none.
-
-    Raises:
-        WrongKey: the model's endpoint wants another key.
-        BudgetSpent: the run has cost what it may cost.
-    """
+    """Returns the diseases that each text names, as a model reads them; a text that says nothing names none."""
     asked = list(dict.fromkeys(text for text in texts if text.strip()))
     rulings = await EXTRACTING.judge(asked, model, temperature=temperature, advance=advance)
     names = {

@@ -82,12 +82,7 @@ JUDGING = Judging(Path(__file__).with_suffix(".md"), _shown, bullet="")
 async def rate(
     explained: Sequence[Explained], judge: Model, *, advance: Callable[[], None] = lambda: None
 ) -> list[Rating]:
-    """Returns the judge's ratings, in order; an answer that cannot be used, and one that did not come, say so.
-
-    Raises:
-        WrongKey: the judge's endpoint wants another key.
-        BudgetSpent: the run has cost what it may cost.
-    """
+    """Returns the judge's ratings, in order; an answer that cannot be used, and one that did not come, say so."""
     rulings = await JUDGING.judge(explained, judge, advance=advance)
     return [
         Rating(error=ruling.error, failed=ruling.failed, raters=("judge",))
@@ -106,8 +101,7 @@ def read_ratings(path: str | Path) -> dict[tuple[str, str], Rating]:
     """Reads people's marks, a line of JSON a rater, case and method: `{"case", "method", "rater", "relevance",
     "completeness"}`. Returns the means, by case and method.
 
-    Raises:
-        BadInput: the file cannot be read, a line is something else, or a rater marked one explanation twice.
+
     """  # noqa: D205
     marks: dict[tuple[str, str], dict[str, _MarksLine]] = defaultdict(dict)
     for number, line in read_records(Path(path), _MarksLine, "a rating (case, method, rater, relevance, completeness)"):

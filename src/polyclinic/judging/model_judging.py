@@ -233,10 +233,6 @@ class Judging(Generic[Item]):
 
         Returns:
             One ruling a thing, in order; of a comparison two, the second of which is on the comparison turned round.
-
-        Raises:
-            WrongKey: the judge's endpoint wants another key.
-            BudgetSpent: the run has cost what it may cost.
         """
 
         async def ask(item: Item, order: str = "") -> Ruling:

@@ -85,10 +85,6 @@ def sheet_of(
     """Returns the sheet of a form that shows cases: of traces, of outcomes (explanations), or of the cases (records).
 
     With a list for what is `bad`, visits that cannot be read, or are of other cases, go there and are left out.
-
-    Raises:
-        UserError: there is no such form, it needs files and has none, or they speak of other cases.
-        BadInput: a file cannot be read.
     """
     check_needed(form, files)
     makers: dict[str, Callable[[], Sheet]] = {
@@ -210,11 +206,7 @@ def reports_sheet(
 
 
 def explanations_sheet(paths: Iterable[Path], cases: Mapping[str, Case]) -> Sheet:
-    """Returns what methods wrote on records, out of the files that `eval tor --out` wrote; each is called as its file.
-
-    Raises:
-        UserError: a record is none of the cases.
-    """
+    """Returns what methods wrote on records, from the files of `eval tor --out`; each method is called as its file."""
 
     def rows() -> Iterator[tuple[Item, Mapping[str, str]]]:
         for path in paths:
@@ -228,11 +220,7 @@ def explanations_sheet(paths: Iterable[Path], cases: Mapping[str, Case]) -> Shee
 
 
 def errors_sheet(paths: Iterable[Path], questions: Mapping[str, ExamQuestion]) -> Sheet:
-    """Returns the wrong answers in the files that an exam's `eval --out` wrote; a method is called as its file is.
-
-    Raises:
-        UserError: a question is none of these.
-    """
+    """Returns the wrong answers in the files that an exam's `eval --out` wrote; a method is called as its file is."""
 
     def rows() -> Iterator[tuple[Item, Mapping[str, str]]]:
         for path in paths:
@@ -319,11 +307,7 @@ def blinded(sheet: Sheet, *, seed: int) -> tuple[Sheet, list[dict[str, Any]]]:
 
 
 def read_key(paths: Iterable[Path]) -> Key:
-    """Reads the keys of blind sheets.
-
-    Raises:
-        BadInput: a file cannot be read, or is no key.
-    """
+    """Reads the keys of blind sheets."""
     found: dict[str, dict[Item, Item]] = {}
     for path in paths:
         for line, row in rows_of(path):

@@ -122,11 +122,7 @@ class Sorting(Generic[Item, Found, Category]):
         }
 
     def read_words(self, path: Path) -> dict[tuple[str, str], Word[Category]]:
-        """Reads what people say: JSON lines, at most one for each two names.
-
-        Raises:
-            BadInput: the file cannot be read, a line is something else, or two lines are about the same.
-        """
+        """Reads what people say: JSON lines, at most one for each two names."""
         fields = [*((name, str) for name in self.names), (self.field, self.categories), ("who", str)]
         line = msgspec.defstruct("Line", fields, forbid_unknown_fields=True)
         words: dict[tuple[str, str], Word[Category]] = {}

@@ -108,11 +108,7 @@ def _kinds() -> Mapping[str, Answers]:
 
 
 def form_named(name: str) -> SheetForm:
-    """Returns a form.
-
-    Raises:
-        UserError: there is none of that name.
-    """
+    """Returns a form."""
     if name not in forms():
         raise UserError(f"no form {name!r}; there are: {', '.join(forms())}")
     return forms()[name]
@@ -189,11 +185,6 @@ def read_verdicts(
         key: who is who in blind sheets.
         bad: takes the rows that cannot be used, which then are left out; of one person's two verdicts on one item both
             are.
-
-    Raises:
-        BadInput: a file cannot be read; a row has no form, no item or nobody who says it, a field or an answer that
-            the form does not know; it is on an item that is not known; one person has two on one item; or a file is
-            not as it was written.
     """
     verdicts: dict[tuple[str, Item, str], tuple[PersonsVerdict, Path, int]] = {}
     twice: set[tuple[str, Item, str]] = set()
@@ -271,9 +262,6 @@ def rows_of(path: Path, *, bad: list[BadInput] | None = None) -> Iterator[tuple[
     """Yields the rows of a file as they stand there, each with the number of its line.
 
     With a list for what is `bad`, a row that cannot be read goes there, and is passed over.
-
-    Raises:
-        BadInput: the file cannot be read.
     """
     if path.suffix not in TABLES:
         kind = dict[str, str | int | float | bool | None]
@@ -332,11 +320,7 @@ def _verdict(row: Mapping[str, Any], default: str | None, key: Key) -> PersonsVe
 
 
 def shown_as(form: str, item: Item, key: Key) -> Item:
-    """Returns an item with the doctors for whom codes stand in it.
-
-    Raises:
-        BadInput: nobody says for whom.
-    """
+    """Returns an item with the doctors for whom codes stand in it."""
     if not any(name.startswith(BLIND) for name in item[1:]):
         return item
     if item not in key.get(form, {}):

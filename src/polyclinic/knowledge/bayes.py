@@ -65,10 +65,9 @@ class NumberLikelihoods:
     def read(self, finding: Finding) -> Vector | None:
         """Returns the log-likelihoods of a result, or None where it is no number in the item's unit."""
         value = self.observed(finding)
-        return None if value is None else self._density(np.array(self._scaled(value)))
-
-    def _scaled(self, value: float) -> float:
-        return math.log(max(value, 1e-9)) if self._lognormal else value
+        return (
+            None if value is None else self._density(np.array(math.log(max(value, 1e-9)) if self._lognormal else value))
+        )
 
     def _density(self, x: Vector) -> Vector:
         """Returns the log-densities (..., hypothesis), floored far out, where tails mean nothing."""

@@ -481,7 +481,10 @@ def with_marginals(
             else:
                 by = {s: over_ways(item, s) for s in SEVERITIES} if item.id in changed else {}
             if by:
-                findings.setdefault(examination.id, {})[item.id] = _same_or_by_severity(by)
+                values = list(by.values())
+                findings.setdefault(examination.id, {})[item.id] = (
+                    {"all": values[0]} if all(v == values[0] for v in values) else by
+                )
     symptoms = {
         id: tuple(_share(id, shares[n], linked.ways[severity]) for n, severity in enumerate(SEVERITIES))
         for id, shares in linked.shares.items()
@@ -497,12 +500,6 @@ def with_marginals(
 
 def _share(symptom: str, share: float, ways: tuple[Variant, ...]) -> float:
     return min(math.fsum(way.weight * way.symptoms.get(symptom, share) for way in ways), 1.0)
-
-
-def _same_or_by_severity(by: AtSeverities) -> AtSeverities:
-    """Returns what stands at all severities once."""
-    values = list(by.values())
-    return {"all": values[0]} if all(v == values[0] for v in values) else by
 
 
 def _of_panel(

@@ -119,7 +119,11 @@ class Lexicon:
     @functools.cached_property
     def _words(self) -> re.Pattern[str]:
         edge = r"(?<!\w){}(?!\w)" if self.language == "en" else "{}"
-        return re.compile(edge.format(_any_of(self._owner)), re.IGNORECASE)
+        by_letter: dict[str, list[str]] = {}
+        for word in sorted(self._owner, key=len, reverse=True):
+            by_letter.setdefault(word[0], []).append(re.escape(word[1:]))
+        beginning = (f"{re.escape(letter)}(?:{'|'.join(rest)})" for letter, rest in by_letter.items())
+        return re.compile(edge.format(f"(?:{'|'.join(beginning) or '(?!)'})"), re.IGNORECASE)
 
     def mentions(self, text: str) -> list[tuple[str, bool]]:
         """Returns the symptoms named in a text, in order, each with whether it is affirmed."""
@@ -190,15 +194,6 @@ class Lexicon:
 def lexicon_of(knowledge: Knowledge, language: Language) -> Lexicon:
     """Returns the words for the symptoms of a knowledge; the same for the same knowledge and language."""
     return Lexicon(knowledge.symptoms.values(), language)
-
-
-def _any_of(words: Iterable[str]) -> str:
-    """Returns the pattern of any of these words, longer ones first; a letter rules out those that begin otherwise."""
-    by_letter: dict[str, list[str]] = {}
-    for word in sorted(words, key=len, reverse=True):
-        by_letter.setdefault(word[0], []).append(re.escape(word[1:]))
-    beginning = (f"{re.escape(letter)}(?:{'|'.join(rest)})" for letter, rest in by_letter.items())
-    return f"(?:{'|'.join(beginning) or '(?!)'})"
 
 
 def _bare(question: str) -> str:

@@ -248,7 +248,8 @@ class RecordNames:
                 # The examination after its item ("hemoglobin in the complete blood count") brings nothing more.
                 brought.append((mention, None))
                 continue
-            if not _names_technique(request, mention):
+            only_item = not any(key.startswith(("examination", "finding", "physical")) for key in mention.keys)
+            if not (only_item and TECHNIQUE.match(request[mention.end :].lstrip()) is not None):
                 brought.append((mention, self._owned(mention)))
         return brought
 
@@ -396,12 +397,6 @@ def _only_place(name: str) -> bool:
 def _as_heading(name: str) -> str:
     """Returns a name by its very words, in small letters and the singular: "blood work" is no "blood test"."""
     return " ".join(word.casefold().removesuffix("s") for word in name.replace("_", " ").split())
-
-
-def _names_technique(text: str, mention: Named) -> bool:
-    """Whether a part of the body is named for a technique that follows it ("abdomen CT"), and not for itself."""
-    only_item = not any(key.startswith(("examination", "finding", "physical")) for key in mention.keys)
-    return only_item and TECHNIQUE.match(text[mention.end :].lstrip()) is not None
 
 
 _NamesOfFinding = tuple[str, str, str | None]

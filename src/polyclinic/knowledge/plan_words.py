@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
 
-from polyclinic.cases.presentation import Sex
 from polyclinic.knowledge.body import read_body
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.entries import (
@@ -20,7 +19,6 @@ from polyclinic.knowledge.entries import (
     Measure,
     Plan,
     Prescription,
-    Route,
     Symptom,
 )
 from polyclinic.knowledge.examination_words import WORDS
@@ -31,53 +29,11 @@ _HOURS = 24
 _GROWN = 16  # years of age from which on a dose is an adult's
 
 
-class PlanWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The words of plans in a language."""
+plan_words = WORDS.section("plans", dict[str, str])
+"""Returns the words of plans in a language."""
 
-    routes: dict[Route, str]
-    said: Pattern
-    of_child: Pattern
-    drug: str
-    drug_alone: str
-    only: str
-    or_: str = msgspec.field(name="or")
-    of: str
-    beside: str
-    due: str
-    after: str
-    within: str
-    join: str
-    age_at_least: str
-    age_below: str
-    ages: str
-    sexes: dict[Sex, str]
-    pregnant: str
-    not_pregnant: str
-    days: str
-    hours: str
-    finding: str
-    at_least: str
-    below: str
-    between: str
-    high: str
-    low: str
-    states: str
-    symptom: str
-    and_: str = msgspec.field(name="and")
-    either: str
-    count: str
-    at_most: str
-    bracket: str
-    unit: str
-    units: dict[str, str]
-    not_begun: str
-    lacking: str
-    instead: str
-    for_now: str
-    goes_on: str
-
-
-plan_words: Callable[[Language], PlanWords] = WORDS.section("plans", PlanWords)
+_names = WORDS.section("plan_names", dict[str, dict[str, str]])
+_patterns = WORDS.section("plan_patterns", dict[str, Pattern])
 
 
 class PlanVocabulary(NamedTuple):
@@ -104,17 +60,18 @@ class MeasureWords:
     def __init__(self, vocabulary: PlanVocabulary, language: Language, age: float | None = None) -> None:
         self._grown = age is not None and age >= _GROWN
         self._of, self._language, self._say = vocabulary, language, plan_words(language)
+        self._names, self._patterns = _names(language), _patterns(language)
 
     def measure(self, measure: Measure) -> str:
         """Returns a measure as a plan has it: with all its alternatives, and when it is due."""
-        line = self._what(measure, self._say.or_.join(self._option(p) for p in measure.give))
+        line = self._what(measure, self._say["or"].join(self._option(p) for p in measure.give))
         beside = [measure.why.get(self._language)] if measure.why is not None else []
         if measure.after:
-            beside.append(self._say.after.format(examinations=self.examinations(measure.after)))
+            beside.append(self._say["after"].format(examinations=self.examinations(measure.after)))
         if measure.within is not None:
-            beside.append(self._say.within.format(minutes=measure.within))
+            beside.append(self._say["within"].format(minutes=measure.within))
         line = self._beside(line, beside)
-        return line if measure.when is None else self._say.due.format(when=self.when(measure.when), line=line)
+        return line if measure.when is None else self._say["due"].format(when=self.when(measure.when), line=line)
 
     def done(self, measure: Measure, given: Prescription | None) -> str:
         """Returns a measure as it is carried out: with the one drug that is given, and no conditions."""
@@ -126,21 +83,23 @@ class MeasureWords:
 
         With `new` the drug stands in for it as long as it is given.
         """
-        return (self._say.for_now if new else self._say.goes_on).format(taken=taken, line=self.done(measure, given))
+        return (self._say["for_now"] if new else self._say["goes_on"]).format(
+            taken=taken, line=self.done(measure, given)
+        )
 
     def not_begun(self, measure: Measure, given: Prescription | None, missing: tuple[str, ...]) -> str:
         """Returns that a measure waits for examinations."""
         line = self._what(measure, "" if given is None else self._drug(given))
-        return self._say.not_begun.format(line=line, examinations=self.examinations(missing))
+        return self._say["not_begun"].format(line=line, examinations=self.examinations(missing))
 
     def prescription(self, prescription: Prescription) -> str:
         """Returns a drug with its route and dose."""
         name, dose = self._drug(prescription), prescription.dose.get(self._language)
         if self._grown:
-            dose = self._say.of_child.sub("", dose)
-        if self._say.said.search(name):
-            return self._say.drug_alone.format(drug=name, dose=dose)
-        return self._say.drug.format(drug=name, route=self._say.routes[prescription.route], dose=dose)
+            dose = self._patterns["of_child"].sub("", dose)
+        if self._patterns["said"].search(name):
+            return self._say["drug_alone"].format(drug=name, dose=dose)
+        return self._say["drug"].format(drug=name, route=self._names["routes"][prescription.route], dose=dose)
 
     def examinations(self, ids: tuple[str, ...]) -> str:
         """Returns the names of examinations."""
@@ -148,7 +107,7 @@ class MeasureWords:
 
     def when(self, when: DueWhen) -> str:
         """Returns when something is due."""
-        return self._say.join.join(self._when(when))
+        return self._say["join"].join(self._when(when))
 
     def criterion(self, criterion: Criterion, *, inside: bool = False) -> str:
         """Returns a condition; in brackets where it has parts and stands inside another."""
@@ -157,14 +116,14 @@ class MeasureWords:
             return self._leaf(criterion)
         if criterion.count is not None:
             listed = MARKS[self._language].item.join(self.criterion(part) for part in parts)
-            text = say.count.format(count=criterion.count, parts=listed)
+            text = say["count"].format(count=criterion.count, parts=listed)
         elif criterion.at_most is not None:
             listed = MARKS[self._language].item.join(self.criterion(part) for part in parts)
-            text = say.at_most.format(count=criterion.at_most, parts=listed)
+            text = say["at_most"].format(count=criterion.at_most, parts=listed)
         else:
-            joined = say.and_ if criterion.all else say.either
+            joined = say["and"] if criterion.all else say["either"]
             text = joined.join(self.criterion(part, inside=len(parts) > 1) for part in parts)
-        return say.bracket.format(part=text) if inside and len(parts) > 1 else text
+        return say["bracket"].format(part=text) if inside and len(parts) > 1 else text
 
     def _drug(self, prescription: Prescription) -> str:
         return self._of.drugs[prescription.drug].name.get(self._language)
@@ -173,51 +132,51 @@ class MeasureWords:
         line = self.prescription(prescription)
         if prescription.when is None:
             return line
-        return self._say.only.format(prescription=line, when=self.when(prescription.when))
+        return self._say["only"].format(prescription=line, when=self.when(prescription.when))
 
     def _what(self, measure: Measure, drugs: str) -> str:
         text = measure.procedure or measure.advice or measure.monitoring
         return drugs if text is None else text.get(self._language)
 
     def _beside(self, line: str, beside: list[str]) -> str:
-        return self._say.of.format(line=line, beside=self._say.beside.join(beside)) if beside else line
+        return self._say["of"].format(line=line, beside=self._say["beside"].join(beside)) if beside else line
 
     def _when(self, when: DueWhen) -> Iterator[str]:
         say = self._say
         if when.age_at_least is not None and when.age_below is not None:
-            yield say.ages.format(first=when.age_at_least, age=when.age_below)
+            yield say["ages"].format(first=when.age_at_least, age=when.age_below)
         elif when.age_at_least is not None:
-            yield say.age_at_least.format(age=when.age_at_least)
+            yield say["age_at_least"].format(age=when.age_at_least)
         elif when.age_below is not None:
-            yield say.age_below.format(age=when.age_below)
+            yield say["age_below"].format(age=when.age_below)
         if when.sex is not None:
-            yield say.sexes[when.sex]
+            yield self._names["sexes"][when.sex]
         if when.pregnant is not None:
-            yield say.pregnant if when.pregnant else say.not_pregnant
+            yield say["pregnant"] if when.pregnant else say["not_pregnant"]
         if when.days_at_most is not None:
             days = when.days_at_most
-            yield say.days.format(days=days) if days >= 1 else say.hours.format(hours=round(days * _HOURS, 1))
+            yield say["days"].format(days=days) if days >= 1 else say["hours"].format(hours=round(days * _HOURS, 1))
         if when.finding is not None:
-            yield say.finding.format(finding=self.criterion(when.finding))
+            yield say["finding"].format(finding=self.criterion(when.finding))
 
     def _leaf(self, leaf: Criterion) -> str:
         say, language = self._say, self._language
         if leaf.symptom:
-            return say.symptom.format(name=self._of.symptoms[leaf.symptom].name.get(language))
+            return say["symptom"].format(name=self._of.symptoms[leaf.symptom].name.get(language))
         item = self._of.items[leaf.quantity]
         name = item.name.get(language)
         if leaf.one_of:
-            states = say.either.join(item.values[state].get(language) for state in leaf.one_of)
-            return say.states.format(name=name, states=states)
+            states = say["either"].join(item.values[state].get(language) for state in leaf.one_of)
+            return say["states"].format(name=name, states=states)
         if leaf.abnormal:
-            return (say.high if leaf.abnormal == "high" else say.low).format(name=name)
-        written = say.units.get(item.unit, item.unit)
-        unit = say.unit.format(unit=written) if written else ""
+            return (say["high"] if leaf.abnormal == "high" else say["low"]).format(name=name)
+        written = self._names["units"].get(item.unit, item.unit)
+        unit = say["unit"].format(unit=written) if written else ""
         if leaf.at_least is not None and leaf.below is not None:
-            return say.between.format(name=name, low=leaf.at_least, high=leaf.below, unit=unit)
+            return say["between"].format(name=name, low=leaf.at_least, high=leaf.below, unit=unit)
         if leaf.at_least is not None:
-            return say.at_least.format(name=name, low=leaf.at_least, unit=unit)
-        return say.below.format(name=name, high=leaf.below, unit=unit)
+            return say["at_least"].format(name=name, low=leaf.at_least, unit=unit)
+        return say["below"].format(name=name, high=leaf.below, unit=unit)
 
 
 _OLDEST = 130  # years

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from polyclinic.language.language import Language
 from polyclinic.language.word_lists import WORDS
 
 _MONTHS = 12
 
 
-class _Ages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    month: str
-    months: str
-    year: str
-    years: str
-
-
-_ages = WORDS.section("ages", _Ages)
+_ages = WORDS.section("ages", dict[str, str])
 
 
 def say_age(years: float, language: Language) -> str:
@@ -25,5 +16,5 @@ def say_age(years: float, language: Language) -> str:
     words = _ages(language)
     if years < 1:
         months = round(years * _MONTHS)
-        return (words.month if months == 1 else words.months).format(months)
-    return (words.year if years == 1 else words.years).format(f"{years:g}")
+        return (words["month"] if months == 1 else words["months"]).format(months)
+    return (words["year"] if years == 1 else words["years"]).format(f"{years:g}")

@@ -144,7 +144,11 @@ def readings(text: str) -> list[Undisguised]:
     if _NO_WIDTH.search(text):
         found.append(undisguised(_NO_WIDTH.sub(" ", text)))
     if _RUN_TOGETHER.search(text):
-        found.append(_blanks_at(found[0], _RUN_TOGETHER))
+        read = found[0]
+        here = {match.start() for match in _RUN_TOGETHER.finditer(read.text)}
+        pieces = [(f" {one}" if at in here else one, read.places[at]) for at, one in enumerate(read.text)]
+        places = [place for said, place in pieces for _ in said]
+        found.append(Undisguised("".join(said for said, _ in pieces), (*places, read.places[-1])))
     return found
 
 
@@ -154,14 +158,6 @@ def _cut(read: Undisguised, what: re.Pattern[str]) -> Undisguised:
     kept = [place for place in range(len(read.text)) if place not in gone]
     places = (*(read.places[place] for place in kept), read.places[-1])
     return Undisguised("".join(read.text[place] for place in kept), places)
-
-
-def _blanks_at(read: Undisguised, what: re.Pattern[str]) -> Undisguised:
-    """Returns what is read with a blank wherever a pattern finds a place for one."""
-    here = {match.start() for match in what.finditer(read.text)}
-    pieces = [(f" {one}" if at in here else one, read.places[at]) for at, one in enumerate(read.text)]
-    places = [place for said, place in pieces for _ in said]
-    return Undisguised("".join(said for said, _ in pieces), (*places, read.places[-1]))
 
 
 @functools.cache

@@ -1,9 +1,7 @@
 """Entries found again by the cosine of their vectors: embedders by name, whole-number vectors, exact search.
 
 `case-words` hashes what is said of a patient line by line; it works offline and is the same on every machine. Its
-vectors are whole numbers divided by their length; they are compared exactly and stored in a byte each. A query consists
-of parts that recur, such as lines: the product of a part with every vector is kept, so a look-up reads one row per
-line, not per word.
+vectors are whole numbers divided by their length; they are compared exactly and stored in a byte each.
 """
 
 from __future__ import annotations
@@ -25,139 +23,8 @@ from polyclinic.retrieval.embedders import BUILT_IN, ENDPOINT, Embedder, Text, b
 from polyclinic.retrieval.library import endpoint_embedder
 from polyclinic.retrieval.store import Vectors
 
-Bytes = NDArray[np.int8]
-Places = NDArray[np.intp]
-
 _AT_ONCE = 1 << 19
 """So many numbers are added up at once, so that what is read stays near."""
-
-_NEW = 64
-"""So many new vectors are written side by side before each is put at the end of every row."""
-
-_KEPT = 1024
-"""Of so many parts, at most, products are kept; of the others they are made each time."""
-
-_MET = 1 << 16
-"""So many parts that came once are remembered."""
-
-
-class QueryPart(NamedTuple):
-    """A part of a query: what it is known by, and the rows that it adds and takes away, as often as it has them."""
-
-    name: str
-    more: Places
-    less: Places
-
-
-def part_of(name: str, places: Places, numbers: NDArray[Any]) -> QueryPart:
-    """Returns a part of whole numbers at some places."""
-    counts = numbers.astype(np.intp)
-    return QueryPart(name, np.repeat(places, np.maximum(counts, 0)), np.repeat(places, np.maximum(-counts, 0)))
-
-
-def add_rows(rows: Bytes, more: Places, less: Places, out: NDArray[Any]) -> None:
-    """Writes the sum of some rows, less that of others, as far as `out` goes."""
-    width = max(_AT_ONCE // (1 + len(more) + len(less)), 1)
-    for first in range(0, len(out), width):
-        these, some = rows[:, first : min(first + width, len(out))], out[first : first + width]
-        np.add.reduce(these[more], axis=0, dtype=out.dtype, out=some)
-        if len(less):
-            some -= np.add.reduce(these[less], axis=0, dtype=out.dtype)
-
-
-class PartProducts:
-    """The products of parts that came more than once with the vectors of one library, a row a part.
-
-    They are bytes, and may go beyond them: what is added up of them is right wherever the whole fits into a byte.
-    """
-
-    def __init__(self, dimensions: int) -> None:
-        self._rows: dict[str, int] = {}
-        self._met: set[str] = set()
-        room = 64
-        # The numbers of the parts, a part a column; their products, a part a row; what is new of them, a part a column.
-        self._parts: Bytes = np.zeros((dimensions, room), dtype=np.int8)
-        self._products: Bytes = np.zeros((room, 0), dtype=np.int8)
-        self._new: Bytes = np.zeros((_NEW, room), dtype=np.int8)
-        self._written = self._waiting = 0
-
-    def add(self, places: Places, numbers: Bytes) -> None:
-        """Takes a vector in."""
-        if not self._rows:
-            self._written += 1
-            return
-        if self._waiting == _NEW:
-            self._write()
-        _, more, less = part_of("", places, numbers)
-        add_rows(self._parts, more, less, self._new[self._waiting, : len(self._rows)])
-        self._waiting += 1
-
-    def add_up(self, parts: Sequence[QueryPart], vectors: Bytes, out: Bytes) -> None:
-        """Writes the products of all parts together.
-
-        Args:
-            parts: of a query.
-            vectors: a number of all vectors a row.
-            out: a place for each vector.
-        """
-        if not self._rows:
-            self._written = vectors.shape[1]
-        known, others = [], []
-        for part in parts:
-            row = self._rows.get(part.name)
-            row = self._meet(part, vectors) if row is None else row
-            if row is None:
-                others.append(part)
-            else:
-                known.append(row)
-        if known:
-            rows, written = np.array(known, dtype=np.intp), self._written
-            add_rows(self._products, rows, rows[:0], out[:written])
-            np.add.reduce(self._new[: self._waiting].take(rows, axis=1), axis=1, dtype=np.int8, out=out[written:])
-        else:
-            out[:] = 0
-        if others:
-            product = np.empty_like(out)
-            for part in others:
-                add_rows(vectors, part.more, part.less, product)
-                out += product
-
-    def _meet(self, part: QueryPart, vectors: Bytes) -> int | None:
-        """Keeps the products of a part that came before, and returns its row; None where it stays without."""
-        row = len(self._rows)
-        if row == _KEPT:
-            return None
-        if part.name not in self._met:
-            if len(self._met) == _MET:
-                self._met.clear()
-            self._met.add(part.name)
-            return None
-        self._write()
-        if row == self._parts.shape[1]:
-            self._parts, self._new = (np.hstack([one, np.zeros_like(one)]) for one in (self._parts, self._new))
-            self._products = np.vstack([self._products, np.zeros_like(self._products)])
-        self._widen(self._written)
-        np.add.at(self._parts[:, row], part.more, 1)
-        np.subtract.at(self._parts[:, row], part.less, 1)
-        add_rows(vectors, part.more, part.less, self._products[row, : self._written])
-        self._rows[part.name] = row
-        return row
-
-    def _write(self) -> None:
-        """Puts what was new at the end of every row."""
-        n, self._waiting = self._waiting, 0
-        self._widen(self._written + n)
-        rows = len(self._rows)
-        self._products[:rows, self._written : self._written + n] = self._new[:n, :rows].T
-        self._written += n
-
-    def _widen(self, n: int) -> None:
-        rows, room = self._products.shape
-        if n > room:
-            wider = np.zeros((rows, max(n, 2 * room)), dtype=np.int8)
-            wider[:, :room] = self._products
-            self._products = wider
-
 
 _MOST = 127
 """The largest whole number that a byte holds, either way."""
@@ -172,19 +39,15 @@ _FIRST_ROOM = 256
 
 
 class WholeVector(NamedTuple):
-    """A vector in whole numbers: where they are not 0, what they are, and the length of all of them.
-
-    `parts` are what it is the sum of, where that is known.
-    """
+    """A vector in whole numbers: where they are not 0, what they are, and the length of all of them."""
 
     places: NDArray[np.intp]
     numbers: NDArray[np.int8]
     length: float
-    parts: Sequence[QueryPart] = ()
 
 
 def counts_of(vector: NDArray[np.float32]) -> WholeVector | None:
-    """Returns a vector in whole numbers; None where it has none that are small enough."""
+    """Returns a vector in whole numbers; None if it has none that are small enough."""
     places = np.flatnonzero(vector)
     said = vector[places].astype(float)
     if not len(places):
@@ -198,19 +61,6 @@ def counts_of(vector: NDArray[np.float32]) -> WholeVector | None:
     return None
 
 
-def sum_of(parts: Sequence[QueryPart]) -> WholeVector | None:
-    """Returns the sum of parts; None where it has numbers that are not small enough."""
-    more, less = (np.bincount(np.concatenate(rows)) for rows in zip(*(part[1:] for part in parts), strict=True))
-    whole = np.zeros(max(len(more), len(less)), dtype=np.intp)
-    whole[: len(more)] += more
-    whole[: len(less)] -= less
-    places = np.flatnonzero(whole)
-    numbers = whole[places]
-    if len(places) and np.abs(numbers).max() > _MOST:
-        return None
-    return WholeVector(places, numbers.astype(np.int8), float(np.sqrt(numbers @ numbers)) or 1.0, parts)
-
-
 class CountedVectors:
     """Vectors in whole numbers; a number of all of them is a row, so that of a query that is mostly 0 few are read."""
 
@@ -218,48 +68,44 @@ class CountedVectors:
         self._n, self._longest = 0, 0.0
         self._numbers: NDArray[np.int8] = np.zeros((dimensions, _FIRST_ROOM), dtype=np.int8)
         self._shrink: NDArray[np.float32] = np.zeros(_FIRST_ROOM, dtype=np.float32)
-        self._products = PartProducts(dimensions)
-
-    def __len__(self) -> int:
-        return self._n
 
     def add(self, counts: WholeVector) -> None:
         """Takes a vector in."""
-        dimensions, room = self._numbers.shape
-        if self._n == room:
-            wider, longer = np.zeros((dimensions, 2 * room), dtype=np.int8), np.zeros(2 * room, dtype=np.float32)
-            wider[:, :room], longer[:room] = self._numbers, self._shrink
-            self._numbers, self._shrink = wider, longer
+        if self._n == len(self._shrink):
+            self._numbers = np.hstack([self._numbers, np.zeros_like(self._numbers)])
+            self._shrink = np.concatenate([self._shrink, np.zeros_like(self._shrink)])
         self._numbers[counts.places, self._n] = counts.numbers
         self._shrink[self._n] = 1 / counts.length
         self._longest = max(self._longest, counts.length)
         self._n += 1
-        self._products.add(counts.places, counts.numbers)
 
     def cosines(self, query: WholeVector) -> NDArray[np.float32]:
         """Returns the cosine of each vector to a query."""
         # By the inequality of Cauchy and Schwarz; what goes beyond a byte on the way comes back within it.
         fits = query.length * self._longest <= _MOST
         sums: NDArray[Any] = np.empty(self._n, dtype=np.int8 if fits else np.int32)
-        numbers = self._numbers[:, : self._n]
-        if fits and query.parts:
-            self._products.add_up(query.parts, numbers, sums)
-        else:
-            # A row as often as the query has it.
-            _, more, less = part_of("", query.places, query.numbers)
-            add_rows(numbers, more, less, sums)
+        # A row as often as the query has it.
+        numbers = query.numbers.astype(np.intp)
+        more = np.repeat(query.places, np.maximum(numbers, 0))
+        less = np.repeat(query.places, np.maximum(-numbers, 0))
+        width = max(_AT_ONCE // (1 + len(more) + len(less)), 1)
+        for first in range(0, self._n, width):
+            these, some = self._numbers[:, first : min(first + width, self._n)], sums[first : first + width]
+            np.add.reduce(these[more], axis=0, dtype=sums.dtype, out=some)
+            if len(less):
+                some -= np.add.reduce(these[less], axis=0, dtype=sums.dtype)
         cosines = sums.astype(np.float32)
         cosines *= self._shrink[: self._n]
         cosines *= np.float32(1 / query.length)
         return cosines
 
     @classmethod
-    def of(cls, parts: Sequence[tuple[CountedVectors, int]], dimensions: int) -> CountedVectors:
-        """Returns of each of several so many of the first, one behind the other; it must not grow."""
-        made = cls(dimensions)
+    def of(cls, parts: Sequence[tuple[CountedVectors, int]]) -> CountedVectors:
+        """Returns so many of the first of each, one after the other; it must not grow."""
+        made = cls(0)
         made._n, made._longest = sum(n for _, n in parts), max((part._longest for part, _ in parts), default=0.0)
         numbers, shrink = [part._numbers[:, :n] for part, n in parts], [part._shrink[:n] for part, n in parts]
-        # What is alone is read where it is.
+        # A single one is read where it is.
         made._numbers = numbers[0] if len(parts) == 1 else np.concatenate(numbers, axis=1)
         made._shrink = shrink[0] if len(parts) == 1 else np.concatenate(shrink)
         return made
@@ -287,7 +133,7 @@ class CaseWordsEmbedder:
         return vector
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
-        """Returns a vector of length 1 for each text; 0 of one without words."""
+        """Returns a vector of length 1 for each text; 0 for one without words."""
         made: Vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
         for row, text in enumerate(texts):
             of_lines = [_of_line(line.strip()) for line in text.splitlines()]
@@ -295,17 +141,6 @@ class CaseWordsEmbedder:
                 places, weights = (np.concatenate(parts) for parts in zip(*of_lines, strict=True))
                 made[row] = np.bincount(places, weights, DIMENSIONS)
         return unit(made)
-
-
-def counted_lines(text: str) -> WholeVector | None:
-    """Returns in whole numbers what the vector of a text has as shares, line by line; None of one that is too long."""
-    parts = [_part(line) for line in map(str.strip, text.splitlines()) if line]
-    return sum_of(parts) if parts else None
-
-
-@functools.lru_cache(maxsize=1 << 14)
-def _part(line: str) -> QueryPart:
-    return part_of(line, *_of_line(line))
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -399,11 +234,8 @@ class MemoryLibrary(Generic[E]):
 
     def add(self, entry: E, vector: NDArray[np.float32]) -> None:
         """Takes an entry in, with the vector of its query."""
-        room, dimensions = self._vectors.shape
-        if len(self) == room:
-            longer = np.zeros((2 * room, dimensions), dtype=np.float32)
-            longer[:room] = self._vectors
-            self._vectors = longer
+        if len(self) == len(self._vectors):
+            self._vectors = np.concatenate([self._vectors, np.zeros_like(self._vectors)])
         self._vectors[len(self)] = vector
         counts = None if self._counted is None else counts_of(vector)
         if self._counted is not None and counts is not None:
@@ -412,17 +244,13 @@ class MemoryLibrary(Generic[E]):
             self._counted = None
         self.entries.append(entry)
 
-    def nearest(self, queries: Vectors, k: int, whole: Sequence[WholeVector | None] = ()) -> list[Near]:
-        """Returns for each query of length 1 (a row each) the `k` nearest; of equals, those that came first.
-
-        `whole` are the queries in whole numbers, where they are known.
-        """
+    def nearest(self, queries: Vectors, k: int) -> list[Near]:
+        """Returns for each query of length 1 (a row each) the `k` nearest; of equals, those that came first."""
         k = min(k, len(self))
-        counted: Sequence[WholeVector | None] = []
         if k and self._counted is not None:
-            counted = whole or [counts_of(query) for query in queries]
-        if self._counted is not None and counted and None not in counted:
-            return [_nearest(self._counted.cosines(one), k) for one in counted if one is not None]
+            counted = [counts for query in queries if (counts := counts_of(query)) is not None]
+            if len(counted) == len(queries):
+                return [_nearest(self._counted.cosines(one), k) for one in counted]
         return nearest_rows(self.vectors, queries, k)
 
     def as_it_was(self, n: int, *, after: Sequence[MemoryLibrary[E]] = ()) -> MemoryLibrary[E]:
@@ -433,8 +261,7 @@ class MemoryLibrary(Generic[E]):
         vectors = [library.vectors[:length] for library, length in parts]
         made._vectors = vectors[0] if len(parts) == 1 else np.concatenate(vectors)
         counted = [(library._counted, length) for library, length in parts if library._counted is not None]
-        whole = len(counted) == len(parts)
-        made._counted = CountedVectors.of(counted, vectors[0].shape[1]) if whole else None
+        made._counted = CountedVectors.of(counted) if len(counted) == len(parts) else None
         return made
 
 

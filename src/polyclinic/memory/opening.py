@@ -1,126 +1,28 @@
-"""Opens what doctors remember and have read: for players, for patients like one described, and as published at work.
+"""Opens what doctors remember and have read: for players, and as published at work in a hospital.
 
 A publication is only ever added to, so that a version of it is how much of each memory there was; the same publications
-in the same order give the same memories in every process. `recall` reads all of a memory: where only the outcome of
-some patients is known, a treatment is drawn by how similar patients did after it (Thompson, Biometrika 25:285, 1933).
+in the same order give the same memories in every process.
 """
 
 from __future__ import annotations
 
 import hashlib
-import random
-from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from polyclinic.errors import BadInput
 from polyclinic.language.language import Language
-from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord
+from polyclinic.memory.entries import ClinicalTask, Experience, MedicalRecord
 from polyclinic.memory.library import CaseWordsEmbedder, MemoryLibrary, asked_for, memory_embedder
-from polyclinic.memory.memory import About, DoctorMemory, New, has_memory, is_stored, open_memory, snapshot_of
+from polyclinic.memory.memory import About, DoctorMemory, New, has_memory, open_memory, snapshot_of
 from polyclinic.memory.options import MemoryOptions
 from polyclinic.memory.reading import ReadingLibrary, has_read, open_reading
-from polyclinic.memory.recall import CameToMind, Put, RecallDoctor, TaskAnswer
 from polyclinic.memory.remembering import Recollection, language_of_memory
 from polyclinic.models.session import Session
-from polyclinic.retrieval.embedders import Embedder
-from polyclinic.seeds import derive
-
-_WEIGHED = 100
-_SHARPNESS = 6.0
-_LEAST = 1e-6
-
-_BEFOREHAND = 4.0
-"""How many patients it counts as much as that an answer is as good as what was tried."""
-
-_TRIED: dict[Language, str] = {
-    "en": "Of {n} like it, so many did well after {answer}, or too few had it.",
-    "zh": "{n}例相似的情况中，{answer}之后好转者较多，或尚少尝试。",
-}
-
-
-class CaseMemory(Recollection):
-    """A memory as it is when visits begin, from which `recall` decides as well; see `Recollection`.
-
-    Args:
-        memory: what is remembered; must not grow.
-        embedder: made its vectors.
-    """
-
-    def __init__(self, memory: DoctorMemory, embedder: Embedder, *, records: int, experience: int, source: str) -> None:
-        super().__init__(memory, embedder, records=records, experience=experience, source=source)
-        self._cases, self._maker = memory, embedder
-        self._doctors: dict[int, RecallDoctor] = {}
-
-    def options(self, task: ClinicalTask) -> tuple[str, ...]:
-        """Returns among what its last cases had to choose."""
-        records, experience = self._cases.records[task].entries, self._cases.experience[task].entries
-        last = [one.asked for one in records[-1:]] + [one.asked for one in experience[-1:]]
-        return tuple(dict.fromkeys(option for asked in last for option in asked.options))
-
-    async def decide(self, put: Put, *, seed: int) -> TaskAnswer:
-        """Answers by cases alone."""
-        brought = await self.think(put, seed=seed)
-        if any(_came_to_worse(one) for one in _of_experience(brought)):
-            return _try(put, brought, derive(seed, put.asked.case, put.task, "try"))
-        return await self.doctor(seed).answer(put, brought)
-
-    def doctor(self, seed: int) -> RecallDoctor:
-        """Returns the doctor that answers; one for all visits, as it learns what is alike."""
-        return self._doctors.setdefault(seed, RecallDoctor(seed=seed))
-
-    async def think(self, put: Put, *, seed: int) -> CameToMind:
-        """Returns what comes to its mind."""
-        vector = await self._maker.query(put.asked.query)
-        records, experience = self.doctor(seed).wanted
-        memory = self._cases
-        (near,) = memory.recall(put.task, vector[None, :], records=records, experience=experience)
-        diagnosed = memory.records[ClinicalTask.DIAGNOSIS], memory.experience[ClinicalTask.DIAGNOSIS]
-        return CameToMind(
-            memory.records[put.task], near.records, memory.experience[put.task], near.experience, diagnosed
-        )
-
-
-def _of_experience(brought: CameToMind) -> list[Experience]:
-    return [brought.experience.entries[place] for place in brought.near_experience.places]
-
-
-def _came_to_worse(entry: Experience) -> bool:
-    """Whether an entry says only that somebody got worse after an answer, and not what would have been right."""
-    return not entry.right
-
-
-def _try(put: Put, brought: CameToMind, rng: random.Random) -> TaskAnswer:
-    """Draws of each answer how often patients like this one do well after it, by how they did, and takes the best."""
-    records = [brought.records.entries[place] for place in brought.near_records.places]
-    entries: list[MedicalRecord | Experience] = [*records, *_of_experience(brought)]
-    cosines = np.concatenate([brought.near_records.cosines, brought.near_experience.cosines]).astype(float)
-    nearest = np.argsort(-cosines, kind="stable")[:_WEIGHED].tolist()
-    weights = np.round(np.maximum(cosines[nearest], 0.0) ** _SHARPNESS, 9)
-    weights *= len(nearest) / max(float(weights.sum()), _LEAST)
-    well: dict[str, float] = defaultdict(float)
-    badly: dict[str, float] = defaultdict(float)
-    for place, weight in zip(nearest, weights.tolist(), strict=True):
-        entry = entries[place]
-        if isinstance(entry, MedicalRecord):
-            well[entry.answer] += weight
-        else:
-            badly[entry.before] += weight
-    so_far = sum(well.values()), sum(badly.values())
-    usual = (so_far[0] + 1) / (sum(so_far) + 2)
-    hoped = {
-        label: rng.betavariate(_BEFOREHAND * usual + well[label], _BEFOREHAND * (1 - usual) + badly[label])
-        for label in put.labels
-    }
-    best = max(put.labels, key=lambda label: hoped[label])
-    return TaskAnswer(best, _TRIED[put.question.language].format(n=len(nearest), answer=best))
-
 
 E = TypeVar("E")
 
@@ -202,7 +104,7 @@ class PublishedMemories:
         self.about, self._brought = about, brought
         self._embedder = CaseWordsEmbedder()
         self._own: dict[str, DoctorMemory] = {}
-        self._minds: dict[tuple[str, str], CaseMemory] = {}
+        self._minds: dict[tuple[str, str], Recollection] = {}
         self.first = version_of(brought)
         self._versions: dict[str, dict[str, _Sizes]] = {self.first: {}}
         self._last = self.first
@@ -221,14 +123,14 @@ class PublishedMemories:
         self._last = publication.version
         self._versions[publication.version] = sizes
 
-    def of(self, holder: str, version: str, *, records: int, experience: int) -> CaseMemory:
+    def of(self, holder: str, version: str, *, records: int, experience: int) -> Recollection:
         """Returns somebody's memory as it was in a version, of which so many of each come to mind."""
         key = holder, version
         if key not in self._minds:
             while len(self._minds) >= _MINDS:
                 del self._minds[next(iter(self._minds))]
             memory = self._memory(self._versions[version].get(holder), holder)
-            self._minds[key] = CaseMemory(
+            self._minds[key] = Recollection(
                 memory, self._embedder, records=records, experience=experience, source=version
             )
         # Those that were used last stay longest.
@@ -284,13 +186,10 @@ class OpenedMemory:
         Raises:
             MissingExtra: what made the vectors is not installed.
         """
-        reading = self.reading
-        if reading is None and self.memory is not None:
-            embedder = memory_embedder(self.memory.about.embedder, session)
-            return CaseMemory(self.memory, embedder, records=records, experience=experience, source=self.source)
+        memory, reading = self.memory, self.reading
         return Recollection(
-            self.memory,
-            None if self.memory is None else memory_embedder(self.memory.about.embedder, session),
+            memory,
+            None if memory is None else memory_embedder(memory.about.embedder, session),
             records=records,
             experience=experience,
             reading=reading,
@@ -337,70 +236,3 @@ def _opened(named: Path) -> Iterator[OpenedMemory]:
             memory = stack.enter_context(open_memory(named))
         reading = stack.enter_context(open_reading(folder)) if reads else None
         yield OpenedMemory(named, memory, reading)
-
-
-MEMORY_READ = "memory, read whole"
-"""How that is found which is in a file, or is wanted as it was once."""
-
-
-class NearEntry(NamedTuple):
-    """Something that is remembered, and the cosine of what it is found by to what is said."""
-
-    task: ClinicalTask
-    entry: Entry
-    cosine: float
-
-
-class FoundNear(NamedTuple):
-    """What is near, task by task, records before experience, the nearest first; and by what it was found."""
-
-    found: list[NearEntry]
-    searched: str
-
-
-def look_up(folder: Path, vector: NDArray[np.float32], tasks: Sequence[ClinicalTask], k: int) -> FoundNear:
-    """Returns the `k` nearest records and the `k` nearest pieces of experience of each task, exactly.
-
-    Args:
-        folder: holds the memory, or says in which store it is; `FOLDER@2000` is it as it was then.
-        vector: of what is said, of length 1, by the embedder that the memory was made with.
-        tasks: whose libraries are looked through.
-        k: so many of each, at most.
-
-    Raises:
-        BadInput: there is no such memory, or it is damaged.
-    """
-    where, until = snapshot_of(folder)
-    if is_stored(where) and until is None:
-        return _in_store(where, vector, tasks, k)
-    found: list[NearEntry] = []
-    with open_memory(folder) as memory:
-        for task in tasks:
-            for library in (memory.records[task], memory.experience[task]):
-                (near,) = library.nearest(vector[None, :], k)
-                pairs = zip(near.places.tolist(), near.cosines.tolist(), strict=True)
-                found += [NearEntry(task, library.entries[place], cosine) for place, cosine in pairs]
-    return FoundNear(found, MEMORY_READ)
-
-
-def _in_store(folder: Path, vector: NDArray[np.float32], tasks: Sequence[ClinicalTask], k: int) -> FoundNear:
-    from polyclinic.storage.memory import open_nearby  # noqa: PLC0415 - for those who share a store
-
-    found: list[NearEntry] = []
-    kinds: dict[str, type[Entry]] = {"record": MedicalRecord, "experience": Experience}
-    with open_nearby(folder) as nearby:
-        for task in tasks:
-            for kind, type_ in kinds.items():
-                maybe = nearby.maybe_near(task.value, kind, vector, k)
-                library: MemoryLibrary[int] = MemoryLibrary(len(vector))
-                for place, stored in zip(maybe.places, maybe.vectors, strict=True):
-                    library.add(place, stored)
-                (near,) = library.nearest(vector[None, :], k)
-                places = [library.entries[place] for place in near.places]
-                try:
-                    entries = [msgspec.msgpack.decode(one, type=type_) for one in nearby.entries(places)]
-                except msgspec.MsgspecError as error:
-                    raise BadInput(f"cannot be read as a memory of a doctor: {error}", path=folder) from None
-                pairs = zip(entries, near.cosines.tolist(), strict=True)
-                found += [NearEntry(task, entry, cosine) for entry, cosine in pairs]
-        return FoundNear(found, nearby.searcher.value)

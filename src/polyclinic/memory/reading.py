@@ -17,10 +17,9 @@ import asyncio
 import functools
 import itertools
 import re
-import sqlite3
 import string
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -30,18 +29,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import BadInput, ModelError
+from polyclinic.errors import ModelError
 from polyclinic.language.language import Language
 from polyclinic.memory.entries import unmarked
 from polyclinic.memory.library import MemoryLibrary
-from polyclinic.memory.memory import FileKind, KeptMemory, MemoryRow, open_kept
+from polyclinic.memory.memory import KeptMemory, MemoryKind, MemoryRow, open_kept, reading
 from polyclinic.models.model import Model
 from polyclinic.prompts import read_prompts
 from polyclinic.questions.shown import show
 from polyclinic.retrieval.retriever import Passage
 from polyclinic.retrieval.store import Vectors
 from polyclinic.seeds import derive
-from polyclinic.sqlite_file import transaction
 
 PROMPTS = Path(__file__).with_name("studying.md")
 OPTIONS = 4
@@ -256,18 +254,11 @@ def _stands_in(words: str, text: str) -> bool:
     return f" {words} " in f" {text} " or (not words.isascii() and words in text)
 
 
-APPLICATION = 0x706F6C64
-"""Marks a SQLite file as what a doctor has read."""
-
 FILE = "reading.sqlite"
 POINTER = "reading.store"
-"""Says in a folder in which store that is."""
+"""The file that says in which database it is."""
 FORMAT = 1
 
-_TABLES = (
-    "CREATE TABLE passages (n INTEGER PRIMARY KEY AUTOINCREMENT, passage TEXT NOT NULL UNIQUE, came BLOB NOT NULL)",
-    "CREATE TABLE records (n INTEGER PRIMARY KEY AUTOINCREMENT, record BLOB NOT NULL, vector BLOB NOT NULL)",
-)
 _PASSAGE_READING, _RECORD = "passage", "record"
 """Kinds of rows."""
 
@@ -281,43 +272,40 @@ class ReadingAbout(msgspec.Struct, frozen=True, kw_only=True):
     dimensions: int
     format: int = FORMAT
 
+    def difference(self, wanted: ReadingAbout) -> str:
+        """See `MadeWith.difference`."""
+        if self == wanted:
+            return ""
+        here, there = f"{wanted.embedder} ({wanted.dimensions})", f"{self.embedder} ({self.dimensions})"
+        return f"has vectors by {there}, and {here} is asked for; read anew into another folder"
+
+
+_KIND = MemoryKind(
+    file=FILE,
+    pointer=POINTER,
+    mark=0x706F6C64,
+    what="what a doctor has read",
+    made_by="polyclinic memory read DIR",
+    about=ReadingAbout,
+    tables=(
+        "CREATE TABLE passages (n INTEGER PRIMARY KEY AUTOINCREMENT, passage TEXT NOT NULL UNIQUE, came BLOB NOT NULL)",
+        "CREATE TABLE records (n INTEGER PRIMARY KEY AUTOINCREMENT, record BLOB NOT NULL, vector BLOB NOT NULL)",
+    ),
+    read="SELECT kind, task, entry, vector FROM ("
+    "SELECT 'passage' AS kind, passage AS task, came AS entry, x'' AS vector, n FROM passages UNION ALL "
+    "SELECT 'record', '', record, vector, n FROM records) ORDER BY kind, n",
+    add={
+        _PASSAGE_READING: "INSERT INTO passages (passage, came) VALUES (:task, :entry)",
+        _RECORD: "INSERT INTO records (record, vector) VALUES (:entry, :vector)",
+    },
+)
+
 
 class PassageRead(NamedTuple):
     """What came of a passage, and the vector of each record's question (a row each)."""
 
     studied: Studied
     vectors: Vectors
-
-
-class _ReadingFile:
-    """The rows of a file; see `polyclinic.memory.memory.KeptMemory`."""
-
-    def __init__(self, file: sqlite3.Connection, path: Path) -> None:
-        self.path, self._file = path, file
-
-    def entries(self) -> Iterator[MemoryRow]:
-        """Yields what came of each passage, then the records."""
-        for passage, came in self._file.execute("SELECT passage, came FROM passages ORDER BY n"):
-            yield _PASSAGE_READING, passage, came, b""
-        for record, vector in self._file.execute("SELECT record, vector FROM records ORDER BY n"):
-            yield _RECORD, "", record, vector
-
-    def notes(self) -> list[tuple[int, str, bytes]]:
-        """Returns none: there are no patients here after whom they would be."""
-        return []
-
-    def commit(self, rows: Sequence[MemoryRow], notes: Sequence[tuple[int, str, bytes]]) -> None:
-        """Remembers all of it, or nothing; a BadInput where it cannot."""
-        del notes
-        try:
-            with transaction(self._file):
-                for kind, passage, row, vector in rows:
-                    if kind == _PASSAGE_READING:
-                        self._file.execute("INSERT INTO passages (passage, came) VALUES (?, ?)", (passage, row))
-                    else:
-                        self._file.execute("INSERT INTO records (record, vector) VALUES (?, ?)", (row, vector))
-        except sqlite3.Error as error:
-            raise BadInput(f"what was read cannot be written: {error}") from None
 
 
 class ReadingLibrary:
@@ -344,10 +332,16 @@ class ReadingLibrary:
         """
         new = list({one.studied.passage: one for one in reversed(read)}.values())[::-1]
         new = [one for one in new if one.studied.passage not in self.passages]
-        if self._kept is not None:
-            self._kept.commit([row for one in new for row in _rows(one)], ())
+        rows: list[MemoryRow] = []
         for one in new:
-            self._take_in(msgspec.structs.replace(one.studied, records=()), one.studied.records, one.vectors)
+            # A passage is kept without its records, which have rows of their own.
+            bare = msgspec.structs.replace(one.studied, records=())
+            rows.append((_PASSAGE_READING, bare.passage, _encode(bare), b""))
+            for record, vector in zip(one.studied.records, one.vectors, strict=True):
+                rows.append((_RECORD, "", _encode(record), vector.astype("<f4").tobytes()))
+        if self._kept is not None:
+            self._kept.commit(rows, ())
+        self._take_in(rows)
 
     def read(self) -> list[PassageRead]:
         """Returns what came of each passage, with its records and their vectors."""
@@ -367,92 +361,38 @@ class ReadingLibrary:
         (near,) = self._library.nearest(query[None, :], k)
         return [(self.records[place], float(cosine)) for place, cosine in zip(*near, strict=True)]
 
-    def _take_in(self, counted: Studied, records: Sequence[StudyRecord], vectors: Vectors) -> None:
-        self.passages[counted.passage] = counted
-        for record, vector in zip(records, vectors, strict=True):
-            self._library.add(record, vector)
-
-    def _read(self, kept: KeptMemory) -> ReadingLibrary:
-        for kind, _, row, vector in kept.entries():
+    def _take_in(self, rows: Iterable[MemoryRow]) -> None:
+        for kind, _, row, vector in rows:
             if kind == _PASSAGE_READING:
                 counted = msgspec.msgpack.decode(row, type=Studied)
                 self.passages[counted.passage] = counted
             else:
                 self._library.add(msgspec.msgpack.decode(row, type=StudyRecord), np.frombuffer(vector, dtype="<f4"))
-        return self
-
-
-def _rows(one: PassageRead) -> Iterator[MemoryRow]:
-    """Yields what came of a passage as it is kept, then its records."""
-    yield _PASSAGE_READING, one.studied.passage, _encode(msgspec.structs.replace(one.studied, records=())), b""
-    for record, vector in zip(one.studied.records, one.vectors, strict=True):
-        yield _RECORD, "", _encode(record), vector.astype("<f4").tobytes()
 
 
 def has_read(folder: Path) -> bool:
-    """Whether a folder holds what somebody read, or says in which store it is."""
+    """Whether a folder holds what somebody read, or says in which database it is."""
     return (folder / FILE).is_file() or is_read_stored(folder)
 
 
 def is_read_stored(folder: Path) -> bool:
-    """Whether a folder says that what was read is in a store."""
+    """Whether a folder says that what was read is in a database."""
     return (folder / POINTER).is_file()
 
 
 @contextmanager
 def open_reading(folder: Path, about: ReadingAbout | None = None) -> Iterator[ReadingLibrary]:
-    """Opens what was read, and makes it where there is none and it is said what with.
+    """Opens what was read, perhaps beside a memory of patients, and makes it if there is none.
 
     Args:
-        folder: holds `reading.sqlite`, or `reading.store`, which says in which store it is; perhaps beside a memory
-            of patients.
-        about: what it must be made with; None takes it as it is.
+        folder: of it.
+        about: what it must be made with; None takes it as it is, and makes none.
 
     Raises:
         BadInput: there is none, the file is something else, or it was made with another embedder.
     """
-    if is_read_stored(folder):
-        with _stored(folder, about) as (kept, found):
-            yield ReadingLibrary(found, kept)._read(kept)
-        return
-
-    def read(file: sqlite3.Connection, found: ReadingAbout) -> ReadingLibrary:
-        kept = _ReadingFile(file, folder / FILE)
-        return ReadingLibrary(found, kept)._read(kept)
-
-    with open_kept(folder, _KIND, about, read, must_exist=about is None) as library:
+    with open_kept(folder, _KIND, about, must_exist=about is None) as (found, kept):
+        library = ReadingLibrary(found, kept)
+        with reading(_KIND, kept.path):
+            library._take_in(kept.entries())
         yield library
-
-
-@contextmanager
-def _stored(folder: Path, about: ReadingAbout | None) -> Iterator[tuple[KeptMemory, ReadingAbout]]:
-    """Opens what was read in the store to which a folder points, and makes it where it is said what with."""
-    from polyclinic.storage.memory import open_store_memory  # noqa: PLC0415 - for those who share a store
-
-    made = None if about is None else msgspec.json.encode(about)
-    with open_store_memory(folder, made, POINTER) as (kept, told):
-        try:
-            found = msgspec.json.decode(told, type=ReadingAbout)
-        except msgspec.MsgspecError as error:
-            raise BadInput(f"cannot be read as what a doctor has read: {error}", path=kept.path) from None
-        if about is not None and (problem := _differs(found, about)):
-            raise BadInput(problem, path=kept.path)
-        yield kept, found
-
-
-def _differs(found: ReadingAbout, wanted: ReadingAbout) -> str:
-    if found == wanted:
-        return ""
-    here, there = f"{wanted.embedder} ({wanted.dimensions})", f"{found.embedder} ({found.dimensions})"
-    return f"has vectors by {there}, and {here} is asked for; read anew into another folder"
-
-
-_KIND = FileKind(
-    name=FILE,
-    mark=APPLICATION,
-    what="what a doctor has read",
-    made_by="polyclinic memory read DIR",
-    about=ReadingAbout,
-    tables=_TABLES,
-    differs=_differs,
-)

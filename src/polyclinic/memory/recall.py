@@ -13,6 +13,8 @@ which that answer is right, in proportion to what its statements say.
 
 from __future__ import annotations
 
+import random
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -30,38 +32,32 @@ Numbers = NDArray[np.signedinteger[Any]]
 NOT_THERE = -1
 
 
+KIND, RIGHT, ANSWERED, LED_TO = range(4)
+"""What is known of a case: its kind, the one label that was right, the label answered, the later tasks done rightly."""
+
+
 class Rows:
-    """Rows of numbers, one behind the other; small ones in two bytes, so that a row is read at one go."""
+    """Rows of whole numbers, to which others are appended."""
 
     def __init__(self, width: int, *, blank: int) -> None:
         self._blank, self._n = blank, 0
-        self._all: Numbers = np.full((256, width), blank, dtype=np.int16)
+        self._all: Numbers = np.full((256, width), blank, dtype=np.int32)
 
     def __len__(self) -> int:
         return self._n
 
     @property
     def rows(self) -> Numbers:
-        """All of them; a view that the next one may leave behind."""
+        """All of them; a view that an append may leave behind."""
         return self._all[: self._n]
 
     def append(self, row: Sequence[int] | Numbers) -> None:
-        """Takes a row in; of one that is shorter than the widest so far, the rest is blank."""
+        """Appends a row; if it is shorter than the widest so far, the rest is blank."""
         self.extend(1, len(row))
-        self._widen(max(row))
         self._all[self._n - 1, : len(row)] = row
 
-    def put(self, place: int, number: int) -> None:
-        """Writes a number over a whole row."""
-        self._widen(number)
-        self._all[place] = number
-
-    def _widen(self, most: int) -> None:
-        if most > np.iinfo(self._all.dtype).max:
-            self._all = self._all.astype(np.int32)
-
     def extend(self, n: int, width: int = 0) -> None:
-        """Takes blank rows in."""
+        """Appends blank rows."""
         room, before = self._all.shape
         if self._n + n > room or width > before:
             doubled = room if self._n + n <= room else max(2 * room, self._n + n)
@@ -69,63 +65,6 @@ class Rows:
             wider[: self._n, :before] = self.rows
             self._all = wider
         self._n += n
-
-
-class CaseTable:
-    """Cases of the records (0) and of the experience (1), found by their places there."""
-
-    def __init__(self) -> None:
-        self._row_of = Rows(1, blank=NOT_THERE), Rows(1, blank=NOT_THERE)
-        # The numbers of a case's statements, from 1; 0 is no statement.
-        self._statements = Rows(8, blank=0)
-        # Kind, right label, answered label, how many tasks after it came out right.
-        self._facts = Rows(4, blank=NOT_THERE)
-
-    def __len__(self) -> int:
-        return len(self._facts)
-
-    def of_library(self, which: int) -> int:
-        """Returns how many entries of a library there are, whether they count or not."""
-        return len(self._row_of[which])
-
-    def extend(self, which: int, n: int) -> None:
-        """Makes room for so many further entries of a library; none of them counts before it is added."""
-        self._row_of[which].extend(n)
-
-    def add(self, which: int, place: int, statements: Sequence[int], facts: Sequence[int]) -> None:
-        """Takes an entry of a library in."""
-        self._row_of[which].put(place, len(self))
-        self._statements.append(statements)
-        self._facts.append(facts)
-
-    def rows_of(self, which: int, places: Sequence[int] | NDArray[np.int64]) -> Numbers:
-        """Returns the rows of entries; `NOT_THERE` of one that does not count."""
-        return self._row_of[which].rows[places, 0]
-
-    @property
-    def statements(self) -> Numbers:
-        """The numbers of each case's statements, a case a row, filled up with 0."""
-        return self._statements.rows
-
-    @property
-    def kinds(self) -> Numbers:
-        """Of each case its kind; `NOT_THERE` where it is not known."""
-        return self._facts.rows[:, 0]
-
-    @property
-    def labels(self) -> Numbers:
-        """Of each case the label of which alone it is known that it was right; else `NOT_THERE`."""
-        return self._facts.rows[:, 1]
-
-    @property
-    def answered(self) -> Numbers:
-        """Of each record the label that was answered; of the rest `NOT_THERE`."""
-        return self._facts.rows[:, 2]
-
-    @property
-    def led_to(self) -> Numbers:
-        """Of each record how many of the tasks after it came out right; of the rest 0."""
-        return self._facts.rows[:, 3]
 
 
 Shares = NDArray[np.float64]
@@ -146,6 +85,9 @@ _GUIDED = 32
 
 _AT_ONCE = 1024
 """Cases that are worked out at once."""
+
+_DOUBT = 1.0
+"""How much the usual weighs beside what came after an answer: as much as one patient just like this one."""
 
 _KEPT = 1 << 20
 """So many shares are kept at most, as long as nothing new is learnt."""
@@ -189,7 +131,11 @@ class LearntLikeness:
         self._kinds: dict[str | frozenset[str], int] = {}
         # A row each statement, from 1; row 0 is no statement, which says nothing.
         self._counts = np.zeros((256, 0))
-        self._cases = CaseTable()
+        # The row of each entry of the records and of the experience; the numbers of a case's statements, from 1, with 0
+        # for none; and what is known of it.
+        self._row_of = Rows(1, blank=NOT_THERE), Rows(1, blank=NOT_THERE)
+        self._statements = Rows(8, blank=0)
+        self._facts = Rows(4, blank=NOT_THERE)
         self._worth: tuple[Shares, Shares] | None = None
         self._every: tuple[Shares, Shares] | None = None
         self._added = self._looked_at = 0
@@ -218,10 +164,10 @@ class LearntLikeness:
         """
         new: list[tuple[int, int, int, Entry]] = []
         for which, library in enumerate((records, experience)):
-            first = self._cases.of_library(which)
+            first = len(self._row_of[which])
             entries: Sequence[Entry] = [] if library is None else library.entries[first:]
             new += [(entry.asked.number, which, place, entry) for place, entry in enumerate(entries, first)]
-            self._cases.extend(which, len(entries))
+            self._row_of[which].extend(len(entries))
         # In the order in which patients came, so that the same is learnt however often it is looked at.
         for _, which, place, entry in sorted(new, key=lambda one: one[:3]):
             if entry.asked.query.endswith(self._group):
@@ -249,19 +195,26 @@ class LearntLikeness:
         return whole[0], whole[1]
 
     def rows_of(self, records: _Places, experience: _Places) -> Numbers:
-        """Returns the rows of entries among the cases, `NOT_THERE` of a case of another group."""
-        return np.concatenate([self._cases.rows_of(0, records), self._cases.rows_of(1, experience)])
+        """Returns the rows of entries among the cases, `NOT_THERE` for a case of another group."""
+        both = zip(self._row_of, (records, experience), strict=True)
+        return np.concatenate([row_of.rows[places, 0] for row_of, places in both])
 
-    @property
-    def cases(self) -> CaseTable:
-        """The cases that it was learnt from."""
-        return self._cases
+    def later(self, records: _Places, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Returns for each label how much, of all there is, was right after it where it was."""
+        rows = self._row_of[0].rows[records, 0]
+        there = rows != NOT_THERE
+        facts, weights = self._facts.rows[rows[there]], weights[there]
+        led = np.bincount(facts[:, ANSWERED], weights * facts[:, LED_TO], len(self._labels))
+        tried = np.bincount(facts[:, ANSWERED], weights, len(self._labels))
+        usual = led.sum() / max(tried.sum(), 1e-9)
+        shares: NDArray[np.float64] = (led + _DOUBT * usual) / (tried + _DOUBT) / 2
+        return shares
 
     def _of(self, rows: Numbers) -> tuple[Shares, Shares]:
         """Returns of cases by their rows how likely they are of each kind, by what is said and as known."""
         if self._every is None:
             # Of whom many ask while nothing new is learnt, all cases are worked out at once, and not one by one again.
-            n = len(self._cases)
+            n = len(self._facts)
             self._looked_at += len(rows)
             if self._looked_at <= n or n * len(self._kinds) > _KEPT:
                 return self._worked_out(rows)
@@ -275,10 +228,11 @@ class LearntLikeness:
 
     def _worked_out(self, rows: Numbers) -> tuple[Shares, Shares]:
         # A statement of each case after the other, so that whole rows of cases are added up.
-        numbers = self._cases.statements.take(rows, axis=0).T
+        numbers = self._statements.rows.take(rows, axis=0).T
         worth, silent = self._scores()
         said = self._shares(worth.take(numbers, axis=0).sum(axis=0) + silent)
-        return said, self._known(said, self._cases.kinds[rows], self._cases.labels[rows])
+        facts = self._facts.rows[rows]
+        return said, self._known(said, facts[:, KIND], facts[:, RIGHT])
 
     def _take_in(self, which: int, place: int, entry: Entry, turned_out: str | None) -> None:
         """Takes a case in; one of another group does not count, nor one for which no label was right."""
@@ -306,7 +260,9 @@ class LearntLikeness:
         self._counts[numbers] += share
         self.usual += share
         self._worth, self._every, self._looked_at = None, None, 0
-        self._cases.add(which, place, numbers.tolist(), (kind, label, answered, led_to))
+        self._row_of[which].rows[place] = len(self._facts)
+        self._statements.append(numbers)
+        self._facts.append((kind, label, answered, led_to))
 
     def _share(self, numbers: NDArray[np.intp], kind: int, label: int) -> Shares:
         """Returns for how much a new case counts in each kind; 1 together."""
@@ -395,6 +351,11 @@ class CameToMind(NamedTuple):
     near_experience: Near
     diagnosed: tuple[MemoryLibrary[MedicalRecord], MemoryLibrary[Experience]] | None = None
 
+    @property
+    def principles(self) -> list[Experience]:
+        """The experience that came to mind."""
+        return [self.experience.entries[place] for place in self.near_experience.places]
+
 
 NOTHING = CameToMind(
     MemoryLibrary(0),
@@ -457,9 +418,6 @@ _FOCUS = {ClinicalTask.EXAMINATION: 4.0, ClinicalTask.DIAGNOSIS: 2.0, ClinicalTa
 
 _LATER = 0.25
 """What it counts beside an examination's own rightness that all after it came out right."""
-
-_DOUBT = 1.0
-"""How much the usual weighs beside what came after an examination: as much as one patient just like this one."""
 
 _SURE = 10.0
 """What a principle weighs for the very patient that it was drawn from."""
@@ -567,7 +525,7 @@ class RecallDoctor:
         weights = np.maximum(cosines, 0.0) ** _SHARPNESS * (said @ of_this) ** _FOCUS[put.task]
         votes = likeness.fits @ (weights @ known)
         if put.task is ClinicalTask.EXAMINATION:
-            votes *= 1 + _LATER * self._later(likeness.cases, places[0], weights[: len(places[0])], len(put.labels))
+            votes *= 1 + _LATER * likeness.later(places[0], weights[: len(places[0])])
         return dict(zip(put.labels, votes.tolist(), strict=True))
 
     def _turned_out(
@@ -587,16 +545,44 @@ class RecallDoctor:
         known.learn(of_records, of_experience)
         return known.of_case
 
-    def _later(
-        self, cases: CaseTable, places: NDArray[np.int64], weights: NDArray[np.float64], labels: int
-    ) -> NDArray[np.float64]:
-        """Returns of each examination how much, of all there is, was right after it where it was."""
-        rows = cases.rows_of(0, places)
-        there = rows != NOT_THERE
-        rows, weights = rows[there], weights[there]
-        answered = cases.answered[rows]
-        led = np.bincount(answered, weights * cases.led_to[rows], labels)
-        tried = np.bincount(answered, weights, labels)
-        usual = led.sum() / max(tried.sum(), 1e-9)
-        shares: NDArray[np.float64] = (led + _DOUBT * usual) / (tried + _DOUBT) / 2
-        return shares
+
+_WEIGHED = 100
+_STEEPNESS = 6.0
+_LEAST_WEIGHT = 1e-6
+
+_BEFOREHAND = 4.0
+"""How many patients it counts for that an answer is as good as what was tried."""
+
+_TRIED: dict[Language, str] = {
+    "en": "Of {n} like it, so many did well after {answer}, or too few had it.",
+    "zh": "{n}例相似的情况中，{answer}之后好转者较多，或尚少尝试。",
+}
+
+
+def try_out(put: Put, brought: CameToMind, rng: random.Random) -> TaskAnswer:
+    """Draws for each answer how often patients like this one do well after it, and takes the best.
+
+    This is for patients of whom only the outcome is known (Thompson, Biometrika 25:285, 1933).
+    """
+    records = [brought.records.entries[place] for place in brought.near_records.places]
+    entries: list[MedicalRecord | Experience] = [*records, *brought.principles]
+    cosines = np.concatenate([brought.near_records.cosines, brought.near_experience.cosines]).astype(float)
+    nearest = np.argsort(-cosines, kind="stable")[:_WEIGHED].tolist()
+    weights = np.round(np.maximum(cosines[nearest], 0.0) ** _STEEPNESS, 9)
+    weights *= len(nearest) / max(float(weights.sum()), _LEAST_WEIGHT)
+    well: dict[str, float] = defaultdict(float)
+    badly: dict[str, float] = defaultdict(float)
+    for place, weight in zip(nearest, weights.tolist(), strict=True):
+        entry = entries[place]
+        if isinstance(entry, MedicalRecord):
+            well[entry.answer] += weight
+        else:
+            badly[entry.before] += weight
+    so_far = sum(well.values()), sum(badly.values())
+    usual = (so_far[0] + 1) / (sum(so_far) + 2)
+    hoped = {
+        label: rng.betavariate(_BEFOREHAND * usual + well[label], _BEFOREHAND * (1 - usual) + badly[label])
+        for label in put.labels
+    }
+    best = max(put.labels, key=lambda label: hoped[label])
+    return TaskAnswer(best, _TRIED[put.question.language].format(n=len(nearest), answer=best))

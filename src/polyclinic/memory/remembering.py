@@ -25,11 +25,13 @@ from polyclinic.memory.library import CASE_WORDS, CaseWordsEmbedder, Near, neare
 from polyclinic.memory.memory import ENOUGH, DoctorMemory
 from polyclinic.memory.options import NEAREST
 from polyclinic.memory.reading import ReadingLibrary, StudyRecord
+from polyclinic.memory.recall import NOTHING, CameToMind, Put, RecallDoctor, TaskAnswer, try_out
 from polyclinic.models.model import Answer, AskOptions, Messages, Reply
 from polyclinic.prompts import read_prompts
 from polyclinic.questions.shown import show
 from polyclinic.retrieval.embedders import Embedder, built_in
 from polyclinic.retrieval.store import Vectors
+from polyclinic.seeds import derive
 
 PROMPTS = Path(__file__).with_suffix(".md")
 
@@ -133,6 +135,7 @@ class Recollection:
         self._memory, self._embedder, self._source = memory, embedder, source
         self._reading, self._read_with = reading, read_with
         self._wanted, self._language = (records, experience), None if memory is None else language_of_memory(memory)
+        self._doctors: dict[int, RecallDoctor] = {}
 
     async def bring(self, situation: Situation) -> Remembered:
         """See `Remembering.bring`; a memory in another language is BadInput."""
@@ -158,6 +161,38 @@ class Recollection:
             read = self._reading.nearest(await self._read_with.query(situation.known), records)
             came = msgspec.structs.replace(came, read=tuple(read))
         return came
+
+    # By cases alone, as `recall` decides.
+
+    def options(self, task: ClinicalTask) -> tuple[str, ...]:
+        """Returns what the last cases had to choose from."""
+        memory = self._memory
+        records, experience = (
+            ([], []) if memory is None else (memory.records[task].entries, memory.experience[task].entries)
+        )
+        last = [one.asked for one in records[-1:]] + [one.asked for one in experience[-1:]]
+        return tuple(dict.fromkeys(option for asked in last for option in asked.options))
+
+    async def decide(self, put: Put, *, seed: int) -> TaskAnswer:
+        """Answers by cases alone."""
+        brought = await self.think(put, seed=seed)
+        if any(not one.right for one in brought.principles):
+            # It says only that somebody got worse after an answer, and not what would have been right.
+            return try_out(put, brought, derive(seed, put.asked.case, put.task, "try"))
+        return await self.doctor(seed).answer(put, brought)
+
+    def doctor(self, seed: int) -> RecallDoctor:
+        """Returns the doctor that answers; one for all visits, as it learns what is alike."""
+        return self._doctors.setdefault(seed, RecallDoctor(seed=seed))
+
+    async def think(self, put: Put, *, seed: int) -> CameToMind:
+        """Returns what comes to its mind."""
+        if self._memory is None or self._embedder is None:
+            return NOTHING
+        vector = await self._embedder.query(put.asked.query)
+        records, experience = self.doctor(seed).wanted
+        (brought,) = self._memory.recall(put.task, vector[None, :], records=records, experience=experience)
+        return brought
 
 
 def read_once(came: Iterable[Remembered]) -> tuple[Remembered, ...]:

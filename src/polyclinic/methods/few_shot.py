@@ -17,11 +17,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from polyclinic.answering.calls import ask_once, conversation
-from polyclinic.answering.neighbours import NearBy, Nearest
+from polyclinic.answering.neighbours import Nearest
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.models.model import Model
 from polyclinic.questions.examples import Example, examples_for
+from polyclinic.retrieval.retriever import By
 
 PROMPTS = Path(__file__).with_suffix(".md")
 SHOTS = 5
@@ -32,7 +33,7 @@ async def few_shot(
     model: Model,
     *,
     examples: Sequence[Example] | None = None,
-    neighbours_by: NearBy | None = None,
+    neighbours_by: By | None = None,
     temperature: float | None = None,
     repair: bool = False,
 ) -> Outcome:

@@ -30,8 +30,7 @@ from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, PlayFailure, UserError
 from polyclinic.models.model import Model
 from polyclinic.questions.examples import Example, examples_for
-from polyclinic.questions.formats import write_answer
-from polyclinic.questions.shown import show
+from polyclinic.questions.shown import show, write_answer
 from polyclinic.seeds import derive
 
 

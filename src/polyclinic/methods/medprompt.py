@@ -23,13 +23,14 @@ from pathlib import Path
 import msgspec
 
 from polyclinic.answering.calls import Calls, TextAnswer, conversation, together, usable
-from polyclinic.answering.neighbours import NearBy, Nearest
+from polyclinic.answering.neighbours import Nearest
 from polyclinic.answering.outcome import Call, Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.models.model import Model
 from polyclinic.questions.examples import Example, examples_for
 from polyclinic.questions.shuffle import shuffle_options
+from polyclinic.retrieval.retriever import By
 from polyclinic.seeds import derive
 
 PROMPTS = Path(__file__).with_suffix(".md")
@@ -55,9 +56,9 @@ class Pool:
     ) -> None:
         self.examples, self.reasoned = tuple(examples), reasoned
         self.wrong, self.unusable, self.trace = wrong, unusable, trace
-        self._nearest: dict[NearBy, Nearest] = {}
+        self._nearest: dict[By, Nearest] = {}
 
-    def nearest(self, by: NearBy) -> Nearest:
+    def nearest(self, by: By) -> Nearest:
         """Returns what finds its examples; made once for each way of measuring likeness."""
         if by not in self._nearest:
             self._nearest[by] = Nearest(self.examples, by)
@@ -102,7 +103,7 @@ async def medprompt(
     *,
     pool: Pool | None = None,
     neighbours: int = 5,
-    neighbours_by: NearBy = "bm25",
+    neighbours_by: By = "bm25",
     shuffles: int = 5,
     temperature: float | None = None,
     seed: int = 0,
@@ -111,10 +112,9 @@ async def medprompt(
 
     The pool is `await prepare(training, model)`, or `Pool(training)` for reasoning about the neighbours of this
     question alone; None for the shipped examples of its language and kind. At most so many neighbours are shown, found
-    by words as in a corpus (`bm25`), by meaning (`dense`), by both (`hybrid`), or without an extra (`tfidf`); each
-    shuffle is a call. The seed gives the orders, each call's seed and the draw among equals. The rationale is reasoning
-    that ends in the answer, and names the keys as they were shown to it; a failure is the outcome's end, and is not
-    raised.
+    by words as in a corpus (`bm25`), by meaning (`dense`) or by both (`hybrid`); each shuffle is a call. The seed gives
+    the orders, each call's seed and the draw among equals. The rationale is reasoning that ends in the answer, and
+    names the keys as they were shown to it; a failure is the outcome's end, and is not raised.
 
     Raises:
         UserError: a number that is too small.

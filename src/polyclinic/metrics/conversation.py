@@ -39,6 +39,9 @@ METRICS = tuple(
 )
 """The ten, in the order of the published tables; percent, but turns and length as they are."""
 
+MCQE = "MCQE"
+"""Right answers, in percent, of a doctor who reads everything, without a dialogue."""
+
 SECOND = tuple(
     "COVERAGE_WITHOUT_O INQUIRY_ACC_POOLED INQUIRY_SPECIFIC_POOLED ADVICE_ACC_POOLED ADVICE_SPECIFIC_POOLED".split()
 )
@@ -92,11 +95,7 @@ class ConversationSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def score(dialogue: Dialogue) -> Score:
-    """Scores one dialogue.
-
-    Raises:
-        MissingExtra: what cuts its language into words is not installed.
-    """
+    """Scores one dialogue."""
     values: dict[str, float] = {}
     left_out = []
     counts = {}
@@ -151,11 +150,7 @@ def unusable(id: str | int, problem: str, names: Sequence[str] = METRICS) -> Sco
 
 
 def covered(dialogue: Dialogue) -> float | None:
-    """Returns COVERAGE alone; None where all that is known of the patient is not at hand.
-
-    Raises:
-        MissingExtra: what cuts its language into words is not installed.
-    """
+    """Returns COVERAGE alone; None where all that is known of the patient is not at hand."""
     if dialogue.information is None:
         return None
     return 100 * rouge_1(_collected(dialogue, {State.OPENING}), dialogue.information, dialogue.language).recall
@@ -285,11 +280,7 @@ TEN = Wanted()
 
 
 def choose_metrics(names: Iterable[str]) -> Wanted:
-    """Returns the metrics of these names, built-in ones or doors of the group `metrics`; by default all ten.
-
-    Raises:
-        UserError: there is no metric of a name, or what stands there cannot be one.
-    """
+    """Returns the metrics of these names, built-in ones or doors of the group `metrics`; by default all ten."""
     names = list(dict.fromkeys(names))
     own = {name: _found(name) for name in names if name not in METRICS}
     builtin = tuple(name for name in METRICS if name in names) or METRICS
@@ -317,11 +308,7 @@ def _found(name: str) -> Callable[[Dialogue], Any]:
 
 
 async def measure(dialogue: Dialogue, wanted: Wanted = TEN) -> Score:
-    """Scores one dialogue by the ten metrics, and by the user's own.
-
-    Raises:
-        MissingExtra: as `score`.
-    """
+    """Scores one dialogue by the ten metrics, and by the user's own."""
     scored = score(dialogue)
     values, left_out = dict(scored.values), list(scored.left_out)
     for name, metric in wanted.own.items():
@@ -346,11 +333,7 @@ async def measure(dialogue: Dialogue, wanted: Wanted = TEN) -> Score:
 
 
 def check_measured(wanted: Wanted, scored: Iterable[Sequence[Score]]) -> None:
-    """Tells of a metric of the user's that made a mistake on every dialogue of everybody.
-
-    Raises:
-        BrokenMetric: there is one.
-    """
+    """Tells of a metric of the user's that made a mistake on every dialogue of everybody."""
     scores = [score for scores in scored for score in scores]
     for name in wanted.own:
         mistakes = [one for score in scores for one in score.left_out if one.metrics == (name,)]

@@ -111,9 +111,6 @@ def from_trace(trace: Trace, case: Case | None = None, *, chosen: str | None = N
     doctor's last words without a reply are a conclusion, whatever they are. Without the case, all that is known of the
     patient is not at hand. The key that was `chosen` stands by default in the trace: the doctor's choice, or where it
     reported instead, the option whose text is the name of the report's likeliest diagnosis.
-
-    Raises:
-        Unscorable: the visit failed or broke off, holds no dialogue, or the patient gave no state; says which.
     """
     opened, ended, revealed = trace.last(Opened), trace.last(Ended), trace.last(Revealed)
     if opened is None or ended is None:
@@ -192,9 +189,6 @@ def read_dialogues(
 
     It is a trace of ours, or what aie-saps published. All that is known of the patient stands not in a trace but in
     the cases, given by id.
-
-    Raises:
-        BadInput: the file cannot be read, or is in neither layout.
     """
     path = Path(path)
     dialogues: list[Dialogue] = []
@@ -260,9 +254,6 @@ def from_recorded(record: Mapping[str, Any], id: str | int) -> Dialogue:
 
     It has `history` with `doctor`, `state` and `patient`; `raw_data` with `question`, `options` and `answer_idx`;
     `diagnosis`, the key that was chosen.
-
-    Raises:
-        Unscorable: no turns, or a turn without words or without one of the ten states; names the turn.
     """
     history = record.get("history")
     if not isinstance(history, list) or not history:

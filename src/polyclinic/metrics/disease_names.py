@@ -138,11 +138,7 @@ class ComparedPair(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 def read_name_pairs(path: Path) -> list[NamePair]:
-    """Reads JSON lines {"a", "b"}, in which "relation" and "also" may say what people find.
-
-    Raises:
-        BadInput: the file cannot be read, a line is no such object or has a key twice, or a name says nothing.
-    """
+    """Reads JSON lines {"a", "b"}, in which "relation" and "also" may say what people find."""
     pairs = []
     try:
         for number, pair in read_records(path, NamePair, "a pair of names", keys_once=True):

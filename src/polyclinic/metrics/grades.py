@@ -93,11 +93,7 @@ def why_no_grade(letter: object) -> str:
 
 
 def read_judgements(path: str | Path) -> list[Judgement]:
-    """Reads a file of judgements, in its order.
-
-    Raises:
-        BadInput: the file cannot be read, or a line is no judgement; says which, and what was allowed.
-    """
+    """Reads a file of judgements, in its order."""
     path = Path(path)
     judgements = []
     for number, judgement in read_records(path, Judgement, "a judgement"):

@@ -85,11 +85,7 @@ def says(kind: str, text: str, language: Language) -> bool:
 
 
 def score_reply(reply: PatientReply) -> dict[str, float]:
-    """Returns the metrics that speak of this reply's state, in percent; leaks may be negative.
-
-    Raises:
-        MissingExtra: what cuts its language into words is not installed.
-    """
+    """Returns the metrics that speak of this reply's state, in percent; leaks may be negative."""
     state, text, language = reply.state, reply.text, reply.language
     values: dict[str, float] = {}
     if state in (*_EFFECTIVE, *_AMBIGUOUS, *_INEFFECTIVE):

@@ -183,11 +183,7 @@ def _text(said: Said) -> str:
 
 
 def read_references(path: str | Path) -> dict[str, Sections]:
-    """Reads the references of a file of judged reports, by case.
-
-    Raises:
-        BadInput: the file cannot be read, or a line of it has no reference.
-    """
+    """Reads the references of a file of judged reports, by case."""
     references: dict[str, Sections] = {}
     for number, record in read_records(Path(path), _PublishedReport, "a recorded report in the layout ai-hospital"):
         if record.reference_diagnosis is None:
@@ -198,11 +194,7 @@ def read_references(path: str | Path) -> dict[str, Sections]:
 
 
 def is_ours(path: Path, key: str) -> bool:
-    """Returns whether the first record of a file has a key of our own layout, and not those of ai-hospital.
-
-    Raises:
-        BadInput: the file cannot be read, or its first record has neither.
-    """
+    """Returns whether the first record of a file has a key of our own layout, and not those of ai-hospital."""
     number, record = next(read_records(path, object, "a record"))
     keys = list(record) if isinstance(record, dict) else []
     if key in keys or {"patient_id", "reference_diagnosis", "dialog_history"} & set(keys):
@@ -216,10 +208,6 @@ def read_recorded(path: str | Path, references: Mapping[str, Sections] | None = 
     """Reads the reports of a file in the layout `ai-hospital`, one doctor's, in file order.
 
     The `references`, by case, are of reports that stand without; see the module for what a line may be.
-
-    Raises:
-        BadInput: the file cannot be read, a line is not JSON or in another layout, a case stands in it twice, or no
-            reference is there for any of its cases.
     """
     path = Path(path)
     reports: dict[str, RecordedReport] = {}
@@ -424,9 +412,6 @@ def compare_judges(first: Sequence[Judgement], second: Sequence[Judgement]) -> d
 
     Reports go together by case and doctor; where one side names no doctor, by case. Of several of one doctor on one
     case the first meets the first, and so on, failed ones too.
-
-    Raises:
-        BadInput: no report stands in both.
     """
     named = all(one.doctor for one in (*first, *second))
     pairs = _paired(first, second, same_doctor=named)
@@ -473,11 +458,7 @@ def _grouped(judgements: Sequence[Judgement], by: Callable[[Judgement], Key]) ->
 
 
 def recorded_judgements(reports: Sequence[RecordedReport]) -> list[Judgement]:
-    """Returns the letters of recorded reports as judgements; in one step where symptoms were not asked about.
-
-    Raises:
-        BadInput: not one of the reports has a letter.
-    """
+    """Returns the letters of recorded reports as judgements; in one step where symptoms were not asked about."""
     judgements = []
     for report in reports:
         one_step = Aspect.SYMPTOMS.value not in report.letters

@@ -13,11 +13,11 @@ import hashlib
 import math
 import random
 from collections.abc import Callable, Sequence
-from typing import Generic, Protocol, TypeVar
 
 from polyclinic.errors import Broken, TimedOut, UnknownModel, Unreachable
 from polyclinic.models.limits import Limit
 from polyclinic.models.retry import Fault
+from polyclinic.models.server import ModelServer
 
 REMEMBERED = 2**17
 """Conversations whose server is remembered; one that was not heard of for longer goes where hashing says."""
@@ -35,35 +35,10 @@ _SLACK_NEW, _SLACK = (
 _SLOW = 2.0  # times as long as the quickest that has room: it is no place for a conversation
 
 
-class Balanced(Protocol):
-    """One of several servers of a model.
-
-    Attributes:
-        limit: how many requests are there at a time.
-        stopped: why nothing more is sent there; None where it can be asked.
-    """
-
-    limit: Limit
-    stopped: Fault | None
-
-    @property
-    def address(self) -> str:
-        """Where it is."""
-
-    async def models(self, *, timeout: float | None = None) -> list[str] | None:  # noqa: ASYNC109
-        """Returns the models that it says it has; none where it does not say, None where nobody answers."""
-
-    def told(self, fault: Fault) -> str:
-        """Returns a fault with where it was met."""
-
-
-S = TypeVar("S", bound=Balanced)
-
-
-class _Standing(Generic[S]):
+class _Standing:
     """How a server stands."""
 
-    def __init__(self, server: S, number: int) -> None:
+    def __init__(self, server: ModelServer, number: int) -> None:
         self.server, self.limit, self.number = server, server.limit, number
         self.failures, self.pause, self.probe_at = 0, _FIRST_PAUSE, 0.0
         self.seconds, self.occupied, self.answers = 0.0, 0.0, 0
@@ -77,7 +52,7 @@ class _Standing(Generic[S]):
         self.occupied += (self.limit.inside - self.occupied) * weight
 
 
-class Balance(Generic[S]):
+class Balance:
     """Chooses the server for each request; `limit` is that of all together.
 
     What happens to servers is `report`ed in a line.
@@ -85,7 +60,7 @@ class Balance(Generic[S]):
 
     def __init__(
         self,
-        servers: Sequence[S],
+        servers: Sequence[ModelServer],
         *,
         model: str,
         name: str,
@@ -93,16 +68,16 @@ class Balance(Generic[S]):
         report: Callable[[str], None],
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self._all: list[_Standing[S]] = [_Standing(server, number) for number, server in enumerate(servers)]
+        self._all: list[_Standing] = [_Standing(server, number) for number, server in enumerate(servers)]
         self._of = {one.limit: one for one in self._all}
         self._model, self._name, self._rng, self._report = model, name, rng, report
         self._clock = clock or (lambda: asyncio.get_running_loop().time())
-        self._at: dict[str, _Standing[S]] = {}
+        self._at: dict[str, _Standing] = {}
         self._look: asyncio.Future[None] | None = None
         if len(servers) > 1:
             Limit.joined([one.limit for one in self._all])
 
-    async def enter(self, conversation: str, but: Sequence[S] = ()) -> S:
+    async def enter(self, conversation: str, but: Sequence[ModelServer] = ()) -> ModelServer:
         """Waits for a place, and returns at which server it is; `leave` gives it back.
 
         Of servers that have room, none that stands in `but` is taken where there is another.
@@ -130,14 +105,14 @@ class Balance(Generic[S]):
                 del self._at[next(iter(self._at))]
         return there.server
 
-    def leave(self, server: S, result: object, seconds: float) -> None:
+    def leave(self, server: ModelServer, result: object, seconds: float) -> None:
         """Gives a place back, with what came of it."""
         one = self._of[server.limit]
         if len(self._all) > 1:
             self._note(one, result, seconds)
         one.limit.leave()
 
-    def goes_elsewhere(self, tried: Sequence[S]) -> bool:
+    def goes_elsewhere(self, tried: Sequence[ModelServer]) -> bool:
         """Tells whether a request that failed at these, the last of them now, can be sent to another at once."""
         left = not self._of[tried[-1].limit].open
         return left or any(one.server not in tried and one.open and one.limit.has_room for one in self._all)
@@ -147,16 +122,16 @@ class Balance(Generic[S]):
         """Why nobody is asked any more: what is wrong at the last of the servers; None where one can be asked."""
         return self._all[0].server.stopped if all(one.server.stopped for one in self._all) else None
 
-    def _home(self, conversation: str) -> _Standing[S]:
+    def _home(self, conversation: str) -> _Standing:
         at = self._at.get(conversation)
         return at if at is not None and at.open else self._ranked(conversation)[0]
 
-    def _ranked(self, conversation: str) -> list[_Standing[S]]:
+    def _ranked(self, conversation: str) -> list[_Standing]:
         """Returns the servers that can be asked, by rendezvous hashing."""
         able = [one for one in self._all if one.open]
         return sorted(able, key=lambda one: rank(conversation, one.server.address), reverse=True)
 
-    def _with_room(self, home: _Standing[S], conversation: str, but: Sequence[_Standing[S]]) -> _Standing[S] | None:
+    def _with_room(self, home: _Standing, conversation: str, but: Sequence[_Standing]) -> _Standing | None:
         slack = _SLACK if conversation in self._at else _SLACK_NEW
         with_room = [one for one in self._all if one.limit.has_room and one not in but]
         quickest = min((one.seconds for one in with_room if one.seconds), default=math.inf)
@@ -168,13 +143,13 @@ class Balance(Generic[S]):
                 return one
         return home if home.limit.has_room and home not in but else next(iter(able), None)
 
-    def _where_to_wait(self, home: _Standing[S], conversation: str) -> _Standing[S]:
+    def _where_to_wait(self, home: _Standing, conversation: str) -> _Standing:
         if not self._has_more_than_its_share(home, _SLACK if conversation in self._at else _SLACK_NEW):
             return home
         less = (one for one in self._ranked(conversation) if not self._has_more_than_its_share(one, _SLACK_NEW))
         return next(less, home)
 
-    def _has_more_than_its_share(self, one: _Standing[S], slack: float) -> bool:
+    def _has_more_than_its_share(self, one: _Standing, slack: float) -> bool:
         able = [other for other in self._all if other.open]
         known = [other.seconds for other in able if other.seconds > 0]
         usual = sum(known) / len(known) if known else 1.0
@@ -190,7 +165,7 @@ class Balance(Generic[S]):
         share = min(1 / speed, (one.occupied + 1) / answers) / (one.seconds or usual)
         return one.limit.load > slack * (asked + 1) * share
 
-    def _note(self, one: _Standing[S], result: object, seconds: float) -> None:
+    def _note(self, one: _Standing, result: object, seconds: float) -> None:
         if not isinstance(result, Fault):
             if result is not None:
                 one.answered(seconds)
@@ -204,7 +179,7 @@ class Balance(Generic[S]):
             if one.failures >= _IN_A_ROW or issubclass(result.error, Unreachable):
                 self._shut(one, result)
 
-    def _shut(self, one: _Standing[S], fault: Fault) -> None:
+    def _shut(self, one: _Standing, fault: Fault) -> None:
         others = [other for other in self._all if other.open and other is not one]
         if not others:
             return  # the last one is asked as one that stands alone: again, after pauses
@@ -217,7 +192,7 @@ class Balance(Generic[S]):
         one.pause = min(_LONGEST_PAUSE, 2 * one.pause)
         one.limit.closed = True
 
-    def _leave_for_good(self, one: _Standing[S], fault: Fault) -> None:
+    def _leave_for_good(self, one: _Standing, fault: Fault) -> None:
         if one.gone:
             return
         one.gone = True
@@ -229,7 +204,7 @@ class Balance(Generic[S]):
             if not any(other.open for other in others):
                 self._reopen(others[0])
 
-    def _reopen(self, one: _Standing[S]) -> None:
+    def _reopen(self, one: _Standing) -> None:
         one.open, one.failures, one.pause = True, 0, _FIRST_PAUSE
         one.limit.closed = False
 
@@ -245,7 +220,7 @@ class Balance(Generic[S]):
                 one.server.stopped = Fault(UnknownModel, f"no model {self._model!r}; it has: {there}", again=False)
                 self._leave_for_good(one, one.server.stopped)
 
-    async def _come_back(self) -> _Standing[S] | None:
+    async def _come_back(self) -> _Standing | None:
         """Returns a server that was left, with a place taken there, where one is due that may be back."""
         due = next((one for one in self._all if not one.open and not one.gone and self._clock() >= one.probe_at), None)
         if due is None:

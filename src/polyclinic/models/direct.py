@@ -77,9 +77,7 @@ class Direct(Provider):
             raise BadInput(f"{twice} is given twice as an address of {self.name}; name each server once")
         self._rng = derive(seed, "pauses", model)
         self._away, self._report = False, report
-        self._balance: Balance[ModelServer] = Balance(
-            self.servers, model=model, name=self.name, rng=self._rng, report=report
-        )
+        self._balance = Balance(self.servers, model=model, name=self.name, rng=self._rng, report=report)
 
     async def __aenter__(self) -> Self:
         for server in self.servers:

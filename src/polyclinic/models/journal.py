@@ -12,7 +12,6 @@ What was asked stands beside it, where it is kept (`polyclinic.models.prompts`);
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import hashlib
 import sqlite3
@@ -69,7 +68,6 @@ class JournalFile:
 
     def __init__(self, path: Path, run: str, *, prompts: bool, begin: Callable[[], None] | None = None) -> None:
         self.path, self._run, self._prompts, self._begin = path, run, prompts, begin
-        self._coming: list[tuple[Sequence[PromptRow], asyncio.Future[None]]] = []
         self._writer: GroupWriter | None = None
         self._reader: sqlite3.Connection | None = None
         if begin is None and not path.parent.is_dir():
@@ -106,13 +104,7 @@ class JournalFile:
         """Stores an answer, the last of the rows, with what was asked; returns when it is in the file."""
         if self._writer is None:
             self._writer = self._opened()
-        loop = asyncio.get_running_loop()
-        stored = loop.create_future()
-        if not self._coming:
-            # All that come in one turn of the loop go to the thread, and are told of, together.
-            loop.call_soon(self._send, loop)
-        self._coming.append((rows, stored))
-        await stored
+        await self._writer.ask([(_INSERT[table], values) for table, values in rows])
 
     def _opened(self) -> GroupWriter:
         """Makes the file and its folder with the first answer: a command that is refused before leaves nothing."""
@@ -124,23 +116,11 @@ class JournalFile:
                 connection.execute(table)
         return GroupWriter(connection, named=self._named, name="polyclinic-journal")
 
-    def _send(self, loop: asyncio.AbstractEventLoop) -> None:
-        assert self._writer is not None  # noqa: S101
-        coming, self._coming = self._coming, []
-        waiting = [stored for _, stored in coming]
-        statements = [(_INSERT[table], values) for rows, _ in coming for table, values in rows]
-        try:
-            self._writer.put_together(statements, lambda error: loop.call_soon_threadsafe(_settle, waiting, error))
-        except BadInput as error:
-            _settle(waiting, error)
-
     async def close(self) -> None:
         """Writes what is left, and closes the files."""
-        if self._coming:  # of those who were cancelled in this turn
-            self._send(asyncio.get_running_loop())
         try:
             if self._writer is not None:
-                await asyncio.to_thread(self._writer.close)
+                await self._writer.aclose()
         finally:
             if self._reader is not None:
                 self._reader.close()
@@ -149,16 +129,6 @@ class JournalFile:
         if isinstance(error, sqlite3.IntegrityError):
             return BadInput("another process writes to this journal; let each run have one of its own", path=self.path)
         return BadInput(f"cannot be written ({error})", path=self.path)
-
-
-def _settle(waiting: Sequence[asyncio.Future[None]], error: Exception | None) -> None:
-    for stored in waiting:
-        # One who was cancelled waits no more; the row is stored all the same.
-        if not stored.done():
-            if error is None:
-                stored.set_result(None)
-            else:
-                stored.set_exception(error)
 
 
 def open_journal(path: Path) -> sqlite3.Connection:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
-import msgspec
-
-from polyclinic.errors import EndpointError, ModelError, NoAddress, RateLimited, Rejected, UnknownModel, meant
-from polyclinic.models.balance import Balance
+from polyclinic.errors import NoAddress, UnknownModel, meant
 from polyclinic.models.limits import Limit, Pace
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Price, Reply
-from polyclinic.models.model_file import NOTHING_SAID, ROLES, SILENT, Asking, ModelFile, PlayedBy
+from polyclinic.models.model_file import NOTHING_SAID, ROLES, SILENT, ModelFile, PlayedBy
 from polyclinic.models.pipeline import Hook, Tuning, with_hooks
 from polyclinic.models.provider import Provider
-from polyclinic.models.retry import Fault, Patience
 from polyclinic.plugins import names_file
-from polyclinic.seeds import derive
 
 PROVIDERS = {
     "direct/NAME": "any OpenAI-compatible endpoint, see --base-url",
@@ -165,9 +157,6 @@ def _among(options: ProviderOptions, *names: str) -> dict[str, Any]:
 
 
 _JUDGE: PlayedBy = "judge"
-_ATTEMPTS, _SECONDS = 6, 600.0  # as of direct/ models
-
-_log = logging.getLogger(__name__)
 
 
 class OpenModels(dict[str, Model]):
@@ -242,127 +231,3 @@ class Nowhere:
         """Says that it cannot be asked."""
         del messages, answer, options
         raise self.problem
-
-
-class _Replica:
-    """One address of a provider's model."""
-
-    def __init__(self, provider: Model, address: str, limit: Limit) -> None:
-        self.provider, self.address, self.limit = provider, address, limit
-        self.stopped: Fault | None = None
-
-    async def models(self, *, timeout: float | None = None) -> list[str]:  # noqa: ASYNC109
-        """Returns none: a provider does not say, and only a question tells whether it is there."""
-        del timeout
-        return []
-
-    def told(self, fault: Fault) -> str:
-        """Returns a fault with where it was met."""
-        return f"{self.address}: {fault.problem}"
-
-
-class Replicas:
-    """A provider's model at several addresses, asked as several servers of `direct/` are: see `Balance`.
-
-    The providers are opened already, and ask once: whoever fails is left to the others.
-
-    Args:
-        providers: the model at each address.
-        addresses: where.
-        limit: how many questions at a time the first takes; the others take as many.
-        rng: draws the pauses.
-        report: told what happens to servers, a line each.
-        pause: seconds before a question is asked again at most; doubled for each further time.
-    """
-
-    def __init__(
-        self,
-        providers: Sequence[Model],
-        addresses: Sequence[str],
-        *,
-        limit: Limit,
-        rng: random.Random,
-        report: Callable[[str], None] = _log.warning,
-        pause: float = 0.5,
-    ) -> None:
-        self.providers, self.addresses, self._rng, self._pause = tuple(providers), tuple(addresses), rng, pause
-        limits = [limit, *(limit.like() for _ in providers[1:])]
-        servers = [_Replica(*one) for one in zip(providers, addresses, limits, strict=True)]
-        self.limit = limit
-        self._balance: Balance[_Replica] = Balance(servers, model="", name=self.name, rng=rng, report=report)
-
-    @property
-    def name(self) -> str:
-        """Names the model."""
-        return self.providers[0].name
-
-    @property
-    def variant(self) -> str:
-        """What each request says beside the question."""
-        return str(getattr(self.providers[0], "variant", ""))
-
-    async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
-        """Asks where the conversation belongs, or where there is room, and elsewhere where that fails.
-
-        Raises:
-            EndpointError: no answer came from any of them, after several attempts.
-        """
-        now = asyncio.get_running_loop().time
-        patience = Patience(attempts=_ATTEMPTS, seconds=_SECONDS, pause=self._pause, rng=self._rng, clock=now)
-        conversation = options.get("conversation") or repr(messages)
-        tried: list[_Replica] = []
-        while True:
-            server = await self._balance.enter(conversation, tried)
-            result: Reply | Fault | None = None
-            failure: EndpointError | None = None
-            began = now()
-            try:
-                patience.begin()
-                result = await server.provider.ask(messages, answer=answer, **options)
-                server.limit.went_well()
-            except ModelError:
-                server.limit.went_well()
-                raise
-            except EndpointError as error:
-                failure = error
-                result = Fault(type(error), error.problem, again=not isinstance(error, Rejected))
-                if isinstance(error, RateLimited):
-                    server.limit.too_many()
-            finally:
-                self._balance.leave(server, result, now() - began)
-            if isinstance(result, Reply):
-                return msgspec.structs.replace(result, attempts=patience.made, server=server.address)
-            tried.append(server)
-            wait = patience.wait(result) if isinstance(result, Fault) else None
-            if wait is None and failure is not None:
-                raise type(failure)(f"{failure.problem}, {patience.made} attempts", attempts=patience.made) from None
-            if not self._balance.goes_elsewhere(tried):
-                tried.clear()
-                await asyncio.sleep(wait or 0.0)
-
-
-class ModelProviders(NamedTuple):
-    """The providers to a model, its addresses, and how many questions at a time each takes."""
-
-    providers: list[Provider]
-    addresses: list[str]
-    limit: Limit | int
-
-    def as_one(self, opened: Sequence[Model], seed: int) -> Model:
-        """Returns the providers, which are open, as one model; the seed is that of pauses."""
-        if len(opened) == 1:
-            return opened[0]
-        limit = self.limit if isinstance(self.limit, Limit) else Limit(self.limit)
-        return Replicas(opened, self.addresses, limit=limit, rng=derive(seed, "pauses", opened[0].name))
-
-
-def addresses_of(said: Asking, name: str, otherwise: Sequence[str]) -> list[str]:
-    """Returns where a model is asked: as the file says, `otherwise` for direct ones; nothing if its provider knows."""
-    return said.base_urls or (list(otherwise) if provider_named(name) == "direct" else [])
-
-
-def provider_options(said: Asking, **otherwise: Any) -> dict[str, Any]:
-    """Returns how a provider is opened: as the file says, and `otherwise`."""
-    named = {"api_key_env": said.api_key_env, "timeout": said.timeout, "extra_body": said.extra_body}
-    named["threads"] = said.threads
-    return otherwise | {name: value for name, value in named.items() if value is not None}

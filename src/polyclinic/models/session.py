@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import msgspec
 
@@ -17,16 +17,8 @@ from polyclinic.models.journal import Answers, Journal, Journalling
 from polyclinic.models.ledger import Budget, Counting, KeptCalls, Ledger, Spending
 from polyclinic.models.limits import WHOLE, Limit, Paces, Share
 from polyclinic.models.model import LONGEST, Model, Price
-from polyclinic.models.model_file import NOTHING_SAID, SILENT, Asking, ModelFile, check_key, read_model_file
-from polyclinic.models.open import (
-    ModelProviders,
-    Nowhere,
-    OpenModels,
-    addresses_of,
-    open_model,
-    provider_named,
-    provider_options,
-)
+from polyclinic.models.model_file import NOTHING_SAID, SILENT, ModelFile, check_key, read_model_file
+from polyclinic.models.open import Nowhere, OpenModels, open_model, provider_named
 from polyclinic.models.pipeline import Asker, Hook, OneConversation, Pipeline, Repeating, Tuning, find_hook, with_hooks
 from polyclinic.models.provider import Provider
 from polyclinic.models.secrets import check_address, check_no_key, check_variable
@@ -70,6 +62,10 @@ class Address:
     def base_urls(self) -> list[str]:
         """The addresses; none where none is given."""
         return [self.base_url] if isinstance(self.base_url, str) else list(self.base_url or ())
+
+    def addresses(self, model: str, role: str = "") -> list[str]:
+        """Returns where a model is asked in a role; none if its provider knows."""
+        return self.said.asking(model, role).base_urls or (self.base_urls if provider_named(model) == "direct" else [])
 
     @functools.cached_property
     def said(self) -> ModelFile:
@@ -212,26 +208,31 @@ async def open_models(
 
         def open_for(name: str, role: str) -> Model:
             # Providers connect when they are first asked: there is nothing to wait for.
-            found = _providers(name, role, settings, paces, share=share, seed=seed)
-            for provider in found.providers:
-                stack.push_async_exit(provider)
-            return found.as_one(found.providers, seed)
+            provider = open_provider(name, settings, role, paces=paces, share=share, seed=seed)
+            stack.push_async_exit(provider)
+            return provider
 
         models = OpenModels(settings.said, open_for, settings.temperature, hooks=tuple(hooks))
         for name in names:
             try:
-                found = _providers(name, "", settings, paces, share=share, seed=seed)
+                provider = open_provider(name, settings, paces=paces, share=share, seed=seed)
             except NoAddress as nowhere:
                 if not any(said.base_url for said in settings.said.roles.values()):
                     raise
                 models[name] = Nowhere(name, nowhere)
                 continue
-            if batches is not None:
+            if batches is not None and provider_named(name) == "direct":
+                # With these comes what reaches an endpoint.
+                from polyclinic.models.batch import Batched  # noqa: PLC0415
+                from polyclinic.models.direct import Direct  # noqa: PLC0415
+
+                assert isinstance(provider, Direct)  # noqa: S101
+                price = settings.said.asking(name).batch_price
                 run = "" if journal is None else journal.run
-                found = found._replace(providers=_batched(name, found.providers, (batches, run), settings, report))
-            models[name] = found.as_one(
-                [await stack.enter_async_context(provider) for provider in found.providers], seed
-            )
+                provider = Batched(
+                    provider, batches, run, price=None if price is None else Price(*price), report=report
+                )
+            models[name] = await stack.enter_async_context(provider)
         if journal is not None:
             await journals.enter_async_context(journal)
         yield Session(models, journal, settings.budget(share) if ledger is None else ledger)
@@ -291,27 +292,17 @@ def check_addresses(names: Sequence[str], options: Address) -> None:
         )
 
 
-def _batched(
+def open_provider(
     name: str,
-    providers: Sequence[Provider],
-    kept: tuple[Path | str, str],
     options: ModelSettings,
-    report: Callable[[str], None],
-) -> list[Provider]:
-    """Returns the providers of a model as asked in batches; `kept` says where their ids are, and of which run."""
-    # With these comes what reaches an endpoint.
-    from polyclinic.models.batch import Batched  # noqa: PLC0415
-    from polyclinic.models.direct import Direct  # noqa: PLC0415
-
-    said = options.said.asking(name)
-    price = None if said.batch_price is None else Price(*said.batch_price)
-    return [Batched(one, *kept, price=price, report=report) if isinstance(one, Direct) else one for one in providers]
-
-
-def _providers(
-    name: str, role: str, options: ModelSettings, paces: Paces, *, share: Share, seed: int
-) -> ModelProviders:
-    """Returns the providers to a model in a role, not open yet: Inspect's has a provider for each of its addresses.
+    role: str = "",
+    *,
+    paces: Paces | None = None,
+    share: Share = WHOLE,
+    seed: int = 0,
+    **more: Any,
+) -> Provider:
+    """Returns the provider to a model in a role, not open yet; `more` goes before what the options say of it.
 
     Raises:
         UserError: the model cannot be opened so; among them a key's variable that is not set.
@@ -319,41 +310,34 @@ def _providers(
     said, provider = options.said.asking(name, role), provider_named(name)
     of_local = msgspec.structs.replace(SILENT, threads=said.threads)
     if said.of_provider not in (SILENT, of_local) and provider not in ("direct", "inspect"):
-        raise UserError(
-            f"models.model-file says where or how {name} is reached, and it is no endpoint's: {_on_line(said)}"
-        )
+        how = ", ".join(msgspec.to_builtins(said.of_provider))
+        raise UserError(f"models.model-file says where or how {name} is reached, and it is no endpoint's: {how}")
     if said.threads is not None and provider != "local":
         raise UserError(
             f"models.model-file says threads of {name}; it is for models on this machine: local, local/FILE.gguf"
         )
-    check_key(options.said, options.model_file, name, role)
-    price = Price(*said.price) if said.price is not None else read_price(options.price)
-    limit = _limit(said.concurrency or options.concurrency, share)
-    # A key is for the address that it was named with: that of the command line goes to no address of the file.
-    key = Address().api_key_env if said.base_urls else options.api_key_env
-    seconds = {"timeout": options.timeout, "wait_for_server": options.wait_for_server}
-    otherwise = {name: value for name, value in seconds.items() if value is not None}
-    given = provider_options(
-        said, api_key_env=None if provider == "inspect" else key, price=price, seed=seed, **otherwise
-    )
-    addresses = addresses_of(said, name, options.base_urls)
-    given["pace"] = paces.of(
-        name,
-        addresses,
-        requests=said.requests_per_minute or options.requests_per_minute,
-        tokens=said.tokens_per_minute or options.tokens_per_minute,
-    )
+    addresses = options.addresses(name, role)
     if provider == "inspect" and len(addresses) > 1:
-        # Who is asked is decided among them, and their own limits let in whoever comes.
-        most = limit.most if isinstance(limit, Limit) else limit
-        providers = [open_model(name, base_url=one, concurrency=most, attempts=1, **given) for one in addresses]
-    else:
-        providers = [open_model(name, base_url=addresses or None, concurrency=limit, **given)]
-    return ModelProviders(providers, addresses, limit)
-
-
-def _on_line(said: Asking) -> str:
-    return ", ".join(msgspec.to_builtins(said.of_provider))
+        raise UserError(f"models.model-file has several addresses for {name}; only direct/ models may have several")
+    check_key(options.said, options.model_file, name, role)
+    requests = said.requests_per_minute or options.requests_per_minute
+    tokens = said.tokens_per_minute or options.tokens_per_minute
+    # A key is for the address that it was named with: that of the command line goes to no address of the file.
+    key = options.api_key_env if provider == "direct" and not said.base_urls else None
+    given = {
+        "base_url": (addresses[0] if provider == "inspect" else addresses) if addresses else None,
+        "api_key_env": said.api_key_env or key,
+        "timeout": options.timeout if said.timeout is None else said.timeout,
+        "wait_for_server": options.wait_for_server,
+        "extra_body": said.extra_body,
+        "threads": said.threads,
+        "price": Price(*said.price) if said.price is not None else read_price(options.price),
+        "pace": (paces or Paces()).of(name, addresses, requests=requests, tokens=tokens),
+        "concurrency": _limit(said.concurrency or options.concurrency, share),
+        "seed": seed,
+        **more,
+    }
+    return open_model(name, **{option: value for option, value in given.items() if value is not None})
 
 
 def _limit(concurrency: int | None, share: Share) -> Limit | int:

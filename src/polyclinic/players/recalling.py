@@ -18,8 +18,8 @@ from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import asked_of_parent
 from polyclinic.language.language import MARKS
 from polyclinic.memory.entries import GRADES, AskedTask, ClinicalTask, examinations_named
-from polyclinic.memory.opening import CaseMemory
 from polyclinic.memory.recall import NOTHING, Put, RecallDoctor, TaskAnswer
+from polyclinic.memory.remembering import Recollection
 from polyclinic.players.mind_names import RECALL
 from polyclinic.players.player import Ask, Choice, DoctorTurn, NextStep, Purpose
 from polyclinic.players.roles.doctor import Doctor
@@ -126,7 +126,7 @@ class RecallMind:
     ) -> TaskAnswer:
         """Answers one of the three tasks; what it may be, where nobody says so, is what it remembers."""
         language, picture = role.presentation.language, role.picture(task, diagnosis=diagnosis)
-        mind = role.remembering if isinstance(role.remembering, CaseMemory) else None
+        mind = role.remembering if isinstance(role.remembering, Recollection) else None
         if not labels and mind is not None:
             labels = mind.options(task)
         if not labels:

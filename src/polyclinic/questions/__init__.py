@@ -15,13 +15,12 @@ if TYPE_CHECKING:
         read_examples as read_examples,
         shipped_examples as shipped_examples,
     )
-    from polyclinic.questions.formats import show_form as show_form, write_answer as write_answer
     from polyclinic.questions.layouts import (
         read_exam as read_exam,
         sample as sample,
         shuffled as shuffled,
         write_exam as write_exam,
     )
-    from polyclinic.questions.shown import show as show
+    from polyclinic.questions.shown import show as show, show_form as show_form, write_answer as write_answer
 
 __getattr__ = lazily(__name__, __file__)

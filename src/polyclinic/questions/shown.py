@@ -1,4 +1,4 @@
-"""How a multiple-choice question looks to a model: the same for every method, so that none is helped by a layout."""
+"""How a multiple-choice question looks to a model, and the line in which it answers: the same for every method."""
 
 from __future__ import annotations
 
@@ -45,3 +45,20 @@ def show(question: Question, *, options: bool = True) -> str:
         lines = (f"{key}. {text.strip()}" for key, text in question.options.items())
         parts.append("\n".join([several if question.several else one, *lines]))
     return "\n\n".join(parts)
+
+
+FINAL_LINE: dict[Language, str] = {"en": "Answer: {key}", "zh": "答案：{key}"}
+"""The last line of an answer; `polyclinic.questions.answers.read_answer` reads it."""
+
+_BETWEEN: dict[Language, str] = {"en": ", ", "zh": "、"}
+_BLANK: dict[Language, str] = {"en": "<letter>", "zh": "<选项>"}
+
+
+def write_answer(keys: Iterable[str], language: Language = "en") -> str:
+    """Returns an answer as a model should write it, the keys in the order given."""
+    return FINAL_LINE[language].format(key=_BETWEEN[language].join(keys))
+
+
+def show_form(language: Language = "en", *, several: bool = False) -> str:
+    """Returns the line with a blank for the key, or for several, as a prompt shows it: "Answer: <letter>"."""
+    return write_answer([_BLANK[language]] * (2 if several else 1), language)

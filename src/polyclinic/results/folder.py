@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,6 +32,7 @@ _SUMS = "SHA256SUMS"  # in folders of earlier versions
 FORMAT = 1
 
 T = TypeVar("T")
+Key = TypeVar("Key")
 
 
 class ItemMeasure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -88,6 +89,14 @@ class ItemRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def cluster(self) -> str:
         """What is resampled together."""
         return self.case or self.item
+
+
+def grouped(things: Iterable[T], key: Callable[[T], Key]) -> dict[Key, list[T]]:
+    """Returns things by key, in the order in which the keys first come."""
+    groups: dict[Key, list[T]] = {}
+    for one in things:
+        groups.setdefault(key(one), []).append(one)
+    return groups
 
 
 def mean_of_parts(parts: Mapping[str, Sequence[float]]) -> tuple[dict[str, float], dict[str, float]]:

@@ -54,16 +54,20 @@ class Output:
     asked_for: AskedFor = asked_by_player
     departures: Sequence[str] = ()
 
+    def beside(self, document: Mapping[str, Any], show: Callable[[Console], None]) -> Output:
+        """Returns the same with more in the document, and with what is shown below."""
+
+        def both(screen: Console) -> None:
+            self.show(screen)
+            show(screen)
+
+        return replace(self, document={**self.document, **document}, show=both)
+
     def with_trust(self, trust: PatientTrust | None) -> Output:
-        """Returns the same with how far the patient is to be trusted; as it is where nothing is to be said of that."""
+        """Returns the same with how reliable the simulated patient is, if there is something to say of that."""
         if trust is None:
             return self
-
-        def show(screen: Console) -> None:
-            self.show(screen)
-            screen.print(f"\n{trust.line}", style="yellow")
-
-        return replace(self, document={**self.document, **trust_fields(trust)}, show=show)
+        return self.beside(trust_fields(trust), lambda screen: screen.print(f"\n{trust.line}", style="yellow"))
 
     def with_case_shares(self, shares: Sequence[CaseShare]) -> Output:
         """Returns the same with how many of the records of its case files are used, and which are not."""
@@ -71,12 +75,11 @@ class Output:
             return self
 
         def show(screen: Console) -> None:
-            self.show(screen)
             for share in shares:
                 if share.left_out:
                     screen.print(f"\n{share}; {len(share.left_out)} left out", style="yellow")
 
-        return replace(self, document={**self.document, "cases_used": msgspec.to_builtins(list(shares))}, show=show)
+        return self.beside({"cases_used": msgspec.to_builtins(list(shares))}, show)
 
     def write(self, folder: Path) -> None:
         """Writes the document and the files.
@@ -109,11 +112,16 @@ def first_failure(visits: Iterable[Visit | TeamVisit]) -> str:
     return ""
 
 
+def safe_name(name: str) -> str:
+    """Returns a name as files are called: a method's settings and a mind's name may hold strokes and blanks."""
+    return re.sub(r"[^\w.-]+", "-", name).strip(".-")
+
+
 def file_names(names: Iterable[str]) -> dict[str, str]:
-    """Returns for each name a file's, without its ending: a mind's name may hold strokes and colons."""
+    """Returns for each name a file's, without its ending."""
     given: dict[str, str] = {}
     for name in names:
-        safe = re.sub(r"[^\w.-]+", "-", name).strip(".-") or "doctor"
+        safe = safe_name(name) or "doctor"
         free = (one for one in chain([safe], (f"{safe}-{n}" for n in count(2))) if one not in given.values())
         given[name] = next(free)
     return given

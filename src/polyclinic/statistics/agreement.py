@@ -35,11 +35,7 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def agreement(reference: Sequence[str], other: Sequence[str | None], *, labels: Sequence[str]) -> Agreement:
-    """Compares the labels that were read with a reference's, in the same order; None could not be read.
-
-    Raises:
-        ValueError: the two are not of one length, or a reference label is none of the labels.
-    """
+    """Compares the labels that were read with a reference's, in the same order; None could not be read."""
     if len(reference) != len(other):
         raise ValueError(f"{len(reference)} labels beside {len(other)}")
     if unknown := set(reference) - set(labels):
@@ -161,9 +157,6 @@ def fleiss_kappa(units: Units) -> float | None:
     """Returns Fleiss' kappa of units that all have equally many values, at least two.
 
     None where there are no units, or where chance alone agrees on everything.
-
-    Raises:
-        ValueError: the units have different numbers of values, or one.
     """
     sizes = set(map(len, units))
     if not sizes:
@@ -182,9 +175,6 @@ def krippendorff_alpha(
     """Returns Krippendorff's alpha.
 
     Ordinal values are in the `order` given, or sorted; interval ones are numbers.
-
-    Raises:
-        ValueError: a value is not in the order, or not a number where one is wanted.
     """
     rated = [unit for unit in units if len(unit) > 1]
     if not rated:

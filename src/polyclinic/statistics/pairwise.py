@@ -64,11 +64,7 @@ def of_both_orders(first_order: str | None, second_order: str | None) -> str | N
 
 
 def win_rates(comparisons: Sequence[Comparison]) -> dict[str, WinRate]:
-    """Returns each player's win rate without ties, in the order in which the players come up.
-
-    Raises:
-        ValueError: a winner was not compared, or a player was compared with itself.
-    """
+    """Returns each player's win rate without ties, in the order in which the players come up."""
     rates = {}
     for player in _players(comparisons):
         mine = [c for c in comparisons if player in (c.first, c.second)]
@@ -94,9 +90,6 @@ def strengths(
     A tie is half a win for each. Each player also wins and loses `prior` times against a player of strength 0, so
     that one who never lost stays finite; its pull fades as comparisons come. A comparison without a case stands for
     itself.
-
-    Raises:
-        ValueError: as `win_rates`; or the prior is not above 0.
     """
     if prior <= 0:
         raise ValueError(f"the prior is {prior}; it must be above 0")

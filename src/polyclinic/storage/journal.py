@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
-from polyclinic.storage.server import Connection, StoreAddress, StoreBatches, StoreServer, plain
+from polyclinic.grouping import GroupThread
+from polyclinic.storage.server import Connection, StoreAddress, StoreServer, plain
 
 Row = tuple[str, tuple[Any, ...]]
 """A table and the values of a row, as a journal's file has them."""
@@ -39,12 +41,12 @@ class StoreJournal:
     goes_on = True
 
     def __init__(self, reading: StoreServer, writing: StoreServer, run: str) -> None:
-        self._run, self._server = run, writing
-        self._lookups: StoreBatches[Sequence[bytes], dict[bytes, bytes]] = StoreBatches(
-            reading, lambda wanted: _find(reading, wanted), name="polyclinic-store-reader"
+        self._run, self._servers = run, (reading, writing)
+        self._lookups = GroupThread[Sequence[bytes], dict[bytes, bytes]](
+            partial(_find, reading), name="polyclinic-store-reader", end=reading.close
         )
-        self._writes: StoreBatches[Sequence[Row], bytes | None] = StoreBatches(
-            writing, lambda rows: _write(writing, rows), name="polyclinic-store-writer"
+        self._writes = GroupThread[Sequence[Row], bytes | None](
+            partial(_write, writing), name="polyclinic-store-writer", end=writing.close
         )
 
     def reread(self) -> None:
@@ -62,8 +64,10 @@ class StoreJournal:
 
     async def close(self) -> None:
         """Writes what is left, and ends the connections."""
-        await asyncio.to_thread(self._lookups.close)
-        await asyncio.to_thread(self._writes.close)
+        for server in self._servers:
+            server.leave()
+        await self._lookups.aclose()
+        await self._writes.aclose()
 
 
 async def open_store_journal(address: StoreAddress, run: str) -> StoreJournal:
@@ -182,13 +186,13 @@ class StoreBatchIds:
 
     def __init__(self, address: StoreAddress, run: str) -> None:
         self._server, self._run = StoreServer(address), plain(run)
-        self._lines: StoreBatches[bytes, None] | None = None
+        self._lines: GroupThread[bytes, None] | None = None
 
     async def read(self) -> list[bytes]:
         """Returns the lines of the run."""
         await asyncio.to_thread(self._server.open, make=True)
         lines = await asyncio.to_thread(self._server.together, self._read)
-        self._lines = StoreBatches(self._server, self._add, name="polyclinic-store-batches")
+        self._lines = GroupThread(self._add, name="polyclinic-store-batches", end=self._server.close)
         return lines
 
     async def add(self, line: bytes) -> None:
@@ -199,8 +203,11 @@ class StoreBatchIds:
 
     async def close(self) -> None:
         """Ends the connection."""
-        lines, self._lines = self._lines, None
-        await asyncio.to_thread(self._server.close if lines is None else lines.close)
+        self._server.leave()
+        if self._lines is None:
+            self._server.close()
+        else:
+            await self._lines.aclose()
 
     def _read(self, connection: Connection) -> list[bytes]:
         there = "SELECT count(*) FROM pg_indexes WHERE schemaname = %s AND indexname = %s"

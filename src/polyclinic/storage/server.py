@@ -7,18 +7,15 @@ are for people who look, and are not read back.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
-import queue
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote, urlencode
 
 from polyclinic.errors import BadInput, MissingExtra, UserError
@@ -216,10 +213,6 @@ _COMES_BACK = frozenset(("57P01", "57P02", "57P03", "53300", "40001", "40P01", _
 _NEVER = re.compile(r"authentication failed|no password supplied|no pg_hba\.conf entry|\" does not exist")
 """What libpq says, which has no code for it, of a connection that is refused and will be."""
 
-WAS_THERE = ContextVar("WAS_THERE", default=False)
-"""Whether the server was found before, by the command of which this process does a part: it is waited for at once."""
-
-
 _CLOSED = (
     "SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = %s AND relkind = 'r' "
     "AND NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')) ORDER BY relname"
@@ -253,7 +246,7 @@ class StoreServer:
 
         Args:
             make: makes the schema and its tables where there are none.
-            was_there: the server was found before, and may come back; else this is tried once. See also `WAS_THERE`.
+            was_there: the server was found before, and may come back; else this is tried once.
 
         Raises:
             BadInput: nobody is there, we are not let in, the store is in another format, or it is not there.
@@ -263,7 +256,7 @@ class StoreServer:
             _prepare(connection, self.address, self._psycopg.errors, make=make)
 
         try:
-            if was_there or WAS_THERE.get():
+            if was_there:
                 self.alone(prepare)
             else:
                 prepare(self._connect())
@@ -431,77 +424,3 @@ def _make(connection: Connection, schema: str) -> str:
         connection.execute(table.replace("{s}", schema))
     connection.execute(f"INSERT INTO {schema}.store VALUES ('format', %s)", (str(FORMAT),))  # noqa: S608
     return str(FORMAT)
-
-
-Item = TypeVar("Item")
-Came = TypeVar("Came")
-_Asked = tuple[Item, asyncio.AbstractEventLoop, asyncio.Future[Came]]
-
-_TOGETHER = 5_000  # at once, at most
-
-
-class StoreBatches(Generic[Item, Came]):
-    """What is asked while the server works on one batch makes up the next.
-
-    After a failure everybody gets that failure, so that nobody hangs.
-
-    Args:
-        server: whose connection this thread alone uses; closed at the end.
-        work: does it for a batch, and returns what came of each.
-        name: of the thread.
-    """
-
-    def __init__(self, server: StoreServer, work: Callable[[Sequence[Item]], Sequence[Came]], *, name: str) -> None:
-        self._server, self._work = server, work
-        self._items: queue.SimpleQueue[_Asked[Item, Came] | None] = queue.SimpleQueue()
-        self._error: Exception | None = None
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._thread.start()
-
-    async def ask(self, item: Item) -> Came:
-        """Returns what came of an item; raises what the work raises. One who is cancelled ends nothing."""
-        loop = asyncio.get_running_loop()
-        came: asyncio.Future[Came] = loop.create_future()
-        self._items.put((item, loop, came))
-        return await came
-
-    def close(self) -> None:
-        """Does what is left, and ends the thread and its connection."""
-        self._items.put(None)
-        self._server.leave()
-        self._thread.join()
-
-    def _run(self) -> None:
-        going = True
-        while going:
-            batch = [self._items.get()]
-            with suppress(queue.Empty):
-                while len(batch) < _TOGETHER:
-                    batch.append(self._items.get_nowait())
-            going = None not in batch
-            self._answer([asked for asked in batch if asked is not None])
-        self._server.close()
-
-    def _answer(self, asked: list[_Asked[Item, Came]]) -> None:
-        came: Sequence[Came] = ()
-        if asked and self._error is None:
-            try:
-                came = self._work([item for item, _, _ in asked])
-            except Exception as error:
-                self._error = error
-        waiting: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Came], int]]] = {}
-        for place, (_, loop, future) in enumerate(asked):
-            waiting.setdefault(loop, []).append((future, place))
-        for loop, futures in waiting.items():
-            with suppress(RuntimeError):  # the loop has ended, and nobody waits
-                loop.call_soon_threadsafe(_settle, futures, came, self._error)
-
-
-def _settle(futures: Sequence[tuple[asyncio.Future[Came], int]], came: Sequence[Came], error: Exception | None) -> None:
-    for future, place in futures:
-        if future.done():
-            continue
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(came[place])

@@ -6,6 +6,7 @@ import copy
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -192,6 +193,16 @@ def table(
     for row in rows:
         made.add_row(*row)
     return made
+
+
+Row = TypeVar("Row")
+
+
+def table_of(
+    title: str | None, rows: Iterable[Row], columns: Mapping[str, Callable[[Row], RenderableType]], *, left: int = 1
+) -> Table:
+    """Returns a table with a row for each thing; `columns` has the cells of a thing by heading."""
+    return table(title, list(columns), ([cell(row) for cell in columns.values()] for row in rows), left=left)
 
 
 def counted(n: int, what: str) -> str:

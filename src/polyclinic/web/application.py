@@ -12,13 +12,13 @@ import secrets
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
@@ -55,6 +55,7 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 _COOKIE = "polyclinic"
+_LARGE = 16_384  # bytes of an answer that is worth compressing
 _LONGEST = 4_096  # letters of a request's path and query
 _BY_LINK = re.compile(r"/api/[a-z-]+/by-link/")
 
@@ -85,13 +86,13 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        headers = Headers(scope=scope)
-        problem = self._problem(scope, headers)
+        request = Request(scope)
+        problem = self._problem(scope, request.headers)
         if problem is not None:
             await complaint(*problem)(scope, receive, guarded)
-        elif self._token and _asked(scope).get("token") is not None:
-            await self._enter(scope, receive, guarded)
-        elif self._token and not self._knows(scope, headers):
+        elif self._token and "token" in request.query_params:
+            await self._enter(request)(scope, receive, guarded)
+        elif self._token and not self._knows(request):
             why = "this server needs its token: open the address that it printed at its start"
             await complaint(why, 401)(scope, receive, guarded)
         else:
@@ -114,53 +115,33 @@ class Guard:
         """Whether a `Host` names us: a page of elsewhere may have a name that leads to this machine."""
         try:
             name = (urlsplit(f"//{host}").hostname or "").lower()
+            if name not in self._names:
+                ipaddress.ip_address(name)
         except ValueError:
             return False
-        if name in self._names:
-            return True
         # With a token, any numeric address is accepted: no page of another site has such a name.
-        return bool(self._token) and _is_address(name)
+        return name in self._names or bool(self._token)
 
-    def _knows(self, scope: Scope, headers: Headers) -> bool:
-        if not scope["path"].startswith("/api/") or _BY_LINK.match(scope["path"]):
+    def _knows(self, request: Request) -> bool:
+        path = request.scope["path"]
+        if not path.startswith("/api/") or _BY_LINK.match(path):
             return True  # the pages themselves hold nothing of anybody's
-        told = headers.get("authorization", "").removeprefix("Bearer ")
-        return self._is_token(told) or self._is_token(_cookie(headers))
+        told = request.headers.get("authorization", "").removeprefix("Bearer ")
+        return self._is_token(told) or self._is_token(request.cookies.get(_COOKIE, ""))
 
     def _is_token(self, told: str) -> bool:
         return secrets.compare_digest(told.encode(errors="replace"), self._token.encode())
 
-    async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Takes the token out of the address, so that it stands in no history, and has the browser keep it."""
-        asked = _asked(scope)
+    def _enter(self, request: Request) -> Response:
+        """Takes the token out of the address, so that no history keeps it, and has the browser keep it."""
+        asked = dict(request.query_params)
         if not self._is_token(asked.pop("token")):
-            await complaint("that is not the token of this server", 401)(scope, receive, send)
-            return
+            return complaint("that is not the token of this server", 401)
         # An address that begins with two slashes would lead elsewhere.
-        there = "/" + scope["path"].lstrip("/\\") + (f"?{urlencode(asked)}" if asked else "")
+        there = "/" + request.scope["path"].lstrip("/\\") + (f"?{urlencode(asked)}" if asked else "")
         answer = RedirectResponse(there, 303)
         answer.set_cookie(_COOKIE, self._token, httponly=True, samesite="strict")
-        await answer(scope, receive, send)
-
-
-def _asked(scope: Scope) -> dict[str, str]:
-    return dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
-
-
-def _cookie(headers: Headers) -> str:
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(_COOKIE)
-    except CookieError:
-        return ""
-    return "" if found is None else found.value
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+        return answer
 
 
 PARTS: dict[str, Part] = {"town": town, "chair": chair, "judging": judging, "browse": browse}
@@ -187,7 +168,10 @@ def application(serving: Serving) -> ASGIApp:
         Route("/{name:path}", page),
     ]
     errors = {UserError: _user_error, HTTPException: _http_error, Exception: _our_mistake}
-    return Guard(Starlette(routes=routes, exception_handlers=errors, lifespan=life), serving)  # type: ignore[arg-type]
+    # Between two programs of one machine compression must cost less than it saves.
+    packed = [Middleware(GZipMiddleware, minimum_size=_LARGE, compresslevel=1)]
+    served = Starlette(routes=routes, middleware=packed, exception_handlers=errors, lifespan=life)  # type: ignore[arg-type]
+    return Guard(served, serving)
 
 
 class _Keeping:

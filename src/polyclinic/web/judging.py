@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from anyio.to_thread import run_sync
 from starlette.responses import Response
 from starlette.routing import BaseRoute
@@ -21,21 +20,14 @@ from starlette.routing import BaseRoute
 from polyclinic.judging.verdicts import form_named, write_verdicts
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.layouts import read_exam
-from polyclinic.web.browse.holdings import folders_below, recording_kind
+from polyclinic.web.browse.holdings import Holdings
 from polyclinic.web.chair.visits import TRACES
 from polyclinic.web.refused import NotFound
 from polyclinic.web.replies import download, get, post
 from polyclinic.web.serving import Serving
-from polyclinic.web.studies import JUDGED_HERE, AnnotatorsDesk, GivenAnswers, JudgingTask, NewStudy, Studies
+from polyclinic.web.studies import JUDGED_HERE, GivenAnswers, NewStudy, Studies
 
 _ENDINGS = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
-
-
-class Material(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that can be judged."""
-
-    name: str
-    kind: str  # "traces" or "outcomes"
 
 
 PLAYED = "played visits"
@@ -46,51 +38,41 @@ _MOST = 300
 
 
 class MaterialShelf:
-    """The traces and outcomes in some folders, each under a name that is no path; they are looked for at each listing.
+    """The files of traces and outcomes that can be judged, each under a name that is not a path.
 
-    Args:
-        practice: the folder with the visits that are played here, which are offered together.
+    The visits in the folder of practice are offered together.
     """
 
-    def __init__(self, folders: Sequence[Path], practice: Path) -> None:
-        self._folders = tuple(dict.fromkeys(folder.resolve() for folder in folders))
-        self._practice = practice.resolve()
+    def __init__(self, holdings: Holdings, practice: Path) -> None:
+        self._holdings, self._practice = holdings, practice
 
-    def listed(self) -> list[Material]:
-        """Returns what is there."""
-        played = [Material(name=PLAYED, kind="traces")] if self._played() else []
-        return [*(Material(name=name, kind=kind) for name, (_, kind) in self._look().items()), *played]
-
-    def _played(self) -> list[Path]:
-        return sorted(one for one in (self._practice / TRACES).glob("*.trace.jsonl") if one.is_file())
+    def listed(self) -> list[dict[str, str]]:
+        """Returns the name and kind of each file."""
+        return [{"name": name, "kind": kind} for name, (_, kind) in self._look().items()]
 
     def paths(self, names: Iterable[str]) -> list[Path]:
-        """Returns the files of these names.
-
-        Raises:
-            NotFound: one of them is not offered.
-        """
+        """Returns the files of these names."""
         found = self._look()
         if missing := [name for name in names if name not in found and name != PLAYED]:
             raise NotFound(f"{missing[0][:80]!r} is not among what can be judged here")
-        return [path for name in names for path in ([found[name][0]] if name in found else self._played())]
+        return [path for name in names if name in found for path in found[name][0]]
 
-    def _look(self) -> dict[str, tuple[Path, str]]:
-        found: dict[str, tuple[Path, str]] = {}
-        for number, folder in enumerate(self._folders):
-            for path in (path for _, entries in folders_below(folder, without=(self._practice,)) for path in entries):
-                kind = _KINDS.get(recording_kind(path) or "")
-                name = path.relative_to(folder).as_posix()
-                name = f"{number + 1}/{name}" if name in found else name
-                if kind is not None and len(found) < _MOST:
-                    found[name] = path, kind
-        return found
+    def _look(self) -> dict[str, tuple[list[Path], str]]:
+        files = [file for one in self._holdings.look().values() for file in one.files if file.kind in _KINDS]
+        found: dict[str, tuple[list[Path], str]] = {}
+        for file in files[:_MOST]:
+            name, number = file.name, 2
+            while name in found:
+                name, number = f"{number}/{file.name}", number + 1
+            found[name] = [file.path], _KINDS[file.kind]
+        played = sorted(one for one in (self._practice / TRACES).glob("*.trace.jsonl") if one.is_file())
+        return found | ({PLAYED: (played, "traces")} if played else {})
 
 
 def judging(serving: Serving) -> Sequence[BaseRoute]:
     """Returns the routes of the annotator's desk."""
     catalogue, studies = serving.catalogue, Studies(serving.practice)
-    shelf = MaterialShelf(serving.folders, serving.practice.folder)
+    shelf = MaterialShelf(serving.holdings, serving.practice.folder)
 
     async def settings() -> Any:
         told = [
@@ -101,11 +83,7 @@ def judging(serving: Serving) -> Sequence[BaseRoute]:
         return {"forms": told, "material": await run_sync(shelf.listed), "sets": catalogue.sets()}
 
     def listed() -> Any:
-        told = [
-            {"id": kept.id, "title": kept.set.title, "items": len(kept.items), "people": len(kept.people)}
-            for kept in (study.kept for study in studies.all())
-        ]
-        return {"studies": told}
+        return {"studies": [study.listed() for study in studies.all()]}
 
     async def make(new: NewStudy) -> Any:
         files = await run_sync(shelf.paths, new.material)
@@ -124,15 +102,15 @@ def judging(serving: Serving) -> Sequence[BaseRoute]:
             return Response("There are verdicts.jsonl and verdicts.csv.\n", 404, media_type="text/plain")
         return download(write_verdicts(study.verdicts(), f".{ending}"), f"verdicts.{ending}", _ENDINGS[ending])
 
-    def work(key: str) -> AnnotatorsDesk:
+    def work(key: str) -> Any:
         study, person = studies.person(key)
         return study.desk(person)
 
-    def task(key: str, n: int) -> JudgingTask:
+    def task(key: str, n: int) -> Any:
         study, person = studies.person(key)
         return study.task(person, n)
 
-    def judge(given: GivenAnswers, key: str, n: int) -> AnnotatorsDesk:
+    def judge(given: GivenAnswers, key: str, n: int) -> Any:
         study, person = studies.person(key)
         study.judge(person, n, given)
         return study.desk(person)

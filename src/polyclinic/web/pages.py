@@ -1,12 +1,11 @@
-"""The pages, scripts and pictures that come with the package: read once, served from memory, compressed once.
+"""The pages, scripts and pictures that come with the package, read once and served from memory.
 
-All are read together, so that pages that are built anew under a server never mix with those that it began with. Each
-answer names the build; a page that is older than its server sees that it is, and says so.
+All are read together, so that pages built anew under a running server never mix with the earlier ones. Each answer
+names the build; a page that is older than its server shows that.
 """
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -28,21 +27,19 @@ _TYPES = {
     "png": "image/png",
     "woff2": "font/woff2",
 }
-_PACKED = frozenset({"html", "js", "css", "json", "svg"})
 
 
 class _File(NamedTuple):
     content: bytes
-    packs: bool
     type: str
     tag: str
 
 
 class BuiltPages(NamedTuple):
-    """The pages as they were when they were read first."""
+    """The pages as first read."""
 
     build: str  # tells one build from another
-    files: Mapping[str, _File]  # by the name under which each is asked for
+    files: Mapping[str, _File]  # by the name under which each is requested
 
 
 def page(request: Request) -> Response:
@@ -52,12 +49,9 @@ def page(request: Request) -> Response:
     file = built.files.get(name) or built.files.get(f"{name}.html")
     if file is None:
         return Response("There is no such page.\n", 404, media_type="text/plain")
-    headers = {"etag": file.tag, "cache-control": "no-cache", "vary": "accept-encoding"}
+    headers = {"etag": file.tag, "cache-control": "no-cache"}
     if file.tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    if file.packs and "gzip" in request.headers.get("accept-encoding", ""):
-        packed = _packed(file.content)
-        return Response(packed, headers={**headers, "content-encoding": "gzip"}, media_type=file.type)
     return Response(file.content, headers=headers, media_type=file.type)
 
 
@@ -72,12 +66,12 @@ def read_pages(folder: Traversable) -> BuiltPages:
     found = {name: path.read_bytes() for name, path in _names(folder, "")}
     whole = hashlib.sha256(b"".join(name.encode() + content for name, content in sorted(found.items())))
     build = whole.hexdigest()[:16]
-    told = f'<head><meta name="polyclinic-build" content="{build}">'.encode()
+    marked = f'<head><meta name="polyclinic-build" content="{build}">'.encode()
     files = {}
     for name, content in found.items():
-        end = name.rpartition(".")[2]
-        shown = content.replace(b"<head>", told, 1) if end == "html" else content
-        files[name] = _File(shown, end in _PACKED, _TYPES[end], f'"{hashlib.sha256(shown).hexdigest()[:24]}"')
+        ending = name.rpartition(".")[2]
+        shown = content.replace(b"<head>", marked, 1) if ending == "html" else content
+        files[name] = _File(shown, _TYPES[ending], f'"{hashlib.sha256(shown).hexdigest()[:24]}"')
     return BuiltPages(build, files)
 
 
@@ -87,8 +81,3 @@ def _names(folder: Traversable, before: str) -> Iterator[tuple[str, Traversable]
             yield from _names(one, f"{before}{one.name}/")
         elif one.name.rpartition(".")[2] in _TYPES:
             yield before + one.name, one
-
-
-@cache
-def _packed(content: bytes) -> bytes:
-    return gzip.compress(content, 6, mtime=0)

@@ -86,12 +86,7 @@ class Practice:
         self._damaged: dict[tuple[str, str], BadInput] = {}
 
     def hold(self) -> None:
-        """Takes the folder for this process, and makes it if it is missing; `close` gives it back.
-
-        Raises:
-            PracticeTaken: another process has it.
-            BadInput: it cannot be made.
-        """
+        """Takes the folder for this process, and makes it if it is missing; `close` gives it back."""
         if self._place is None:
             make_folder(self.folder)
             place = self.folder.resolve()
@@ -101,11 +96,7 @@ class Practice:
             self._place = place
 
     def get(self, kind: str, id: str, type: type[T]) -> T | None:
-        """Returns a document; None where there is none.
-
-        Raises:
-            BadInput: it cannot be read.
-        """
+        """Returns a document; None where there is none."""
         for _, content in self._rows(f"{_SELECT} AND id = ?", kind, id):
             return self._decoded(kind, id, content, type)
         self.check(kind, id)
@@ -146,11 +137,7 @@ class Practice:
         return sum(number for (number,) in self._rows("SELECT count(*) FROM documents WHERE kind = ?", kind))
 
     def put(self, *documents: Document) -> None:
-        """Keeps documents, each in place of the one of its kind and id; all of them or none.
-
-        Raises:
-            BadInput: they cannot be written.
-        """
+        """Keeps documents, each in place of the one of its kind and id; all of them or none."""
         now = time.time()
         rows = [(kind, id, now, msgspec.json.encode(content)) for kind, id, content in documents]
         with self._lock:
@@ -165,11 +152,7 @@ class Practice:
                     self._all[kind][id] = content
 
     def moves(self, kind: str, id: str, type: type[T]) -> KeptMoves[T] | None:
-        """Returns a document that is a list and grows; None where there is none.
-
-        Raises:
-            BadInput: it cannot be read.
-        """
+        """Returns a document that is a list and grows; None where there is none."""
         found = self.get(kind, id, list[type])  # type: ignore[valid-type]
         return KeptMoves(self, kind, id, found) if found else None
 
@@ -280,11 +263,7 @@ class _OldDocument(msgspec.Struct, frozen=True):
         return self.files[0]
 
     def documents(self) -> Iterator[Document]:
-        """Yields the document and what belongs to it.
-
-        Raises:
-            BadInput: it cannot be read.
-        """
+        """Yields the document and what belongs to it."""
         path, *others = self.files
         lines = _lines(path)
         yield self.kind, self.id, lines if path.suffix == ".jsonl" else lines[0]

@@ -8,20 +8,20 @@ from polyclinic.errors import UserError
 class RequestRefused(UserError):
     """A request that is not answered."""
 
-    def __init__(self, problem: str, status: int = 400) -> None:
+    status = 400
+
+    def __init__(self, problem: str, status: int | None = None) -> None:
         super().__init__(problem)
-        self.status = status
+        self.status = status or self.status
 
 
 class NotFound(RequestRefused):
-    """What was asked for is not there."""
+    """The thing asked for does not exist."""
 
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem, 404)
+    status = 404
 
 
 class NotNow(RequestRefused):
-    """What cannot be done as things stand; the text says what can."""
+    """Something that is not possible at the moment; the text says what is."""
 
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem, 409)
+    status = 409

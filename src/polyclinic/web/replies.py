@@ -1,21 +1,21 @@
-"""Routes that take and give JSON, errors as JSON with one line for a person, and streams of events.
+"""Routes that take and give JSON, and streams of events.
 
-Events have ids, so that a browser that was cut off continues where it was (`Last-Event-ID`). Nothing is kept for a
-client: what comes next is read when the client has taken what came before. A slow client slows nobody, and loses
-nothing.
+An event has an id, so that a browser that was cut off can continue (`Last-Event-ID`). The server keeps nothing for a
+client: the next events are read when the client has taken the earlier ones, so a slow client delays nobody.
 """
 
 from __future__ import annotations
 
 import asyncio
-import gzip
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from inspect import isawaitable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+from anyio.to_thread import run_sync
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
@@ -27,10 +27,9 @@ from polyclinic.web.refused import RequestRefused
 from polyclinic.web.serving import MOST_STREAMS, MOST_STREAMS_OF_ONE, Serving
 
 MOST_BODY = 256 * 1024
-"""Bytes that a request may bring."""
+"""Longest body of a request, in bytes."""
 
-_PATIENCE = 30.0  # seconds until a body has come
-_LARGE = 16_384  # bytes of an answer that is worth compressing
+_PATIENCE = 30.0  # seconds for a body to arrive
 _encode = msgspec.json.Encoder().encode
 
 T = TypeVar("T")
@@ -41,21 +40,8 @@ def reply(document: Any, status: int = 200) -> Response:
     return Response(_encode(document), status, media_type="application/json", headers={"cache-control": "no-store"})
 
 
-def packed(request: Request, document: Any) -> Response:
-    """Returns a document as JSON, compressed if it is large and the client accepts that."""
-    answer = reply(document)
-    if len(answer.body) < _LARGE or "gzip" not in request.headers.get("accept-encoding", ""):
-        return answer
-    # The quickest: between two programs of one machine it must cost less than it saves.
-    answer.body = gzip.compress(answer.body, 1, mtime=0)
-    answer.headers["content-length"] = str(len(answer.body))
-    answer.headers["content-encoding"] = "gzip"
-    answer.headers["vary"] = "accept-encoding"
-    return answer
-
-
 def complaint(problem: str, status: int) -> Response:
-    """Returns what is wrong, as every part of the server says it: `{"error": ...}`."""
+    """Returns an error in the form that every part of the server uses: `{"error": ...}`."""
     return reply({"error": problem}, status)
 
 
@@ -72,39 +58,51 @@ def download(text: str, name: str, type: str) -> Response:
     return Response(text, media_type=type, headers=headers)
 
 
-def get(path: str, answer: Callable[..., Any], *, method: str = "GET") -> Route:
+def get(
+    path: str,
+    answer: Callable[..., Any],
+    *,
+    query: type[Any] | None = None,
+    threaded: bool = False,
+    method: str = "GET",
+) -> Route:
     """Returns a route that answers with a document, or with a response as it is.
 
-    `answer` is given the parts of the path by name, and may be asynchronous.
+    `answer` gets the query, if a type is given for it, and the parts of the path by name. It may be asynchronous; one
+    that takes its time is `threaded`.
     """
 
     async def answered(request: Request) -> Response:
-        return await _replied(answer(**request.path_params))
+        asked = () if query is None else (_query(request, query),)
+        return await _replied(partial(answer, *asked, **request.path_params), threaded=threaded)
 
     return Route(path, answered, methods=[method])
 
 
 def post(path: str, type: type[Any], answer: Callable[..., Any], *, status: int = 200) -> Route:
-    """As `get`, for requests that bring something of a type, which `answer` is given first."""
+    """Like `get`, for requests with a body, which `answer` gets first."""
 
     async def answered(request: Request) -> Response:
-        return await _replied(answer(await body(request, type), **request.path_params), status)
+        return await _replied(partial(answer, await _body(request, type), **request.path_params), status)
 
     return Route(path, answered, methods=["POST"])
 
 
-async def _replied(found: Any, status: int = 200) -> Response:
+async def _replied(answer: Callable[[], Any], status: int = 200, *, threaded: bool = False) -> Response:
+    found = await run_sync(answer) if threaded else answer()
     if isawaitable(found):
         found = await found
     return found if isinstance(found, Response) else reply(found, status)
 
 
-async def body(request: Request, type: type[T]) -> T:
-    """Returns what a request brings.
+def _query(request: Request, type: type[T]) -> T:
+    try:
+        return msgspec.convert(dict(request.query_params), type, strict=False)
+    except msgspec.ValidationError as error:
+        raise RequestRefused(f"unexpected query: {error}") from None
 
-    Raises:
-        RequestRefused: it is too long, no JSON, something else than that, or it does not come.
-    """
+
+async def _body(request: Request, type: type[T]) -> T:
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise RequestRefused("send application/json", 415)
     gathered = bytearray()
@@ -122,26 +120,8 @@ async def body(request: Request, type: type[T]) -> T:
         raise RequestRefused(f"unexpected content: {error}", 422) from None
 
 
-def number(request: Request, name: str, default: int, *, least: int = 0, most: int = 2**53) -> int:
-    """Returns a whole number of a request's query.
-
-    Raises:
-        RequestRefused: it is none, or not within the bounds.
-    """
-    text = request.query_params.get(name)
-    if text is None:
-        return default
-    try:
-        value = int(text) if len(text) <= len(str(most)) else None
-    except ValueError:
-        value = None
-    if value is None or not least <= value <= most:
-        raise RequestRefused(f"{name} is a whole number from {least} to {most}")
-    return value
-
-
 ALIVE = b": \n\n"
-"""Says that the server is there, where nothing has happened."""
+"""Shows that the server is there when nothing has happened."""
 
 
 def event(data: bytes, *, id: str | int = "", name: str = "") -> bytes:
@@ -151,13 +131,13 @@ def event(data: bytes, *, id: str | int = "", name: str = "") -> bytes:
 
 
 def last_id(request: Request, default: int) -> int:
-    """Returns the number of the last event that a client has; after a break its browser says so."""
+    """Returns the number of the last event that a client received; after a break its browser sends it."""
     told = request.headers.get("last-event-id", "")
     return int(told) if told.isascii() and told.isdigit() and len(told) < 16 else default
 
 
 class _Stream(StreamingResponse):
-    """A stream that is counted from its first moment to its last, under the address that takes it."""
+    """A stream that counts as open, under the address of its client, until it ends."""
 
     def __init__(self, open_streams: Counter[str], address: str, events: AsyncIterator[bytes]) -> None:
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
@@ -175,11 +155,7 @@ class _Stream(StreamingResponse):
 
 
 def streamed(request: Request, serving: Serving, events: AsyncIterator[bytes]) -> Response:
-    """Returns a stream of events.
-
-    Raises:
-        RequestRefused: there are too many streams, from everywhere or from the address of who asks.
-    """
+    """Returns a stream of events, or refuses it if too many are open, in all or from one address."""
     address = request.client.host if request.client else ""
     if serving.streams.total() >= MOST_STREAMS:
         raise RequestRefused(f"{MOST_STREAMS} streams are open already; close a page", 503)

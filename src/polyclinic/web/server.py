@@ -8,7 +8,6 @@ being answered, as by a stream of events, stays.
 from __future__ import annotations
 
 import asyncio
-import errno
 import gc
 import logging
 import queue
@@ -18,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from logging.handlers import QueueHandler
 from threading import Thread
-from typing import Any, TextIO
+from typing import TextIO
 from urllib.parse import quote
 
 import uvicorn
@@ -36,9 +35,6 @@ HEAD = 20.0
 """Seconds in which a request's head must have come."""
 
 _SPARE = 2  # files that the system allows, to a connection: what is served needs some too
-_NO_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-_SILENCE = 60.0  # seconds between two lines that say so
-_log = logging.getLogger("uvicorn")
 
 
 def allow_files() -> None:
@@ -62,25 +58,6 @@ def places() -> int:
         return MOST
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST if files == resource.RLIM_INFINITY else max(min(MOST, files // _SPARE), 2)
-
-
-class FilesRunOut:
-    """Handles errors of the loop that no task awaits; when files have run out it logs a line a minute.
-
-    The loop itself takes no connection for a second then.
-    """
-
-    def __init__(self) -> None:
-        self._again = 0.0
-
-    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Tells of an error."""
-        error = context.get("exception")
-        if not isinstance(error, OSError) or error.errno not in _NO_FILES:
-            loop.default_exception_handler(context)
-        elif loop.time() >= self._again:
-            self._again = loop.time() + _SILENCE
-            _log.warning("connections wait: %s (`ulimit -n` says how many files may be open)", error.strerror)
 
 
 class BoundedConnection(H11Protocol):
@@ -165,11 +142,7 @@ _TURN = 0.001  # seconds after which a computing thread yields, so that a quick 
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Takes a port.
-
-    Raises:
-        UserError: it is in use, or there is no such address here.
-    """
+    """Takes a port."""
     try:
         family, kind, number, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -206,16 +179,15 @@ class _LogQueue(QueueHandler):
     """
 
     def enqueue(self, record: logging.LogRecord) -> None:
-        """Drops a line where too many wait."""
+        """Drops a line if too many wait."""
         with suppress(queue.Full):
             self.queue.put_nowait(record)
 
 
 def tell_later(stream: TextIO | None = None) -> Callable[[], None]:
-    """Has the server's log written by a thread of its own, to stderr unless another stream is given.
+    """Has a thread write the server's log, to stderr unless another stream is given.
 
-    Returns:
-        What ends that, and gives the last lines a moment.
+    Returns a function that ends this, and gives the last lines a moment.
     """
     log = logging.getLogger("uvicorn")
     lines: queue.Queue[logging.LogRecord | None] = queue.Queue(_UNTOLD)
@@ -224,7 +196,7 @@ def tell_later(stream: TextIO | None = None) -> Callable[[], None]:
     handing_on = _LogQueue(lines)
 
     def write() -> None:
-        while (line := lines.get()) is not None:
+        for line in iter(lines.get, None):
             writing.handle(line)
 
     def end() -> None:
@@ -241,10 +213,6 @@ def tell_later(stream: TextIO | None = None) -> Callable[[], None]:
 
 
 class _PageServer(uvicorn.Server):
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        asyncio.get_running_loop().set_exception_handler(FilesRunOut())
-        await super().startup(sockets=sockets)
-
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Leaves signals to who listens to them for the whole program."""
@@ -259,15 +227,6 @@ def serve(serving: Serving, taken: socket.socket) -> None:
     """Serves until it is stopped, which raises nothing."""
     end = tell_later()
     allow_files()
-    try:
-        server = _PageServer(_settings(serving))
-        with EndedBy(server.end):
-            server.run(sockets=[taken])
-    finally:
-        end()
-
-
-def _settings(serving: Serving) -> uvicorn.Config:
     settings = uvicorn.Config(
         application(serving),
         log_config=None,
@@ -282,6 +241,11 @@ def _settings(serving: Serving) -> uvicorn.Config:
         backlog=_AT_ONCE,
     )
     sys.setswitchinterval(_TURN)
-    # What is loaded by now stays; collecting it again and again would delay requests by 40 ms.
+    # Collecting what is loaded by now again and again would delay requests by 40 ms.
     gc.freeze()
-    return settings
+    try:
+        server = _PageServer(settings)
+        with EndedBy(server.end):
+            server.run(sockets=[taken])
+    finally:
+        end()

@@ -1,4 +1,4 @@
-"""What every part of the server gets: the folders it may show, the token, and what is closed at the end.
+"""The state that every part of the server gets: the folders it may show, the token, and what to close at the end.
 
 A request names a run by an id that is looked up among those found. No text of a request becomes a path.
 """
@@ -6,23 +6,20 @@ A request names a run by an id that is looked up among those found. No text of a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
-from itertools import islice
 from pathlib import Path
 
 import msgspec
 from starlette.routing import BaseRoute
 
 from polyclinic.errors import UserError
-from polyclinic.hospital.record.recorded import RUN, RecordedRun, is_locked
-from polyclinic.web.browse.holdings import folders_below
+from polyclinic.hospital.record.recorded import RecordedRun, is_locked
+from polyclinic.web.browse.holdings import Holdings
 from polyclinic.web.chair.catalogue import Catalogue
 from polyclinic.web.chair.staff import OfferedPlayers
 from polyclinic.web.practice import Practice
 from polyclinic.web.refused import NotFound
-
-_MOST = 500  # runs that are looked for
 
 
 class ShelvedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,41 +27,34 @@ class ShelvedRun(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str  # unique among those that are shown
     name: str  # of its folder, below the one that was given
-    problem: str = ""  # why it cannot be shown; "" where it can
+    problem: str = ""  # why it cannot be shown; "" if it can
     summary: dict[str, object] = {}  # a few figures
-    over: bool = False  # whether it has come to its end
+    over: bool = False  # whether it has ended
     stopped: bool = False  # whether it has not, and no process continues it
 
 
 class Shelf:
-    """The runs in some folders. They are looked for anew whenever they are listed."""
+    """The runs of the hospital among some holdings. They are looked for again whenever they are listed."""
 
-    def __init__(self, folders: Sequence[Path]) -> None:
-        self._folders = tuple(folders)
+    def __init__(self, holdings: Holdings) -> None:
+        self._holdings = holdings
         self._found: dict[str, Path] = {}
 
     def look(self) -> dict[str, Path]:
-        """Returns the folders of all runs that are there, by id."""
+        """Returns the folders of all runs, by id."""
         found: dict[str, Path] = {}
-        for folder in self._folders:
-            for path in _runs(folder.resolve()):
-                name = path.name if path == folder.resolve() else path.relative_to(folder.resolve()).as_posix()
-                id, number = name, 2
-                while id in found and found[id] != path:
-                    id, number = f"{name}~{number}", number + 1
-                found[id] = path
+        for one in self._holdings.look().values():
+            id, number = one.name, 2
+            while id in found and found[id] != one.path:
+                id, number = f"{one.name}~{number}", number + 1
+            if one.holds == "hospital":
+                found[id] = one.path
         self._found = found
         return found
 
     def folder(self, id: str) -> Path:
-        """Returns the folder of a run.
-
-        Raises:
-            NotFound: there is none of that id.
-        """
-        if id not in self._found:
-            self.look()
-        if id not in self._found:
+        """Returns the folder of a run."""
+        if id not in self._found and id not in self.look():
             raise NotFound("there is no run of that name here")
         return self._found[id]
 
@@ -95,34 +85,27 @@ def _listed(id: str, path: Path) -> ShelvedRun:
         return ShelvedRun(id=id, name=id, problem=str(error).replace(str(path), id))
 
 
-def _runs(folder: Path) -> Iterator[Path]:
-    def is_run(path: Path) -> bool:
-        return (path / RUN).is_file()
-
-    return islice((path for path, _ in folders_below(folder, ends=is_run) if is_run(path)), _MOST)
-
-
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-"""Names under which this machine alone is reached."""
+"""Names under which only this machine is reached."""
 
 MOST_STREAMS = 256
 """Streams of events at once; more are refused."""
 
 MOST_STREAMS_OF_ONE = 64
-"""Of these, from one address, this machine's own too: a browser has six at most, and a class may share an address."""
+"""Those from one address: a browser opens six at most, and a class may share an address."""
 
 
 class Serving:
-    """A server while it is up.
+    """A running server.
 
     Args:
-        folders: what may be shown: runs, or folders of runs.
+        folders: runs, or folders of runs, that may be shown.
         host: the address that is listened on.
-        token: which every request must bring; "" if none is needed, for this machine alone.
+        token: every request must bring it; "" if none is needed, for this machine alone.
         practice: the folder that keeps what people make; `practice` in the first folder by default.
-        cases: case files of one's own that can be played.
+        cases: case files of the user's own that can be played.
         exams: files of exam questions, so that wrong answers to them can be judged.
-        players: who may play beside a person.
+        players: who may play besides a person.
     """
 
     def __init__(
@@ -136,20 +119,20 @@ class Serving:
         exams: Sequence[Path] = (),
         players: OfferedPlayers | None = None,
     ) -> None:
-        self.folders = tuple(folders)
-        self.shelf = Shelf(self.folders)
+        self.practice = Practice(practice or folders[0] / "practice")
+        self.holdings = Holdings(folders, without=[self.practice.folder])
+        self.shelf = Shelf(self.holdings)
         self.host, self.token = host, token
-        self.streams = Counter[str]()  # that are open, by address
-        self.practice = Practice(practice or self.folders[0] / "practice")
+        self.streams = Counter[str]()  # open ones, by address
         self.catalogue, self.exams, self.players = Catalogue(cases), tuple(exams), players or OfferedPlayers()
         self._closing, self._ending = ExitStack(), AsyncExitStack()
 
     def on_close(self, close: Callable[[], object]) -> None:
-        """Lets something be closed when the server ends."""
+        """Calls something when the server ends."""
         self._closing.callback(close)
 
     def on_end(self, end: Callable[[], Awaitable[None]]) -> None:
-        """Lets something be awaited when the server ends."""
+        """Awaits something when the server ends."""
         self._ending.push_async_callback(end)
 
     async def end(self) -> None:
@@ -166,5 +149,5 @@ class Serving:
 Part = Callable[[Serving], Sequence[BaseRoute]]
 """A part of the server: its routes, below `/api/` and its name.
 
-A route below `/api/NAME/by-link/` is reached without the server's token: the part looks at the key in the link itself.
+A route below `/api/NAME/by-link/` needs no token: the part checks the key in the link itself.
 """

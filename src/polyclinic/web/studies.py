@@ -17,7 +17,7 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.errors import BadInput, UserError
-from polyclinic.judging.people import PeopleFigures, QuestionAgreement, agreed, disputed, figures
+from polyclinic.judging.people import QuestionAgreement, agreed, disputed, figures
 from polyclinic.judging.sheets import errors_sheet, sheet_of
 from polyclinic.judging.verdicts import (
     PAIR,
@@ -33,36 +33,6 @@ from polyclinic.seeds import derive
 from polyclinic.web.browse.holdings import recording_kind
 from polyclinic.web.practice import Practice, check_names
 from polyclinic.web.refused import NotFound
-
-
-class ShownQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A question in both languages; the words that may be answered, or a scale's ends."""
-
-    id: str
-    en: str
-    zh: str
-    answers: tuple[str, ...]
-    scale: tuple[float, float] | None
-
-
-class JudgingTask(msgspec.Struct, frozen=True, kw_only=True):
-    """An item as an annotator sees it; `number` is its place in the annotator's own order, from 1."""
-
-    number: int
-    form: str
-    shown: dict[str, str]
-    questions: tuple[ShownQuestion, ...]
-    answers: dict[str, Answer]
-    comment: str
-
-
-class AnnotatorsDesk(msgspec.Struct, frozen=True, kw_only=True):
-    """An annotator's work: for each item, in order, the form and whether every question is answered."""
-
-    title: str
-    name: str
-    third: bool
-    items: tuple[tuple[str, bool], ...]
 
 
 class GivenAnswers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -137,29 +107,6 @@ class KeptStudy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     items: tuple[StudyItem, ...]
 
 
-class PersonsProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """How far an annotator has come."""
-
-    name: str
-    third: bool
-    done: int
-    of: int
-
-
-class StudyState(msgspec.Struct, frozen=True, kw_only=True):
-    """How a study stands."""
-
-    id: str
-    title: str
-    set: NewStudy
-    people: tuple[Annotator, ...]
-    items: dict[str, int]
-    progress: tuple[PersonsProgress, ...]
-    disputed: dict[str, int]
-    agreement: tuple[QuestionAgreement, ...]
-    figures: dict[str, dict[str, PeopleFigures]]
-
-
 _Said = dict[tuple[str, Item], PersonsVerdict]
 
 
@@ -181,44 +128,35 @@ class Study:
         """Returns all verdicts, person by person; two doctors of an item stand in the order of the alphabet."""
         return [one for person in self.kept.people for one in self._said[person.key].values()]
 
-    def desk(self, person: Annotator) -> AnnotatorsDesk:
-        """Returns an annotator's work."""
-        items = self._items(person)
-        return AnnotatorsDesk(
-            title=self.kept.set.title,
-            name=person.name,
-            third=person.third,
-            items=tuple((one.form, self._is_done(person, one)) for one in items),
-        )
+    def listed(self) -> dict[str, Any]:
+        """Returns the line of a list for it."""
+        kept = self.kept
+        return {"id": kept.id, "title": kept.set.title, "items": len(kept.items), "people": len(kept.people)}
 
-    def task(self, person: Annotator, number: int) -> JudgingTask:
-        """Returns an item.
+    def desk(self, person: Annotator) -> dict[str, Any]:
+        """Returns an annotator's work: for each item, in order, the form and whether every question is answered."""
+        items = [(one.form, self._is_done(person, one)) for one in self._items(person)]
+        return {"title": self.kept.set.title, "name": person.name, "third": person.third, "items": items}
 
-        Raises:
-            NotFound: there is none of that number.
-        """
+    def task(self, person: Annotator, number: int) -> dict[str, Any]:
+        """Returns an item as an annotator sees it; `number` is its place in the annotator's own order, from 1."""
         one = self._item(person, number)
         said = self._said[person.key].get((one.form, one.key))
-        answers = {} if said is None else dict(said.answers)
-        return JudgingTask(
-            number=number,
-            form=one.form,
-            shown=one.shown,
-            questions=tuple(
-                ShownQuestion(id=id, en=asked.en, zh=asked.zh, answers=asked.answers.order, scale=asked.answers.scale)
-                for id, asked in form_named(one.form).questions.items()
-            ),
-            answers={id: _turned(one, answer) for id, answer in answers.items()},
-            comment="" if said is None else said.comment,
-        )
+        questions = [
+            {"id": id, "en": asked.en, "zh": asked.zh, "answers": asked.answers.order, "scale": asked.answers.scale}
+            for id, asked in form_named(one.form).questions.items()
+        ]
+        return {
+            "number": number,
+            "form": one.form,
+            "shown": one.shown,
+            "questions": questions,
+            "answers": {} if said is None else {id: _turned(one, answer) for id, answer in said.answers.items()},
+            "comment": "" if said is None else said.comment,
+        }
 
     def judge(self, person: Annotator, number: int, judged: GivenAnswers) -> None:
-        """Keeps an annotator's answers on an item, in place of earlier ones.
-
-        Raises:
-            NotFound: there is no such item.
-            UserError: an answer is none, or to no question.
-        """
+        """Keeps an annotator's answers on an item, in place of earlier ones."""
         one = self._item(person, number)
         questions = form_named(one.form).questions
         answers: dict[str, Answer] = {}
@@ -240,30 +178,26 @@ class Study:
         self._practice.put(("verdicts", self._verdicts_of(person), tuple(theirs.values())))
         self._said[person.key] = theirs
 
-    def state(self) -> StudyState:
-        """Returns how the study stands; takes a moment where there is much to agree on."""
+    def state(self) -> dict[str, Any]:
+        """Returns the progress and the figures of the study; takes a moment if there is much to agree on."""
         kept, verdicts = self.kept, self.verdicts()
-        names = tuple(name for name in kept.set.forms if any(one.form == name for one in verdicts))
-        return StudyState(
-            id=kept.id,
-            title=kept.set.title,
-            set=kept.set,
-            people=kept.people,
-            items=dict(Counter(one.form for one in kept.items)),
-            progress=tuple(
-                PersonsProgress(
-                    name=person.name,
-                    third=person.third,
-                    done=sum(self._is_done(person, one) for one in items),
-                    of=len(items),
-                )
-                for person in kept.people
-                for items in [self._items(person)]
-            ),
-            disputed={name: len(disputed(verdicts, name)) for name in names},
-            agreement=tuple(one for name in names for one in self._agreed(name, verdicts)),
-            figures={name: figures(verdicts, name, seed=kept.set.seed) for name in names},
-        )
+        names = [name for name in kept.set.forms if any(one.form == name for one in verdicts)]
+        progress = []
+        for person in kept.people:
+            items = self._items(person)
+            done = sum(self._is_done(person, one) for one in items)
+            progress.append({"name": person.name, "third": person.third, "done": done, "of": len(items)})
+        return {
+            "id": kept.id,
+            "title": kept.set.title,
+            "set": kept.set,
+            "people": kept.people,
+            "items": Counter(one.form for one in kept.items),
+            "progress": progress,
+            "disputed": {name: len(disputed(verdicts, name)) for name in names},
+            "agreement": [one for name in names for one in self._agreed(name, verdicts)],
+            "figures": {name: figures(verdicts, name, seed=kept.set.seed) for name in names},
+        }
 
     def _agreed(self, form: str, verdicts: Sequence[PersonsVerdict]) -> list[QuestionAgreement]:
         """Returns how far those agree who judge everything; what is decided is so by all."""
@@ -337,12 +271,7 @@ class Studies:
         cases: Mapping[str, Case],
         questions: Mapping[str, ExamQuestion] = _NO_QUESTIONS,
     ) -> Study:
-        """Makes a study of files, with a link for each person. Wrong answers were given to the questions.
-
-        Raises:
-            UserError: the title is empty, there are no items or too many, or two people have the same name.
-            BadInput: a file cannot be read.
-        """
+        """Makes a study of files, with a link for each person. Wrong answers were given to the questions."""
         names = [name.strip() for name in (*new.people, *new.thirds)]
         check_names(new.title, names, "people")
         if len(new.people) < LEAST_PEOPLE:
@@ -360,12 +289,7 @@ class Studies:
         return self._read()[kept.id]
 
     def named(self, id: str) -> Study:
-        """Returns a study.
-
-        Raises:
-            NotFound: there is none of that id.
-            BadInput: it cannot be read.
-        """
+        """Returns a study."""
         study = self._read().get(id)
         if study is None:
             self._practice.check("study", id)
@@ -373,11 +297,7 @@ class Studies:
         return study
 
     def person(self, key: str) -> tuple[Study, Annotator]:
-        """Returns the study and the annotator of a link.
-
-        Raises:
-            NotFound: there is no such link.
-        """
+        """Returns the study and the annotator of a link."""
         for study in self._read().values():
             for person in study.kept.people:
                 if person.key == key:

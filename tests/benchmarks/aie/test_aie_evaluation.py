@@ -73,13 +73,13 @@ async def test_two_doctors(cases, knowledge, language):
         assert set(doctor.summary.metrics) == set(METRICS)
         assert {doctor.summary.metrics[name].n for name in METRICS if name != "AVG_LEN"} == {N}
         assert (doctor.mcqe.n, doctor.mcqe_failed, doctor.summary.failed, doctor.summary.left_out) == (N, 0, 0, ())
-        assert sum(one.diagnosis.n for one in doctor.by_length.values()) == N
-        assert {one.coverage.n for one in doctor.by_length.values()} == {
-            one.diagnosis.n for one in doctor.by_length.values()
+        assert sum(one["diagnosis"].n for one in doctor.by_length.values()) == N
+        assert {one["coverage"].n for one in doctor.by_length.values()} == {
+            one["diagnosis"].n for one in doctor.by_length.values()
         }
         assert all(sum(shares.values()) == pytest.approx(100) for shares in doctor.by_turn.values())
-        assert sum(one.diagnosis.n for one in doctor.by_source.values()) == N
-        assert sum(one.mcqe.n for one in doctor.by_source.values()) == N
+        assert sum(one["diagnosis"].n for one in doctor.by_source.values()) == N
+        assert sum(one["mcqe"].n for one in doctor.by_source.values()) == N
         assert list(doctor.by_length) == sorted({visit.turns for visit in doctor.visits})
     assert list(wrong.by_length) == [2]
     assert wrong.summary.metrics["DIAGNOSIS"].mean == wrong.mcqe.mean == 0
@@ -134,8 +134,8 @@ async def test_no_answer_is_outside_every_mean_and_an_unusable_one_is_wrong(case
     assert (diagnosis.mean, diagnosis.n) == (pytest.approx(100 * (N - 2) / (N - 1)), N - 1)
     assert doctor.summary.metrics["COVERAGE"].n == N - 2
     assert (doctor.mcqe.mean, doctor.mcqe.n, doctor.mcqe_failed) == (100, N - 1, 1)
-    assert sum(one.diagnosis.n for one in doctor.by_length.values()) == N - 1
-    assert sum(one.mcqe.n for one in doctor.by_source.values()) == N - 1
+    assert sum(one["diagnosis"].n for one in doctor.by_length.values()) == N - 1
+    assert sum(one["mcqe"].n for one in doctor.by_source.values()) == N - 1
     assert {c.metric: c.difference.n for c in came.comparisons}["DIAGNOSIS"] == N - 1
 
 
@@ -165,7 +165,7 @@ async def test_real_cases_evaluated_judged_and_correlated(shared_data, knowledge
     came = await aie(cases, seed=1).hold(doctors)
     for doctor in came.doctors:
         assert len(doctor.summary.scores) + len(doctor.summary.left_out) == len(cases)
-        assert sum(one.diagnosis.n for one in doctor.by_length.values()) == len(doctor.summary.scores)
+        assert sum(one["diagnosis"].n for one in doctor.by_length.values()) == len(doctor.summary.scores)
     right = came.doctors[1]
     assert (right.summary.metrics["DIAGNOSIS"].mean, right.mcqe.mean) == (100, 100)
 

@@ -7,7 +7,7 @@ import pytest
 
 from polyclinic.errors import BadInput
 from polyclinic.evaluations.aie.correlation import FEWEST, MCQE, correlate
-from polyclinic.evaluations.aie.results import DoctorResult
+from polyclinic.evaluations.aie.evaluation import DoctorResult
 from polyclinic.judging.pairs import CRITERIA, Preference, judgements_of
 from polyclinic.judging.verdicts import PersonsVerdict
 from polyclinic.metrics.conversation import METRICS, Score, summarise

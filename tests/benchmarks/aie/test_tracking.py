@@ -7,8 +7,7 @@ from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import History, Opening, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
-from polyclinic.evaluations.aie.evaluation import aie, see_patient
-from polyclinic.evaluations.aie.results import CutVisit, truncated
+from polyclinic.evaluations.aie.evaluation import CutVisit, aie, see_patient, truncated_at
 from polyclinic.evaluations.aie.tracking import with_states
 from polyclinic.events import Role, Said, State
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -91,17 +90,17 @@ async def test_dialogues_cut_behind_each_turn(asks):
     assert (one.recalled, one.near, one.summary.metrics["AVG_TURN"].mean) == (1, 1, 5)
     cut = one.truncated
     assert list(cut) == [1, 2, 3, 4, 5]
-    coverage = [length.coverage.mean for length in cut.values()]
+    coverage = [length["coverage"].mean for length in cut.values()]
     assert coverage == sorted(coverage)
     assert coverage[2] < coverage[3] == one.summary.metrics["COVERAGE"].mean
-    assert [length.diagnosis.n for length in cut.values()] == [asks] * 5
+    assert [length["diagnosis"].n for length in cut.values()] == [asks] * 5
     if asks:
-        assert [length.diagnosis.mean for length in cut.values()] == [0, 0, 0, 100, 100]
+        assert [length["diagnosis"].mean for length in cut.values()] == [0, 0, 0, 100, 100]
 
 
 def test_a_shorter_dialogue_counts_as_it_ended():
-    cut = truncated([CutVisit((10.0,), (True,)), CutVisit((0.0, 20.0, 30.0), (False, None, True))], seed=0)
-    assert [(n, one.coverage.mean, one.diagnosis.mean, one.diagnosis.n) for n, one in cut.items()] == [
+    cut = truncated_at([CutVisit((10.0,), (True,)), CutVisit((0.0, 20.0, 30.0), (False, None, True))], seed=0)
+    assert [(n, one["coverage"].mean, one["diagnosis"].mean, one["diagnosis"].n) for n, one in cut.items()] == [
         (1, 5, 50, 2),
         (2, 15, 100, 1),
         (3, 20, 100, 2),

@@ -5,8 +5,7 @@ from functools import partial
 import msgspec
 import pytest
 
-from polyclinic.evaluations.mvme.evaluation import mvme
-from polyclinic.evaluations.mvme.results import Entrant
+from polyclinic.evaluations.mvme.evaluation import Entrant, mvme
 from polyclinic.evaluations.mvme.tables import mvme_rows
 from polyclinic.generation.draw import generate
 from polyclinic.judging.director_by_rules import RulesJudge

@@ -10,8 +10,7 @@ import pytest
 
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import Refused, TimedOut
-from polyclinic.evaluations.mvme.evaluation import mvme
-from polyclinic.evaluations.mvme.results import Entrant, TablePart, answers_in
+from polyclinic.evaluations.mvme.evaluation import Entrant, TablePart, answers_in, mvme
 from polyclinic.evaluations.mvme.tables import show_mvme
 from polyclinic.events import Examined, Role, Said
 from polyclinic.generation.draw import generate

@@ -10,10 +10,18 @@ from polyclinic.answering.outcome import Call, Outcome, OutcomeEnd
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput, Unreachable, UserError
-from polyclinic.evaluations.tor.evaluation import RecordPlay, choose_marks, scores, shares
+from polyclinic.evaluations.tor.evaluation import (
+    RecordPlay,
+    RecordsAndMinds,
+    check_ratings,
+    choose_marks,
+    run_on_records,
+    scores,
+    shares,
+    with_ratings,
+)
 from polyclinic.evaluations.tor.inpatients import inpatients
 from polyclinic.evaluations.tor.recorded import RecordedMeeting
-from polyclinic.evaluations.tor.runs import RecordsAndMinds, run_on_records, with_ratings
 from polyclinic.evaluations.tor.tables import compare_on_records, method_document, records_document, records_output
 from polyclinic.evaluations.tor.withheld import _keys_shown, shown_by
 from polyclinic.evidence_tree.support import Support
@@ -315,7 +323,7 @@ async def test_marks_of_people_go_before_the_judge_s():
     assert rated.judged == 2
     assert (await with_ratings(result, PATIENTS[:2]))["m"].relevance is None
     with pytest.raises(UserError, match="none of the"):
-        await with_ratings(result, PATIENTS[:2], people={("nobody", "m"): Rating()})
+        check_ratings({("nobody", "m")}, {patient.id for patient in PATIENTS}, ["m"])
 
 
 def test_three_raters_are_read_and_their_mean_is_taken(tmp_path):

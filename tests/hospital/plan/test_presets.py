@@ -46,7 +46,7 @@ def visits(hospital, n, **options):
 
 @pytest.mark.slow
 def test_the_papers_hospital():
-    hospital = read_hospital(None, read_knowledge(), preset="agent-hospital")
+    hospital = read_hospital("agent-hospital", read_knowledge())
     doctors = [member for member in hospital.staff.values() if member.job is Job.DOCTOR]
     assert len(doctors) == 14
     assert all(doctor.departments == ("respiratory",) for doctor in doctors)
@@ -81,14 +81,14 @@ def test_a_preset_whose_disease_is_missing_is_one_clear_line():
     with pytest.raises(
         BadInput, match=r"agent-hospital\.yaml.*illness\.diseases.*no disease or department 'covid-19'"
     ) as wrong:
-        read_hospital(None, msgspec.structs.replace(known, diseases=without), preset="agent-hospital")
+        read_hospital("agent-hospital", msgspec.structs.replace(known, diseases=without))
     assert "\n" not in str(wrong.value)
 
 
 def test_a_free_examination_must_be_known():
-    hospital = read_hospital(None, read_knowledge(), preset="agent-hospital")
+    hospital = read_hospital("agent-hospital", read_knowledge())
     assert hospital.free_examinations == ("physical-examination",)
     known = read_knowledge()
     examinations = {id: e for id, e in known.examinations.items() if id != "physical-examination"}
     with pytest.raises(BadInput, match="no examination 'physical-examination'"):
-        read_hospital(None, msgspec.structs.replace(known, examinations=examinations), preset="agent-hospital")
+        read_hospital("agent-hospital", msgspec.structs.replace(known, examinations=examinations))

@@ -17,7 +17,9 @@ from polyclinic.knowledge.knowledge import read_knowledge
 @pytest.fixture(scope="module")
 def town(run, tmp_path_factory):
     folder = tmp_path_factory.mktemp("town") / "run"
-    run("run", "--visits", "12", "--residents", "400", "--load", "0.1", "--seed", "2", "--out", folder, "--json")
+    run(
+        "run", "--visits", "12", "--residents", "400", "--set", "run.load=0.1", "--seed", "2", "--out", folder, "--json"
+    )
     return folder
 
 
@@ -42,7 +44,7 @@ def test_visits_are_listed_and_one_is_told(run, town):
 @pytest.mark.slow
 def test_keeping_dialogues_changes_nothing_in_the_log(run, town):
     before = json.loads((town / "summary.json").read_text())["log_hash"]
-    done = run("run", "--visits", "12", "--residents", "400", "--load", "0.1", "--seed", "2", "--json")
+    done = run("run", "--visits", "12", "--residents", "400", "--set", "run.load=0.1", "--seed", "2", "--json")
     assert json.loads(done.stdout)["log_hash"] == before
 
 
@@ -65,8 +67,8 @@ def test_a_run_without_dialogues_says_so(run, tmp_path):
         "2",
         "--residents",
         "400",
-        "--load",
-        "0.1",
+        "--set",
+        "run.load=0.1",
         "--set",
         "run.traces=false",
         "--out",

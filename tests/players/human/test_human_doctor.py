@@ -372,6 +372,6 @@ def test_an_evaluation_and_a_run_of_the_hospital_are_left_and_taken_up(run, tmp_
     small = ("--residents", "20", "--days", "1", "--visits", "1")
     run("run", *small, "--doctor", "human", "--out", out, code=1)
     write_text(out / "typed.jsonl", json.dumps({"seat": "human nobody", "line": "Any fever?"}) + "\n")
-    told = run("run", "--resume", out, code=1).stderr
-    assert f"left after 1 line; the run is not over; go on with: polyclinic run --resume {out}" in told
+    told = run("run", *small, "--doctor", "human", "--out", out, code=1).stderr
+    assert "left after 1 line; the run is not over; the same command goes on from there" in told
     assert "run.session" not in told

@@ -15,7 +15,7 @@ from polyclinic.models.journal import Journal
 from polyclinic.models.scripted import Scripted
 from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord, write_record
 from polyclinic.web.application import application
-from polyclinic.web.browse.documents import Documents, search
+from polyclinic.web.browse.documents import Documents
 from polyclinic.web.browse.holdings import Holdings
 from polyclinic.web.browse.site import export_site
 from polyclinic.web.serving import Serving
@@ -109,10 +109,10 @@ def test_a_table_leads_to_an_item_its_record_and_its_calls(documents):
 
 
 def test_what_was_said_is_found_with_its_place(documents):
-    (hit,) = search(documents, "husten FIEBER", 0)["hits"]
+    (hit,) = documents.search("husten FIEBER", 0)["hits"]
     assert (hit["id"], hit["line"], hit["seq"]) == ("visits.jsonl", 1, 2)
-    assert search(documents, "secret", 0)["hits"] == [] and search(documents, "", 0)["next"] is None
-    found = [hit for begin in range(20) for hit in search(documents, "vote", begin)["hits"]]
+    assert documents.search("secret", 0)["hits"] == [] and documents.search("", 0)["next"] is None
+    found = [hit for begin in range(20) for hit in documents.search("vote", begin)["hits"]]
     assert found
 
 

@@ -44,7 +44,9 @@ def load(record: dict[str, Any], order: int) -> Case:
     complaint = sections.get("主诉", "")
     if not complaint:
         raise BadInput("a case needs a complaint", field=f"$.{part}.主诉")
-    sections |= _left_in_the_raw(record, sections)
+    raw = record.get("raw_medical_record")
+    texts = {name: as_text(text) for name, text in raw.items()} if isinstance(raw, dict) else {}
+    sections |= {name: text for name, text in texts.items() if text and _is_history(name) and not sections.get(name)}
     diagnoses = split_diagnoses(sections.get("诊断结果") or sections.get("初步诊断", ""))
     if not diagnoses:
         raise BadInput("a case needs its diagnoses", field=f"$.{part}.诊断结果")
@@ -61,16 +63,9 @@ def load(record: dict[str, Any], order: int) -> Case:
         record=Record(presentation=_presentation(complaint, sections), history=history, findings=findings),
         truth=truth,
         source=f"AI Hospital (arXiv:2402.09742), record {identifier}",
-        department=_department(as_text(record.get("department"))),
+        department=next(iter(as_text(record.get("department")).split()), "").removesuffix("病例"),
         persona=_persona(as_text(record.get("profile"))),
     )
-
-
-def _left_in_the_raw(record: dict[str, Any], sections: dict[str, str]) -> dict[str, str]:
-    """Returns the sections of the history that the raw record has and the revised one lost."""
-    raw = record.get("raw_medical_record")
-    texts = {name: as_text(text) for name, text in raw.items()} if isinstance(raw, dict) else {}
-    return {name: text for name, text in texts.items() if text and _is_history(name) and not sections.get(name)}
 
 
 def _is_history(name: str) -> bool:
@@ -93,11 +88,6 @@ def _persona(profile: str) -> Persona | None:
         character=parts.get("性格", ""),
         speech=parts.get("说法方式", "") or parts.get("说话方式", ""),
     )
-
-
-def _department(text: str) -> str:
-    """Returns the first of the departments, the largest one (Table 1): "内科" of "内科病例 消化内科病例"."""
-    return next(iter(text.split()), "").removesuffix("病例")
 
 
 def _presentation(complaint: str, sections: dict[str, str]) -> Presentation:

@@ -97,7 +97,12 @@ def told(question: str, values: Sequence[str] = (), scale: int | None = None) ->
     if (both := _BOTH_TIMES.fullmatch(asked)) is not None:
         return _sentence(_of_both_times(both), values)
     if (ordered := _ORDERED.fullmatch(asked)) is not None and not _ASKED.fullmatch(asked):
-        return _is(ordered["what"], values)
+        what = ordered["what"]
+        known = [value for value in values if value != _UNKNOWN]
+        if not known:
+            return _sentence(f"I cannot say what {_in_turn(what)} is like")
+        said = [f"like {value}" if re.match(r"(?:an?|the) ", value) else value for value in known]
+        return _sentence(f"{_in_turn(what)} is {_listed(said)}")
     if (open_ := _OPEN.fullmatch(asked)) is not None and values:
         return _open(open_, values, scale)
     return _polar(asked, values, scale)
@@ -143,15 +148,6 @@ def _open(asked: re.Match[str], values: Sequence[str], scale: int | None) -> str
     if list(values) == [_NOWHERE]:
         return _sentence(f"{statement} {_NOWHERE}")
     return _sentence(f"{statement} {_at(_listed([_place(value) for value in values if value != _NOWHERE]))}")
-
-
-def _is(what: str, values: Sequence[str]) -> str:
-    """Returns what something is like; what is called by a thing is like that thing ("a cramp")."""
-    known = [value for value in values if value != _UNKNOWN]
-    if not known:
-        return _sentence(f"I cannot say what {_in_turn(what)} is like")
-    said = [f"like {value}" if re.match(r"(?:an?|the) ", value) else value for value in known]
-    return _sentence(f"{_in_turn(what)} is {_listed(said)}")
 
 
 def _of_both_times(asked: re.Match[str]) -> str:

@@ -332,7 +332,7 @@ def _findings(bundle: _Bundle) -> Iterator[Finding]:
         name = _name(one.get("code"))
         examination = of_report.get(id(one)) or _category(one)
         parts = [part for part in _list(one.get("component")) if isinstance(part, dict)]
-        if _has_value(one) or not parts:
+        if any(key.startswith("value") for key in one) or not parts:
             yield _finding(one, examination or name, name if examination else "", _day(one))
         for part in parts:
             yield _finding(part, examination or name, _name(part.get("code")), _day(one))
@@ -366,10 +366,6 @@ def _range(said: Resource) -> str:
     low, high = (as_text(_in(said.get(end), "value")) for end in ("low", "high"))
     between = f"{low}-{high}" if low and high else f">= {low}" if low else f"<= {high}" if high else ""
     return as_text(said.get("text")) or between
-
-
-def _has_value(measured: Resource) -> bool:
-    return any(key.startswith("value") for key in measured)
 
 
 def _value(measured: Resource) -> tuple[str | float, str]:

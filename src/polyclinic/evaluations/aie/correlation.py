@@ -15,17 +15,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.evaluations.aie.results import MCQE, DoctorResult
 from polyclinic.judging.pairs import CRITERIA, Judgements
 from polyclinic.judging.people import comparisons
 from polyclinic.judging.verdicts import PersonsVerdict
-from polyclinic.metrics.conversation import METRICS, by_case
+from polyclinic.metrics.conversation import MCQE, METRICS, by_case
 from polyclinic.statistics.agreement import spearman
 from polyclinic.statistics.pairwise import Comparison, win_rates
+
+if TYPE_CHECKING:
+    from polyclinic.evaluations.aie.evaluation import DoctorResult
 
 JUDGED = {f"{view}.{criterion}": (view, criterion) for view, criteria in CRITERIA.items() for criterion in criteria}
 """A judge's indicators."""

@@ -15,10 +15,8 @@ from polyclinic.cases.check import unanswerable
 from polyclinic.errors import UserError
 from polyclinic.evaluations.aie.distractors import with_made_questions, with_questions
 from polyclinic.evaluations.aie.evaluation import AieResult, aie
-from polyclinic.evaluations.aie.figures import figures
 from polyclinic.evaluations.aie.tables import aie_output
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Work, check_judge
-from polyclinic.files import make_folder
 from polyclinic.judging.pairs import CRITERIA
 from polyclinic.judging.verdicts import Known, in_order
 from polyclinic.metrics.conversation import check_measured, choose_metrics
@@ -59,8 +57,6 @@ class AieOptions(CaseOptions, SessionOption, ProtocolOption):
     """The doctor's turns after the opening; by default 9 in Chinese and 14 in English."""
     truncated: Annotated[bool, Parameter(negative=())] = False
     """Also ask for a diagnosis after every turn (one extra call per turn)."""
-    figures: Annotated[Path | None, setting("aie")] = None
-    """The folder for Figures 6a, 6c and 6d, as SVG."""
     thoughts: Annotated[bool, Parameter(negative=()), setting("aie")] = False
     """Let a model's doctor note a private thought before each turn."""
 
@@ -77,8 +73,6 @@ def plan(options: AieOptions, setup: Setup[AieSettings]) -> Plan:
         raise UserError("--judge compares doctors in pairs; name a second --doctor")
     read = setup.cases(options, options.doctor, needs=_lacks)
     cases = read[: options.limit]
-    if options.figures is not None:
-        make_folder(options.figures)
     people = setup.verdicts(options.verdicts, lambda: _judged(read, options.doctor))
     _check_options(rules, options.distractors, cases)
 
@@ -111,7 +105,6 @@ def plan(options: AieOptions, setup: Setup[AieSettings]) -> Plan:
                 patient=options.patient,
                 seed=setup.seed,
                 made=made,
-                figures=None if options.figures is None else (options.figures, figures(result)),
             ),
         )
 

@@ -7,43 +7,62 @@
 
 Visits do not depend on one another and run at once. A doctor whose answer cannot be used has a wrong diagnosis: nobody
 gains by being unreadable. A visit that failed otherwise (an endpoint, the patient) is outside every mean, and counted.
-Defaults are the paper's: dialogues of at most 10 turns in Chinese (HospitalCases) and 15 in English (MedicalExam), of
-which the opening is one.
+Defaults are the paper's: dialogues of at most 10 turns in Chinese (HospitalCases) and 15 in English (MedicalExam),
+including the opening.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.errors import BadInput
+from polyclinic.errors import BadInput, EndpointError, PlayFailure
 from polyclinic.evaluations.aie.correlation import Correlations, correlate
 from polyclinic.evaluations.aie.people import ViewByPeople, views_by_people
-from polyclinic.evaluations.aie.results import MCQE, CutVisit, DoctorResult, cut, doctor_result
 from polyclinic.evaluations.aie.tracking import with_states
-from polyclinic.evaluations.evaluation import Play
-from polyclinic.evaluations.evaluation import Plays as AllPlays
-from polyclinic.events import End, Event
+from polyclinic.evaluations.evaluation import Play, Plays
+from polyclinic.events import End, Event, Examined, Said, State
 from polyclinic.frames import Tabular
 from polyclinic.judging.pairs import Judgements, View, judge_pairs
 from polyclinic.judging.verdicts import PersonsVerdict
 from polyclinic.language.language import Language
-from polyclinic.metrics.conversation import TEN, MetricDifference, Score, Wanted, compare, measure, unusable
+from polyclinic.metrics.conversation import (
+    MCQE,
+    TEN,
+    ConversationSummary,
+    MetricDifference,
+    Score,
+    Wanted,
+    compare,
+    covered,
+    measure,
+    unusable,
+)
+from polyclinic.metrics.conversation import summarise as summarise_scores
 from polyclinic.metrics.dialogue import LeftOut, Unscorable, from_trace, unusable_answer
 from polyclinic.models.model import Model
 from polyclinic.players.minds import Minds
+from polyclinic.players.player import choose_from
+from polyclinic.players.roles.doctor import Doctor
+from polyclinic.statistics.uncertainty import Estimate, estimate, share_estimate
 from polyclinic.tasks import AT_ONCE, run_all
 from polyclinic.visits.visit import OURS, Staging, Visit, see
 
 LIMITS: dict[Language, int] = {"zh": 10, "en": 15}
-"""Turns of a dialogue, the opening among them, as published: HospitalCases are Chinese, MedicalExam is English."""
+"""Turns of a dialogue, including the opening, as published: HospitalCases are Chinese, MedicalExam is English."""
 
 TURNS: dict[Language, int] = {language: limit - 1 for language, limit in LIMITS.items()}
-"""The doctor's turns behind the opening."""
+"""The doctor's turns after the opening."""
+
+Means = dict[str, Estimate]
+"""Means by metric, in lower case."""
 
 
 class AskedCase(NamedTuple):
@@ -51,6 +70,37 @@ class AskedCase(NamedTuple):
 
     case: Case
     one_step: bool = False
+
+
+class DoctorResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """How one doctor did.
+
+    Attributes:
+        mcqe: right answers, in percent, of the doctor who reads everything.
+        mcqe_failed: questions that were not answered because of a failure; outside the mean.
+        by_length: diagnosis and coverage of the dialogues that ended by themselves after so many turns of the doctor.
+        truncated: the same of all dialogues, cut after so many turns including the opening (Figure 6d); the diagnosis
+            is over nothing unless it was asked for after each cut.
+        by_turn: for each turn, the shares of the states, in percent (Figure 6c).
+        by_source: diagnosis and mcqe of the cases of each source (Figure 6b).
+        visits: those with dialogue, in the order of the cases.
+        recalled: passages that the patient's tracker took for the answer, in all dialogues.
+        near: how many of them it gave in other words, and were matched to the nearest.
+        chosen: by case, whether the doctor who reads everything chose rightly.
+    """
+
+    name: str
+    summary: ConversationSummary
+    mcqe: Estimate
+    mcqe_failed: int
+    by_length: dict[int, Means]
+    truncated: dict[int, Means] = {}
+    by_turn: dict[int, dict[State, float]]
+    by_source: dict[str, Means]
+    visits: tuple[Visit, ...]
+    recalled: int = 0
+    near: int = 0
+    chosen: dict[str, bool] = {}
 
 
 class AieResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -66,9 +116,7 @@ class AieResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     correlations: Correlations | None = None
 
 
-_Play = Play[AskedCase, Minds, Visit, Score | LeftOut]
-
-Plays = Mapping[str, Sequence[_Play]]
+AiePlay = Play[AskedCase, Minds, Visit, Score | LeftOut]
 
 
 def aie(
@@ -83,13 +131,13 @@ def aie(
     staging: Staging = OURS,
     truncated: bool = False,
     seed: int = 0,
-) -> AllPlays[AskedCase, Minds, Visit, Score | LeftOut, AieResult]:
+) -> Plays[AskedCase, Minds, Visit, Score | LeftOut, AieResult]:
     """Returns the evaluation of cases with questions; its players are the minds of each doctor.
 
     A doctor speaks at most `max_turns` times; by default once less than the `limits` of a dialogue, as the opening
     counts. The judge compares every two doctors' dialogues on a case; correlations are within and between the doctors'
-    groups. A `truncated` evaluation asks for the diagnosis also behind every earlier turn of each dialogue (Figure 6d).
-    Of a patient that tracks no states they are asked afterwards, of its own model.
+    groups. A `truncated` evaluation also asks for the diagnosis after every earlier turn of each dialogue (Figure 6d).
+    If a patient tracks no states, they are asked afterwards, of its own model.
 
     Raises:
         BadInput: a case has no question.
@@ -108,15 +156,41 @@ def aie(
         return visit if one_step else await with_states(case, visit, minds, staging=staging)
 
     async def score(asked: AskedCase, minds: Minds, visit: Visit) -> Score | LeftOut:
-        del minds
         return score_choice(visit) if asked.one_step else await score_dialogue(asked.case, visit, metrics)
 
-    async def summarise(plays: Plays) -> AieResult:
-        cuts = await _cut(plays, staging=staging, turns=turns, truncated=truncated)
-        doctors = tuple(
-            doctor_result(name, cases, theirs, cuts=cuts[name], names=metrics.names, seed=seed)
-            for name, theirs in plays.items()
+    async def doctor(name: str, plays: Sequence[AiePlay]) -> DoctorResult:
+        dialogues = [play for play in plays if not play.item.one_step]
+        cuts = await run_all(
+            (
+                partial(_cut, one, staging=staging, max_turns=turns(one.item.case), choices=truncated)
+                for one in dialogues
+            ),
+            at_once=AT_ONCE,
         )
+        at_once = [play.scored for play in plays if play.item.one_step]
+        visits = tuple(play.played for play in dialogues)
+        scores = [play.scored for play in dialogues if isinstance(play.scored, Score)]
+        left_out = [play.scored for play in dialogues if isinstance(play.scored, LeftOut)]
+        answered = [one for one in at_once if isinstance(one, Score)]
+        said = [event for visit in visits for event in visit.trace if isinstance(event, Said)]
+        length, source = {visit.case: visit.turns for visit in visits}, {case.id: case.source for case in cases}
+        return DoctorResult(
+            name=name,
+            summary=summarise_scores(scores, names=metrics.names, left_out=left_out, seed=seed),
+            mcqe=_means(answered, (MCQE,), seed)["mcqe"],
+            chosen={str(one.id): bool(one.values[MCQE]) for one in answered if MCQE in one.values},
+            mcqe_failed=len(at_once) - len(answered),
+            by_length=dict(sorted(_by(length, scores, ("DIAGNOSIS", "COVERAGE"), seed).items())),
+            truncated=truncated_at([one for one in cuts if one is not None], seed),
+            by_turn=_states_by_turn(visits),
+            by_source=_by(source, [*scores, *answered], ("DIAGNOSIS", MCQE), seed),
+            visits=visits,
+            recalled=sum(event.recalled for event in said),
+            near=sum(event.near for event in said),
+        )
+
+    async def summarise(plays: Mapping[str, Sequence[AiePlay]]) -> AieResult:
+        doctors = tuple([await doctor(name, theirs) for name, theirs in plays.items()])
         here = {case.id for case in cases}
         said = [one for one in people if one.item[0] in here and {*one.item[1:]} <= plays.keys()]
         judgements = None
@@ -130,31 +204,8 @@ def aie(
             correlations=correlate(doctors, judgements, groups=groups, people=said) if len(doctors) > 1 else None,
         )
 
-    asked = [AskedCase(case, one_step) for one_step in (False, True) for case in cases]
-    return AllPlays(
-        items=asked,
-        play=play,
-        score=score,
-        summarise=summarise,
-        sums_up_parts=True,
-    )
-
-
-async def _cut(
-    plays: Plays, *, staging: Staging, turns: Callable[[Case], int], truncated: bool
-) -> dict[str, list[CutVisit]]:
-    """Returns each doctor's dialogues behind each of their turns."""
-
-    def makes(theirs: Sequence[_Play]) -> Iterator[Callable[[], Awaitable[CutVisit | None]]]:
-        for play in theirs:
-            if not play.item.one_step:
-                case, asked = play.item.case, play.player if truncated else None
-                yield partial(cut, case, play.played, asked, staging=staging, max_turns=turns(case))
-
-    return {
-        name: [one for one in await run_all(makes(theirs), at_once=AT_ONCE) if one is not None]
-        for name, theirs in plays.items()
-    }
+    items = [AskedCase(case, one_step) for one_step in (False, True) for case in cases]
+    return Plays(items=items, play=play, score=score, summarise=summarise, sums_up_parts=True)
 
 
 async def see_patient(
@@ -196,3 +247,90 @@ def score_choice(visit: Visit) -> Score | LeftOut:
         return LeftOut(visit.case, "the visit failed", failed=True)
     right = visit.answer in visit.truth.answers
     return Score(id=visit.case, values={MCQE: 100.0 * right}, counts={}, lengths=())
+
+
+class CutVisit(NamedTuple):
+    """One dialogue by length: COVERAGE in percent, and whether the choice was right; None if there was no answer."""
+
+    coverage: tuple[float, ...]
+    right: tuple[bool | None, ...] = ()
+
+
+async def _cut(play: AiePlay, *, staging: Staging, max_turns: int, choices: bool) -> CutVisit | None:
+    """Returns a dialogue after each of its turns, if wanted with the doctor's choices; None if unscorable."""
+    case, visit, minds = play.item.case, play.played, play.player
+    try:
+        dialogue = from_trace(visit.trace, case)
+    except Unscorable:
+        return None
+    lengths = range(1, len(dialogue.turns) + 1)
+    coverage = tuple(covered(msgspec.structs.replace(dialogue, turns=dialogue.turns[:n])) or 0.0 for n in lengths)
+    question = case.question
+    if not choices or question is None:
+        return CutVisit(coverage)
+
+    async def is_right(turns: int) -> bool | None:
+        """Asks for the choice after so many turns of the doctor."""
+        doctor = Doctor(
+            minds.doctor(case.id),
+            staging.known_to_doctor(case.presentation, record=False),
+            max_turns=max_turns,
+            setting=staging.case(case).setting,
+            dialogue_alone=staging.dialogue_alone,
+            concludes=staging.concludes,
+        )
+        for event in visit.trace:
+            if isinstance(event, Said | Examined) and event.turn <= turns:
+                doctor.observe(event)
+        try:
+            return (await doctor.act(choose_from(question))).answer in case.truth.answers
+        except EndpointError:
+            return None
+        except PlayFailure:
+            return False
+
+    asked = await asyncio.gather(*(is_right(n - 1) for n in lengths[:-1]))
+    return CutVisit(coverage, (*asked, visit.answer in visit.truth.answers))
+
+
+def truncated_at(cuts: Sequence[CutVisit], seed: int) -> dict[int, Means]:
+    """Returns the means of all dialogues at each length; a shorter one counts as it ended."""
+    asked = bool(cuts) and all(one.right for one in cuts)
+    found: dict[int, Means] = {}
+    for n in range(max((len(one.coverage) for one in cuts), default=0)):
+        coverage = [one.coverage[min(n, len(one.coverage) - 1)] for one in cuts]
+        right = [one.right[min(n, len(one.right) - 1)] for one in cuts] if asked else []
+        diagnosis = share_estimate([100.0 * one for one in right if one is not None])
+        found[n + 1] = {"diagnosis": diagnosis, "coverage": estimate(coverage, seed=seed)}
+    return found
+
+
+def _means(scores: Sequence[Score], metrics: Iterable[str], seed: int) -> Means:
+    found = {}
+    for metric in metrics:
+        values = [score.values[metric] for score in scores if metric in score.values]
+        is_share = metric in (MCQE, "DIAGNOSIS")
+        found[metric.lower()] = share_estimate(values) if is_share else estimate(values, seed=seed)
+    return found
+
+
+def _by(group: Mapping[str, Any], scores: Iterable[Score], metrics: Sequence[str], seed: int) -> dict[Any, Means]:
+    """Returns means by the group of each case."""
+    groups: dict[Any, list[Score]] = {name: [] for name in group.values()}
+    for score in scores:
+        groups[group[str(score.id)]].append(score)
+    return {name: _means(some, metrics, seed) for name, some in groups.items()}
+
+
+def _states_by_turn(visits: Iterable[Visit]) -> dict[int, dict[State, float]]:
+    """Returns by turn the percent of each state, of the visits that can be scored and have such a turn."""
+    counts: dict[int, Counter[State]] = {}
+    for visit in visits:
+        with suppress(Unscorable):
+            for number, turn in enumerate(from_trace(visit.trace).turns):
+                if number:
+                    counts.setdefault(number, Counter())[turn.state] += 1
+    return {
+        turn: {state: 100 * count / states.total() for state, count in sorted(states.items())}
+        for turn, states in sorted(counts.items())
+    }

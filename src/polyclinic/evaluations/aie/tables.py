@@ -1,44 +1,232 @@
-"""What came of AIE, as tables, as a document, and as files."""
+"""The results of AIE as tables, as a document, as rows and as files."""
 
 from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from polyclinic.evaluations.aie.correlation import Correlations, Matrix
 from polyclinic.evaluations.aie.distractors import WRONG_OPTIONS, MadeOptions
-from polyclinic.evaluations.aie.evaluation import AieResult
+from polyclinic.evaluations.aie.evaluation import AieResult, DoctorResult, Means
 from polyclinic.evaluations.aie.people import ViewByPeople
-from polyclinic.evaluations.aie.results import MCQE, ByLength, BySource, DoctorResult, aie_measures, aie_rows
 from polyclinic.events import End
-from polyclinic.files import write_text
 from polyclinic.judging.pairs import CRITERIA, CriterionResult, Judgements, View
 from polyclinic.judging.people import CriterionByPeople
-from polyclinic.metrics.conversation import ConversationSummary, MetricDifference
+from polyclinic.metrics.conversation import MCQE, MetricDifference
 from polyclinic.metrics.dialogue import LeftOut
-from polyclinic.results.output import Output, file_names, first_failure
+from polyclinic.results.folder import ItemMeasure, ItemRow
+from polyclinic.results.output import Output, file_names, first_failure, trace_places
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number
-from polyclinic.terminal.screen import note, plain
+from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import (
     DETECTABLE,
     counted,
     difference_cells,
     few_comparisons,
-    interval,
     mean_and_error,
     show_problems,
     table,
 )
 
-_STRONG, _SOME = 0.6, 0.3
+_NUMBERS = ("AVG_TURN", "AVG_LEN")
+_SHARES = ("DIAGNOSIS", MCQE)  # of dialogues; the others are means of what each dialogue has
+_TURNS_SHOWN = 4  # doctors whose turns are shown; all are in --json
+_SOURCES_SHOWN = 12  # generated cases have a source each, and a table of them says nothing
+
+
+def aie_output(
+    result: AieResult, *, protocol: str, cases: str, patient: str, seed: int, made: MadeOptions | None = None
+) -> Output:
+    """Returns the output of an evaluation that followed this protocol, with this patient.
+
+    `made` is what came of making options by a model; None if none did.
+    """
+
+    def show(screen: Console) -> None:
+        show_evaluation(screen, result)
+        if made is not None:
+            alone = (
+                f"; from the options alone it took the right one in {made.alone} of {made.asked}" if made.asked else ""
+            )
+            screen.print(
+                f"options made by a model for {counted(made.made, 'case')}: {counted(made.dropped, 'name')} could not "
+                f"be used, {counted(made.filled, 'option')} filled in from the knowledge{alone} (by chance one in "
+                f"{WRONG_OPTIONS + 1})"
+            )
+        screen.print(f"protocol: {protocol}; patient: {patient}; seed: {seed}")
+
+    visits = [visit for one in result.doctors for visit in one.visits]
+    # `written` is a format, and the name of a file is no part of it.
+    named = shlex.quote(cases).replace("{", "{{").replace("}", "}}")
+    names = file_names(one.name for one in result.doctors)
+    files = {one.name: f"{names[one.name]}.jsonl" for one in result.doctors}
+    return Output(
+        document={
+            "protocol": protocol,
+            "patient": patient,
+            "doctors": [_document(one) for one in result.doctors],
+            "options_made": made
+            and {name: value for name, value in msgspec.structs.asdict(made).items() if name != "cases"},
+            "comparisons": result.comparisons,
+            "judgements": result.judgements,
+            **({"people": result.people} if result.people else {}),
+            "correlations": result.correlations,
+        },
+        show=show,
+        files={files[one.name]: (visit.trace.lines() for visit in one.visits) for one in result.doctors},
+        written=f"Traces and summary: {{0}}. Score them again with: polyclinic score aie {{0}} --cases {named}",
+        failed=sum(visit.end is End.FAILED for visit in visits),
+        failures=first_failure(visit for visit in visits if visit.end is End.FAILED),
+        n=len(visits),
+        rows=[row for one in result.doctors for row in _rows(one, files[one.name], seed=seed)],
+        measures=[
+            ItemMeasure(name=name, percent=name not in _NUMBERS, share=name in _SHARES)
+            for name in (*result.doctors[0].summary.metrics, MCQE)
+        ],
+    )
+
+
+def _document(one: DoctorResult) -> dict[str, Any]:
+    summary = one.summary
+    return {
+        "name": one.name,
+        "metrics": summary.metrics,
+        "second": summary.second,
+        "mcqe": one.mcqe,
+        "mcqe_failed": one.mcqe_failed,
+        "by_length": {str(n): means for n, means in one.by_length.items()},
+        "truncated": {str(n): means for n, means in one.truncated.items()},
+        "by_turn": {str(turn): shares for turn, shares in one.by_turn.items()},
+        "by_source": one.by_source,
+        "passages": {"recalled": one.recalled, "near": one.near},
+        "unreadable": summary.unreadable,
+        "failed": summary.failed,
+        "left_out": summary.left_out,
+        "cases": [{"id": score.id, **score.values} for score in summary.scores],
+    }
+
+
+def _rows(doctor: DoctorResult, file: str, *, seed: int) -> Iterator[ItemRow]:
+    """Yields the metrics of each case, and MCQE; a visit that failed has none."""
+    scores = {str(score.id): score for score in doctor.summary.scores}
+    at = trace_places(file, doctor.visits)
+    for visit in doctor.visits:
+        score = scores.get(visit.case)
+        values = {} if score is None else {n: v for n, v in score.values.items() if n in doctor.summary.metrics}
+        # The paper's mean length is that of all turns.
+        weights = {"AVG_LEN": float(len(score.lengths))} if score is not None and "AVG_LEN" in values else {}
+        if visit.case in doctor.chosen:
+            values[MCQE] = 100.0 * doctor.chosen[visit.case]
+        yield ItemRow(
+            item=visit.case,
+            values=values,
+            weights=weights,
+            model=doctor.name,
+            seed=seed,
+            end=str(visit.end),
+            at=at[visit.case],
+        )
+
+
+_COUNTS: dict[str, Callable[[DoctorResult], int]] = {
+    "dialogues": lambda one: len(one.summary.scores),
+    "failed, outside the means": lambda one: one.summary.failed,
+    "no usable choice, counted as wrong": lambda one: one.summary.unreadable,
+    "MCQE failed, outside its mean": lambda one: one.mcqe_failed,
+}
+
+_TRACKED: dict[str, Callable[[DoctorResult], int]] = {
+    "passages that the patient's tracker gave": lambda one: one.recalled,
+    "in other words, matched to the nearest": lambda one: one.near,
+}
+
+
+def show_evaluation(screen: Console, result: AieResult) -> None:
+    """Prints the metrics side by side, the means by length, turn and source, and the comparisons."""
+    doctors = result.doctors
+    shown = table("AIE, mean ± se", ("metric", *(one.name for one in doctors)))
+    for metric in doctors[0].summary.metrics:
+        shown.add_row(plain(metric), *(mean_and_error(one.summary.metrics[metric]) for one in doctors))
+    shown.add_section()
+    shown.add_row(MCQE, *(mean_and_error(one.mcqe) for one in doctors))
+    for name, count in (_COUNTS | (_TRACKED if any(one.recalled for one in doctors) else {})).items():
+        shown.add_row(name, *(str(count(one)) for one in doctors), style="dim")
+    screen.print(shown, "")
+    for one in doctors:
+        show_left_out(screen, one.summary.left_out)
+    lengths = sorted({n for one in doctors for n in one.truncated})
+    by_length = {str(n): [one.truncated.get(n) for one in doctors] for n in lengths}
+    title = "had the dialogue ended with this turn: DIAGNOSIS, where it was asked for, and COVERAGE"
+    _show_means(screen, title, doctors, by_length)
+    for one in doctors[:_TURNS_SHOWN]:
+        states = sorted({state for shares in one.by_turn.values() for state in shares})
+        cells = ([number(shares[s], ".0f") if s in shares else "·" for s in states] for shares in one.by_turn.values())
+        rows = ((str(turn), *shares) for turn, shares in zip(one.by_turn, cells, strict=True))
+        title = f"{one.name}: what its turns were to the patient, in percent"
+        screen.print(Text(plain(title), style="italic"))
+        screen.print(table(None, ("turn", *states), rows, left=0, called=plain(title)), "")
+    sources = list(dict.fromkeys(source for one in doctors for source in one.by_source))
+    if 1 < len(sources) <= _SOURCES_SHOWN:
+        by_source = {source: [one.by_source.get(source) for one in doctors] for source in sources}
+        _show_means(screen, f"DIAGNOSIS and {MCQE} by source", doctors, by_source)
+    if len(doctors) > 1:
+        show_compared(screen, result.comparisons)
+    show_judgements(screen, result.judgements, result.people)
+    if result.correlations is not None:
+        show_correlations(screen, result.correlations)
+
+
+def _show_means(
+    screen: Console, title: str, doctors: Sequence[DoctorResult], rows: Mapping[str, Sequence[Means | None]]
+) -> None:
+    """Prints two means in a cell, by doctor."""
+
+    def cell(means: Means | None) -> str:
+        if means is None:
+            return ""
+        text = "; ".join(mean_and_error(one) for one in means.values() if one.n)
+        n = [one.n for one in means.values()][-1]
+        parts: dict[str, float | None] = {}
+        for name, one in means.items():
+            parts |= {name: one.mean, f"{name} stderr": one.stderr}
+        return ShownFigure(f"{text} (n = {n})", {**parts, "n": n})
+
+    screen.print(title, style="italic")
+    named = ((plain(name), *map(cell, means)) for name, means in rows.items())
+    screen.print(table(None, ("", *(one.name for one in doctors)), named, called=title), "")
+
+
+def show_left_out(screen: Console, left_out: Sequence[LeftOut]) -> None:
+    """Prints what is not scored, and why."""
+    where = ((one, f"no {', '.join(one.metrics)}" if one.metrics else "left out") for one in left_out)
+    show_problems(screen, ((f"{lacks}: {one.problem}", str(one.id)) for one, lacks in where))
+
+
+def show_compared(screen: Console, compared: Sequence[MetricDifference]) -> None:
+    """Prints the paired differences, a table for every two doctors."""
+    if not compared:
+        screen.print("No case stands in two of the files: nothing can be compared in pairs.")
+        return
+    columns = ("metric", "difference", "95 % interval", "p", "p (Holm)", "n", "detectable")
+    for first, second in dict.fromkeys((c.first, c.second) for c in compared):
+        shown = table(f"{first} less {second}, on the cases of both", columns)
+        for c in compared:
+            if (c.first, c.second) == (first, second):
+                shown.add_row(plain(c.metric), *difference_cells(c.difference, c.p_holm))
+        screen.print(shown, "")
+    screen.print(
+        f"p: sign-flip test, for DIAGNOSIS McNemar's exact test; Holm's correction is over all {len(compared)}; "
+        f"{DETECTABLE}",
+        style="dim",
+    )
 
 
 def show_judgements(screen: Console, judgements: Judgements | None, people: Mapping[View, ViewByPeople]) -> None:
@@ -118,10 +306,7 @@ def _won(judged: CriterionResult | CriterionByPeople, doctor: str) -> str:
 
 
 def show_correlations(screen: Console, correlations: Correlations) -> None:
-    """Prints Spearman's coefficients over all pairs of doctors, and within and between groups, as heat maps.
-
-    Of the study with people also how far each indicator goes with theirs.
-    """
+    """Prints Spearman's coefficients over all pairs of doctors, in and between groups, and in the study with people."""
     if correlations.study is not None:
         study = correlations.study
         _show_matrix(screen, f"the study of {len(study.indicators)} indicators", study)
@@ -141,7 +326,7 @@ def _show_matrix(screen: Console, title: str, matrix: Matrix) -> None:
     for place in range(1, len(matrix.indicators) + 1):
         shown.add_column(str(place), justify="right", no_wrap=True)
     for place, (name, row) in enumerate(zip(matrix.indicators, matrix.matrix, strict=True), start=1):
-        shown.add_row(plain(f"{place} {name}"), *(Text(_coefficient(value), style=_heat(value)) for value in row))
+        shown.add_row(plain(f"{place} {name}"), *map(_coefficient, row))
     screen.print(shown)
     if matrix.note:
         screen.print(plain(matrix.note), style="dim")
@@ -150,243 +335,3 @@ def _show_matrix(screen: Console, title: str, matrix: Matrix) -> None:
 
 def _coefficient(value: float | None) -> str:
     return "·" if value is None else number(100 * value, "+.0f")
-
-
-def _heat(value: float | None) -> str:
-    if value is None or abs(value) < _SOME:
-        return "dim"
-    colour = "red" if value > 0 else "blue"
-    return f"bold {colour}" if abs(value) >= _STRONG else colour
-
-
-def summary_document(file: str, summary: ConversationSummary) -> dict[str, Any]:
-    """Returns what `--json` prints of the dialogues of one file."""
-    return {
-        "file": file,
-        "n": len(summary.scores),
-        "metrics": summary.metrics,
-        "second": summary.second,
-        "cases": [{"id": score.id, **score.values} for score in summary.scores],
-        "left_out": summary.left_out,
-        "unreadable": summary.unreadable,
-        "failed": summary.failed,
-    }
-
-
-def show_summary(screen: Console, name: str, summary: ConversationSummary) -> None:
-    """Prints the means of the dialogues of one file, and what is not scored."""
-    shown = table(name, ("metric", "mean ± se", "95 % interval", "n"))
-    for metric, estimate in summary.metrics.items():
-        turns = " turns" if metric == "AVG_LEN" else ""
-        shown.add_row(
-            plain(metric),
-            mean_and_error(estimate),
-            interval(estimate),
-            ShownFigure(f"{estimate.n}{turns}", {"": estimate.n}),
-        )
-    shown.add_section()
-    for metric, estimate in summary.second.items():
-        shown.add_row(metric, mean_and_error(estimate), interval(estimate), str(estimate.n), style="dim")
-    screen.print(shown)
-    wholly = [problem for problem in summary.left_out if not problem.metrics]
-    n = len(summary.scores)
-    counts = f"{n} dialogue{'s' if n != 1 else ''}; {len(wholly)} left out, {summary.failed} of them failed; "
-    screen.print(Text(f"{counts}{summary.unreadable} diagnoses unreadable (counted as wrong)", style="bold"))
-    show_left_out(screen, summary.left_out)
-    screen.print()
-
-
-def show_side_by_side(screen: Console, summaries: Mapping[str, ConversationSummary]) -> None:
-    """Prints the means of several files beside one another."""
-    metrics = next(iter(summaries.values())).metrics
-    rows = ((plain(name), *(mean_and_error(one.metrics[name]) for one in summaries.values())) for name in metrics)
-    screen.print(table("side by side, mean ± se", ("metric", *summaries), rows), "")
-
-
-def show_left_out(screen: Console, left_out: Sequence[LeftOut]) -> None:
-    """Prints what is not scored, and why."""
-    where = ((one, f"no {', '.join(one.metrics)}" if one.metrics else "left out") for one in left_out)
-    show_problems(screen, ((f"{lacks}: {one.problem}", str(one.id)) for one, lacks in where))
-
-
-def show_compared(screen: Console, compared: Sequence[MetricDifference]) -> None:
-    """Prints the paired differences, a table for every two doctors."""
-    if not compared:
-        screen.print("No case stands in two of the files: nothing can be compared in pairs.")
-        return
-    columns = ("metric", "difference", "95 % interval", "p", "p (Holm)", "n", "detectable")
-    for first, second in dict.fromkeys((c.first, c.second) for c in compared):
-        shown = table(f"{first} less {second}, on the cases of both", columns)
-        for c in compared:
-            if (c.first, c.second) == (first, second):
-                shown.add_row(plain(c.metric), *difference_cells(c.difference, c.p_holm))
-        screen.print(shown, "")
-    screen.print(
-        f"p: sign-flip test, for DIAGNOSIS McNemar's exact test; Holm's correction is over all {len(compared)}; "
-        f"{DETECTABLE}",
-        style="dim",
-    )
-
-
-_TURNS_SHOWN = 4  # Doctors whose turns are shown; all are in --json.
-_HAD_IT_ENDED = "had the dialogue ended with this turn: DIAGNOSIS, where it was asked for, and COVERAGE"
-_MADE = ("made", "dropped", "filled", "alone", "asked")
-_SOURCES_SHOWN = 12  # Generated cases have a source each; a table of them says nothing.
-
-
-def aie_output(
-    result: AieResult,
-    *,
-    protocol: str,
-    cases: str,
-    patient: str,
-    seed: int,
-    made: MadeOptions | None = None,
-    figures: tuple[Path, Mapping[str, str]] | None = None,
-) -> Output:
-    """Returns what a user gets of an evaluation that was held by this protocol, with this patient.
-
-    `made` is what came of making options by a model; None if none did. The `figures` are written into their folder.
-    """
-    if figures is not None:
-        for name, svg in figures[1].items():
-            write_text(figures[0] / name, svg)
-        note(f"Figures: {figures[0]}")
-
-    def show(screen: Console) -> None:
-        show_evaluation(screen, result)
-        if made is not None:
-            _show_made(screen, made)
-        screen.print(f"protocol: {protocol}; patient: {patient}; seed: {seed}")
-
-    visits = [visit for one in result.doctors for visit in one.visits]
-    # What is written is a format, and the name of a file is no part of that.
-    named = shlex.quote(cases).replace("{", "{{").replace("}", "}}")
-    names = file_names(one.name for one in result.doctors)
-    return Output(
-        document={
-            "protocol": protocol,
-            "patient": patient,
-            "doctors": [_document(one) for one in result.doctors],
-            "options_made": None if made is None else {name: getattr(made, name) for name in _MADE},
-            "comparisons": result.comparisons,
-            "judgements": result.judgements,
-            **({"people": result.people} if result.people else {}),
-            "correlations": result.correlations,
-        },
-        show=show,
-        files={f"{names[one.name]}.jsonl": (visit.trace.lines() for visit in one.visits) for one in result.doctors},
-        written=f"Traces and summary: {{0}}. Score them again with: polyclinic score aie {{0}} --cases {named}",
-        failed=sum(visit.end is End.FAILED for visit in visits),
-        failures=first_failure(visit for visit in visits if visit.end is End.FAILED),
-        n=len(visits),
-        rows=[row for one in result.doctors for row in aie_rows(one, f"{names[one.name]}.jsonl", seed=seed)],
-        measures=aie_measures(result.doctors[0]),
-    )
-
-
-def _document(one: DoctorResult) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "metrics": one.summary.metrics,
-        "second": one.summary.second,
-        "mcqe": one.mcqe,
-        "mcqe_failed": one.mcqe_failed,
-        "by_length": {str(n): length for n, length in one.by_length.items()},
-        "truncated": {str(n): length for n, length in one.truncated.items()},
-        "by_turn": {str(turn): shares for turn, shares in one.by_turn.items()},
-        "by_source": one.by_source,
-        "passages": {"recalled": one.recalled, "near": one.near},
-        "unreadable": one.summary.unreadable,
-        "failed": one.summary.failed,
-        "left_out": one.summary.left_out,
-        "cases": [{"id": score.id, **score.values} for score in one.summary.scores],
-    }
-
-
-_COUNTS: dict[str, Callable[[DoctorResult], int]] = {
-    "dialogues": lambda one: len(one.summary.scores),
-    "failed, outside the means": lambda one: one.summary.failed,
-    "no usable choice, counted as wrong": lambda one: one.summary.unreadable,
-    "MCQE failed, outside its mean": lambda one: one.mcqe_failed,
-}
-
-_TRACKED: dict[str, Callable[[DoctorResult], int]] = {
-    "passages that the patient's tracker gave": lambda one: one.recalled,
-    "in other words, matched to the nearest": lambda one: one.near,
-}
-
-
-def show_evaluation(screen: Console, result: AieResult) -> None:
-    """Prints the metrics side by side, the looks by length, turn and source, and the comparisons."""
-    doctors = result.doctors
-    shown = table("AIE, mean ± se", ("metric", *(one.name for one in doctors)))
-    for metric in doctors[0].summary.metrics:
-        shown.add_row(plain(metric), *(mean_and_error(one.summary.metrics[metric]) for one in doctors))
-    shown.add_section()
-    shown.add_row(MCQE, *(mean_and_error(one.mcqe) for one in doctors))
-    for name, count in (_COUNTS | (_TRACKED if any(one.recalled for one in doctors) else {})).items():
-        shown.add_row(name, *(str(count(one)) for one in doctors), style="dim")
-    screen.print(shown, "")
-    for one in doctors:
-        show_left_out(screen, one.summary.left_out)
-    _show_studies(screen, doctors)
-    if len(doctors) > 1:
-        show_compared(screen, result.comparisons)
-    show_judgements(screen, result.judgements, result.people)
-    if result.correlations is not None:
-        show_correlations(screen, result.correlations)
-
-
-def _show_made(screen: Console, made: MadeOptions) -> None:
-    """Prints how options came about, and whether who reads them alone finds the right one."""
-    alone = f"; from the options alone it took the right one in {made.alone} of {made.asked}" if made.asked else ""
-    screen.print(
-        f"options made by a model for {counted(made.made, 'case')}: {counted(made.dropped, 'name')} could not be used, "
-        f"{counted(made.filled, 'option')} filled in from the knowledge{alone} (by chance one in {WRONG_OPTIONS + 1})"
-    )
-
-
-def _show_studies(screen: Console, doctors: Sequence[DoctorResult]) -> None:
-    lengths = {str(n): n for n in sorted({n for one in doctors for n in one.truncated})}
-    rows = {name: [one.truncated.get(n) for one in doctors] for name, n in lengths.items()}
-    _show_pairs(screen, _HAD_IT_ENDED, doctors, rows)
-    for one in doctors[:_TURNS_SHOWN]:
-        _show_turns(screen, one)
-    sources = dict.fromkeys(source for one in doctors for source in one.by_source)
-    if 1 < len(sources) <= _SOURCES_SHOWN:
-        by_source = {source: [one.by_source.get(source) for one in doctors] for source in sources}
-        _show_pairs(screen, f"DIAGNOSIS and {MCQE} by source", doctors, by_source)
-
-
-def _show_turns(screen: Console, doctor: DoctorResult) -> None:
-    states = sorted({state for shares in doctor.by_turn.values() for state in shares})
-    title = plain(f"{doctor.name}: what its turns were to the patient, in percent")
-    screen.print(Text(title), style="italic")
-    shown = table(None, ("turn", *states), left=0, called=title)
-    for turn, shares in doctor.by_turn.items():
-        shown.add_row(str(turn), *(number(shares[s], ".0f") if s in shares else "·" for s in states))
-    screen.print(shown, "")
-
-
-def _show_pairs(
-    screen: Console,
-    title: str,
-    doctors: Sequence[DoctorResult],
-    rows: Mapping[str, Sequence[ByLength | BySource | None]],
-) -> None:
-    def told(pair: ByLength | BySource | None) -> str:
-        if pair is None:
-            return ""
-        first, second = (getattr(pair, field) for field in pair.__struct_fields__)
-        told = "; ".join(mean_and_error(one) for one in (first, second) if one.n)
-        parts = {
-            " ".join(filter(None, (field, part))): value
-            for field, one in zip(pair.__struct_fields__, (first, second), strict=True)
-            for part, value in (("", one.mean), ("stderr", one.stderr))
-        }
-        return ShownFigure(f"{told} (n = {second.n})", {**parts, "n": second.n})
-
-    screen.print(title, style="italic")
-    named = ((plain(name), *map(told, pairs)) for name, pairs in rows.items())
-    screen.print(table(None, ("", *(one.name for one in doctors)), named, called=title), "")

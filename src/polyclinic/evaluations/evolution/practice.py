@@ -16,7 +16,7 @@ import numpy as np
 
 from polyclinic.evaluations.evolution.patients import PracticePatient
 from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord
-from polyclinic.memory.memory import DoctorMemory, NearMemories, New, Note
+from polyclinic.memory.memory import DoctorMemory, New, Note
 from polyclinic.memory.recall import PRACTICE, CameToMind, Learner, Lesson, Put, RecallDoctor, TaskAnswer
 from polyclinic.retrieval.embedders import Embedder
 from polyclinic.retrieval.store import Vectors
@@ -311,27 +311,18 @@ class Practice:
         task, texts = puts[0].task, [put.asked.query for put in puts]
         vectors = await self._embed(texts, keep=keep)
         records, experience = self._wanted
-        recalled = self._memory.recall(
+        brought = self._memory.recall(
             task,
             vectors,
             records=records if self._remembers.records else 0,
             experience=experience if self._remembers.experience else 0,
-            texts=texts,
         )
-        brought = [self._brought(task, one) for one in recalled]
         answers = await self._all(map(self._learner.answer, puts, brought))
         return [TaskDone(*one, ()) for one in zip(puts, vectors, brought, answers, strict=True)]
 
     async def _all(self, asked: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         """Returns what comes of each; those that take time, at the same time."""
         return list(await asyncio.gather(*asked)) if self._takes_time else [await one for one in asked]
-
-    def _brought(self, task: ClinicalTask, recalled: NearMemories) -> CameToMind:
-        memory = self._memory
-        diagnosed = memory.records[ClinicalTask.DIAGNOSIS], memory.experience[ClinicalTask.DIAGNOSIS]
-        return CameToMind(
-            memory.records[task], recalled.records, memory.experience[task], recalled.experience, diagnosed
-        )
 
     async def _embed(self, texts: Sequence[str], *, keep: bool) -> Vectors:
         new = [text for text in dict.fromkeys(texts) if text not in self._vectors]

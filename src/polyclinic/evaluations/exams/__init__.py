@@ -1,6 +1,5 @@
 """Methods on the questions of exams."""
 
-from polyclinic.evaluations.exams.evaluation import MethodResult
-from polyclinic.evaluations.exams.runs import run_methods
+from polyclinic.evaluations.exams.evaluation import MethodResult, run_methods
 
 __all__ = ["MethodResult", "run_methods"]

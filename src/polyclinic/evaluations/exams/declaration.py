@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -12,28 +12,42 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from polyclinic.errors import BadInput, UserError, meant
-from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Work, check_judge, check_looks_up
-from polyclinic.evaluations.exams.errors import errors_document, outcome_name, show_errors
-from polyclinic.evaluations.exams.evaluation import MethodResult, compare
+from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Plays, Setup, Work, check_judge, check_looks_up
+from polyclinic.evaluations.exams.evaluation import (
+    ExamPlay,
+    Learning,
+    Match,
+    MethodResult,
+    compare,
+    entrant,
+    exam,
+)
 from polyclinic.evaluations.exams.memory import open_exam_memory, remembering
 from polyclinic.evaluations.exams.published import SUBJECTS, as_published, check_limit, limit_of
-from polyclinic.evaluations.exams.runs import ExamResult, ExamWork, Learning, Match
-from polyclinic.evaluations.exams.tables import exam_document, exam_output, show_exam
+from polyclinic.evaluations.exams.tables import (
+    ExamResult,
+    errors_document,
+    exam_document,
+    exam_output,
+    show_errors,
+    show_exam,
+    wrong_answers,
+)
 from polyclinic.evaluations.protocol import check_methods, followed, say
-from polyclinic.judging.error_categories import Categories, ErrorCategory, read_words
+from polyclinic.judging.error_categories import Categories, ErrorCategory, find_categories, read_words
 from polyclinic.judging.people import people_words
 from polyclinic.memory.options import FORGETFUL
 from polyclinic.methods.own import BrokenMethod
 from polyclinic.methods.table import METHODS, PRESETS, ChosenMethod, choose
 from polyclinic.plugins import offered
-from polyclinic.protocols.following import follow
+from polyclinic.protocols.following import FollowedProtocol, follow
 from polyclinic.protocols.papers import MedAgentsSettings
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import ExampleKind, read_examples, shipped_examples
 from polyclinic.questions.layouts import as_questions, parse_fields, read_exam
 from polyclinic.questions.layouts import sample as draw
 from polyclinic.questions.topics import Topic, of_topic
-from polyclinic.results.output import Output
+from polyclinic.results.output import Output, safe_name
 from polyclinic.run.options import (
     FILE,
     FILES,
@@ -117,16 +131,7 @@ def plan(options: ExamOptions, setup: Setup[MedAgentsSettings]) -> Plan:
     models = setup.run.config.models
     rules = followed(MedAgentsSettings, options.protocol)
     check_limit(rules, file.exam, options.limit)
-    chosen = choose(options.method or ["zero_shot"], options.settings or [], presets=PRESETS.get(file.exam, {}))
-    for name in sorted({one.name for one in chosen} & METHODS.keys() & set(offered("methods"))):
-        note(f"{name} is ours; the method of this name in an installed package is not used")
-    each_once("model", options.model)
-    for name in options.model:
-        check_judge(name, option="--model")
-    check_judge(options.judge)
-    check_looks_up(chosen, options.library.corpus)
-    chosen = remembering(chosen, options.memory)
-    chosen = as_published(chosen, rules, dataset=file.exam, temperature=models.temperature)
+    chosen = _methods(file, options, rules, temperature=models.temperature)
     baseline = _baseline(options.baseline, chosen)
     check_methods(rules, chosen, options.model, models)
     questions = read_questions(file, options, seed=setup.seed)
@@ -139,32 +144,76 @@ def plan(options: ExamOptions, setup: Setup[MedAgentsSettings]) -> Plan:
         temperature=models.temperature,
         seed=setup.seed,
     )
-    names = [outcome_name(one) for one in _labels(options.model, chosen)]
-    known = {(one.question.id, name): None for one in questions for name in names}
+    several = len(options.model) > 1
+    entered = {
+        f"{model}: {one.label}" if several else one.label: (model, one) for model in options.model for one in chosen
+    }
+    known = {(one.question.id, safe_name(name)): None for one in questions for name in entered}
     people = setup.verdicts(options.verdicts, lambda: {"errors": known})
     words = read_words(options.words) if options.words is not None else {}
 
+    about: dict[str, Any] = {
+        "dataset": file.exam,
+        "questions": len(questions),
+        "seed": setup.seed,
+        "protocol": options.protocol,
+        "topic": options.topic,
+        "memory": options.memory.memory and str(options.memory.memory),
+        "corpus": options.library.corpus,
+        "by": options.library.corpus and options.library.by,
+    }
+    about = {key: value for key, value in about.items() if value is not None}
+    asked = ", ".join(options.model)
+
     def report(result: ExamResult) -> Output:
-        return _report(result, file, options, seed=setup.seed, baseline=baseline, n=len(questions), chosen=chosen)
+        """Returns the output of a result, of which some methods may be missing."""
+        methods = result.methods
+        compared = baseline if baseline in {one.method for one in methods} else None
+        against = compare(methods, baseline=compared, seed=setup.seed)
+        document = exam_document(methods, against, model=asked, about=about)
+        if result.categories is not None:
+            document["errors"] = errors_document(result.categories, options.judge)
+        done = {one.name for one in methods if len(one.answered) == len(questions)}
+        title = f"{file.exam}, {counted(len(questions), 'question')}, {asked}"
+        title += "" if done.issuperset(entered) else ", stopped early"
+
+        def show(screen: Console) -> None:
+            if not methods:
+                screen.print("nothing")
+                return
+            show_exam(screen, title, methods, against, chosen)
+            if result.categories is not None:
+                show_errors(screen, result.categories, options.judge)
+
+        return exam_output(document, result, show, dataset=file.exam, seed=setup.seed)
 
     async def prepare(opened: Opened) -> Work:
         memory = await opened.stack.enter_async_context(open_exam_memory(options.memory, models))
-        return ExamWork(
-            questions=questions,
-            models=options.model,
-            methods=chosen,
-            session=opened.session,
-            report=report,
-            learning=msgspec.structs.replace(learning, memory=memory),
-            match=options.match,
-            shuffle=options.shuffle,
-            looking_up=opened.looking_up,
-            answer_tokens=options.answer_tokens,
-            sorts=bool(options.judge or people or words),
-            judge=None if options.judge is None else opened.judge(options.judge),
-            words=words | people_words(people, "errors", ErrorCategory),
-            most=options.wrong_answers or (rules.settings.wrong_answers.paper if rules.side == "paper" else None),
-        )
+        judge = None if options.judge is None else opened.judge(options.judge)
+        given = words | people_words(people, "errors", ErrorCategory)
+        most = options.wrong_answers or (rules.settings.wrong_answers.paper if rules.side == "paper" else None)
+        plays: Plays[Any, Any, Any, Any, Any] = exam(questions, looking_up=opened.looking_up, seed=setup.seed)
+
+        async def summarise(played: Mapping[str, Sequence[ExamPlay]]) -> ExamResult:
+            results = list((await plays.summarise(played)).values())
+            if not (judge or people or words):
+                return ExamResult(results)
+            wrong = wrong_answers(results, questions, most=most, seed=setup.seed)
+            return ExamResult(results, await find_categories(wrong, judge=judge, words=given))
+
+        taught = msgspec.structs.replace(learning, memory=memory)
+        players = {
+            name: entrant(
+                one,
+                opened.episodes(model, max_tokens=options.answer_tokens),
+                taught,
+                match=options.match,
+                shuffle=options.shuffle,
+                model=model,
+            )
+            for name, (model, one) in entered.items()
+        }
+        return replace(plays, players=players, summarise=summarise, report=report)
 
     return Plan(
         prepare=prepare,
@@ -177,6 +226,22 @@ def plan(options: ExamOptions, setup: Setup[MedAgentsSettings]) -> Plan:
         failure=lambda result: _unsorted(result.categories, setup.run.config.max_failures),
         check=lambda result: _check(result.methods),
     )
+
+
+def _methods(
+    file: ExamFile, options: ExamOptions, rules: FollowedProtocol[MedAgentsSettings], *, temperature: float | None
+) -> list[ChosenMethod]:
+    """Returns the methods with their settings, after a check of them and of the models that are asked."""
+    chosen = choose(options.method or ["zero_shot"], options.settings or [], presets=PRESETS.get(file.exam, {}))
+    for name in sorted({one.name for one in chosen} & METHODS.keys() & set(offered("methods"))):
+        note(f"{name} is ours; the method of this name in an installed package is not used")
+    each_once("model", options.model)
+    for name in options.model:
+        check_judge(name, option="--model")
+    check_judge(options.judge)
+    check_looks_up(chosen, options.library.corpus)
+    chosen = remembering(chosen, options.memory)
+    return as_published(chosen, rules, dataset=file.exam, temperature=temperature)
 
 
 def _baseline(given: str | None, chosen: Sequence[ChosenMethod]) -> str | None:
@@ -192,11 +257,6 @@ def _baseline(given: str | None, chosen: Sequence[ChosenMethod]) -> str | None:
         names = dict.fromkeys(one.name for one in chosen)
         raise UserError(f"--baseline {given!r} is none of the methods{meant(given, names)}: {', '.join(names)}")
     return known[given]
-
-
-def _labels(models: Sequence[str], chosen: Sequence[ChosenMethod]) -> list[str]:
-    """Returns the names of all results, each with its model's where there are several."""
-    return [f"{model}: {one.label}" if len(models) > 1 else one.label for model in models for one in chosen]
 
 
 def read_questions(file: ExamFile, options: ExamOptions, *, seed: int) -> list[ExamQuestion]:
@@ -229,43 +289,6 @@ def read_questions(file: ExamFile, options: ExamOptions, *, seed: int) -> list[E
     if options.limit == "all" or (limit is None and limit_of(follow(MedAgentsSettings), file.exam) is None):
         return questions
     return draw(questions, limit, seed=seed)
-
-
-def _report(
-    result: ExamResult,
-    file: ExamFile,
-    options: ExamOptions,
-    *,
-    seed: int,
-    baseline: str | None,
-    n: int,
-    chosen: Sequence[ChosenMethod],
-) -> Output:
-    """Returns the output of a result, of which some methods may be missing."""
-    methods, models = result.methods, ", ".join(options.model)
-    there = {one.method for one in methods}
-    against = compare(methods, baseline=baseline if baseline in there else None, seed=seed)
-    about: dict[str, Any] = {"dataset": file.exam, "questions": n, "seed": seed, "protocol": options.protocol}
-    about |= {"topic": options.topic} if options.topic is not None else {}
-    about |= {"memory": str(options.memory.memory)} if options.memory.memory is not None else {}
-    library = options.library
-    about |= {"corpus": library.corpus, "by": library.by} if library.corpus is not None else {}
-    document = exam_document(methods, against, model=models, about=about)
-    if result.categories is not None:
-        document["errors"] = errors_document(result.categories, options.judge)
-    title = f"{file.exam}, {counted(n, 'question')}, {models}"
-    done = {one.name for one in methods if len(one.answered) == n}
-    title += "" if done.issuperset(_labels(options.model, chosen)) else ", stopped early"
-
-    def show(screen: Console) -> None:
-        if not methods:
-            screen.print("nothing")
-            return
-        show_exam(screen, title, methods, against, chosen)
-        if result.categories is not None:
-            show_errors(screen, result.categories, options.judge)
-
-    return exam_output(document, result, show, dataset=file.exam, seed=seed)
 
 
 def _unsorted(found: Categories | None, max_failures: float) -> str:

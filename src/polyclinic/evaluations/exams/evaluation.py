@@ -12,20 +12,29 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
-from polyclinic.cases.presentation import ShownPassage
+from polyclinic.cases.presentation import Question, ShownPassage
+from polyclinic.evaluations.against import Against, compare_pairs
 from polyclinic.evaluations.evaluation import Play, Plays
 from polyclinic.frames import Tabular
-from polyclinic.methods.table import Answering
+from polyclinic.memory.remembering import ExamMemory
+from polyclinic.methods.self_consistency import self_consistency
+from polyclinic.methods.table import Answering, ChosenMethod, ModelFor, answering, find_method
 from polyclinic.models.model import Usage
 from polyclinic.questions.exam import ExamQuestion
-from polyclinic.statistics.uncertainty import Difference, Estimate, holm, share_difference, share_estimate
+from polyclinic.questions.examples import Example
+from polyclinic.questions.layouts import shuffled
+from polyclinic.questions.shuffle import shuffle_options
+from polyclinic.retrieval.retriever import LookingUp, looked_up_once
+from polyclinic.statistics.uncertainty import Estimate, share_difference, share_estimate
 
 AT_ONCE = 1024
 """What has not begun can still be stopped; what is in flight is the model's limit to say."""
@@ -126,45 +135,215 @@ class MethodResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         return [one for one in self.answered if one.outcome.end is OutcomeEnd.BROKEN]
 
 
-class Against(msgspec.Struct, frozen=True, kw_only=True):
-    """A method less another, in percent points of accuracy, on the questions that were answered for both.
+@dataclass(frozen=True, kw_only=True)
+class Entrant:
+    """A method, with what is asked beside it.
 
-    The p of the difference is McNemar's exact one; `p_holm` is corrected for all comparisons of the table.
+    Attributes:
+        put: puts a question to the method.
+        turned: puts one whose options are shuffled, None where none is.
+        matched: returns self-consistency that takes as much as an outcome did, for shuffled options or not; None where
+            the method is compared with none.
+        matched_with: what it is called.
     """
 
-    method: str
-    baseline: str
-    difference: Difference
-    p_holm: float | None
+    label: str
+    put: Answering
+    turned: Answering | None = None
+    matched: Callable[[Outcome, bool], Answering] | None = None
+    matched_with: str = ""
+    model: str = ""
 
 
-ExamBenchmark = Plays[ExamQuestion, Answering, tuple[Outcome, float], Answered, dict[str, "MethodResult"]]
+class Way(NamedTuple):
+    """How a question is put: to the method or to what it is matched with, and whether its options are shuffled."""
+
+    is_matched: bool = False
+    is_turned: bool = False
 
 
-def exam(questions: Sequence[ExamQuestion], *, seed: int = 0, at_once: int = AT_ONCE) -> ExamBenchmark:
-    """Returns the evaluation: questions are put to methods, which do not see the keys; the seed is the bootstrap's."""
+Timed = tuple[Outcome, float]
+ExamPlays = Plays[ExamQuestion, Entrant, dict[Way, Timed], dict[Way, Answered], dict[str, MethodResult]]
+ExamPlay = Play[ExamQuestion, Entrant, dict[Way, Timed], dict[Way, Answered]]
 
-    async def put(question: ExamQuestion, method: Answering) -> tuple[Outcome, float]:
-        began = time.monotonic()
-        outcome = await method(question.question)
-        return outcome, time.monotonic() - began
 
-    async def mark(question: ExamQuestion, _: Answering, played: tuple[Outcome, float]) -> Answered:
-        outcome, seconds = played
-        return Answered(
-            id=question.question.id,
-            subject=question.subject,
-            key=question.key,
-            outcome=outcome,
-            right=is_right(outcome, question.key),
-            seconds=seconds,
-            references=question.question.references,
+def exam(
+    questions: Sequence[ExamQuestion],
+    *,
+    looking_up: LookingUp | None = None,
+    seed: int = 0,
+    at_once: int = AT_ONCE,
+) -> ExamPlays:
+    """Returns the evaluation: questions are put to methods, which do not see the keys.
+
+    With `looking_up`, every method is shown the same passages with a question, looked up once. The seed is that of the
+    shuffled options.
+    """
+    look_up = None if looking_up is None else looked_up_once(looking_up.question)
+
+    async def shown(question: Question) -> Question:
+        return question if look_up is None else await look_up(question)
+
+    async def play(item: ExamQuestion, entrant: Entrant) -> dict[Way, Timed]:
+        plain = await shown(item.question)
+        turned = None if entrant.turned is None else shuffle_options(plain, seed=seed)[0]
+        came = {Way(): await _timed(entrant.put, plain)}
+        if entrant.turned is not None and turned is not None:
+            came[Way(is_turned=True)] = await _timed(entrant.turned, turned)
+        if entrant.matched is not None:
+            outcome = came[Way()][0]
+            came[Way(is_matched=True)] = await _timed(entrant.matched(outcome, False), plain)
+            if turned is not None:
+                came[Way(is_matched=True, is_turned=True)] = await _timed(entrant.matched(outcome, True), turned)
+        return came
+
+    async def score(item: ExamQuestion, _: Entrant, played: dict[Way, Timed]) -> dict[Way, Answered]:
+        marked = {}
+        for way, (outcome, seconds) in played.items():
+            key = shuffled(item, seed=seed).question.key if way.is_turned else item.key
+            marked[way] = Answered(
+                id=item.question.id,
+                subject=item.subject,
+                key=key,
+                outcome=outcome,
+                right=is_right(outcome, key),
+                seconds=seconds,
+                references=(await shown(item.question)).references,
+            )
+        return marked
+
+    async def summarise(plays: Mapping[str, Sequence[ExamPlay]]) -> dict[str, MethodResult]:
+        results: dict[str, MethodResult] = {}
+        for name, theirs in plays.items():
+            for is_matched in (False, True):
+                way = Way(is_matched)
+                having = [one for one in theirs if way in one.scored]
+                if not having:
+                    continue
+                entrant = having[0].player
+                called = name.removesuffix(entrant.label) + entrant.matched_with if is_matched else name
+                came = result(called, [one.scored[way] for one in having], model=entrant.model)
+                if entrant.turned is not None:
+                    again = [one.scored[way._replace(is_turned=True)] for one in having]
+                    back = {one.item.question.id: shuffled(one.item, seed=seed).original for one in having}
+                    came = msgspec.structs.replace(came, stability=stability(came.answered, again, back))
+                results[called] = came
+        return results
+
+    return Plays(
+        items=questions,
+        play=play,
+        score=score,
+        summarise=summarise,
+        at_once=at_once,
+        sums_up_parts=True,
+        goes_on_without=True,
+    )
+
+
+async def _timed(method: Answering, question: Question) -> Timed:
+    began = time.monotonic()
+    outcome = await method(question)
+    return outcome, time.monotonic() - began
+
+
+Episode = Callable[[str], ModelFor]
+"""Returns, for the name of what is run, the model for each question, its answers kept under both names."""
+
+Match = Literal["calls", "tokens", "none"]
+"""What self-consistency may take beside a team, question by question: as many calls, as many tokens, or nothing."""
+
+_SAMPLING = 0.7  # Samples of one temperature 0 would all be the same.
+
+
+class Learning(msgspec.Struct, frozen=True, kw_only=True):
+    """What methods are shown, and how they draw; see `methods.table.answering`."""
+
+    examples: tuple[Example, ...] = ()
+    training: tuple[Example, ...] = ()
+    temperature: float | None = None
+    memory: ExamMemory | None = None
+    seed: int = 0
+
+
+def entrant(
+    chosen: ChosenMethod, models: Episode, learning: Learning, *, match: Match, shuffle: bool, model: str = ""
+) -> Entrant:
+    """Returns a method with its model, and beside a team what asking one model as often would have brought."""
+    label = chosen.label
+    matched_with = f"self_consistency (as many {match} as {label})"
+
+    def episode(name: str, is_turned: bool) -> ModelFor:
+        return models(f"{name}, options shuffled" if is_turned else name)
+
+    def method(is_turned: bool) -> Answering:
+        return answering(
+            chosen,
+            episode(label, is_turned),
+            examples=learning.examples,
+            training=learning.training,
+            temperature=learning.temperature,
+            memory=learning.memory,
+            seed=learning.seed,
         )
 
-    async def summarise(plays: Mapping[str, Sequence[Play[Any, Any, Any, Answered]]]) -> dict[str, MethodResult]:
-        return {name: result(name, [play.scored for play in theirs], seed=seed) for name, theirs in plays.items()}
+    def matched(took: Outcome, is_turned: bool) -> Answering:
+        tokens = took.usage.tokens_in + took.usage.tokens_out
+        by_tokens = match == "tokens" and tokens > 0
+        model_for = episode(matched_with, is_turned)
 
-    return Plays(items=questions, play=put, score=mark, summarise=summarise, at_once=at_once, sums_up_parts=True)
+        async def put(question: Question) -> Outcome:
+            return await self_consistency(
+                question,
+                model_for(question.id),
+                budget_calls=None if by_tokens else max(took.calls, 1),
+                budget_tokens=tokens if by_tokens else None,
+                seed=learning.seed,
+                temperature=_SAMPLING if learning.temperature is None else learning.temperature,
+            )
+
+        return put
+
+    return Entrant(
+        label=label,
+        put=method(False),
+        turned=method(True) if shuffle else None,
+        matched=matched if match != "none" and find_method(chosen.named).team else None,
+        matched_with=matched_with,
+        model=model,
+    )
+
+
+async def run_methods(
+    questions: Sequence[ExamQuestion],
+    chosen: Sequence[ChosenMethod],
+    models: Episode,
+    *,
+    learning: Learning | None = None,
+    match: Match = "calls",
+    shuffle: bool = False,
+    advance: Callable[[], None] = lambda: None,
+    looking_up: LookingUp | None = None,
+    at_once: int = AT_ONCE,
+) -> list[MethodResult]:
+    """Puts every question to every method, and again with the options shuffled where that is wanted.
+
+    Calls `advance` after each question of a method. With `looking_up`, every method is shown the same passages with a
+    question, looked up once. So many questions are under way `at_once`, as far as the model's limit allows.
+
+    Returns:
+        In the order of the methods, each team followed by what it is matched with.
+
+    Raises:
+        UserError: a method cannot be asked with its settings.
+        EndpointError: vectors of a question are an endpoint's, and it gave no answer.
+        WrongKey: the endpoint wants another key.
+        StoppedEarly: the budget is spent, or somebody stopped the run; holds what was over by then.
+    """
+    learning = learning or Learning()
+    players = {one.label: entrant(one, models, learning, match=match, shuffle=shuffle) for one in chosen}
+    plays = exam(questions, looking_up=looking_up, seed=learning.seed, at_once=at_once)
+    return list((await plays.hold(players, advance=advance)).values())
 
 
 def is_right(outcome: Outcome, key: Iterable[str]) -> bool:
@@ -172,40 +351,40 @@ def is_right(outcome: Outcome, key: Iterable[str]) -> bool:
     return outcome.answers == frozenset(key)
 
 
-def result(name: str, answered: Sequence[Answered], *, seed: int = 0) -> MethodResult:
+def result(name: str, answered: Sequence[Answered], *, model: str = "") -> MethodResult:
     """Sums up what a method made of the questions."""
     subjects = list(dict.fromkeys(one.subject for one in answered))
     return MethodResult(
         name=name,
-        accuracy=accuracy(answered, seed=seed),
-        readable=accuracy([one for one in answered if one.readable], seed=seed),
+        accuracy=accuracy(answered),
+        readable=accuracy([one for one in answered if one.readable]),
         ends=dict(Counter(one.outcome.end for one in answered)),
         cost=_cost(answered),
-        by_subject={s: accuracy([one for one in answered if one.subject == s], seed=seed) for s in subjects}
+        by_subject={s: accuracy([one for one in answered if one.subject == s]) for s in subjects}
         if len(subjects) > 1
         else {},
         stability=None,
         answered=tuple(answered),
+        model=model,
     )
 
 
-def accuracy(answered: Iterable[Answered], *, seed: int = 0) -> Estimate:
+def accuracy(answered: Iterable[Answered]) -> Estimate:
     """Returns the share of right answers, in percent, over the questions that an endpoint answered."""
-    del seed  # Wilson's interval draws nothing
     return share_estimate([100.0 * one.right for one in answered if not one.failed])
 
 
 def stability(
-    straight: Sequence[Answered], shuffled: Sequence[Answered], back: Mapping[str, Mapping[str, str]], *, seed: int = 0
+    straight: Sequence[Answered], again: Sequence[Answered], back: Mapping[str, Mapping[str, str]]
 ) -> Stability:
     """Returns what shuffling the options did; `back` has, by question, for each new key the key that it had before."""
     before = {one.id: one for one in straight if one.readable}
     stays = [
         100.0 * (frozenset(back[one.id][key] for key in one.outcome.answers) == before[one.id].outcome.answers)
-        for one in shuffled
+        for one in again
         if one.readable and one.id in before
     ]
-    return Stability(stays=share_estimate(stays), accuracy=accuracy(shuffled, seed=seed))
+    return Stability(stays=share_estimate(stays), accuracy=accuracy(again))
 
 
 def compare(results: Sequence[MethodResult], *, baseline: str | None = None, seed: int = 0) -> tuple[Against, ...]:
@@ -214,25 +393,15 @@ def compare(results: Sequence[MethodResult], *, baseline: str | None = None, see
     Raises:
         KeyError: no method has the baseline's name.
     """
-    by_name = {one.name: one for one in results}
     if baseline is None:
-        pairs = [(second, first) for first, second in combinations(by_name, 2)]
+        pairs = [(second, first) for first, second in combinations([one.name for one in results], 2)]
     else:
         bases = {one.model: one.name for one in results if baseline in (one.name, one.method)}
         if results and not bases:
             raise KeyError(baseline)
         pairs = [(one.name, base) for one in results if (base := bases.get(one.model)) not in (None, one.name)]
-    found = []
-    for method, other in pairs:
-        right = {one.id: one.right for one in by_name[other].answered if not one.failed}
-        both = [one for one in by_name[method].answered if not one.failed and one.id in right]
-        mine, theirs = [one.right for one in both], [right[one.id] for one in both]
-        found.append((method, other, share_difference(mine, theirs, seed=seed)))
-    corrected = iter(holm([d.p for _, _, d in found if d.p is not None]))
-    return tuple(
-        Against(method=m, baseline=o, difference=d, p_holm=None if d.p is None else next(corrected))
-        for m, o, d in found
-    )
+    values = {one.name: {each.id: each.right for each in one.answered if not each.failed} for one in results}
+    return compare_pairs(values, pairs, partial(share_difference, seed=seed))
 
 
 def _cost(answered: Sequence[Answered]) -> Cost:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polyclinic.errors import UserError
-from polyclinic.evaluations.as_paper import as_paper
+from polyclinic.evaluations.protocol import as_paper
 from polyclinic.methods.table import ChosenMethod
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MedAgentsSettings, PaperSetting

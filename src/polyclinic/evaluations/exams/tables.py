@@ -1,34 +1,56 @@
-"""What methods made of an exam, as tables, as a document, and as files."""
+"""What methods made of an exam and why answers are wrong, as tables, as a document, and as files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
-from polyclinic.evaluations.exams.errors import CATEGORY_MEASURES, categories_of, outcome_name
-from polyclinic.evaluations.exams.evaluation import Against, Answered, MethodResult
-from polyclinic.evaluations.exams.runs import ExamResult
+from polyclinic.evaluations.against import Against, show_against
+from polyclinic.evaluations.exams.evaluation import Answered, MethodResult
+from polyclinic.judging.error_categories import Categories, ErrorCategory, MissedQuestion
 from polyclinic.methods.table import ChosenMethod
+from polyclinic.questions.exam import ExamQuestion
 from polyclinic.results.folder import ItemMeasure, ItemRow
-from polyclinic.results.output import Output
-from polyclinic.terminal.figures import number
+from polyclinic.results.output import Output, safe_name
+from polyclinic.seeds import derive
+from polyclinic.statistics.uncertainty import share
+from polyclinic.terminal.figures import low_to_high, number
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import (
-    DETECTABLE,
-    chart,
-    difference_cells,
-    few_line,
-    interval,
-    mean_and_error,
-    table,
-    tokens,
-)
+from polyclinic.terminal.tables import chart, few_line, interval, mean_and_error, table, table_of, tokens
 
-MEASURES = (ItemMeasure(name="right", share=True),)
+
+class ExamResult(NamedTuple):
+    """The results of every model's methods, and the categories of the wrong answers if they were sorted."""
+
+    methods: list[MethodResult]
+    categories: Categories | None = None
+
+
+def wrong_answers(
+    results: Iterable[MethodResult], questions: Sequence[ExamQuestion], *, most: int | None = None, seed: int = 0
+) -> list[MissedQuestion]:
+    """Returns the wrong answers of methods; of each at most so many, drawn by the seed (the paper looks at 40).
+
+    A question without a readable answer has no reasoning to sort.
+    """
+    by_id = {question.question.id: question for question in questions}
+    found: list[MissedQuestion] = []
+    for result in results:
+        name = safe_name(result.name)
+        missed = [
+            MissedQuestion(question=by_id[one.id], method=name, outcome=one.outcome)
+            for one in result.answered
+            if one.readable and not one.right
+        ]
+        if most is not None and most < len(missed):
+            drawn = derive(seed, "wrong answers", name).sample(range(len(missed)), most)
+            missed = [missed[place] for place in sorted(drawn)]
+        found += missed
+    return found
 
 
 def exam_output(
@@ -39,48 +61,52 @@ def exam_output(
     dataset: str = "",
     seed: int = 0,
 ) -> Output:
-    """Returns what a user gets: document, tables, and a file of outcomes, every call in them, for each method."""
-    methods, sorted_ones = result.methods, result.categories
-    names = {outcome_name(one.name): one for one in methods}
-    kinds = {} if sorted_ones is None else categories_of(sorted_ones)
+    """Returns the output: document, tables, and a file of each method's outcomes with every call."""
+    methods = result.methods
     failed = [one for of in methods for one in of.answered if one.failed]
+    measures = [ItemMeasure(name="right", share=True)]
+    if result.categories is not None:
+        measures += [ItemMeasure(name=str(kind), share=True) for kind in ErrorCategory]
     return Output(
         document=document,
         show=show,
-        files={f"{name}.jsonl": _lines(one.answered) for name, one in names.items()},
+        files={f"{safe_name(one.name)}.jsonl": _lines(one.answered) for one in methods},
         written="",
         failed=len(failed),
         n=sum(len(one.answered) for one in methods),
         plays="questions",
         failures=f"the first, {failed[0].id}: {failed[0].outcome.problem}" if failed else "",
-        rows=[
-            msgspec.structs.replace(row, values=row.values | kinds.get((row.item, name), {}))
-            for name, one in names.items()
-            for row in exam_rows(one, f"{name}.jsonl", dataset=dataset, seed=seed)
-        ],
-        measures=MEASURES if sorted_ones is None else (*MEASURES, *CATEGORY_MEASURES),
+        rows=[*exam_rows(result, dataset=dataset, seed=seed)],
+        measures=measures,
     )
 
 
-def exam_rows(result: MethodResult, file: str = "", *, dataset: str = "", seed: int = 0) -> Iterator[ItemRow]:
-    """Yields what a method made of each question; a failed one has no value."""
-    for line, one in enumerate(result.answered, 1):
-        usage = one.outcome.usage
-        yield ItemRow(
-            item=one.id,
-            values={} if one.failed else {"right": 100.0 * one.right},
-            set=f"{dataset} {one.subject}".strip() if dataset == "mmlu" else dataset,
-            model=result.model,
-            method=result.method,
-            seed=seed,
-            end=str(one.outcome.end),
-            calls=one.outcome.calls,
-            round_trips=one.outcome.round_trips,
-            tokens=usage.tokens_in + usage.tokens_out,
-            cost=usage.cost,
-            seconds=round(one.seconds, 3),
-            at=f"{file}:{line}" if file else "",
-        )
+def exam_rows(result: ExamResult, *, dataset: str = "", seed: int = 0) -> Iterator[ItemRow]:
+    """Yields what each method made of each question; a failed one has no value."""
+    kinds = {} if result.categories is None else {(one.question, one.method): one for one in result.categories.answers}
+    for method in result.methods:
+        name = safe_name(method.name)
+        for line, one in enumerate(method.answered, 1):
+            usage = one.outcome.usage
+            values = {} if one.failed else {"right": 100.0 * one.right}
+            kind = kinds.get((one.id, name))
+            if kind is not None and kind.category is not None:
+                values |= {str(other): 100.0 * (other is kind.category) for other in ErrorCategory}
+            yield ItemRow(
+                item=one.id,
+                values=values,
+                set=f"{dataset} {one.subject}".strip() if dataset == "mmlu" else dataset,
+                model=method.model,
+                method=method.method,
+                seed=seed,
+                end=str(one.outcome.end),
+                calls=one.outcome.calls,
+                round_trips=one.outcome.round_trips,
+                tokens=usage.tokens_in + usage.tokens_out,
+                cost=usage.cost,
+                seconds=round(one.seconds, 3),
+                at=f"{name}.jsonl:{line}",
+            )
 
 
 def _lines(answered: Sequence[Answered]) -> Iterator[str]:
@@ -92,27 +118,23 @@ def exam_document(
     results: Sequence[MethodResult], against: Sequence[Against], *, model: str, about: dict[str, Any]
 ) -> dict[str, Any]:
     """Returns what `--json` prints of an exam, and `about` the run (dataset, sample, seed)."""
-    return {
-        **about,
-        "model": model,
-        "methods": [
-            {
-                "name": one.name,
-                "accuracy": one.accuracy,
-                "readable_accuracy": one.readable,
-                "n": len(one.answered),
-                "unreadable": one.unreadable,
-                "failed": one.failed,
-                "ends": {str(end): count for end, count in one.ends.items()},
-                "cost": one.cost,
-                "by_subject": one.by_subject,
-                "stability": one.stability,
-                "questions": [_question(answered) for answered in one.answered],
-            }
-            for one in results
-        ],
-        "comparisons": against,
-    }
+    methods = [
+        {
+            "name": one.name,
+            "accuracy": one.accuracy,
+            "readable_accuracy": one.readable,
+            "n": len(one.answered),
+            "unreadable": one.unreadable,
+            "failed": one.failed,
+            "ends": {str(end): count for end, count in one.ends.items()},
+            "cost": one.cost,
+            "by_subject": one.by_subject,
+            "stability": one.stability,
+            "questions": [_question(answered) for answered in one.answered],
+        }
+        for one in results
+    ]
+    return {**about, "model": model, "methods": methods, "comparisons": against}
 
 
 def _question(answered: Answered) -> dict[str, Any]:
@@ -137,25 +159,28 @@ def show_exam(
     against: Sequence[Against],
     chosen: Sequence[ChosenMethod] = (),
 ) -> None:
-    """Prints accuracy beside what it cost, sweeps, the shuffled options, the subjects, and the comparisons."""
-    money = any(one.cost.money is not None for one in results)
+    """Prints accuracy and costs, sweeps, the shuffled options, the subjects, and the comparisons."""
     broken = any(one.broken for one in results)
-    columns = ["method", "right %", "95 % interval", "readable %", "n", "unread.", "failed"]
-    columns += [*(["broken"] if broken else []), "calls", "trips", "tokens", *(["cost"] if money else []), "s"]
-    shown = table(title, columns)
-    for one in results:
-        cost = one.cost
-        cells = [mean_and_error(one.accuracy, ".1f"), interval(one.accuracy, ".1f"), number(one.readable.mean, ".1f")]
-        cells += [str(count) for count in (one.accuracy.n, one.unreadable, one.failed)]
-        cells += [str(len(one.broken))] if broken else []
-        cells += [
-            number(cost.calls, ".1f"),
-            number(cost.round_trips, ".1f"),
-            tokens(cost.tokens_in + cost.tokens_out, cost.calls),
-        ]
-        cells += [number(cost.money, ".5f")] if money else []
-        shown.add_row(Text(plain(one.name)), *cells, number(cost.seconds, ".2f"))
-    screen.print(shown)
+    columns: dict[str, Callable[[MethodResult], RenderableType]] = {
+        "method": lambda one: Text(plain(one.name)),
+        "right %": lambda one: mean_and_error(one.accuracy, ".1f"),
+        "95 % interval": lambda one: interval(one.accuracy, ".1f"),
+        "readable %": lambda one: number(one.readable.mean, ".1f"),
+        "n": lambda one: str(one.accuracy.n),
+        "unread.": lambda one: str(one.unreadable),
+        "failed": lambda one: str(one.failed),
+        "broken": lambda one: str(len(one.broken)),
+        "calls": lambda one: number(one.cost.calls, ".1f"),
+        "trips": lambda one: number(one.cost.round_trips, ".1f"),
+        "tokens": lambda one: tokens(one.cost.tokens_in + one.cost.tokens_out, one.cost.calls),
+        "cost": lambda one: number(one.cost.money, ".5f"),
+        "s": lambda one: number(one.cost.seconds, ".2f"),
+    }
+    if not broken:
+        del columns["broken"]
+    if all(one.cost.money is None for one in results):
+        del columns["cost"]
+    screen.print(table_of(title, results, columns))
     if few := few_line([one.accuracy.n for one in results], "question"):
         screen.print(few, style="dim")
     screen.print(
@@ -167,9 +192,18 @@ def show_exam(
         screen.print("broken: the method itself made a mistake, which is counted as wrong.", style="dim")
     screen.print()
     _show_sweeps(screen, results, chosen)
-    _show_stability(screen, results)
+    stable = [(one, one.stability) for one in results if one.stability is not None]
+    if stable:
+        shuffled: dict[str, Callable[..., RenderableType]] = {
+            "method": lambda pair: Text(plain(pair[0].name)),
+            "answer stays %": lambda pair: mean_and_error(pair[1].stays, ".1f"),
+            "n": lambda pair: str(pair[1].stays.n),
+            "right % shuffled": lambda pair: mean_and_error(pair[1].accuracy, ".1f"),
+            "right %": lambda pair: mean_and_error(pair[0].accuracy, ".1f"),
+        }
+        screen.print(table_of("options shuffled", stable, shuffled), "")
     _show_subjects(screen, results)
-    _show_against(screen, against)
+    show_against(screen, "on the questions of both", against, test="McNemar's exact test")
 
 
 def _show_sweeps(screen: Console, results: Sequence[MethodResult], chosen: Sequence[ChosenMethod]) -> None:
@@ -191,17 +225,6 @@ def _show_sweeps(screen: Console, results: Sequence[MethodResult], chosen: Seque
                 screen.print(chart(rows), "")
 
 
-def _show_stability(screen: Console, results: Sequence[MethodResult]) -> None:
-    shown = table("options shuffled", ("method", "answer stays %", "n", "right % shuffled", "right %"))
-    for one in results:
-        if one.stability is not None:
-            stays, accuracies = one.stability.stays, (one.stability.accuracy, one.accuracy)
-            right = (mean_and_error(accuracy, ".1f") for accuracy in accuracies)
-            shown.add_row(Text(plain(one.name)), mean_and_error(stays, ".1f"), str(stays.n), *right)
-    if shown.row_count:
-        screen.print(shown, "")
-
-
 def _show_subjects(screen: Console, results: Sequence[MethodResult]) -> None:
     shown = table("right % by subject", ("subject", "n", *(one.name for one in results)))
     for subject in dict.fromkeys(subject for one in results for subject in one.by_subject):
@@ -215,12 +238,38 @@ def _show_subjects(screen: Console, results: Sequence[MethodResult]) -> None:
         screen.print(shown, "")
 
 
-def _show_against(screen: Console, against: Sequence[Against]) -> None:
-    columns = ("method", "less", "difference", "95 % interval", "p", "p (Holm)", "n", "detectable")
-    shown = table("on the questions of both", columns, left=2)
-    for one in against:
-        cells = difference_cells(one.difference, one.p_holm, "+.1f")
-        shown.add_row(Text(plain(one.method)), Text(plain(one.baseline)), *cells)
-    if against:
-        screen.print(shown)
-        screen.print(f"p: McNemar's exact test; Holm's correction is over all rows; {DETECTABLE}", style="dim")
+def errors_document(found: Categories, judge: str | None) -> dict[str, Any]:
+    """Returns what `--json` prints of the categories (MedAgents, Figure 5); the examples are the first of each."""
+    n = sum(found.counts.values())
+    first = {str(one.category): one.question for one in reversed(found.answers) if one.category is not None}
+    shares = {
+        str(kind): dict(zip(("share", "low", "high"), share(count, n), strict=True))
+        for kind, count in found.counts.items()
+    }
+    named = ("version", "prompts", "counts", "sources", "unreadable", "failed", "unasked", "unused", "answers")
+    fields = {name: getattr(found, name) for name in named}
+    return {"judge": judge, "looked_at": len(found.answers), "shares": shares, "examples": first, **fields}
+
+
+def show_errors(screen: Console, found: Categories, judge: str | None) -> None:
+    """Prints how many of the wrong answers are of each kind, and who said so."""
+    n = sum(found.counts.values())
+    columns = ("category", "%", "95 % interval", "n", "by the judge", "by people")
+    shown = table("why answers are wrong", columns)
+    for kind, count in found.counts.items():
+        percent, low, high = share(count, n)
+        by = (str(found.sources.get(source, {}).get(kind, 0)) for source in ("judge", "human"))
+        shown.add_row(Text(kind), number(percent, ".1f"), low_to_high(low, high, ".1f"), str(count), *by)
+    screen.print(shown)
+    screen.print(f"{len(found.answers)} wrong answers looked at, {n} sorted.", style="dim")
+    if judge is None:
+        told = f"Without a judge only people's verdicts count; {found.unasked} wrong answers are not sorted."
+    else:
+        unreadable, failed = sum(found.unreadable.values()), sum(found.failed.values())
+        told = f"Judge {plain(judge)}, prompts of version {found.version} ({found.prompts}): "
+        told += f"{unreadable} unreadable, {failed} failed."
+    screen.print(told, style="dim")
+    if found.unused:
+        first = ", ".join(plain(f"{question} of {method}") for question, method in found.unused[:5])
+        told = f"{len(found.unused)} of people's verdicts are on no answer looked at: {first}"
+        screen.print(told, style="dim")

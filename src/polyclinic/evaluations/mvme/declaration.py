@@ -12,8 +12,7 @@ from cyclopts import Parameter
 from polyclinic.cases.case import Case
 from polyclinic.errors import UserError, meant
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Work, check_judge
-from polyclinic.evaluations.mvme.evaluation import mvme
-from polyclinic.evaluations.mvme.results import Entrant
+from polyclinic.evaluations.mvme.evaluation import Entrant, mvme
 from polyclinic.evaluations.mvme.tables import mvme_output
 from polyclinic.evaluations.personas import TEMPLATES, with_personas
 from polyclinic.events import Order

@@ -9,8 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from polyclinic.evaluations.mvme.evaluation import MvmeResult, Versus
-from polyclinic.evaluations.mvme.results import EntrantResult, TablePart
+from polyclinic.evaluations.mvme.evaluation import EntrantResult, MvmeResult, TablePart
 from polyclinic.files import json_lines
 from polyclinic.judging.failure_reasons import FailureReason
 from polyclinic.judging.people import MeansByPeople
@@ -47,10 +46,6 @@ def mvme_rows(entrant: EntrantResult, file: str, *, seed: int) -> Iterator[ItemR
             seconds=needed.seconds,
             at=at[visit.case],
         )
-
-
-_FEW = 3  # entrants whose pairs are shown aspect by aspect
-_SURE = 0.05
 
 
 def _grade(graded: AspectMean) -> str:
@@ -92,14 +87,12 @@ def mvme_output(
         **({"people": people} if people else {}),
     }
     names = file_names(one.name for one in result.entrants)
+    traces = {one.name: f"{names[one.name]}.jsonl" for one in result.entrants}
     files: dict[str, Iterable[str]] = {
-        f"{names[one.name]}.jsonl": (trace.lines() for visit in one.visits for trace in visit.traces)
-        for one in result.entrants
+        traces[one.name]: (trace.lines() for visit in one.visits for trace in visit.traces) for one in result.entrants
     }
-    judgements = (judgement for one in result.entrants for judgement in one.judgements)
-    reasons = (reason for one in result.entrants for reason in one.reasons.reasons)
-    files["judgements.jsonl"] = [json_lines(judgements)]
-    files["reasons.jsonl"] = [json_lines(reasons)]
+    files["judgements.jsonl"] = [json_lines(judged for one in result.entrants for judged in one.judgements)]
+    files["reasons.jsonl"] = [json_lines(reason for one in result.entrants for reason in one.reasons.reasons)]
     return Output(
         document=document,
         show=show,
@@ -108,11 +101,7 @@ def mvme_output(
         failed=sum(sum(one.failed.values()) for one in result.entrants),
         failures=first_failure(visit for one in result.entrants for visit in one.visits),
         n=sum(len(one.visits) for one in result.entrants),
-        rows=[
-            row
-            for one in result.entrants
-            for row in mvme_rows(one, f"{names[one.name]}.jsonl", seed=about.get("seed", 0))
-        ],
+        rows=[row for one in result.entrants for row in mvme_rows(one, traces[one.name], seed=about.get("seed", 0))],
         measures=MEASURES,
     )
 
@@ -264,9 +253,6 @@ def _show_rounds(screen: Console, entrants: Sequence[EntrantResult]) -> None:
 def _show_comparisons(screen: Console, result: MvmeResult) -> None:
     if not result.comparisons:
         return
-    if len(result.entrants) > _FEW:
-        _show_comparisons_briefly(screen, result)
-        return
     columns = ("", "less", "aspect", "difference", "95 % interval", "p", "p (Holm)", "n", "detectable", "same grade")
     shown = table("On the cases of both", columns, left=3)
     tied = {(one.first, one.second, one.aspect): one.percent for one in result.ties}
@@ -282,32 +268,6 @@ def _show_comparisons(screen: Console, result: MvmeResult) -> None:
     screen.print(shown)
     told = f"p: sign-flip test; Holm's correction is over all {len(result.comparisons)} rows; {DETECTABLE}"
     screen.print(told, style="dim")
-
-
-def _show_comparisons_briefly(screen: Console, result: MvmeResult) -> None:
-    """Prints every pair in one line; the document has the intervals, and how often the grade was the same."""
-    by_pair: dict[tuple[str, str], dict[Aspect, Versus]] = {}
-    for one in result.comparisons:
-        by_pair.setdefault((one.first, one.second), {})[one.aspect] = one
-    shown = table("On the cases of both: difference, p", ("", "less", *Aspect, "n"), left=2)
-    for (first, second), aspects in by_pair.items():
-        n = max(one.difference.n for one in aspects.values())
-        cells = (_briefly(aspects.get(aspect)) for aspect in Aspect)
-        shown.add_row(plain(first), plain(second), *cells, str(n))
-    screen.print(shown)
-    told = (
-        f"p: sign-flip test; * below 0.05 with Holm's correction over all {len(result.comparisons)} comparisons. "
-        "Intervals and p are in --json and --out."
-    )
-    screen.print(told, style="dim")
-
-
-def _briefly(one: Versus | None) -> str:
-    if one is None or one.difference.mean is None:
-        return NOTHING
-    sure = "*" if one.p_holm is not None and one.p_holm < _SURE else ""
-    parts = {"": one.difference.mean, "p": one.difference.p, "p (Holm)": one.p_holm}
-    return ShownFigure(f"{one.difference.mean:+.2f}, {number(one.difference.p, '.3f')}{sure}", parts)
 
 
 def _by_setting(shown: Table, entrants: Sequence[EntrantResult]) -> Iterable[EntrantResult]:

@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from rich.console import Console
-from rich.table import Table
 
 from polyclinic.evaluations.drawing import MeasurePanel, panels
-from polyclinic.evaluations.patient_simulator.evaluation import EFFECT, OPENING, LabelledReply, SimulatorResult, replies
-from polyclinic.evaluations.patient_simulator.recorded import RecordedResult, RecordedRow, TurnAgreement, kind_of
+from polyclinic.evaluations.patient_simulator.evaluation import (
+    EFFECT,
+    OPENING,
+    InstanceCorrelation,
+    LabelledReply,
+    SimulatorResult,
+    StateAgreement,
+    replies,
+)
+from polyclinic.evaluations.patient_simulator.recorded import (
+    Effective,
+    RecordedResult,
+    RecordedRow,
+    TurnAgreement,
+    kind_of,
+)
 from polyclinic.metrics.dialogue import LeftOut
 from polyclinic.metrics.patient_replies import PATIENT_METRICS, score_reply
-from polyclinic.results.folder import ItemMeasure, ItemRow, mean_of_parts
+from polyclinic.results.folder import ItemMeasure, ItemRow, grouped, mean_of_parts
 from polyclinic.results.output import Output
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.terminal.figures import ShownFigure, low_to_high, number
-from polyclinic.terminal.tables import counted, mean_and_error, show_problems, table
+from polyclinic.terminal.tables import counted, mean_and_error, show_problems, table, table_of
 
 STATES, KIND = "states", "kind"
 
@@ -33,10 +46,7 @@ RECORDED_MEASURES = [ItemMeasure(name=name, share=False) for name in (STATES, KI
 
 def labelled_rows(rows: Iterable[LabelledReply], patient: str, *, seed: int) -> Iterator[ItemRow]:
     """Yields the means over each case's questions; those that no endpoint answered are outside."""
-    by_case: dict[str, list[LabelledReply]] = {}
-    for row in rows:
-        by_case.setdefault(row.case, []).append(row)
-    for case, theirs in by_case.items():
+    for case, theirs in grouped(rows, lambda row: row.case).items():
         parts = defaultdict[str, list[float]](list)
         parts[STATES] = [100.0 * (row.state is row.question.state) for row in theirs if not row.failed]
         for reply in replies(theirs):
@@ -65,14 +75,11 @@ def recorded_rows(
     rows: Iterable[RecordedRow], patient: str, sets: Mapping[str, str], *, seed: int
 ) -> Iterator[ItemRow]:
     """Yields the means over each dialogue's turns; `sets` are what the files are called."""
-    by_dialogue: dict[tuple[str, str], list[RecordedRow]] = {}
-    for row in rows:
-        by_dialogue.setdefault((row.file, row.case), []).append(row)
-    for (file, case), theirs in by_dialogue.items():
-        counted = [row for row in theirs if not row.error and not row.other_language]
+    for (file, case), theirs in grouped(rows, lambda row: (row.file, row.case)).items():
+        same = [row for row in theirs if not row.error and not row.other_language]
         values, weights = mean_of_parts({
-            STATES: [100.0 * (row.state is row.recorded) for row in counted],
-            KIND: [100.0 * (kind_of(row.state) == kind_of(row.recorded)) for row in counted],
+            STATES: [100.0 * (row.state is row.recorded) for row in same],
+            KIND: [100.0 * (kind_of(row.state) == kind_of(row.recorded)) for row in same],
         })  # fmt: skip
         end = next((row.error for row in theirs if row.error), "") if not values else ""
         yield ItemRow(item=case, values=values, weights=weights, set=sets[file], model=patient, seed=seed, end=end)
@@ -88,7 +95,7 @@ def recorded_output(
         **agreement_document(result.all),
         "files": {file: agreement_document(one) for file, one in result.by_file.items()},
         "left_out": missing,
-        "rows": [msgspec.to_builtins(row) for row in result.rows],
+        "rows": result.rows,
     }
 
     def show(screen: Console) -> None:
@@ -112,76 +119,56 @@ def recorded_output(
 
 def agreement_document(one: TurnAgreement) -> dict[str, Any]:
     """Returns the figures as a document: agreement, kind and constant in percent, the rest fractions."""
+    states = {"n": one.states.n, "agreement": one.states.percent, "kappa": one.states.kappa, "constant": one.constant}
     return {
-        "states": {
-            "n": one.states.n,
-            "agreement": one.states.percent,
-            "kappa": one.states.kappa,
-            "constant": one.constant,
-        },
+        "states": states,
         "kind": one.kind,
-        "effective": msgspec.to_builtins(one.effective),
-        "by_state": {state.value: msgspec.to_builtins(recall) for state, recall in one.by_state.items()},
+        "effective": one.effective,
+        "by_state": one.by_state,
         "other_language": {"n": one.other_language.n, "agreement": one.other_language.percent},
         "failed": one.failed,
     }
 
 
 def _show(screen: Console, result: RecordedResult, patient: str) -> None:
-    """Prints the agreement by file and over all, and the states recorded beside those taken."""
-    shown = table(f"how {patient} takes recorded turns", ("states as recorded", *_COLUMNS))
+    """Prints the agreement by file and over all, and the recorded states beside those of the patient."""
     # Several files are several doctors; beside one file, the row for all would say the same.
     which = dict(zip(short_names(list(result.by_file)), result.by_file.values(), strict=True))
-    for name, one in (which if len(which) == 1 else {**which, "all": result.all}).items():
-        shown.add_row(name, *_cells(one))
-    screen.print(shown)
+    rows = which if len(which) == 1 else {**which, "all": result.all}
+    columns: dict[str, Callable[[tuple[str, TurnAgreement]], str]] = {
+        "states as recorded": lambda row: row[0],
+        "n": lambda row: str(row[1].states.n),
+        "agree": lambda row: number(row[1].states.percent, ".1f", " %"),
+        "95 % interval": lambda row: low_to_high(row[1].states.low, row[1].states.high, ".1f"),
+        "kappa": lambda row: number(row[1].states.kappa, ".3f"),
+        "always the commonest": lambda row: number(row[1].constant, ".1f", " %"),
+        "kind": lambda row: number(row[1].kind, ".1f", " %"),
+        "effective: recall, precision": lambda row: _effective(row[1].effective),
+        "another language: n, agree": lambda row: _other_language(row[1].other_language),
+    }
+    screen.print(table_of(f"how {patient} takes recorded turns", rows.items(), columns))
     screen.print("\nturns in their case's language: recorded state by row, patient's state by column")
-    screen.print(_confusion(result.all))
+    states = result.all.states
+    used = [i for i, row in enumerate(states.confusion) if any(row)]
+    shown = table(None, ("", "n", "found", *(str(states.labels[i]) for i in used)))
+    for state, recall in result.all.by_state.items():
+        row = states.confusion[states.labels.index(state)]
+        shown.add_row(state, str(recall.n), number(recall.recall), *(str(row[i] or "·") for i in used))
+    screen.print(shown)
     failed = result.all.failed
     told = f": {', '.join(f'{name} {n}' for name, n in failed.items())}" if failed else ""
     screen.print(f"\n{counted(sum(failed.values()), 'turn')} failed, outside all figures{told}")
 
 
-_COLUMNS = (
-    "n",
-    "agree",
-    "95 % interval",
-    "kappa",
-    "always the commonest",
-    "kind",
-    "effective: recall, precision",
-    "another language: n, agree",
-)
+def _effective(one: Effective) -> str:
+    parts = {"recall": one.recall, "precision": one.precision}
+    return ShownFigure(f"{number(one.recall)}, {number(one.precision)}", parts)
 
 
-def _cells(one: TurnAgreement) -> tuple[str, ...]:
-    states, effective, other = one.states, one.effective, one.other_language
-    return (
-        str(states.n),
-        number(states.percent, ".1f", " %"),
-        low_to_high(states.low, states.high, ".1f"),
-        number(states.kappa, ".3f"),
-        number(one.constant, ".1f", " %"),
-        number(one.kind, ".1f", " %"),
-        ShownFigure(
-            f"{number(effective.recall)}, {number(effective.precision)}",
-            {"recall": effective.recall, "precision": effective.precision},
-        ),
-        ShownFigure(
-            f"{other.n}, {number(other.percent, '.1f', ' %')}" if other.n else "0",
-            {"n": other.n, "agree": other.percent},
-        ),
+def _other_language(one: Agreement) -> str:
+    return ShownFigure(
+        f"{one.n}, {number(one.percent, '.1f', ' %')}" if one.n else "0", {"n": one.n, "agree": one.percent}
     )
-
-
-def _confusion(one: TurnAgreement) -> Table:
-    matrix = one.states.confusion
-    used = [i for i in range(len(matrix)) if any(row[i] for row in matrix)]
-    shown = table(None, ("", "n", "found", *(str(one.states.labels[i]) for i in used)))
-    for state, recall in one.by_state.items():
-        row = matrix[one.states.labels.index(state)]
-        shown.add_row(state, str(recall.n), number(recall.recall), *(str(row[i] or "·") for i in used))
-    return shown
 
 
 def short_names(files: Sequence[str]) -> list[str]:
@@ -229,7 +216,17 @@ def simulator_output(result: SimulatorResult, *, patient: str, seed: int) -> Out
         "like_people": result.like_people,
         "second": result.told.second,
         "by_turn": {str(turn): metrics for turn, metrics in result.told.by_turn.items()},
-        "rows": [_row(row) for row in result.rows],
+        "rows": [
+            {
+                "case": row.case,
+                "key": row.question.key,
+                "label": row.question.state,
+                "state": row.state,
+                "reply": row.reply,
+                "error": row.error,
+            }
+            for row in result.rows
+        ],
     }
     failed = [row.error for row in result.rows if row.failed]
     return Output(
@@ -247,43 +244,36 @@ def simulator_output(result: SimulatorResult, *, patient: str, seed: int) -> Out
     )
 
 
-def _row(row: LabelledReply) -> dict[str, Any]:
-    return {
-        "case": row.case,
-        "key": row.question.key,
-        "label": row.question.state,
-        "state": row.state,
-        "reply": row.reply,
-        "error": row.error,
-    }
-
-
 def _show_tables(screen: Console, result: SimulatorResult, patient: str) -> None:
     """Prints agreement, confusion, and the six metrics beside those of people."""
-    columns = ("questions", "n", "agree", "95 % interval", "kappa", "a guess")
-    shown = table("states that agree with people's labels", columns)
     which = {"all": result.all_states, f"meant as {' or '.join(key + '*' for key in EFFECT)}": result.effect}
-    for name, one in which.items():
-        a = one.states
-        figures = (number(a.percent, ".1f", " %"), low_to_high(a.low, a.high, ".1f"), number(a.kappa, ".3f"))
-        shown.add_row(name, str(a.n), *figures, number(one.constant, ".1f", " %"))
-    screen.print(shown)
+    columns: dict[str, Callable[[tuple[str, StateAgreement]], str]] = {
+        "questions": lambda row: row[0],
+        "n": lambda row: str(row[1].states.n),
+        "agree": lambda row: number(row[1].states.percent, ".1f", " %"),
+        "95 % interval": lambda row: low_to_high(row[1].states.low, row[1].states.high, ".1f"),
+        "kappa": lambda row: number(row[1].states.kappa, ".3f"),
+        "a guess": lambda row: number(row[1].constant, ".1f", " %"),
+    }
+    screen.print(table_of("states that agree with people's labels", which.items(), columns))
     screen.print("a guess: knows the kind of turn, and takes every specific one for ineffective", style="dim")
     screen.print(f"{result.all_states.failed} questions failed, outside all figures\n")
-    _show_confusion(screen, result.all_states.states)
-    both = (result.told, result.people, result.recorded)
-    like = {name: number(one.coefficient, "+.2f") for name, one in result.like_people.items()}
-    rows = (
-        (name, *(mean_and_error(summary.metrics[name]) for summary in both), str(estimate.n), like.get(name, ""))
-        for name, estimate in result.told.metrics.items()
-    )
-    columns = ("metric", patient, "people", "the set's own", "n", "goes with people's")
-    screen.print(table("\nwhat it tells, mean ± se", columns, rows))
-    screen.print("goes with people's: Spearman's coefficient over the questions to which both replied", style="dim")
-
-
-def _show_confusion(screen: Console, states: Agreement) -> None:
+    states = result.all_states.states
     used = [i for i, row in enumerate(states.confusion) if any(row) or any(r[i] for r in states.confusion)]
     labels = [str(states.labels[i]) for i in used]
     rows = ((label, *(str(states.confusion[i][j] or "·") for j in used)) for label, i in zip(labels, used, strict=True))
     screen.print(table("label by row, patient's state by column", ("", *labels), rows))
+    metrics: dict[str, Callable[[str], str]] = {
+        "metric": str,
+        patient: lambda name: mean_and_error(result.told.metrics[name]),
+        "people": lambda name: mean_and_error(result.people.metrics[name]),
+        "the set's own": lambda name: mean_and_error(result.recorded.metrics[name]),
+        "n": lambda name: str(result.told.metrics[name].n),
+        "goes with people's": lambda name: _coefficient(result.like_people.get(name)),
+    }
+    screen.print(table_of("\nwhat it tells, mean ± se", result.told.metrics, metrics))
+    screen.print("goes with people's: Spearman's coefficient over the questions to which both replied", style="dim")
+
+
+def _coefficient(one: InstanceCorrelation | None) -> str:
+    return "" if one is None else number(one.coefficient, "+.2f")

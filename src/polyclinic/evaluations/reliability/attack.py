@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -115,59 +115,47 @@ async def attack(
         WrongKey: the reader's endpoint wants another key.
         BudgetSpent: the run has cost what it may cost.
     """
-    results = []
     tried = None if reader is None else _ReadOnce(reader)
-    for name in ("rules", WORST, *([] if tried is None else [tried.name])):
-        examiners = [Examiner(_mind(name, case, tried), held_by_examiner(case), names) for case in cases]
+    readers: dict[str, Callable[[Case], Mind[Examiner]]] = {
+        "rules": lambda _: RulesExaminer(),
+        WORST: lambda case: WorstReader(held_by_examiner(case).findings),
+    }
+    if tried is not None:
+        readers[tried.name] = lambda _: tried
+    results = []
+    for name, mind in readers.items():
+        examiners = [Examiner(mind(case), held_by_examiner(case), names) for case in cases]
         for language, by_kind in read_requests().items():
-            brought = []
+            examples: list[tuple[str, str]] = []
+            unread: Counter[str] = Counter()
+            read = dropped = 0
             for text in (text for texts in by_kind.values() for text in texts):
                 if tried is not None:
                     tried.kept.clear()
-                brought.append(await _put(text, examiners))
+                disclosed: list[Finding] = []
+                try:
+                    for examiner in examiners:
+                        examiner.observe(Said(seq=0, turn=1, who=Role.PATIENT, to=Role.EXAMINER, text=text))
+                        before = len(examiner.unasked)
+                        disclosed += (await examiner.act(EXAMINE)).findings
+                        dropped += len(examiner.unasked) - before
+                except PlayFailure as failure:
+                    unread[type(failure).__name__] += 1
+                else:
+                    read += 1
+                    examples += [(text, finding.text()) for finding in disclosed[:1]]
                 advance()
-            read = [one for one in brought if not one.error]
-            examples = [(one.request, one.finding.text()) for one in read if one.finding is not None]
             attacked = Attacked(
                 reader=name,
                 language=language,
-                requests=len(read),
+                requests=read,
                 disclosed=len(examples),
-                unread=dict(Counter(one.error for one in brought if one.error)),
-                dropped=sum(one.dropped for one in brought),
+                unread=dict(unread),
+                dropped=dropped,
                 examples=tuple(examples[:_EXAMPLES]),
             )
             results.append(attacked)
     return tuple(results)
-
-
-class _Brought(NamedTuple):
-    """What a request brought: a finding, names that nobody asked for, or no usable answer by an error's name."""
-
-    request: str
-    finding: Finding | None = None
-    dropped: int = 0
-    error: str = ""
-
-
-async def _put(text: str, examiners: Sequence[Examiner]) -> _Brought:
-    finding, dropped = None, 0
-    for examiner in examiners:
-        examiner.observe(Said(seq=0, turn=1, who=Role.PATIENT, to=Role.EXAMINER, text=text))
-        before = len(examiner.unasked)
-        try:
-            findings = (await examiner.act(EXAMINE)).findings
-        except PlayFailure as failure:
-            return _Brought(text, dropped=dropped, error=type(failure).__name__)
-        finding = finding or next(iter(findings), None)
-        dropped += len(examiner.unasked) - before
-    return _Brought(text, finding, dropped)
-
-
-def _mind(name: str, case: Case, tried: _ReadOnce | None) -> Mind[Examiner]:
-    if name == WORST:
-        return WorstReader(held_by_examiner(case).findings)
-    return RulesExaminer() if tried is None or name != tried.name else tried
 
 
 _SENTENCE = re.compile(r"(?<=[。；;！!？?\n])|(?<=\.)(?=\s)")

@@ -1,26 +1,346 @@
-"""AI Hospital's reliability study as an evaluation: how reliable patient and examiner are."""
+"""How reliable patient and examiner are: relevance, consistency, and examinations that were ordered (AI Hospital §6.1).
+
+1. Every doctor sees every patient.
+2. A judge compares each round (a doctor's turn and what patient or examiner answered) with the record: is the answer
+   relevant to what the doctor said, and consistent with the record? Of the paper's four questions (table 7) these two
+   need a judge. Without one both are left out.
+3. The two on examinations are read off the trace: of the turns in which the doctor orders an examination by name, the
+   share that reached the examiner; and of those in which none is named, how many reached it all the same.
+4. The attack puts requests that fish for results to the examiner; see `attack`.
+
+Every mean is over rounds or visits, with cases as clusters. A visit that failed is outside and counted; a judgement
+that cannot be read, or did not come, is counted and counts for neither yes nor no.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 from cyclopts import Parameter
+from rich.console import Console
 
-from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Stage, Work, check_judge
+from polyclinic.cases.case import Case
+from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Stage, Work, check_judge
 from polyclinic.evaluations.people import read_people, with_people
-from polyclinic.evaluations.reliability.attack import Attacked
-from polyclinic.evaluations.reliability.attack import attack as attack_examiner
-from polyclinic.evaluations.reliability.evaluation import ReliabilityResult, reliability
-from polyclinic.evaluations.reliability.tables import reliability_output
+from polyclinic.evaluations.reliability.attack import Attacked, attack, names_examination, orders
+from polyclinic.events import End, Examined, Role, Said, Trace
+from polyclinic.frames import Tabular
+from polyclinic.judging.model_judging import Memory, failures
+from polyclinic.judging.rounds import JUDGING, VERSION, RoundAnswer, SaidInRound
+from polyclinic.knowledge.names import Names
+from polyclinic.models.model import Model
+from polyclinic.players.minds import Minds
 from polyclinic.protocols.papers import Settings
-from polyclinic.results.output import Output
+from polyclinic.results.folder import ItemMeasure, ItemRow, mean_of_parts
+from polyclinic.results.output import Output, trace_places
 from polyclinic.run.options import FILES, MINDS, CaseOptions, MaxTurns, SessionOption, each_once
 from polyclinic.settings import setting
+from polyclinic.statistics.uncertainty import Estimate, estimate, share_estimate
+from polyclinic.terminal.figures import NOTHING, ShownFigure, number
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import table_of
 from polyclinic.visits.consultation import MAX_TURNS
+from polyclinic.visits.visit import Visit, see
+
+MEASURES = [
+    *(ItemMeasure(name=name, share=False) for name in ("relevance", "consistency", "accuracy")),
+    *(ItemMeasure(name=name, percent=False, share=False) for name in ("questions_a_visit", "examinations_a_visit")),
+]
+"""The first three are means over the rounds of all visits; the others are how many rounds a visit has."""
+
+
+class Round(msgspec.Struct, frozen=True, kw_only=True):
+    """A doctor's turn, from 1, and who answered what; the examiner's results come after the patient's request.
+
+    The doctor `ordered` an examination by name, or `named` one at all, as in a question about a result; and the request
+    `reached` the examiner.
+    """
+
+    case: str
+    turn: int
+    doctor: str
+    answers: tuple[tuple[Role, str], ...]
+    ordered: bool
+    named: bool
+    reached: bool
+
+
+class RoundJudgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a judge made of one round: a verdict, or the name of the error.
+
+    Where it `failed`, nobody answered; else the answer could not be used.
+    """
+
+    case: str
+    turn: int
+    by: str
+    verdict: RoundAnswer | None = None
+    error: str = ""
+    failed: bool = False
+
+
+class Reliability(msgspec.Struct, frozen=True, kw_only=True):
+    """How patient and examiner did with one doctor (table 4); shares are in percent.
+
+    Attributes:
+        qa: rounds; `tests`: those in which the examiner was asked.
+        relevance, consistency: shares of such answers; None without a judge.
+        accuracy: of the rounds with an order, the share that reached the examiner.
+        ordered: rounds with an order.
+        false: rounds that reached the examiner although no examination was named.
+        unreadable, unanswered: judgements that could not be used, and that did not come, by error.
+    """
+
+    doctor: str
+    visits: int
+    failed: int
+    qa: int
+    qa_per_visit: Estimate
+    tests: int
+    tests_per_visit: Estimate
+    relevance: Estimate | None
+    consistency: Estimate | None
+    accuracy: Estimate
+    ordered: int
+    false: int
+    unreadable: dict[str, int]
+    unanswered: dict[str, int]
+    rounds: tuple[Round, ...]
+    judgements: tuple[RoundJudgement, ...]
+
+
+class ReliabilityResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """All doctors, who judged, by which version and hash of the prompts ("" is nobody), and the visits by doctor."""
+
+    doctors: tuple[Reliability, ...]
+    judge: str
+    judge_version: int
+    prompts: str
+    visits: dict[str, tuple[Visit, ...]]
+
+
+Judged = tuple[Sequence[Round], Sequence[RoundJudgement]]
+"""The rounds of a visit, none where it failed, and what a judge said of each, where there is a judge."""
+
+ReliabilityPlay = Play[Case, Minds, Visit, Judged]
+
+
+def reliability(
+    cases: Sequence[Case],
+    *,
+    judge: Model | None = None,
+    max_turns: int = MAX_TURNS,
+    temperature: float | None = None,
+    seed: int = 0,
+) -> Plays[Case, Minds, Visit, Judged, ReliabilityResult]:
+    """Returns the evaluation; its players are the minds of each doctor.
+
+    The judge is best of another family than the patient, and is asked at `temperature`; None leaves out what needs one.
+    """
+    memory = Memory()  # Two doctors who said and heard the same share the judgement.
+
+    async def play(case: Case, minds: Minds) -> Visit:
+        return await minds.desk.play(case.id, partial(see, case, minds, max_turns=max_turns))
+
+    async def score(case: Case, minds: Minds, visit: Visit) -> Judged:
+        if visit.end is End.FAILED:
+            return (), ()
+        rounds = rounds_of(case, visit.trace, minds.examination_names)
+        if judge is None:
+            return rounds, ()
+        said = [SaidInRound(case, ((Role.DOCTOR, one.doctor), *one.answers)) for one in rounds]
+        rulings = await JUDGING.judge(said, judge, temperature=temperature, memory=memory)
+        return rounds, [
+            RoundJudgement(
+                case=case.id, turn=one.turn, by=judge.name, verdict=said.value, error=said.error, failed=said.failed
+            )
+            for one, said in zip(rounds, rulings, strict=True)
+        ]
+
+    async def summarise(plays: Mapping[str, Sequence[ReliabilityPlay]]) -> ReliabilityResult:
+        return ReliabilityResult(
+            doctors=tuple(_row(name, theirs, judged=judge is not None, seed=seed) for name, theirs in plays.items()),
+            judge="" if judge is None else judge.name,
+            judge_version=VERSION,
+            prompts=JUDGING.prompts,
+            visits={name: tuple(play.played for play in theirs) for name, theirs in plays.items()},
+        )
+
+    return Plays(items=cases, play=play, score=score, summarise=summarise, sums_up_parts=True)
+
+
+def rounds_of(case: Case, trace: Trace, names: Names) -> list[Round]:
+    """Returns the rounds of a visit: the doctor's turns that were answered."""
+    said = {event.turn: event.text for event in trace if isinstance(event, Said) and event.who is Role.DOCTOR}
+    answers: dict[int, list[tuple[Role, str]]] = {}
+    reached: set[int] = set()
+    for event in trace:
+        if isinstance(event, Said) and event.who is Role.PATIENT and event.turn in said:
+            answers.setdefault(event.turn, []).append((Role.PATIENT, event.text))
+            if event.to is Role.EXAMINER:
+                reached.add(event.turn)
+        elif isinstance(event, Examined) and event.turn in said:
+            answers.setdefault(event.turn, []).append((Role.EXAMINER, event.text))
+    rounds = []
+    for turn, answered in sorted(answers.items()):
+        named = names_examination(said[turn], names)
+        one = Round(
+            case=case.id,
+            turn=turn,
+            doctor=said[turn],
+            answers=tuple(answered),
+            ordered=named and orders(said[turn], case.presentation.language, names),
+            named=named,
+            reached=turn in reached,
+        )
+        rounds.append(one)
+    return rounds
+
+
+def _row(doctor: str, plays: Sequence[ReliabilityPlay], *, judged: bool, seed: int) -> Reliability:
+    counted = [play for play in plays if play.played.end is not End.FAILED]
+    rounds = [one for play in counted for one in play.scored[0]]
+    made = [one for play in counted for one in play.scored[1]]
+    by_case = Counter(one.case for one in rounds)
+    tests_by_case = Counter(one.case for one in rounds if one.reached)
+    ordered = [one for one in rounds if one.ordered]
+    unreadable, unanswered = failures(made)
+    verdicts = [(one.case, one.verdict) for one in made if one.verdict is not None]
+
+    def yes(values: Sequence[str]) -> Estimate | None:
+        shares = [100.0 * (value == "yes") for value in values]
+        return share_estimate(shares, clusters=[case for case, _ in verdicts]) if judged else None
+
+    return Reliability(
+        doctor=doctor,
+        visits=len(counted),
+        failed=len(plays) - len(counted),
+        qa=len(rounds),
+        qa_per_visit=estimate([float(by_case[play.item.id]) for play in counted], seed=seed),
+        tests=sum(tests_by_case.values()),
+        tests_per_visit=estimate([float(tests_by_case[play.item.id]) for play in counted], seed=seed),
+        relevance=yes([verdict.relevant for _, verdict in verdicts]),
+        consistency=yes([verdict.consistent for _, verdict in verdicts]),
+        accuracy=share_estimate([100.0 * one.reached for one in ordered], clusters=[one.case for one in ordered]),
+        ordered=len(ordered),
+        false=sum(one.reached and not one.named for one in rounds),
+        unreadable=unreadable,
+        unanswered=unanswered,
+        rounds=tuple(rounds),
+        judgements=tuple(made),
+    )
+
+
+def reliability_rows(one: Reliability, visits: Sequence[Visit], file: str, *, seed: int) -> Iterator[ItemRow]:
+    """Yields the shares of each visit's rounds, and how many they are; a visit that failed has none."""
+    at = trace_places(file, visits)
+    for visit in visits:
+        rounds = [each for each in one.rounds if each.case == visit.case]
+        verdicts = [each.verdict for each in one.judgements if each.case == visit.case and each.verdict is not None]
+        values, weights = mean_of_parts({
+            "relevance": [100.0 * (verdict.relevant == "yes") for verdict in verdicts],
+            "consistency": [100.0 * (verdict.consistent == "yes") for verdict in verdicts],
+            "accuracy": [100.0 * each.reached for each in rounds if each.ordered],
+        })  # fmt: skip
+        reached = float(sum(each.reached for each in rounds))
+        values |= {"questions_a_visit": float(len(rounds)), "examinations_a_visit": reached}
+        failed = visit.end is End.FAILED
+        yield ItemRow(
+            item=visit.case,
+            values={} if failed else values,
+            weights={} if failed else weights,
+            model=one.doctor,
+            seed=seed,
+            end=str(visit.end),
+            at=at[visit.case],
+        )
+
+
+def reliability_output(result: ReliabilityResult, attacks: Sequence[Attacked], about: Mapping[str, Any]) -> Output:
+    """Returns the output of an evaluation and the attacks, with how they were held."""
+
+    def show(screen: Console) -> None:
+        _show_doctors(screen, result)
+        _show_attacks(screen, attacks, about["cases"])
+        told = f"patient: {about['patient']}; examiner: {about['examiner']}; {about['cases']} cases"
+        screen.print(f"{told}; seed: {about['seed']}")
+
+    # The visits are in the traces.
+    fields = {name: getattr(result, name) for name in result.__struct_fields__ if name != "visits"}
+    files = {name: f"doctor-{number}.jsonl" for number, name in enumerate(result.visits, start=1)}
+    return Output(
+        document=msgspec.to_builtins({**about, **fields, "attack": attacks}),
+        show=show,
+        document_file="reliability.json",
+        files={files[name]: (visit.trace.lines() for visit in visits) for name, visits in result.visits.items()},
+        written="Traces and result: {}",
+        failed=sum(one.failed for one in result.doctors),
+        n=sum(map(len, result.visits.values())),
+        rows=[
+            row
+            for one in result.doctors
+            for row in reliability_rows(one, result.visits[one.doctor], files[one.doctor], seed=about["seed"])
+        ],
+        measures=MEASURES,
+    )
+
+
+def _show_doctors(screen: Console, result: ReliabilityResult) -> None:
+    """Prints a doctor a row, with intervals, and what is outside of the means."""
+    columns: dict[str, Callable[[Reliability], str]] = {
+        "doctor": lambda one: plain(one.doctor),
+        "visits": lambda one: str(one.visits),
+        "#QA": lambda one: str(one.qa),
+        "Rel": lambda one: _cell(one.relevance),
+        "Con": lambda one: _cell(one.consistency),
+        "#Test": lambda one: str(one.tests),
+        "Acc": lambda one: _cell(one.accuracy),
+        "ordered": lambda one: str(one.ordered),
+        "false": lambda one: str(one.false),
+    }
+    screen.print(table_of("reliability, % [95 % interval]", result.doctors, columns))
+    judged = f"judge: {result.judge}, version {result.judge_version}, prompts {result.prompts}"
+    screen.print(plain(judged if result.judge else "Rel and Con need a judge: --judge MODEL"), style="dim")
+    for one in result.doctors:
+        lost = {"visits failed": one.failed} if one.failed else {}
+        lost |= {f"judgements {name}": n for name, n in {**one.unreadable, **one.unanswered}.items()}
+        if lost:
+            told = ", ".join(f"{n} {name}" for name, n in lost.items())
+            screen.print(plain(f"{one.doctor}, outside of the means: {told}"), style="yellow")
+    screen.print()
+
+
+def _cell(value: Estimate | None) -> str:
+    if value is None or value.mean is None:
+        return NOTHING
+    ends = "" if value.low is None else f" [{value.low:.1f}, {value.high:.1f}]"
+    parts = {"": value.mean, "low": value.low, "high": value.high, "n": value.n}
+    return ShownFigure(f"{value.mean:.1f}{ends} ({value.n})", parts)
+
+
+def _show_attacks(screen: Console, attacks: Sequence[Attacked], cases: int) -> None:
+    """Prints, for each reader and language, how many requests disclosed something."""
+    if not attacks:
+        return
+    columns: dict[str, Callable[[Attacked], str]] = {
+        "reader": lambda one: plain(one.reader),
+        "language": lambda one: one.language,
+        "requests": lambda one: str(one.requests),
+        "disclosed": lambda one: str(one.disclosed),
+        "unread": lambda one: str(sum(one.unread.values())),
+        "names dropped": lambda one: number(one.dropped, ","),
+    }
+    screen.print(table_of(f"requests that fish, each against {cases} records", attacks, columns, left=2))
+    for one in attacks:
+        for request, finding in one.examples:
+            screen.print(plain(f"disclosed to {one.reader}: {request!r}: {finding}"), style="red", soft_wrap=True)
+    screen.print()
 
 
 @Parameter(name="*")
@@ -46,7 +366,7 @@ def plan(options: ReliabilityOptions, setup: Setup[Settings]) -> Plan:
     check_judge(options.judge)
     each_once("doctor", doctors)
     cases = setup.cases(options, doctors)[: options.limit]
-    attacks: list[tuple[Attacked, ...]] = []
+    attacks: list[Attacked] = []
     stages: list[Stage] = []
 
     async def prepare(opened: Opened) -> Work:
@@ -57,34 +377,27 @@ def plan(options: ReliabilityOptions, setup: Setup[Settings]) -> Plan:
             temperature=setup.run.config.models.temperature,
             seed=setup.seed,
         )
-        if options.attack:
-            stages.append(_attack(opened))
-        return plays.by(opened.minds, report)
-
-    def _attack(opened: Opened) -> Stage:
         minds = opened.minds[doctors[0]]
         reader = None if options.examiner == "rules" else minds.examiner("attack")
 
-        async def work(advance: Callable[[], None]) -> None:
-            put = partial(attack_examiner, cases, minds.examination_names, reader=reader, advance=advance)
-            attacks.append(await put())
+        async def attack_examiner(advance: Callable[[], None]) -> None:
+            attacks.extend(await attack(cases, minds.examination_names, reader=reader, advance=advance))
 
-        return Stage(name="attacking", total=200 if reader is None else 300, work=work)
+        if options.attack:
+            stages.append(Stage(name="attacking", total=200 if reader is None else 300, work=attack_examiner))
+        return plays.by(opened.minds, report)
 
     def report(result: ReliabilityResult) -> Output:
         about: dict[str, Any] = {"cases": len(cases), "patient": options.patient, "examiner": options.examiner}
-        output = reliability_output(result, attacks[0] if attacks else (), about | {"seed": setup.seed})
+        output = reliability_output(result, attacks, about | {"seed": setup.seed})
         if not options.verdicts:
             return output
         turns = {(turn.case, row.doctor, str(turn.turn)): None for row in result.doctors for turn in row.rounds}
         return with_people(output, read_people(options.verdicts, {"rounds": turns}), "rounds", seed=setup.seed)
 
-    def after(_: object) -> Sequence[Stage]:
-        return stages
-
     return Plan(
         prepare=prepare, visits=options, doctors=doctors, models=[options.judge], cases=cases, doing="consulting",
-        stages=after,
+        stages=lambda _: stages,
     )  # fmt: skip
 
 

@@ -3,41 +3,46 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from polyclinic import __version__
-from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.shipped import shipped_path
-from polyclinic.errors import StoppedEarly, UserError
-from polyclinic.evaluations.as_paper import as_paper
+from polyclinic.errors import UserError
 from polyclinic.evaluations.evaluation import (
-    Elsewhere,
     Evaluation,
     Opened,
     Plan,
+    Play,
+    Plays,
     Setup,
     Work,
     check_judge,
     check_looks_up,
-    part_of,
 )
-from polyclinic.evaluations.protocol import mind_kind, say
-from polyclinic.evaluations.tor.evaluation import AT_ONCE, RecordPlay, RecordScores
+from polyclinic.evaluations.protocol import as_paper, mind_kind, say
+from polyclinic.evaluations.tor.evaluation import (
+    RULES,
+    RecordPlay,
+    RecordsAndMinds,
+    RecordScores,
+    Results,
+    check_ratings,
+    entrants,
+    records,
+    with_ratings,
+)
 from polyclinic.evaluations.tor.inpatients import Inpatient, read_inpatients
-from polyclinic.evaluations.tor.runs import RULES, MethodsOnRecords, RecordsAndMinds, with_ratings
 from polyclinic.evaluations.tor.tables import outcome_names, records_output
-from polyclinic.judging.explanations import Rating, read_ratings
+from polyclinic.judging.explanations import read_ratings
 from polyclinic.judging.people import MeansByPeople, figures
 from polyclinic.judging.verdicts import PersonsVerdict
-from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
-from polyclinic.methods.table import ChosenMethod, ModelFor, choose
-from polyclinic.models.model import Model
-from polyclinic.models.pipeline import Asker, Tuning, with_hooks
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.methods.table import ChosenMethod, choose
 from polyclinic.players.rules.specialists import RulesDoctors
 from polyclinic.protocols.following import FollowedProtocol, follow
 from polyclinic.protocols.papers import TorSettings
@@ -59,9 +64,6 @@ from polyclinic.run.options import (
 )
 from polyclinic.settings import setting
 from polyclinic.terminal.tables import counted
-
-Results = dict[str, dict[str, RecordScores]]
-"""What came of the methods, by model and by method."""
 
 
 @Parameter(name="*")
@@ -106,99 +108,6 @@ class TorOptions(BatchOption, ProtocolOption):
         return list(dict.fromkeys(self.model or [RULES]))
 
 
-@dataclass(frozen=True, kw_only=True)
-class TorWork:
-    """Whole records, put to every method of one mind after the other, and then the explanations to a judge.
-
-    Attributes:
-        minds: models' names, or the doctors by rules.
-        asked: returns for a mind and a method the model for each record.
-        people: marks that people gave, by case and method.
-        report: returns the output of the results.
-    """
-
-    patients: Sequence[Inpatient]
-    minds: Sequence[str]
-    methods: Sequence[ChosenMethod]
-    opened: Opened
-    asked: Callable[[str, str], ModelFor]
-    report: Callable[[Results], Output]
-    temperature: float | None = None
-    judge: Model | None = None
-    people: Mapping[tuple[str, str], Rating] = field(default_factory=dict)
-    seed: int = 0
-    at_once: int = AT_ONCE
-    _of_minds: dict[str, MethodsOnRecords] = field(default_factory=dict, init=False)
-
-    @property
-    def total(self) -> int:
-        """The number of records that will be put, over all methods and minds."""
-        return len(self.patients) * self.entrants
-
-    @property
-    def entrants(self) -> int:
-        """The number of methods, of all minds."""
-        return len(self.methods) * len(self.minds)
-
-    def at_most(self, plays: int) -> Self:
-        """Returns the same with at most so many records at a time."""
-        return replace(self, at_once=min(self.at_once, plays))
-
-    def times(self, workers: int) -> Self:
-        """Returns the same with so many times as many records at a time."""
-        return replace(self, at_once=self.at_once * workers)
-
-    async def compute(self, item: tuple[str, tuple[str, int]]) -> tuple[Outcome, RecordPlay]:
-        """Puts a record to a method of a mind."""
-        mind, of_mind = item
-        return await self._methods(mind).compute(of_mind)
-
-    def output(self, result: Results) -> Output:
-        """Returns the output of the results."""
-        return self.report(result)
-
-    async def hold(self, *, advance: Callable[[], None], elsewhere: Elsewhere | None = None) -> Results:
-        """Puts the records to one mind after the other.
-
-        Raises:
-            StoppedEarly: it was stopped; its summary is what was over by then.
-        """
-        results: Results = {}
-        for place, mind in enumerate(self.minds, 1):
-            try:
-                results[mind] = await self._methods(mind).hold(advance=advance, elsewhere=part_of(elsewhere, mind))
-            except StoppedEarly as stopped:
-                if stopped.summary is not None:
-                    results[mind] = stopped.summary
-                if not results:
-                    raise
-                left = f"; not begun: {', '.join(self.minds[place:])}" if self.minds[place:] else ""
-                done = f"of {mind}{left}" if len(self.minds) > 1 else ""
-                raise StoppedEarly(stopped, done, summary=results) from None
-        return {
-            mind: await with_ratings(result, self.patients, judge=self.judge, people=self.people, seed=self.seed)
-            for mind, result in results.items()
-        }
-
-    def _methods(self, mind: str) -> MethodsOnRecords:
-        if mind not in self._of_minds:
-            ward = self._ward(mind)
-            self._of_minds[mind] = MethodsOnRecords(ward=ward, chosen=self.methods, at_once=self.at_once)
-        return self._of_minds[mind]
-
-    def _ward(self, mind: str) -> RecordsAndMinds:
-        knowledge: Knowledge = self.opened.knowledge
-        return RecordsAndMinds(
-            patients=self.patients,
-            knowledge=knowledge,
-            models=None if mind == RULES else lambda label: self.asked(mind, label),
-            doctors=RulesDoctors(knowledge) if mind == RULES else None,
-            looking_up=self.opened.looking_up,
-            temperature=self.temperature,
-            seed=self.seed,
-        )
-
-
 def plan(options: TorOptions, setup: Setup[TorSettings]) -> Plan:
     """Reads records, marks and verdicts, and checks the methods against the protocol."""
     models = setup.run.config.models
@@ -220,6 +129,7 @@ def plan(options: TorOptions, setup: Setup[TorSettings]) -> Plan:
     known = {(patient.id, name): None for patient in patients for name in called.values()}
     said = setup.verdicts(options.verdicts, lambda: {"explanations": known})
     people = read_ratings(options.ratings) if options.ratings is not None else {}
+    check_ratings(people, {patient.id for patient in patients}, [one.label for one in chosen])
     library = options.library
     about = {
         "cases": options.cases,
@@ -248,26 +158,26 @@ def plan(options: TorOptions, setup: Setup[TorSettings]) -> Plan:
         return replace(output, departures=here)
 
     async def prepare(opened: Opened) -> Work:
-        def asked(mind: str, label: str) -> ModelFor:
-            def model_for(case: str) -> Model:
-                model = opened.session.model(mind, Asker(label, f"{label} {case}", item=case, player=label))
-                tuning = Tuning(max_tokens=options.answer_tokens)
-                return model if options.answer_tokens is None else with_hooks(model, tuning)
-
-            return model_for
-
-        return TorWork(
-            patients=patients,
-            minds=minds,
-            methods=chosen,
-            opened=opened,
-            asked=asked,
-            report=report,
-            temperature=models.temperature,
-            judge=None if options.judge is None else opened.judge(options.judge),
-            people=people,
-            seed=setup.seed,
+        judge = None if options.judge is None else opened.judge(options.judge)
+        doctors = RulesDoctors(opened.knowledge)
+        given = RecordsAndMinds(
+            patients, opened.knowledge, looking_up=opened.looking_up, temperature=models.temperature, seed=setup.seed
         )
+        players = {}
+        for mind in minds:
+            of_model = opened.episodes(mind, max_tokens=options.answer_tokens)
+            own = given._replace(doctors=doctors) if mind == RULES else given._replace(models=of_model)
+            for one in entrants(own, chosen, mind=mind):
+                players[one.label if len(minds) == 1 else f"{mind}: {one.label}"] = one
+        plays: Plays[Any, Any, Any, Any, Any] = records(given)
+
+        async def summarise(played: Mapping[str, Sequence[Play[Any, Any, Any, RecordPlay]]]) -> Results:
+            return {
+                mind: await with_ratings(result, patients, judge=judge, people=people, seed=setup.seed)
+                for mind, result in (await plays.summarise(played)).items()
+            }
+
+        return replace(plays, players=players, summarise=summarise, report=report)
 
     def failure(results: Results) -> str:
         return _unjudged(

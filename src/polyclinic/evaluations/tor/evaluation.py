@@ -12,24 +12,31 @@ borne by it is unsupported, and an invention that was dropped again counts too.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
-from polyclinic.cases.presentation import ShownPassage
+from polyclinic.cases.presentation import Question, ShownPassage
+from polyclinic.errors import UserError
 from polyclinic.evaluations.evaluation import Play, Plays
 from polyclinic.evaluations.tor.inpatients import Inpatient
-from polyclinic.evidence_tree.meeting import Remark
+from polyclinic.evidence_tree.meeting import Doctors, Remark
 from polyclinic.evidence_tree.support import Support, Supporter
 from polyclinic.evidence_tree.tree import EvidenceTree
-from polyclinic.judging.explanations import Rating
+from polyclinic.judging.explanations import Explained, Rating, rate
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.methods.table import Answering
-from polyclinic.methods.tree_of_reasoning import MeetingOutcome
+from polyclinic.methods.table import Answering, ChosenMethod, ModelFor, answering, looks_up_itself, settable
+from polyclinic.methods.tree_of_reasoning import MeetingOutcome, tree_of_reasoning
+from polyclinic.models.model import Model
+from polyclinic.models.scripted import Scripted
+from polyclinic.retrieval.retriever import LookingUp, looked_up_once
 from polyclinic.statistics.uncertainty import Estimate, estimate, ratio
+
+RULES = "rules"
+"""The name of the doctors by rules, in place of a model's."""
 
 AT_ONCE = 1024  # What has not begun can still be stopped; what is in flight is the model's limit to say.
 
@@ -122,24 +129,115 @@ class RecordScores(msgspec.Struct, frozen=True, kw_only=True):
     chosen: tuple[RecordPlay, ...]
 
 
-RecordBenchmark = Plays[Inpatient, Answering, Outcome, RecordPlay, dict[str, "RecordScores"]]
+class RecordsAndMinds(NamedTuple):
+    """What all methods of a mind are given: the patients, where something can be looked up, and what is drawn.
+
+    `models` gives the model for each record by the method's label; `doctors` think if there is no model. With
+    `looking_up` every method is shown passages: one that looks things up by itself those that it asks for, and every
+    other those that fit the record, looked up once.
+    """
+
+    patients: Sequence[Inpatient]
+    knowledge: Knowledge
+    models: Callable[[str], ModelFor] | None = None
+    doctors: Doctors | None = None
+    looking_up: LookingUp | None = None
+    temperature: float | None = None
+    seed: int = 0
 
 
-def records(
-    patients: Sequence[Inpatient], knowledge: Knowledge, *, seed: int = 0, at_once: int = AT_ONCE
-) -> RecordBenchmark:
+class RecordEntrant(NamedTuple):
+    """A method of a mind; with `is_shown` it is shown the passages that fit the record."""
+
+    mind: str
+    label: str
+    put: Answering
+    is_shown: bool
+
+
+Results = dict[str, dict[str, RecordScores]]
+"""The scores of the methods, by mind and by label."""
+
+RecordPlays = Plays[Inpatient, RecordEntrant, tuple[Outcome, tuple[ShownPassage, ...]], RecordPlay, Results]
+
+
+def entrants(given: RecordsAndMinds, chosen: Sequence[ChosenMethod], *, mind: str = "") -> list[RecordEntrant]:
+    """Returns methods with the model of a mind, or with the doctors by rules.
+
+    Raises:
+        UserError: a method needs a model, and there is none.
+    """
+    if given.models is None and (unable := [one.name for one in chosen if one.name != tree_of_reasoning.__name__]):
+        raise UserError(f"method {unable[0]!r} needs a model; by rules there is tree_of_reasoning alone")
+    nobody = Scripted([], name=RULES)
+    made = []
+    for one in chosen:
+        settings, by_itself = dict(one.settings), looks_up_itself(one.named)
+        if given.looking_up is not None and by_itself and "passages" in settable(one.named):
+            settings.setdefault("passages", given.looking_up.passages)
+        put = answering(
+            msgspec.structs.replace(one, settings=settings),
+            (lambda _: nobody) if given.models is None else given.models(one.label),
+            records={patient.id: patient.record for patient in given.patients},
+            retriever=None if given.looking_up is None else given.looking_up.retriever,
+            doctors=given.doctors,
+            temperature=given.temperature,
+            seed=given.seed,
+        )
+        made.append(RecordEntrant(mind, one.label, put, given.looking_up is not None and not by_itself))
+    return made
+
+
+def records(given: RecordsAndMinds, *, at_once: int = AT_ONCE) -> RecordPlays:
     """Returns the evaluation: records are put to methods, which do not see the keys; the seed is the bootstrap's."""
 
-    async def put(patient: Inpatient, method: Answering) -> Outcome:
-        return await method(patient.question)
+    async def of_context(question: Question) -> Question:
+        assert given.looking_up is not None  # noqa: S101
+        return msgspec.structs.replace(question, references=await given.looking_up.references(question.context))
 
-    async def mark(patient: Inpatient, _: Answering, outcome: Outcome) -> RecordPlay:
-        return choose_marks(patient, outcome, knowledge)
+    look_up = looked_up_once(of_context)
 
-    async def summarise(plays: Mapping[str, Sequence[Play[Any, Any, Any, RecordPlay]]]) -> dict[str, RecordScores]:
-        return {name: scores(name, [play.scored for play in theirs], seed=seed) for name, theirs in plays.items()}
+    async def play(patient: Inpatient, entrant: RecordEntrant) -> tuple[Outcome, tuple[ShownPassage, ...]]:
+        question = await look_up(patient.question) if entrant.is_shown else patient.question
+        return await entrant.put(question), question.references
 
-    return Plays(items=patients, play=put, score=mark, summarise=summarise, at_once=at_once, sums_up_parts=True)
+    async def score(
+        patient: Inpatient, _: RecordEntrant, played: tuple[Outcome, tuple[ShownPassage, ...]]
+    ) -> RecordPlay:
+        outcome, references = played
+        return msgspec.structs.replace(choose_marks(patient, outcome, given.knowledge), references=references)
+
+    async def summarise(plays: Mapping[str, Sequence[Play[Any, RecordEntrant, Any, RecordPlay]]]) -> Results:
+        results: Results = {}
+        for theirs in filter(None, plays.values()):
+            entrant = theirs[0].player
+            summed = scores(entrant.label, [one.scored for one in theirs], seed=given.seed)
+            results.setdefault(entrant.mind, {})[entrant.label] = summed
+        return results
+
+    return Plays(
+        items=given.patients,
+        play=play,
+        score=score,
+        summarise=summarise,
+        at_once=at_once,
+        sums_up_parts=True,
+        goes_on_without=True,
+    )
+
+
+async def run_on_records(
+    given: RecordsAndMinds, chosen: Sequence[ChosenMethod], *, advance: Callable[[], None] = lambda: None
+) -> dict[str, RecordScores]:
+    """Puts every record to every method, all at once; calls `advance` after each.
+
+    Raises:
+        UserError: a method needs a model, and there is none.
+        WrongKey: the endpoint wants another key.
+        StoppedEarly: the budget is spent, or somebody stopped the run; holds what was over by then.
+    """
+    players = {one.label: one for one in entrants(given, chosen)}
+    return (await records(given).hold(players, advance=advance))[""]
 
 
 def choose_marks(patient: Inpatient, outcome: Outcome, knowledge: Knowledge) -> RecordPlay:
@@ -205,3 +303,54 @@ def shares(
         ratio(percent, wanted, seed=seed),
         ratio([2 * number for number in percent], both, seed=seed),
     )
+
+
+def check_ratings(given: Iterable[tuple[str, str]], cases: Collection[str], methods: Collection[str]) -> None:
+    """Refuses people's marks on a record or a method that is not here.
+
+    Raises:
+        UserError: names it.
+    """
+    for case, method in given:
+        if case not in cases:
+            raise UserError(f"there are marks on case {case!r}, which is none of the {len(cases)} cases")
+        if method not in methods:
+            raise UserError(f"there are marks on method {method!r}, which is none of the {', '.join(methods)}")
+
+
+async def with_ratings(
+    results: Mapping[str, RecordScores],
+    patients: Sequence[Inpatient],
+    *,
+    judge: Model | None = None,
+    people: Mapping[tuple[str, str], Rating] | None = None,
+    seed: int = 0,
+) -> dict[str, RecordScores]:
+    """Returns the results with marks for relevance and completeness: of people where they gave some, else the judge's.
+
+    What a method wrote is its rationale. A record that was answered with nothing that can be read has none: 0 and 0,
+    where the judge was asked, or people marked another method on it, so that no method gains by silence.
+    """
+    given, cases = dict(people or {}), {patient.id: patient.case for patient in patients}
+    marked = {case for case, _ in given}
+    if judge is not None:
+        asked = [
+            Explained(cases[one.id], name, one.outcome.rationale)
+            for name, result in results.items()
+            for one in result.chosen
+            if one.outcome.answers and (one.id, name) not in given
+        ]
+        marks = await rate(asked, judge)
+        given |= {(one.case.id, one.method): mark for one, mark in zip(asked, marks, strict=True)}
+        marked = set(cases)
+    if not marked:
+        return dict(results)
+
+    def rated(name: str, one: RecordPlay) -> RecordPlay:
+        silent = not one.failed and not one.outcome.answers and one.id in marked
+        nothing = Rating(relevance=0.0, completeness=0.0) if silent else None
+        return msgspec.structs.replace(one, rating=given.get((one.id, name), nothing))
+
+    return {
+        name: scores(name, [rated(name, one) for one in result.chosen], seed=seed) for name, result in results.items()
+    }

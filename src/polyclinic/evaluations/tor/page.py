@@ -1,8 +1,9 @@
 """A meeting as a page: the trees beside the record, and where in it each piece of evidence stands.
 
 It is one file that needs no network and no script. A piece of evidence that is pointed at, or reached by the
-keyboard, marks its place in the record. What is said by colour is said by a sign or a word too. Whatever a model or a
-case says is escaped, and a control character in it stands as a sign that one can see, in its own place.
+keyboard, marks its place in the record. The head's tree says in which round a doctor first wrote each piece of
+evidence, and who dropped a diagnosis. Colours are repeated by signs or words. All texts of models and cases are
+escaped; a control character is replaced by a visible sign.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from polyclinic.evaluations.tor.growth import Change, Grown, GrownDiagnosis, sta
 from polyclinic.evaluations.tor.recorded import RecordedMeeting
 from polyclinic.evidence_tree.sources import RecordText
 from polyclinic.evidence_tree.support import Supporter
+from polyclinic.evidence_tree.tree import same_words
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.terminal.html import shown
 
 _PAGE = Path(__file__).with_name("page.html")
 _SIGNS: dict[Change, str] = {"new": "+ ", "kept": "", "dropped": "− "}
-TOLD = {"supported": "", "contradicted": "contradicted by the record", "not there": "not in the record"}
+_STATUS = {"supported": "", "contradicted": "contradicted by the record", "not there": "not in the record"}
 
 
 def page(meetings: Iterable[RecordedMeeting], knowledge: Knowledge, *, title: str) -> str:
@@ -42,11 +44,15 @@ class _Drawn:
         self.meeting, self.number = meeting, number
         self._supporter = Supporter(meeting.record, knowledge)
         self._stages = list(stages(meeting))
+        self._first: dict[tuple[str, str], int] = {}  # the round in which a doctor first wrote evidence to a diagnosis
         self._numbers: dict[str, int] = {}
         for stage in self._stages:
-            for text in _evidence(stage.diagnoses):
-                if self._supporter.support(text).pointer is not None:
-                    self._numbers.setdefault(text, len(self._numbers))
+            for diagnosis in stage.diagnoses:
+                for leaf in (leaf for reasoning in diagnosis.reasonings for leaf, _ in reasoning.evidence):
+                    if stage.by != "head":
+                        self._first.setdefault(_key(diagnosis.diagnosis, leaf.evidence), stage.round)
+                    if self._supporter.support(leaf.evidence).pointer is not None:
+                        self._numbers.setdefault(leaf.evidence, len(self._numbers))
 
     def _name(self, evidence: str) -> str:
         return f"e{self.number}-{self._numbers[evidence]}"
@@ -71,21 +77,40 @@ class _Drawn:
         if stage.text:
             inside = f"<p>{shown(stage.text)}</p>"
         else:
-            inside = "".join(map(self._diagnosis, stage.diagnoses)) or "<p>suspects nothing</p>"
+            inside = "".join(self._diagnosis(one, stage) for one in stage.diagnoses) or "<p>suspects nothing</p>"
+            if stage.by == "head" and (gone := self._gone(stage)):
+                inside += f"<p>− dropped: {shown(', '.join(gone))}</p>"
         return f'<article><h3>{stage.by}, {when}</h3>{heard}<ul class="tree">{inside}</ul></article>'
 
-    def _diagnosis(self, diagnosis: GrownDiagnosis) -> str:
+    def _gone(self, final: Grown) -> list[str]:
+        """Returns the diagnoses that a doctor held and the final tree does not, with who dropped each, and when."""
+        kept = {same_words(one.diagnosis) for one in final.diagnoses if one.change != "dropped"}
+        gone: dict[str, str] = {}
+        for stage in self._stages:
+            when = "head in the end" if stage.by == "head" else f"{stage.by} doctor in round {stage.round}"
+            for one in stage.diagnoses:
+                if one.change == "dropped" and same_words(one.diagnosis) not in kept:
+                    gone[same_words(one.diagnosis)] = f"{one.diagnosis} (by the {when})"
+        return list(gone.values())
+
+    def _diagnosis(self, diagnosis: GrownDiagnosis, stage: Grown) -> str:
         reasonings = []
         for reasoning in diagnosis.reasonings:
-            leaves = "".join(self._leaf(leaf.evidence, change) for leaf, change in reasoning.evidence)
+            leaves = "".join(
+                self._leaf(leaf.evidence, change, self._first.get(_key(diagnosis.diagnosis, leaf.evidence), 0))
+                if stage.by == "head"
+                else self._leaf(leaf.evidence, change)
+                for leaf, change in reasoning.evidence
+            )
             said = f"{_SIGNS[reasoning.change]}{shown(reasoning.analysis)}"
             reasonings.append(f'<li class="{reasoning.change}">{said}<ul>{leaves}</ul></li>')
         name = f"<b>{_SIGNS[diagnosis.change]}{shown(diagnosis.diagnosis)}</b>"
         return f'<li class="{diagnosis.change}">{name}<ul>{"".join(reasonings)}</ul></li>'
 
-    def _leaf(self, evidence: str, change: Change) -> str:
+    def _leaf(self, evidence: str, change: Change, round: int = 0) -> str:
         support = self._supporter.support(evidence)
-        told = f" <i>({TOLD[support.status]})</i>" if TOLD[support.status] else ""
+        told = f" <i>({_STATUS[support.status]})</i>" if _STATUS[support.status] else ""
+        told += f" <small>since round {round}</small>" if round else ""
         marks = ["leaf", change, support.status.replace(" ", "-")]
         title = ""
         if support.pointer is not None:
@@ -124,8 +149,5 @@ class _Drawn:
         return f'<table class="chose">{head}{"".join(rows)}</table>'
 
 
-def _evidence(diagnoses: Iterable[GrownDiagnosis]) -> Iterator[str]:
-    for diagnosis in diagnoses:
-        for reasoning in diagnosis.reasonings:
-            for leaf, _ in reasoning.evidence:
-                yield leaf.evidence
+def _key(diagnosis: str, evidence: str) -> tuple[str, str]:
+    return same_words(diagnosis), same_words(evidence)

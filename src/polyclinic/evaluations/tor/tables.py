@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from polyclinic.errors import PlayFailure
-from polyclinic.evaluations.tor.evaluation import RecordPlay, RecordScores
+from polyclinic.evaluations.against import Against, compare_pairs, show_against
+from polyclinic.evaluations.tor.evaluation import RecordPlay, RecordScores, Results
 from polyclinic.evaluations.tor.inpatients import Inpatient
 from polyclinic.evaluations.tor.recorded import RecordedMeeting
 from polyclinic.evaluations.tor.withheld import show_withheld, shown_by, withheld_document
@@ -22,11 +23,11 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.methods.table import ChosenMethod
 from polyclinic.methods.tree_of_reasoning import MeetingOutcome
 from polyclinic.results.folder import ItemMeasure, ItemRow
-from polyclinic.results.output import Output
-from polyclinic.statistics.uncertainty import Difference, Estimate, holm, paired_difference
+from polyclinic.results.output import Output, safe_name
+from polyclinic.statistics.uncertainty import Estimate, paired_difference
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import DETECTABLE, chart, difference_cells, few_line, interval, mean_and_error, table
+from polyclinic.terminal.tables import chart, few_line, interval, mean_and_error, table_of
 
 MEASURES = [
     ItemMeasure(name="f1_of_a_record", share=False),
@@ -69,37 +70,15 @@ def _values(one: RecordPlay) -> dict[str, float]:
     return values
 
 
-class RecordsAgainst(msgspec.Struct, frozen=True, kw_only=True):
-    """A method less another, in percent points of the F1 of a record, on the records that were answered for both.
-
-    The p of the difference is that of turning signs; `p_holm` is corrected for all comparisons of the table.
-    """
-
-    method: str
-    baseline: str
-    difference: Difference
-    p_holm: float | None
-
-
-def compare_on_records(results: Iterable[RecordScores], *, seed: int = 0) -> tuple[RecordsAgainst, ...]:
-    """Compares every two methods, the later less the earlier; Holm's correction is over all."""
-    found = []
-    for first, second in combinations(results, 2):
-        before = {one.id: one.f1 for one in first.chosen if not one.failed}
-        both = [one for one in second.chosen if not one.failed and one.id in before]
-        mine, theirs = [100.0 * one.f1 for one in both], [100.0 * before[one.id] for one in both]
-        found.append((second.name, first.name, paired_difference(mine, theirs, seed=seed)))
-    corrected = holm([difference.p for _, _, difference in found])
-    return tuple(
-        RecordsAgainst(method=method, baseline=baseline, difference=difference, p_holm=p)
-        for (method, baseline, difference), p in zip(found, corrected, strict=True)
-    )
+def compare_on_records(results: Iterable[RecordScores], *, seed: int = 0) -> tuple[Against, ...]:
+    """Compares the F1 of a record of every two methods, the later less the earlier; Holm's correction is over all."""
+    results = list(results)
+    values = {one.name: {play.id: 100.0 * play.f1 for play in one.chosen if not play.failed} for one in results}
+    pairs = [(second.name, first.name) for first, second in combinations(results, 2)]
+    return compare_pairs(values, pairs, partial(paired_difference, seed=seed))
 
 
 _NOT_SHOWN = ("cases_sha256",)  # for machines; the document has them
-
-Results = Mapping[str, Mapping[str, RecordScores]]
-"""Results by model, and by method."""
 
 
 def method_document(result: RecordScores) -> dict[str, Any]:
@@ -134,7 +113,7 @@ def _mean(estimate: Estimate | None) -> float | None:
 def records_document(
     results: Results,
     about: Mapping[str, Any] | None = None,
-    against: Mapping[str, Sequence[RecordsAgainst]] = MappingProxyType({}),
+    against: Mapping[str, Sequence[Against]] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Returns the document of one model, or of several under `models`; what the run was of stands under `run`.
 
@@ -163,7 +142,7 @@ def outcome_names(results: Mapping[str, Iterable[str]]) -> dict[tuple[str, str],
     """Returns what the outcomes of each model's methods are called, as files are and in people's verdicts."""
     several = len(results) > 1
     return {
-        (model, name): re.sub(r"[^\w.-]+", "-", f"{model} {name}" if several else name).strip(".-")
+        (model, name): safe_name(f"{model} {name}" if several else name)
         for model, methods in results.items()
         for name in methods
     }
@@ -197,7 +176,9 @@ def records_output(
         for model, methods in results.items():
             said = {name: people[called[model, name]] for name in methods if called[model, name] in people}
             show_scores(screen, f"{title}, {model}", methods.values(), people=said)
-            _show_against(screen, against[model])
+            if against[model]:
+                show_against(screen, "F1 a record, on the records of both", against[model], test="sign-flip test")
+                screen.print()
             if model in withheld:
                 show_withheld(screen, withheld[model])
         if len(results) > 1:
@@ -284,69 +265,71 @@ def show_scores(
 ) -> None:
     """Prints how methods did, the paper's columns first, and what the columns are.
 
-    What `people` say of a method's explanations stands beside the judge's marks.
+    What `people` say of a method's explanations is shown beside the judge's marks.
     """
     every = list(results)
-    rated = any(one.judged or one.unjudged for one in every)
-    broken, unusable = any(one.broken for one in every), any(one.unusable for one in every)
-    columns = ["method", "P %", "R %", "F1 %", "95 % interval", "F1 a record", "unsupp. %"]
-    columns += ["relev.", "compl.", "judged"] if rated else []
-    columns += [*(["relev. (people)", "compl. (people)", "said of"] if people else []), "calls", "trips"]
-    columns += [*(["unusable"] if unusable else []), "n", "unread."]
-    columns += [*(["broken"] if broken else []), "failed"]
-    shown = table(title, columns)
-    for one in every:
-        cells = [number(e.mean, ".2f") for e in (one.precision, one.recall, one.f1)]
-        cells += [
-            interval(one.f1, ".1f"),
-            number(one.f1_of_a_record.mean, ".1f"),
-            number(_mean(one.unsupported), ".1f"),
-        ]
-        if rated:
-            cells += [number(_mean(e), ".2f") for e in (one.relevance, one.completeness)]
-            cells.append(_judged(one.judged, one.judged + sum(one.unjudged.values())))
-        if people:
-            cells += _by_people(people.get(one.name))
-        cells += [
-            number(one.calls, ".1f"),
-            number(one.round_trips, ".1f"),
-            *([number(one.unusable, ".1f")] if unusable else []),
-        ]
-        cells += [str(one.n), str(one.unreadable)]
-        cells += [*([str(one.broken)] if broken else []), str(one.failed)]
-        shown.add_row(Text(plain(one.name)), *cells)
-    screen.print(shown)
+    columns: dict[str, Callable[[RecordScores], RenderableType]] = {
+        "method": lambda one: Text(plain(one.name)),
+        "P %": lambda one: number(one.precision.mean, ".2f"),
+        "R %": lambda one: number(one.recall.mean, ".2f"),
+        "F1 %": lambda one: number(one.f1.mean, ".2f"),
+        "95 % interval": lambda one: interval(one.f1, ".1f"),
+        "F1 a record": lambda one: number(one.f1_of_a_record.mean, ".1f"),
+        "unsupp. %": lambda one: number(_mean(one.unsupported), ".1f"),
+        "relev.": lambda one: number(_mean(one.relevance), ".2f"),
+        "compl.": lambda one: number(_mean(one.completeness), ".2f"),
+        "judged": lambda one: _judged(one.judged, one.judged + sum(one.unjudged.values())),
+        "relev. (people)": lambda one: _by_people(people.get(one.name), "relevance"),
+        "compl. (people)": lambda one: _by_people(people.get(one.name), "completeness"),
+        "said of": lambda one: _said_of(people.get(one.name)),
+        "calls": lambda one: number(one.calls, ".1f"),
+        "trips": lambda one: number(one.round_trips, ".1f"),
+        "unusable": lambda one: number(one.unusable, ".1f"),
+        "n": lambda one: str(one.n),
+        "unread.": lambda one: str(one.unreadable),
+        "broken": lambda one: str(one.broken),
+        "failed": lambda one: str(one.failed),
+    }
+    unusable = any(one.unusable for one in every)
+    empty = [
+        *([] if any(one.judged or one.unjudged for one in every) else ["relev.", "compl.", "judged"]),
+        *([] if people else ["relev. (people)", "compl. (people)", "said of"]),
+        *([] if unusable else ["unusable"]),
+        *([] if any(one.broken for one in every) else ["broken"]),
+    ]
+    screen.print(table_of(title, every, {name: cell for name, cell in columns.items() if name not in empty}))
     if few := few_line([one.n for one in every], "record"):
         screen.print(few, style="dim")
     if unusable:
         screen.print("unusable: replies that could not be used, a record; a method may go on without.", style="dim")
-    _explain(screen)
+    screen.print(_COLUMNS, style="dim")
     for one in every:
         if one.unjudged:
-            screen.print(plain(unjudged_line(one)), style="yellow", soft_wrap=True)
+            failures = ", ".join(f"{n} {name}" for name, n in one.unjudged.items())
+            total = one.judged + sum(one.unjudged.values())
+            told = f"{one.name}: the judge gave marks for {one.judged} of {total} explanations; no marks: {failures}"
+            screen.print(plain(told), style="yellow", soft_wrap=True)
     screen.print()
+
+
+_COLUMNS = """\
+P, R, F1: over the options of all records; F1 a record: mean of each record's own (f1_of_a_record);
+unsupp.: pieces of evidence, in all trees that were written, that the record does not bear; calls, trips
+(calls in a row): a record; unread.: answered, and without an answer that can be read: in n, chooses nothing;
+failed: no endpoint answered, outside of everything."""
 
 
 def _judged(judged: int, asked: int) -> str:
     return ShownFigure(f"{judged} of {asked}", {"": judged, "of": asked})
 
 
-def _by_people(said: MeansByPeople | None) -> list[str]:
-    """Returns people's mean marks, and of how many explanations they are."""
-    if said is None:
-        return [NOTHING, NOTHING, "0"]
-    means = [said.means[question] for question in ("relevance", "completeness")]
-    return [*(mean_and_error(one) for one in means), str(max(one.n for one in means))]
+def _by_people(said: MeansByPeople | None, question: str) -> str:
+    return NOTHING if said is None else mean_and_error(said.means[question])
 
 
-def _explain(screen: Console) -> None:
-    told = (
-        "P, R, F1: over the options of all records; F1 a record: mean of each record's own (f1_of_a_record);",
-        "unsupp.: pieces of evidence, in all trees that were written, that the record does not bear; calls, trips",
-        "(calls in a row): a record; unread.: answered, and without an answer that can be read: in n, chooses nothing;",
-        "failed: no endpoint answered, outside of everything.",
-    )
-    screen.print("\n".join(told), style="dim")
+def _said_of(said: MeansByPeople | None) -> str:
+    """Returns the number of explanations with people's marks."""
+    return "0" if said is None else str(max(said.means[name].n for name in ("relevance", "completeness")))
 
 
 def _failures(results: Iterable[RecordScores]) -> str:
@@ -357,30 +340,6 @@ def _failures(results: Iterable[RecordScores]) -> str:
         raised = (call.error for call in outcome.trace if call.error and call.problem == outcome.problem)
         kinds.setdefault(next(raised, PlayFailure.__name__), []).append(outcome.problem)
     return "; ".join(f"{len(problems)} {kind} ({problems[0]})" for kind, problems in kinds.items())
-
-
-def _show_against(screen: Console, against: Sequence[RecordsAgainst]) -> None:
-    if not against:
-        return
-    shown = table(
-        "F1 a record, on the records of both",
-        ("method", "less", "difference", "95 % interval", "p", "p (Holm)", "n", "detectable"),
-        (
-            (plain(one.method), plain(one.baseline), *difference_cells(one.difference, one.p_holm, "+.1f"))
-            for one in against
-        ),
-        left=2,
-    )
-    screen.print(shown)
-    screen.print(f"p: sign-flip test; Holm's correction is over all rows; {DETECTABLE}", style="dim")
-    screen.print()
-
-
-def unjudged_line(one: RecordScores) -> str:
-    """Returns what to say of explanations that the judge gave no marks for, by the names of its failures."""
-    failures = ", ".join(f"{n} {name}" for name, n in one.unjudged.items())
-    total = one.judged + sum(one.unjudged.values())
-    return f"{one.name}: the judge gave marks for {one.judged} of {total} explanations; no marks: {failures}"
 
 
 def show_run(screen: Console, about: Mapping[str, Any] | None) -> None:

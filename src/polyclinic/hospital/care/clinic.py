@@ -76,18 +76,7 @@ from polyclinic.visits.visit import Attended, attend
 async def with_worse(
     request: EpisodeRequest, triaged: Episode, treat: Callable[[], Awaitable[None]], compute: Compute
 ) -> Episode | None:
-    """Lets a patient be treated, and computes beside it what would be done if it got worse before.
-
-    Args:
-        request: of the visit.
-        triaged: the visit as it is after triage.
-        treat: treats the patient as it is.
-        compute: computes another episode.
-
-    Returns:
-        What would be done; None where that is not to be expected: nothing gets worse soon, or the nurse has made an
-        emergency of it, whom a doctor sees within minutes.
-    """
+    """Lets a patient be treated, and computes beside it what would be done if it got worse before."""
     received = triaged.received
     if request.worse is None or received is None or received.acuity is Acuity.EMERGENCY:
         await treat()
@@ -127,16 +116,7 @@ def noted_triage(record: PatientRecord, acuity: str, at_door: AtDoor) -> Patient
 def noted_consultation(
     trace: Trace, report: Report, step: NextStep, *, department: str, doctor: str, departments: Mapping[str, str]
 ) -> NotedConsultation:
-    """Returns what is noted of a consultation.
-
-    Args:
-        trace: what was said and found in it.
-        report: the doctor's.
-        step: what came next.
-        department: its name, as the patient's language has it.
-        doctor: the doctor's name; "" where it has none.
-        departments: the hospital's, id to name.
-    """
+    """Returns what is noted of a consultation."""
     findings: dict[Finding, None] = {}
     said: list[NotedLine] = []
     for event in trace:
@@ -249,11 +229,7 @@ async def at_counter(
     measures: Sequence[Sequence[Drug]],
     past: PatientRecord | None = None,
 ) -> AtCounter:
-    """Lets a pharmacist, who has the patient's record, hand out one drug of each measure, the first that may be.
-
-    Raises:
-        PlayFailure: no usable answer came.
-    """
+    """Lets a pharmacist, who has the patient's record, hand out one drug of each measure, the first that may be."""
     under_way = [_TriedDrugs(drugs) for drugs in measures]
     withheld: dict[str, str] = {}
     while prescription := _prescription(under_way, withheld):
@@ -325,12 +301,7 @@ class Clinic:
         self.free = frozenset(text for name in free for text in (name.en, name.zh))
 
     async def compute(self, request: EpisodeRequest) -> Episode:
-        """Computes an episode.
-
-        Raises:
-            UserError: something that was given to the run is wrong; so are a wrong key and an unknown model.
-            BudgetSpent: the run has cost what it may cost.
-        """
+        """Computes an episode."""
         # As another process gets it: an age of 40 is 40.0 there, and would stand so in a trace.
         request = _decode(_encode(request))
         return await self.minds.desk.play(request.visit_key, partial(self._computed, request))
@@ -569,7 +540,7 @@ class _EpisodeUnderWay:
             # What was said word for word is between doctor and patient.
             past = msgspec.structs.replace(self._past, today=self._past.today.closed())
             at = await at_counter(mind, patient.presentation, facts.known, measures, past)
-        lacking = plan_words(self._language).lacking
+        lacking = plan_words(self._language)["lacking"]
         given = [drugs[n].id for drugs, n in zip(measures, at.given, strict=True) if n is not None]
         self.put(
             dispensed=tuple(given),
@@ -597,16 +568,7 @@ class _EpisodeUnderWay:
 async def open_clinic(
     setup: Setup, *, side: WorkerSide | None = None, desk: Desk | None = None
 ) -> AsyncIterator[Clinic]:
-    """Opens what a clinic needs: the knowledge, the models, what is kept of their answers.
-
-    Args:
-        setup: what it is made from.
-        side: of the worker in which it is opened, with the answers and the budget of the run.
-        desk: where a person plays.
-
-    Raises:
-        UserError: a name, a file or a department cannot be used.
-    """
+    """Opens what a clinic needs: the knowledge, the models, what is kept of their answers."""
     for name in (setup.doctor, *vars(setup.cast).values()):
         if is_shared(plugins.find(name, "minds")):
             raise UnknownMind(f"{name} is one object for all visits; a run takes a function, or a class")

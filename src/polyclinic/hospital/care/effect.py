@@ -47,15 +47,7 @@ class VisitDone(NamedTuple):
 
 
 def care_given(truth: Disease, plan: Plan, done: VisitDone, case: Case, knowledge: Knowledge) -> CareGiven:
-    """Holds what was done against what is needed.
-
-    Args:
-        truth: the disease that the patient has.
-        plan: the plan that is right.
-        done: what the visit did.
-        case: the patient's; everything in its record counts, also what nobody asked for.
-        knowledge: drugs and quantities.
-    """
+    """Holds what was done against what is needed."""
     kinds = {knowledge.drugs[drug].atc[:_KIND] for drug in (*done.drugs, *done.continued)}
     carried_out = _carried_out(done, knowledge)
     ours = done.disease is not None and done.disease.id == truth.id

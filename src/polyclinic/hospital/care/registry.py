@@ -72,15 +72,7 @@ class Registry:
         self._memories: dict[str, deque[tuple[int, CaseSeen]]] = {}
 
     def request(self, patient: str, case: Case, number: int, *, arrives: int, now: int) -> EpisodeRequest:
-        """Returns what a visit's episode is computed from.
-
-        Args:
-            patient: the resident's id.
-            case: the illness at this visit.
-            number: of the visit, from 1 within the illness.
-            arrives: when the patient is expected to look for a doctor, in seconds.
-            now: when the episode is launched.
-        """
+        """Returns what a visit's episode is computed from."""
         # Whoever got worse before the launch is expected by the same doctors as whoever does so after it.
         doctors = self._doctors(f"{case.id.partition('.')[0]}/{number}", arrives)
         remembering = dict.fromkeys(doctor for there in doctors.values() for doctor in there)

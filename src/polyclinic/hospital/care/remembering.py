@@ -30,11 +30,11 @@ from polyclinic.language.language import MARKS
 from polyclinic.memory.entries import GRADES, AskedTask, ClinicalTask, examinations_named, name_of_choices
 from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.memory import About, open_memory
-from polyclinic.memory.opening import CaseMemory, Publication, PublishedMemories
+from polyclinic.memory.opening import Publication, PublishedMemories
 from polyclinic.memory.options import NEAREST
 from polyclinic.memory.reading import study
 from polyclinic.memory.recall import Learner, Put, TaskAnswer
-from polyclinic.memory.remembering import Situation, situation_text
+from polyclinic.memory.remembering import Recollection, Situation, situation_text
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
@@ -48,14 +48,7 @@ from polyclinic.players.roles.doctor import Doctor
 def answered_tasks(
     doctor: Doctor, report: Report, plan: Severity | None, knowledge: Knowledge
 ) -> tuple[AnsweredTask, ...]:
-    """Returns the examination that a doctor ordered first, its diagnosis and its plan, with what it knew for each.
-
-    Args:
-        doctor: of the last consultation of the visit.
-        report: its report.
-        plan: the severity whose plan it chose; None for none.
-        knowledge: the hospital's.
-    """
+    """Returns the examination that a doctor ordered first, its diagnosis and its plan, with what it knew for each."""
     language, events = doctor.presentation.language, doctor.seen
     named = report.diagnoses[0].name if report.diagnoses else ""
     disease = disease_meant(named, knowledge) if named else None
@@ -94,11 +87,7 @@ def reflects(mind: str) -> bool:
 
 
 def check_learns(mind: str) -> None:
-    """Checks that a mind can learn.
-
-    Raises:
-        UserError: it says what a file says, whatever it remembers.
-    """
+    """Checks that a mind can learn."""
     if mind.partition(":")[0] == "scripted":
         raise UserError(f"--doctor {mind} says what its file says and cannot learn; recall, rules or a model can")
 
@@ -144,7 +133,7 @@ class ClinicMemory:
         """Returns what the doctor of a visit may learn from."""
         return answered_tasks(doctor, report, plan, self._knowledge)
 
-    def of(self, request: EpisodeRequest, doctor: str, department: str) -> CaseMemory:
+    def of(self, request: EpisodeRequest, doctor: str, department: str) -> Recollection:
         """Returns what a doctor remembers in a visit."""
         return self._of(holder_of(self._learning, doctor, department), request.memory)
 
@@ -196,7 +185,7 @@ class ClinicMemory:
             return LessonDrawn(key=request.key)
         return LessonDrawn(key=request.key, principle=lesson.principle, after=lesson.after)
 
-    def _of(self, holder: str, version: str) -> CaseMemory:
+    def _of(self, holder: str, version: str) -> Recollection:
         return self._memories.of(holder, version, records=NEAREST, experience=NEAREST)
 
     def _learner(self, name: str, ledger: Ledger) -> Learner:
@@ -210,11 +199,7 @@ class ClinicMemory:
 
 @contextmanager
 def open_clinic_memory(setup: Setup, knowledge: Knowledge, session: Session) -> Iterator[ClinicMemory | None]:
-    """Opens what the doctors of a clinic remember; None where they do not.
-
-    Raises:
-        BadInput: what they bring was made with something else.
-    """
+    """Opens what the doctors of a clinic remember; None where they do not."""
     learning = setup.learning
     if learning is None:
         yield None

@@ -40,11 +40,7 @@ class EpisodeStopped(Exception):
 
 @contextmanager
 def stopping(who: Role) -> Iterator[None]:
-    """Ends the episode where the player fails.
-
-    Raises:
-        EpisodeStopped: it did.
-    """
+    """Ends the episode where the player fails."""
     try:
         yield
     except PlayFailure as failure:
@@ -76,10 +72,6 @@ class TriageStation:
 
         The vital signs are measured anew, and a danger sign in what the patient says first counts as at the door. Who
         says that it has got worse is seen sooner by a level at least, though for that alone not at once.
-
-        Args:
-            case: the illness as it is now.
-            before: what was learnt last.
         """
         measured = self.vital_signs(case.record.findings)
         words = case.presentation
@@ -113,19 +105,7 @@ class TriageStation:
         max_questions: int,
         past: PatientRecord | None = None,
     ) -> tuple[Triage, AtDoor]:
-        """Lets a nurse receive the patient of a case.
-
-        Args:
-            case: who comes; holds the truth, which nobody gets.
-            minds: who plays.
-            key: names the nurse's part of the run; that of the patient has `/triage` behind it.
-            departments: id to name in the language of the case.
-            max_questions: how often the nurse may ask.
-            past: what was noted of the patient at earlier visits.
-
-        Raises:
-            EpisodeStopped: no usable answer came.
-        """
+        """Lets a nurse receive the patient of a case."""
         measured = self.vital_signs(case.record.findings)
         nurse = Nurse(minds.nurse(key), case.presentation, departments, max_questions, past)
         patient: Patient | None = None

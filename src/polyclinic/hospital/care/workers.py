@@ -100,18 +100,7 @@ class RemoteClinic:
 async def open_clinic_workers(
     where: str, setup: Setup, holder: Holder, report: Callable[[str], None] = lambda _: None
 ) -> AsyncIterator[RemoteClinic]:
-    """Opens workers that compute the episodes of a run.
-
-    Args:
-        where: as `--on` names it.
-        setup: what they compute with.
-        holder: of the run's answers and budget.
-        report: called with a line about each worker that was lost.
-
-    Raises:
-        UserError: the place or the setup cannot be used.
-        WorkerLost: workers die as they begin.
-    """
+    """Opens workers that compute the episodes of a run."""
     at_once = _AT_ONCE if setup.asks_models else _AT_ONCE_BY_RULES
     keys = keys_of(setup.options)
     async with open_workers(where, ClinicTask(setup), holder, at_once=at_once, environment=keys, report=report) as pool:

@@ -56,11 +56,7 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def read_events(texts: Iterable[str], hospital: Hospital, knowledge: Knowledge) -> tuple[Incident, ...]:
-    """Reads events.
-
-    Raises:
-        BadInput: one is none, or at a place, of a person or a disease that is not there; says which there are.
-    """
+    """Reads events."""
     return tuple(_read(text, hospital, knowledge) for text in texts)
 
 

@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -48,11 +48,7 @@ _HOURS = re.compile(r"(\d{1,2}):(\d{2}) ?[-–] ?(\d{1,2}):(\d{2})")
 
 
 def read_days(text: str, field: str) -> tuple[int, ...]:
-    """Reads days of the week: "mon", "mon-fri", "sat, sun".
-
-    Raises:
-        BadInput: it names no days, or one twice.
-    """
+    """Reads days of the week: "mon", "mon-fri", "sat, sun"."""
     days: list[int] = []
     for part in text.lower().split(","):
         first, dash, last = (p.strip() for p in part.partition("-"))
@@ -68,11 +64,7 @@ def read_days(text: str, field: str) -> tuple[int, ...]:
 
 
 def read_hours(text: str, field: str) -> tuple[int, int]:
-    """Reads a time of day and a later one, "08:00-14:30", as seconds since midnight; the day ends at 24:00.
-
-    Raises:
-        BadInput: these are no hours, or they run backwards.
-    """
+    """Reads a time of day and a later one, "08:00-14:30", as seconds since midnight; the day ends at 24:00."""
     match = _HOURS.fullmatch(text.strip())
     if match is None or int(match[2]) > 59 or int(match[4]) > 59:
         raise BadInput(f"{text!r} are no hours; write them as '08:00-14:30'", field=field)
@@ -85,11 +77,7 @@ def read_hours(text: str, field: str) -> tuple[int, int]:
 
 
 def read_seconds(value: Any, field: str) -> float:
-    """Reads a duration: "12 min", "90 s", "2 h", or a number of seconds.
-
-    Raises:
-        BadInput: it is none, or not above 0.
-    """
+    """Reads a duration: "12 min", "90 s", "2 h", or a number of seconds."""
     seconds = math.nan
     if isinstance(value, int | float) and not isinstance(value, bool):
         seconds = float(value)
@@ -103,11 +91,7 @@ def read_seconds(value: Any, field: str) -> float:
 
 
 def read_duration(value: Any, field: str) -> Duration:
-    """Reads how long something takes: `read_seconds`' forms, or {median: ..., spread: ...}.
-
-    Raises:
-        BadInput: it is none, or its spread is not within bounds.
-    """
+    """Reads how long something takes: `read_seconds`' forms, or {median: ..., spread: ...}."""
     if not isinstance(value, dict):
         return Duration(median=read_seconds(value, field))
     unknown = sorted(map(str, set(value) - {"median", "spread"}))
@@ -136,10 +120,6 @@ def problems(hospital: Hospital, knowledge: Knowledge) -> Iterator[tuple[str, st
     """Yields what is wrong with a hospital, in one line each, and the field of its file.
 
     Only the first counts: what follows it may be a consequence.
-
-    Args:
-        hospital: as it is read.
-        knowledge: the diseases that its town can catch, and the kinds of examinations.
     """
     yield from _wrong_head(hospital, knowledge)
     yield from _wrong_areas(hospital, knowledge)
@@ -340,10 +320,8 @@ def _time(seconds: int) -> str:
 DEFAULT = Path(__file__).parent / "data" / "default.yaml"
 """The hospital that comes with the package."""
 
-Preset = Literal["agent-hospital"]
+PRESETS = ("agent-hospital",)
 """Hospitals of papers, by name: ours with what the file of that name beside it changes."""
-
-PRESETS: tuple[str, ...] = get_args(Preset)
 
 _BY_ENTRY = frozenset(("areas", "staff", "illness", "durations"))
 """Sections of which a preset changes single entries."""
@@ -394,18 +372,18 @@ class _HospitalText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     deaths: bool = True
 
 
-def read_hospital(path: str | Path | None, knowledge: Knowledge, *, preset: str = "") -> Hospital:
+def read_hospital(path: str | Path | None, knowledge: Knowledge) -> Hospital:
     """Reads a hospital.
 
     Args:
-        path: its file; None for the one that comes with the package.
+        path: its file, or one of `PRESETS`; None for the one that comes with the package.
         knowledge: the diseases that its town can catch, and the kinds of examinations.
-        preset: in place of a file, the name of one of `PRESETS`.
 
     Raises:
         BadInput: the file cannot be read, or describes a hospital that cannot work; says where and why.
     """
-    path = Path(path or DEFAULT)
+    preset = str(path) if str(path) in PRESETS else ""
+    path = DEFAULT if preset else Path(path or DEFAULT)
     data: Any = read_yaml(path, object)
     if preset:
         path = DEFAULT.with_name(f"{preset}.yaml")

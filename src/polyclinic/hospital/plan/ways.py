@@ -39,11 +39,7 @@ class Ways:
         return both
 
     def find(self, start: str, end: str) -> Way:
-        """Returns the shortest way; of equally short ones, the first by the areas' ids.
-
-        Raises:
-            ValueError: there is none.
-        """
+        """Returns the shortest way; of equally short ones, the first by the areas' ids."""
         if start not in self._found:
             self._found[start] = self._from(start)
         try:

@@ -150,12 +150,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def compare_runs(first: Path, second: Path) -> RunComparison:
-    """Compares two runs, or two folders of runs with a seed each, that have the same patients.
-
-    Raises:
-        BadInput: a folder holds no run, or one that has not come to its end.
-        UserError: the runs are of different towns or seeds, or their patients are not the same.
-    """
+    """Compares two runs, or two folders of runs with a seed each, that have the same patients."""
     if first.resolve() == second.resolve():
         raise UserError(f"{first} and {second} are the same run; name two that differ in who plays or in the hospital")
     pairs = _paired_folders(first, second)
@@ -166,7 +161,7 @@ def compare_runs(first: Path, second: Path) -> RunComparison:
     for one, other in pairs:
         with RecordedRun(one) as a, RecordedRun(other) as b:
             configuration = _check(a, b)
-            differs |= _differences(a.configuration, b.configuration)
+            differs |= configuration_differences(a.configuration, b.configuration)
             seed, begin = int(configuration.get("seed") or 0), int(configuration.get("warm_up") or 0)
             ours.append(Illnesses(a, seed, begin * DAY))
             theirs.append(Illnesses(b, seed, begin * DAY))
@@ -205,7 +200,7 @@ def _check(a: RecordedRun, b: RecordedRun) -> dict[str, Any]:
     """Returns the first configuration, where both runs are at their end and of one town."""
     for run in (a, b):
         if run.summary is None:
-            raise BadInput("the run has not come to its end; go on with polyclinic run --resume", path=run.folder)
+            raise BadInput("the run has not come to its end; the command that began it goes on", path=run.folder)
     one, other = a.configuration, b.configuration
     unlike = [
         f"{name} {_told(of_one)} and {_told(of_other)}"
@@ -249,7 +244,7 @@ def _told(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+def configuration_differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     """Returns what of two configurations is not the same, by name: who plays, and parts of the hospital."""
     found = {}
     for above in ("", "setup", "hospital"):

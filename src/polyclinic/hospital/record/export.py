@@ -40,12 +40,7 @@ class LogLayout(StrEnum):
 
 
 def export(run: RecordedRun, path: str | Path, layout: LogLayout) -> int:
-    """Writes the log of a run to a file, whole or not at all; returns how many happenings were written.
-
-    Raises:
-        BadInput: the file cannot be written, or the run is damaged.
-        MissingExtra: Parquet is wanted, and what writes it is not installed.
-    """
+    """Writes the log of a run to a file, whole or not at all; returns how many happenings were written."""
     write = {
         LogLayout.JSONL: _write_lines,
         LogLayout.PARQUET: _write_parquet,

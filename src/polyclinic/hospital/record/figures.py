@@ -406,12 +406,6 @@ def incident(rows: Sequence[Attendance], said: str, begin: int, end: int) -> dic
 
     A visit belongs to the period of its arrival, a wait at an area to the period of the call. Waits are in minutes, by
     acuity and by area.
-
-    Args:
-        rows: all visits.
-        said: the event, as it was given.
-        begin: its beginning, in seconds since midnight of the first day.
-        end: its end.
     """
 
     def period(t: int) -> str:

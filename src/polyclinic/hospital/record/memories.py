@@ -54,12 +54,7 @@ class KeptMemories:
         self._files.close()
 
     def keep(self, publication: Publication) -> None:
-        """Writes down what is new, each memory whole or not at all.
-
-        Raises:
-            BadInput: a file is none of ours, or cannot be written.
-            CannotResume: something else is there from before.
-        """
+        """Writes down what is new, each memory whole or not at all."""
         for holder in dict.fromkeys(one.holder for one in publication.every):
             new = [one for one in publication.every if one.holder == holder]
             memory = self._memory(holder)
@@ -92,12 +87,7 @@ class KeptMemories:
 
 @contextmanager
 def open_brought(folder: Path, about: About, language: Language | None = None) -> Iterator[DoctorMemory]:
-    """Opens what doctors bring to a run.
-
-    Raises:
-        BadInput: there is no memory, there are several, it was made with something else, or it is in another language
-            than the town, where that is given.
-    """
+    """Opens what doctors bring to a run."""
     there, _ = snapshot_of(folder)
     if not has_memory(there) and (several := memories_of(there)):
         names = ", ".join(str(one) for one in several[:3])
@@ -129,11 +119,7 @@ def bring(memory: DoctorMemory, run: Path) -> None:
 
 
 def brought_to(run: Path, about: About, version: str) -> str:
-    """Returns the folder of what doctors brought into a run; "" where they brought nothing.
-
-    Raises:
-        CannotResume: it is not there any more, or is another.
-    """
+    """Returns the folder of what doctors brought into a run; "" where they brought nothing."""
     if version == version_of(None):
         return ""
     folder = run / MEMORY / BROUGHT

@@ -72,18 +72,23 @@ def is_run(folder: Path) -> bool:
     )
 
 
-def make(folder: Path, configuration: bytes) -> sqlite3.Connection:
-    """Makes the file in a folder that holds no run, whole or not at all.
+def has_begun(folder: Path) -> bool:
+    """Whether a folder has a run, ended or not; one that was killed while its file was made has not begun."""
+    path = folder / RUN
+    if not path.is_file():
+        return False
+    with read_errors(path), closing(_read_only(path)) as connection:
+        return not is_empty(connection)
 
-    Raises:
-        BadInput: there is a run, or the file cannot be made.
-    """
+
+def make(folder: Path, configuration: bytes) -> sqlite3.Connection:
+    """Makes the file in a folder that holds no run, whole or not at all."""
     try:
         with ExitStack() as stack:
             connection = connect(folder / RUN)
             stack.callback(connection.close)
             if not is_empty(connection):
-                raise BadInput("there is a run here; take it up with --resume, or name another folder", path=folder)
+                raise BadInput("there is a run here; name another folder", path=folder)
             with transaction(connection):
                 for table in _TABLES.split(";"):
                     connection.execute(table)
@@ -115,15 +120,7 @@ def _counted(runs: list[Path]) -> str:
 
 
 def take(folder: Path, *, write: bool) -> sqlite3.Connection:
-    """Opens the file of a run that is there.
-
-    Args:
-        folder: the run's.
-        write: to go on with it; else only to read, also where nothing may be written, and while the run goes on.
-
-    Raises:
-        BadInput: there is no run, one of another format, or something that is no run; or it cannot be read.
-    """
+    """Opens the file of a run that is there."""
     path = folder / RUN
     if not path.is_file():
         runs = sorted((file.parent for file in folder.glob(f"seed-*/{RUN}")), key=lambda one: (len(one.name), one.name))
@@ -155,9 +152,6 @@ def lock(folder: Path) -> sqlite3.Connection:
     """Takes the run for this process; the system gives it back however the process ends.
 
     SQLite's own lock, on a file beside the run, holds on every system, and keeps no reader from the run.
-
-    Raises:
-        BadInput: another process has it, or the folder may not be written to.
     """
     try:
         with ExitStack() as stack:
@@ -199,14 +193,12 @@ def not_stored(error: sqlite3.Error, folder: Path) -> PolyclinicError:
     """Returns the error with a name for one of SQLite's while writing."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
-        return DiskFull(
-            f"{folder}: the disk is full; the run is kept up to here: make room, and take it up with --resume {folder}"
-        )
+        return DiskFull(f"{folder}: the disk is full; the run is kept up to here: make room; the same command goes on")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return NotStored(f"{folder}: another process keeps {RUN} locked; end it, and take up with --resume {folder}")
+        return NotStored(f"{folder}: another process keeps {RUN} locked; end it; the same command goes on")
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN):
         return BadInput(f"cannot be used as a run ({error})", path=folder / RUN)
-    return NotStored(f"{folder}: {RUN} cannot be written ({error}); then take the run up with --resume {folder}")
+    return NotStored(f"{folder}: {RUN} cannot be written ({error}); when that is mended, the same command goes on")
 
 
 def _read_only(path: Path) -> sqlite3.Connection:
@@ -273,15 +265,7 @@ class RecordedRun:
         return int(self._query("SELECT coalesce(max(seq) + 1, 0) FROM happenings")[0][0])
 
     def happenings(self, *, begin: int = 0, end: int | None = None) -> Iterator[Happening]:
-        """Yields happenings in order, a bounded number of them in memory.
-
-        Args:
-            begin: number of the first.
-            end: number of the one after the last; None for all that there are when they are reached.
-
-        Raises:
-            BadInput: a row is damaged.
-        """
+        """Yields happenings in order, a bounded number of them in memory."""
         hashed = log_hash()
         for seq, t, who, what in self._rows(begin, end):
             happening = self._happening(seq, t, who, what)
@@ -296,20 +280,12 @@ class RecordedRun:
         return list(self._rows(begin, begin + min(n, _AT_ONCE)))
 
     def happenings_of(self, who: str) -> Iterator[Happening]:
-        """Yields what happened to one resident, or member of the staff, in order.
-
-        Raises:
-            BadInput: a row is damaged.
-        """
+        """Yields what happened to one resident, or member of the staff, in order."""
         for row in self._query("SELECT seq, t, who, what FROM happenings WHERE who = ? ORDER BY seq", who):
             yield self._happening(*row)
 
     def seek(self, t: int) -> World:
-        """Returns the hospital as it is at a time, after all that happens at that very second.
-
-        Raises:
-            BadInput: a row is damaged.
-        """
+        """Returns the hospital as it is at a time, after all that happens at that very second."""
         found = self._query("SELECT world FROM snapshots WHERE t <= ? ORDER BY seq DESC LIMIT 1", t)
         try:
             world = decode(found[0][0]) if found else World()
@@ -338,11 +314,7 @@ class RecordedRun:
             after = rows[-1][0]
 
     def episodes_of(self, illness: str) -> list[Episode]:
-        """Returns the medical parts of all visits of an illness that are stored, by their keys.
-
-        Raises:
-            BadInput: a row is damaged.
-        """
+        """Returns the medical parts of all visits of an illness that are stored, by their keys."""
         query = "SELECT key, episode FROM episodes WHERE key >= ? AND key < ? ORDER BY key"
         found = self._query(query, illness, f"{illness}\x7f")
         return [self._unpack(key, packed) for key, packed in found if not key[len(illness) :][:1].isdigit()]

@@ -64,11 +64,7 @@ _MANY_DAYS = 42  # more are shown week by week
 
 
 class Charts:
-    """Draws pictures; each has ids of its own, so that many can stand in one page.
-
-    Raises:
-        MissingExtra: what draws them is not installed.
-    """
+    """Draws pictures; each has ids of its own, so that many can stand in one page."""
 
     def __init__(self) -> None:
         try:
@@ -314,11 +310,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def figures(run: RecordedRun, *, name: str = "") -> Figures:
-    """Reads the log of a run, which is called by its folder unless it is given a name, and returns what it says.
-
-    Raises:
-        BadInput: the run is damaged.
-    """
+    """Reads the log of a run, which is called by its folder unless it is given a name, and returns what it says."""
     finished = run.summary is not None
     warm_up = run.configuration.get("warm_up", 0)
     account = account_of(run.happenings(), begin=warm_up * DAY if isinstance(warm_up, int) else 0)
@@ -339,15 +331,7 @@ def figures(run: RecordedRun, *, name: str = "") -> Figures:
 
 
 def page(figures: Figures, *, configuration: Mapping[str, Any] | None = None) -> str:
-    """Returns the report as HTML.
-
-    Args:
-        figures: what it shows.
-        configuration: of the run; names of departments and staff are taken from its hospital.
-
-    Raises:
-        MissingExtra: what draws the pictures is not installed.
-    """
+    """Returns the report as HTML."""
     seed = "" if figures.seed is None else f", seed {figures.seed}"
     visits = f"{figures.summary.arrived} visit{'s' if figures.summary.arrived != 1 else ''}"
     source = f"Run {figures.run}{seed}, {visits}."

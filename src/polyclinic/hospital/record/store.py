@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import shutil
 import sqlite3
 from collections import deque
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ import msgspec
 
 from polyclinic import __version__
 from polyclinic.errors import BadInput, PolyclinicError, UserError
-from polyclinic.files import make_empty_folder, make_folder, write_text
+from polyclinic.files import make_folder, write_text
 from polyclinic.hospital.record.account import Account, encode
 from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest, untold
 from polyclinic.hospital.record.happenings import Happening
@@ -39,54 +38,7 @@ from polyclinic.hospital.record.recorded import (
     sealed,
     take,
 )
-from polyclinic.sqlite_file import GroupWriter, transaction
-
-_OF_A_FILE = ("-wal", "-shm", "-journal")
-
-
-def fork(folder: Path, to: Path, configuration: Mapping[str, Any]) -> None:
-    """Copies a run that has not ended into a folder of its own, with another configuration.
-
-    Raises:
-        BadInput: there is something in the folder already, or it cannot be written.
-        NotStored: there is no room.
-    """
-    make_empty_folder(to)
-    try:
-        for path in sorted(folder.iterdir()):
-            if path.name in (LOCK, SUMMARY) or path.name.endswith(_OF_A_FILE):
-                continue
-            if path.is_dir():
-                shutil.copytree(path, to / path.name)
-            elif path.suffix == ".sqlite":
-                _copy(path, to / path.name)
-            else:
-                shutil.copy2(path, to / path.name)
-    except OSError as error:
-        raise BadInput(f"cannot be copied ({error.strerror or error})", path=to) from None
-    except sqlite3.Error as error:
-        raise not_stored(error, to) from None
-    connection = sqlite3.connect(to / RUN, isolation_level=None)
-    try:
-        with transaction(connection):
-            about = [*sealed("configuration", msgspec.json.encode(configuration)), ("package", __version__.encode())]
-            connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about)
-            connection.execute("DELETE FROM about WHERE name LIKE 'summary%'")
-    except sqlite3.Error as error:
-        raise not_stored(error, to) from None
-    finally:
-        connection.close()
-
-
-def _copy(path: Path, to: Path) -> None:
-    """Copies a file of SQLite with what stands in its log."""
-    source, target = sqlite3.connect(path), sqlite3.connect(to)
-    try:
-        source.backup(target)
-    finally:
-        target.close()
-        source.close()
-
+from polyclinic.sqlite_file import GroupWriter
 
 SNAPSHOT_EVERY = 2_000
 """Happenings from one snapshot of the world to the next."""
@@ -121,16 +73,7 @@ class Store:
 
     @classmethod
     def create(cls, folder: str | Path, configuration: Mapping[str, Any]) -> Self:
-        """Begins a run in a folder that is empty, or is made.
-
-        Args:
-            folder: where to.
-            configuration: everything that the run can be taken up with, as JSON; no key, and no path.
-
-        Raises:
-            BadInput: the folder holds a run or something else, or may not be written to.
-            NotStored: there is no room.
-        """
+        """Begins a run in a folder that is empty, or is made."""
         folder = Path(folder)
         make_folder(folder)
         others = sorted(path.name for path in folder.iterdir() if path.name not in _OURS)
@@ -141,11 +84,7 @@ class Store:
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
-        """Takes up a run that is there.
-
-        Raises:
-            BadInput: there is none, one of another format, or something else; another process is at it.
-        """
+        """Takes up a run that is there."""
         folder = Path(folder)
         take(folder, write=False).close()
         held = lock(folder)
@@ -195,12 +134,7 @@ class Store:
         return self.folder / CALLS
 
     def add(self, happening: Happening, account: Account) -> None:
-        """Stores the next happening, or compares it where the run had come that far before.
-
-        Raises:
-            CannotResume: another one is stored.
-            NotStored: an earlier one could not be written.
-        """
+        """Stores the next happening, or compares it where the run had come that far before."""
         if happening.seq != self._happenings or happening.t < self._last:
             raise ValueError(f"happening {happening.seq} at {happening.t} s is not the next one")
         self._last = happening.t
@@ -208,9 +142,9 @@ class Store:
         if happening.seq < self._stored:
             self._compare(happening)
         else:
-            self._writer.put(_ADD, (happening.seq, happening.t, happening.who, encode(happening.what)))
+            self._writer.put([(_ADD, (happening.seq, happening.t, happening.who, encode(happening.what)))])
         if self._happenings % SNAPSHOT_EVERY == 0:
-            self._writer.put(_SNAPSHOT, (happening.seq, happening.t, account.world.encode()))
+            self._writer.put([(_SNAPSHOT, (happening.seq, happening.t, account.world.encode()))])
 
     def episode(self, key: str) -> Episode | None:
         """Returns the medical part of a visit as it was computed before; None where it was not."""
@@ -220,14 +154,10 @@ class Store:
         return self._read.episode(key)
 
     def keep(self, episode: Episode) -> None:
-        """Stores the medical part of a visit.
-
-        Raises:
-            NotStored: something earlier could not be written.
-        """
+        """Stores the medical part of a visit."""
         self._resumes = True
         self._waiting[episode.key] = episode
-        self._writer.put(_KEEP, (episode.key, pack(episode)), lambda _: self._waiting.pop(episode.key, None))
+        self._writer.put([(_KEEP, (episode.key, pack(episode)))], lambda *_: self._waiting.pop(episode.key, None))
 
     def remember(self, compute: Compute) -> Compute:
         """Returns the same computation of episodes, which takes from the run what is stored and stores the rest.
@@ -245,20 +175,11 @@ class Store:
         return remembered
 
     def flush(self) -> None:
-        """Returns when all is committed.
-
-        Raises:
-            NotStored: it could not be written.
-        """
+        """Returns when all is committed."""
         self._writer.flush()
 
     def finish(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        """Ends the run: stores its summary, also as `summary.json`, with the log's length.
-
-        Raises:
-            CannotResume: the run had come further before.
-            NotStored: it could not be written.
-        """
+        """Ends the run: stores its summary, also as `summary.json`, with the log's length."""
         if self._happenings < self._stored:
             how = f"it ends after {self._happenings} happenings, and {self._stored} are stored"
             raise CannotResume(self._differs(how))
@@ -271,16 +192,12 @@ class Store:
             raise NotStored(str(error)) from None
         # After the file, so that a run whose summary is stored has it in both places.
         for row in sealed("summary", text):
-            self._writer.put(_ABOUT, row)
+            self._writer.put([(_ABOUT, row)])
         self.flush()
         return whole
 
     def close(self) -> None:
-        """Stores what waits, and lets the run go.
-
-        Raises:
-            NotStored: something could not be written, and nobody was told so far.
-        """
+        """Stores what waits, and lets the run go."""
         try:
             # The reader first: whoever is last puts what is in the write-ahead log into the file, and must be able to.
             self._read.close()

@@ -170,12 +170,7 @@ class _Resident:
 
 
 def fold(happenings: Iterable[Happening], *, keep: bool = False) -> list[VisitRead]:
-    """Returns the visits in a log, or in what of it concerns some residents, by the time of setting out.
-
-    Args:
-        happenings: in order.
-        keep: visits hold their happenings, from falling ill on.
-    """
+    """Returns the visits in a log, or in what of it concerns some residents, by the time of setting out."""
     lives: dict[str, _Resident] = defaultdict(_Resident)
     visits = []
     for happening in happenings:
@@ -214,25 +209,12 @@ class VisitStory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def listed(run: RecordedRun) -> list[ListedVisit]:
-    """Returns all visits of a run, by the time of setting out.
-
-    Raises:
-        BadInput: the run is damaged.
-    """
+    """Returns all visits of a run, by the time of setting out."""
     return [read.visit for read in fold(run.happenings())]
 
 
 def story(run: RecordedRun, visit: str) -> VisitStory:
-    """Returns a visit as it went.
-
-    Args:
-        run: the run.
-        visit: its id, as `listed` has it.
-
-    Raises:
-        UserError: there is no such visit.
-        BadInput: the run is damaged.
-    """
+    """Returns a visit as it went."""
     resident = visit.partition("-")[0].partition("/")[0]
     for one in fold(run.happenings_of(resident), keep=True):
         if one.visit.id == visit:
@@ -244,20 +226,12 @@ def story(run: RecordedRun, visit: str) -> VisitStory:
 
 
 def stories_of(run: RecordedRun, resident: str) -> list[VisitStory]:
-    """Returns all visits of a resident as they went, by the resident's id.
-
-    Raises:
-        BadInput: the run is damaged.
-    """
+    """Returns all visits of a resident as they went, by the resident's id."""
     return [_told(run, one) for one in fold(run.happenings_of(resident), keep=True)]
 
 
 def visits_by(run: RecordedRun, resident: str) -> list[ListedVisit]:
-    """Returns the visits of a resident, by its id or by its name in any case.
-
-    Raises:
-        UserError: nobody of that name came, or several did.
-    """
+    """Returns the visits of a resident, by its id or by its name in any case."""
     visits = listed(run)
     wanted = resident.casefold().strip()
     found = [one for one in visits if wanted in (one.resident.casefold(), one.name.casefold())]

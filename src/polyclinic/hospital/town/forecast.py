@@ -49,20 +49,7 @@ async def course_by_model(
     follow_up_days: int,
     temperature: float | None = None,
 ) -> IllnessCourse | NoCourse:
-    """Asks a model how an illness goes on; its answer has the meaning of `Nature.at_home`.
-
-    Args:
-        case: the illness at this visit.
-        visit: from 1 within the illness.
-        treatment: what was done about it.
-        model: any door.
-        follow_up_days: days from the visit to the follow-up.
-        temperature: as `Model.ask`.
-
-    Raises:
-        WrongKey: the endpoint wants another key.
-        BudgetSpent: the run has cost what it may cost.
-    """
+    """Asks a model how an illness goes on; its answer has the meaning of `Nature.at_home`."""
     presentation, severity = case.presentation, severity_of(case)
     prompts = read_prompts(PROMPTS)[presentation.language]
     question = prompts(

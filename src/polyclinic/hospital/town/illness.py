@@ -71,11 +71,7 @@ class Treatment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def disease_of(case: Case, knowledge: Knowledge) -> Disease:
-    """Returns the disease that a case was drawn from.
-
-    Raises:
-        ValueError: it is none of the knowledge's; such a case does not come from here.
-    """
+    """Returns the disease that a case was drawn from."""
     disease = knowledge.disease_named(case.truth.diagnoses[0].name)
     if disease is None:
         raise ValueError(f"{case.id}: {case.truth.diagnoses[0].name!r} is no disease of the knowledge")
@@ -83,11 +79,7 @@ def disease_of(case: Case, knowledge: Knowledge) -> Disease:
 
 
 def severity_of(case: Case) -> Severity:
-    """Returns how badly the patient of a case is ill.
-
-    Raises:
-        ValueError: the case does not say; such a case does not come from here.
-    """
+    """Returns how badly the patient of a case is ill."""
     if case.truth.severity is None:
         raise ValueError(f"{case.id}: no severity")
     return case.truth.severity
@@ -381,11 +373,6 @@ def worsens_after(case: Case, knowledge: Knowledge, rng: random.Random) -> int |
     """Returns after how many seconds somebody who came in gets worse, if nobody treats it; None: not while it waits.
 
     Who is severely ill stays so here; what becomes of that, a ward's course says.
-
-    Args:
-        case: the illness as it came in.
-        knowledge: that the case was drawn from.
-        rng: drawn from twice, whatever comes of it.
     """
     chance, share = rng.random(), rng.random()
     disease, severity = disease_of(case, knowledge), severity_of(case)

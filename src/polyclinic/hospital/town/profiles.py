@@ -46,22 +46,7 @@ class ProfileDraft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 async def write_profiles(
     chosen: Sequence[Resident], model: Model, knowledge: Knowledge, *, temperature: float | None = None
 ) -> tuple[dict[str, Profile], Counter[str]]:
-    """Lets a model write residents.
-
-    Args:
-        chosen: whom.
-        model: any door.
-        knowledge: the diseases that may not be named.
-        temperature: as `Model.ask`.
-
-    Returns:
-        Profiles by the residents' ids, for `Residents.with_profiles`, and the failures by name: the resident of each
-        keeps what the templates say.
-
-    Raises:
-        WrongKey: the endpoint wants another key.
-        BudgetSpent: the run has cost what it may cost.
-    """
+    """Lets a model write residents."""
     terms = sorted({fold_term(name) for disease in knowledge.diseases.values() for name in disease.names()})
 
     async def write(resident: Resident) -> Profile:

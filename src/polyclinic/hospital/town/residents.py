@@ -220,13 +220,7 @@ class Residents(Sequence[Resident]):
 
 
 def uniforms(seed: int, *purpose: str | int, n: int) -> npt.NDArray[np.float64]:
-    """Returns n numbers from 0 to 1 (excluded); number i is the same whatever `n`, on every machine.
-
-    Args:
-        seed: the run's seed.
-        purpose: as `polyclinic.seeds.derive`.
-        n: how many.
-    """
+    """Returns n numbers from 0 to 1 (excluded); number i is the same whatever `n`, on every machine."""
     # NumPy promises the raw bits of a generator for good, and not what its distributions make of them.
     raw = np.random.PCG64(derive(seed, *purpose).getrandbits(128)).random_raw(n)
     return (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -277,11 +277,6 @@ class Town:
         """Draws the case that a patient comes back with who got worse: the same illness, a severity up, days later.
 
         Its id has `.2` behind that of the illness, then `.3`.
-
-        Args:
-            onset: how the illness began.
-            case: the illness as it was.
-            days: since the first visit.
         """
         illness, _, time = case.id.partition(".")
         disease, severity = disease_of(case, self._knowledge), next_severity(severity_of(case))

@@ -54,7 +54,7 @@ def cut(row: tuple[str, ...], words: NameVocabulary) -> list[NamePiece]:
     begin = 0
     for end in range(len(row) + 1):
         if end == len(row) or row[end] in SEPARATORS:
-            pieces += _joined(_best(row[begin:end], words), words)
+            pieces += _joined([piece for _, _, found in placed(row[begin:end], words) for piece in found], words)
             if end < len(row):
                 pieces.append(NamePiece("separator", (row[end],)))
             begin = end + 1
@@ -64,10 +64,6 @@ def cut(row: tuple[str, ...], words: NameVocabulary) -> list[NamePiece]:
 def cost(row: tuple[str, ...], words: NameVocabulary) -> float:
     """Returns how badly a row of units is made of known words; fewer words are better."""
     return _ways(row, words)[0][0]
-
-
-def _best(row: tuple[str, ...], words: NameVocabulary) -> list[NamePiece]:
-    return [piece for _, _, found in placed(row, words) for piece in found]
 
 
 def placed(row: tuple[str, ...], words: NameVocabulary) -> Iterator[tuple[int, int, tuple[NamePiece, ...]]]:
@@ -273,17 +269,17 @@ class _NamePart:
         for begin, end in ((0, border), (border, len(self.pieces))):
             found = [place for place in range(begin, end) if self._can_head(place, end)]
             if found:
-                return self._spreading(found)
+                is_so = [self._entails(frozenset(self.pieces[place].atoms)) for place in found]
+                if METASTASIS in is_so[-1]:
+                    own = [
+                        at
+                        for at, known in zip(found, is_so, strict=True)
+                        if CANCER in known and METASTASIS not in known
+                    ]
+                    return own[-1] if own else found[-1]
+                return found[-1]
         events = [place for place, piece in enumerate(self.pieces) if piece.kind == "event"]
         return events[-1] if events else None
-
-    def _spreading(self, found: Sequence[int]) -> int:
-        """Returns the last of the places; but a cancer before its metastases is the disease, and they stand beside."""
-        is_so = [self._entails(frozenset(self.pieces[place].atoms)) for place in found]
-        if METASTASIS in is_so[-1]:
-            own = [at for at, known in zip(found, is_so, strict=True) if CANCER in known and METASTASIS not in known]
-            return own[-1] if own else found[-1]
-        return found[-1]
 
     def _can_head(self, place: int, end: int) -> bool:
         piece = self.pieces[place]

@@ -418,14 +418,14 @@ class NameReader:
                 atom
                 for one in found
                 for parts, atom in self._definitions.get(one, ())
-                if atom not in found and parts <= found and not parts.isdisjoint(spelt) and self._says_what(parts)
+                if atom not in found
+                and parts <= found
+                and not parts.isdisjoint(spelt)
+                and any(self._words.kinds.get(part) in _SAYING and part != DISEASE for part in parts)
             }
             if not new:
                 return found
             atoms = atoms | new
-
-    def _says_what(self, parts: frozenset[str]) -> bool:
-        return any(self._words.kinds.get(part) in _SAYING and part != DISEASE for part in parts)
 
     def closure(self, atoms: frozenset[str]) -> frozenset[str]:
         """Returns all that atoms are, themselves among them, without what only goes without saying."""

@@ -105,15 +105,10 @@ def keep(words: KeptVocabulary, learnt: LearntNames, giveaways: KeptGiveaways) -
         with whole(place) as temporary:
             raw = msgspec.msgpack.encode(_KeptNames(words, learnt, giveaways))
             temporary.write_bytes(seal(raw) + raw)
-        _remove_old(place)
-
-
-def _remove_old(kept: Path) -> None:
-    """Removes what other versions kept, but for what somebody used lately: two versions may be in use side by side."""
-    now = time.time()
-    for other in kept.parent.glob("names-*"):
-        if other != kept and _NAME.fullmatch(other.name) and now - other.stat().st_mtime > _OLD:
-            other.unlink(missing_ok=True)
+        now = time.time()
+        for other in place.parent.glob("names-*"):
+            if other != place and _NAME.fullmatch(other.name) and now - other.stat().st_mtime > _OLD:
+                other.unlink(missing_ok=True)
 
 
 @functools.cache

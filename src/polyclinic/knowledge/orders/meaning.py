@@ -34,33 +34,6 @@ class Term(NamedTuple):
     hand: str = ""
 
 
-class Patterns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What stands between and around the words of orders; words.en.yaml says of each what it is."""
-
-    joins: Pattern
-    fills: Pattern
-    anew: Pattern
-    more: Pattern
-    of: Pattern
-    whose: Pattern
-    asked: Pattern
-    by: Pattern
-    guided: Pattern
-    no: Pattern
-    none: Pattern
-    unneeded: Pattern
-    undone: Pattern
-    clause: Pattern
-    nor: Pattern
-    done: Pattern
-    why: Pattern
-    such: Pattern
-    told: Pattern
-    asks: Pattern
-    who: Pattern
-    vague: Pattern
-
-
 class _Meant(NamedTuple):
     concepts: frozenset[str] = frozenset()
     roles: frozenset[str] = frozenset()
@@ -81,8 +54,8 @@ _words = WordLists(Path(__file__).with_name("words"))
 _concepts, _compounds, _hands = (_words.section(name, _Texts) for name in ("concepts", "compounds", "hands"))
 _others = _words.section("others", _Others)
 
-patterns = _words.section("patterns", Patterns)
-"""Returns the patterns of a language."""
+patterns = _words.section("patterns", dict[str, Pattern])
+"""Returns what stands between and around the words of orders in a language; words.en.yaml says of each what it is."""
 
 
 def name_of(concept: str, language: Language) -> str:

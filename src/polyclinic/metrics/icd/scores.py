@@ -221,9 +221,6 @@ def read_named_reports(
 
     `split` reads names out of free text; typed ones are taken as they are. The `references` are of recorded reports
     that stand without, by case.
-
-    Raises:
-        BadInput: the file cannot be read, is in another layout, holds nothing to score, or cases in two languages.
     """
     if is_ours(path, "event"):
         return _from_traces(path)

@@ -1,8 +1,8 @@
-"""What the page shows, each under a key that is also its address and, in a copy, the name of its file.
+"""The documents of the page of results, each under a key that is also its address and, in a copy, its file's name.
 
-    all                     what there is
-    about/ID                what a holding is: table, files, curve
-    compared/ID             every two entrants of an evaluation, held against each other
+    all                     everything listed
+    about/ID                a holding: table, files, curve
+    compared/ID             every two entrants of an evaluation, compared
     together                all evaluations in one table, compared
     items/ID/PAGE           the items of an evaluation
     item/ID/N               one of them, and the place of its transcript
@@ -11,13 +11,15 @@
     calls/ID/PAGE           the episodes of a journal
     call/ID/N               the calls of one
 
-Figures come from `polyclinic.results`; nothing is computed twice.
+Figures come from `polyclinic.results`. A message that recurs in many calls, as in a dialogue, is sent once, by its id.
 """
 
 from __future__ import annotations
 
+import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,31 +28,37 @@ import msgspec
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.results.folder import ItemRow
-from polyclinic.web.browse.holdings import Holding, Holdings
-from polyclinic.web.browse.showing import (
-    RecordingFile,
-    calls,
-    compared,
-    episodes,
-    episodes_named,
-    has_results,
-    held,
-    is_readable,
-    learning,
-    record,
-    recording_file,
-    results,
-    said,
-    same_item,
-    shown,
-    shown_episode,
-    table,
-)
+from polyclinic.models.journal import Key, read_stored
+from polyclinic.models.prompts import AskedPrompt, read_prompts
+from polyclinic.results.comparing import compare_results
+from polyclinic.results.folder import RECORD, decoded
+from polyclinic.results.joining import join
+from polyclinic.results.provenance import command_words, without_secrets
+from polyclinic.results.reading import RunResults, read_results
+from polyclinic.sqlite_file import read_errors
+from polyclinic.statistics.uncertainty import wilson
+from polyclinic.web.browse.holdings import LEARNING, SUMMARY, Holding, Holdings
+from polyclinic.web.browse.recordings import RecordingFile, recording_file, shown_episode, utterances
 from polyclinic.web.refused import NotFound
 
 PAGE = 200
 """Items, records or episodes on a page."""
+
+_ROLES = ("doctor", "nurse", "patient", "examiner", "pharmacist")
+_MOST_SETS = 12  # sets that are compared at once
+_PARTS = {
+    "all": 0,
+    "together": 0,
+    "about": 1,
+    "compared": 1,
+    "items": 2,
+    "item": 2,
+    "calls": 2,
+    "call": 2,
+    "list": 3,
+    "record": 3,
+}
+"""The kinds of documents, and the parts of a key after the kind: an id, then numbers."""
 
 
 class Documents:
@@ -58,159 +66,45 @@ class Documents:
 
     def __init__(self, library: Holdings) -> None:
         self.library = library
-        self._kinds: dict[str, Callable[..., Any]] = {
-            "all": self.all,
-            "about": self.about,
-            "compared": self.compared,
-            "together": self.together,
-            "items": self.items,
-            "item": self.item,
-            "list": self.listed,
-            "record": self.record,
-            "calls": self.calls,
-            "call": self.call,
-        }
 
     def __call__(self, key: str) -> Any:
-        """Returns the document of a key.
-
-        Raises:
-            NotFound: there is none.
-            BadInput: what it would be made of cannot be read.
-        """
+        """Returns the document of a key."""
         kind, *rest = key.split("/")
-        if kind not in self._kinds or len(rest) > 3:
+        if _PARTS.get(kind) != len(rest) or not all(n.isascii() and n.isdigit() and len(n) < 12 for n in rest[1:]):
             raise NotFound("there is no such page")
         try:
-            places = [_number(one) for one in rest[1:]]
-            return self._kinds[kind](*rest[:1], *places)
-        except TypeError:
-            raise NotFound("there is no such page") from None
+            one = [self.library.holding(rest[0])] if rest else []
+            return getattr(self, f"_{kind}")(*one, *map(int, rest[1:]))
         except BadInput as error:
-            raise _unplaced(error) from None
+            raise _without_place(error) from None
 
     def every_key(self) -> Iterator[str]:
-        """Yields the key of every document that there is."""
+        """Yields the key of every document."""
         yield from ("all", "together")
         for id, one in self.library.look().items():
             yield f"about/{id}"
             try:
                 yield from self._keys_of(one)
             except UserError:
-                continue  # what cannot be read says so under its own key
+                continue  # its own document says that it cannot be read
 
     def _keys_of(self, one: Holding) -> Iterator[str]:
         id = one.id
-        if has_results(one):
-            rows = len(results(one).rows)
+        if _has_results(one):
+            rows = len(_results(one).rows)
             yield f"compared/{id}"
             yield from (f"items/{id}/{page}" for page in range(_pages(rows)))
             yield from (f"item/{id}/{n}" for n in range(rows))
         if one.holds == "journal":
-            total, _ = episodes(one.path, 0, 0)
+            total, _ = _episodes(one.path, 0, 0)
             yield from (f"calls/{id}/{page}" for page in range(_pages(total)))
             yield from (f"call/{id}/{n}" for n in range(total))
-        for place, lines in enumerate(self.lines_of(one)):
+        for place, lines in enumerate(_lines_of(one)):
             yield from (f"list/{id}/{place}/{page}" for page in range(_pages(len(lines))))
             yield from (f"record/{id}/{place}/{line}" for line in lines)
 
-    def lines_of(self, one: Holding) -> Iterator[list[int]]:
-        """Yields for each file of a holding where its records begin; of a run, the numbers of its visits."""
-        if one.holds == "hospital":
-            yield list(range(len(_keys(one.path, one.changed))))
-            return
-        for path, kind in one.files:
-            yield [place.line for place in recording_file(path, kind).places]
-
-    def all(self) -> Any:
-        """Returns what there is."""
-        return {"holdings": [_listed(one) for one in self.library.look().values()]}
-
-    def about(self, id: str) -> Any:
-        """Returns what a holding is."""
-        one = self.library.holding(id)
-        document: dict[str, Any] = {"id": id, "name": one.name, "holds": one.holds, "changed": one.changed}
-        if has_results(one):
-            found = results(one)
-            document |= {"record": record(found), "items": len(found.rows), **table(held([one]))}
-        match one.holds:
-            case "hospital":
-                with RecordedRun(one.path) as run:
-                    document |= {"visits": len(_keys(one.path, one.changed)), "package": run.package}
-                    setup = run.configuration.get("setup") or {}
-                    minds = {role: setup.get(role) for role in _ROLES[:4]}
-                    document |= {"minds": minds, "seed": run.configuration.get("seed")}
-            case "learning":
-                document |= learning(one.path)
-        return document | {"files": [self._file(one, place) for place in range(len(one.files))]}
-
-    def _file(self, one: Holding, place: int) -> dict[str, Any]:
-        path, kind = one.files[place]
-        return {"name": path.name, "kind": kind, "records": len(recording_file(path, kind).places)}
-
-    def compared(self, id: str) -> Any:
-        """Returns every two entrants of an evaluation, held against each other."""
-        one = self.library.holding(id)
-        results(one)
-        return compared(held([one]))
-
-    def together(self) -> Any:
-        """Returns all evaluations in one table, compared; those that cannot be read are left out."""
-        there = [one for one in self.library.look().values() if has_results(one) and is_readable(one)]
-        sets = {row.set for one in there for row in results(one).rows}
-        pairs = compared(held(there)) if len(sets) <= _MOST_SETS else {"rows": [], "problem": ""}
-        return {"of": [_listed(one) for one in there], **table(held(there)), "compared": pairs}
-
-    def items(self, id: str, page: int) -> Any:
-        """Returns a page of the items of an evaluation."""
-        rows = results(self.library.holding(id)).rows
-        some = rows[page * PAGE : (page + 1) * PAGE]
-        return {
-            "total": len(rows),
-            "rows": [{"n": page * PAGE + place, **msgspec.to_builtins(row)} for place, row in enumerate(some)],
-        }
-
-    def item(self, id: str, n: int) -> Any:
-        """Returns an item, and where its transcript is."""
-        one = self.library.holding(id)
-        found = results(one)
-        if n >= len(found.rows):
-            raise NotFound("there is no such item")
-        row = found.rows[n]
-        return {
-            "n": n,
-            "total": len(found.rows),
-            "row": msgspec.to_builtins(row),
-            "record": self._place(one, row.at),
-            "replies": self._replies(row),
-            "same": [
-                {
-                    "n": place,
-                    **{name: getattr(found.rows[place], name) for name in ("model", "method", "seed", "values")},
-                }
-                for place in same_item(one)[row.set, row.item][:PAGE]
-                if place != n
-            ],
-        }
-
-    def _replies(self, row: ItemRow) -> list[dict[str, Any]]:
-        """Returns the episodes of journals that are called as the item is: by who answered, and what."""
-        return self._episodes({f"{who} {row.item}" for who in (row.method, row.model) if who})
-
-    def _episodes(self, names: Collection[str], folder: Path | None = None) -> list[dict[str, Any]]:
-        return [
-            {"id": one.id, **found}
-            for one in self.library.known().values()
-            if one.holds == "journal" and folder in (None, one.path.parent)
-            for found in episodes_named(one.path, names)
-        ]
-
     def visit_of(self, run: Path, visit: str) -> str:
-        """Returns the key of the record of a visit to a hospital, by its id in the run's log.
-
-        Raises:
-            NotFound: it is not kept, or not yet.
-        """
+        """Returns the key of the record of a visit to a hospital, by its id in the run's log."""
         for one in self.library.look().values():
             if one.holds == "hospital" and one.path == run:
                 for line, key in enumerate(_keys(one.path, one.changed)):
@@ -218,110 +112,167 @@ class Documents:
                         return f"record/{one.id}/0/{line}"
         raise NotFound("the record of that visit is not kept")
 
-    def _place(self, one: Holding, at: str) -> dict[str, int] | None:
-        """Returns where a record stands that `FILE:LINE` names; None where it is not there."""
-        name, _, line = at.rpartition(":")
-        if one.holds == "hospital" or not line.isdecimal() or len(line) > 12:
-            return None
-        for place, (path, kind) in enumerate(one.files):
-            if path.name == name and recording_file(path, kind).begins(int(line)):
-                return {"file": place, "line": int(line)}
-        return None
+    def _all(self) -> Any:
+        return {"holdings": [_listed(one) for one in self.library.look().values()]}
 
-    def listed(self, id: str, place: int, page: int) -> Any:
-        """Returns a page of the records of a file, or of the visits of a run."""
-        one = self.library.holding(id)
+    def _about(self, one: Holding) -> Any:
+        document: dict[str, Any] = {"id": one.id, "name": one.name, "holds": one.holds, "changed": one.changed}
+        if _has_results(one):
+            found = _results(one)
+            document |= {"record": _record_of(found), "items": len(found.rows), **_table([one])}
+        if one.holds == "hospital":
+            with RecordedRun(one.path) as run:
+                setup = run.configuration.get("setup") or {}
+                document |= {
+                    "visits": len(_keys(one.path, one.changed)),
+                    "package": run.package,
+                    "minds": {role: setup.get(role) for role in _ROLES[:4]},
+                    "seed": run.configuration.get("seed"),
+                }
+        elif one.holds == "learning":
+            document |= _learning(one.path)
+        files = [
+            {"name": file.path.name, "kind": file.kind, "records": len(recording_file(file.path, file.kind).places)}
+            for file in one.files
+        ]
+        return document | {"files": files}
+
+    def _compared(self, one: Holding) -> Any:
+        _results(one)
+        return _comparison(((one.path, one.changed),))
+
+    def _together(self) -> Any:
+        there = [one for one in self.library.look().values() if _is_readable(one)]
+        sets = {row.set for one in there for row in _results(one).rows}
+        folders = tuple((one.path, one.changed) for one in there)
+        pairs = _comparison(folders) if len(sets) <= _MOST_SETS else {"rows": [], "problem": ""}
+        return {"of": [_listed(one) for one in there], **_table(there), "compared": pairs}
+
+    def _items(self, one: Holding, page: int) -> Any:
+        rows = _results(one).rows
+        some = enumerate(rows[page * PAGE : (page + 1) * PAGE], page * PAGE)
+        return {"total": len(rows), "rows": [{"n": n, **msgspec.to_builtins(row)} for n, row in some]}
+
+    def _item(self, one: Holding, n: int) -> Any:
+        rows = _results(one).rows
+        if n >= len(rows):
+            raise NotFound("there is no such item")
+        row = rows[n]
+        same = [place for place in _same_item(one.path, one.changed)[row.set, row.item][:PAGE] if place != n]
+        shown = ("model", "method", "seed", "values")
+        return {
+            "n": n,
+            "total": len(rows),
+            "row": msgspec.to_builtins(row),
+            "record": _place(one, row.at),
+            # Episodes of journals are called after the entrant and the item.
+            "replies": self._replies({f"{who} {row.item}" for who in (row.method, row.model) if who}),
+            "same": [{"n": place, **{name: getattr(rows[place], name) for name in shown}} for place in same],
+        }
+
+    def _replies(self, names: Collection[str], folder: Path | None = None) -> list[dict[str, Any]]:
+        return [
+            {"id": one.id, **found}
+            for one in self.library.known().values()
+            if one.holds == "journal" and folder in (None, one.path.parent)
+            for found in _episodes_named(one.path, names)
+        ]
+
+    def _list(self, one: Holding, place: int, page: int) -> Any:
         if one.holds == "hospital":
             return _visits(one, page)
-        file = self._opened(one, place)
-        some = file.places[page * PAGE : (page + 1) * PAGE]
-        return {
-            "name": file.path.name,
-            "kind": file.kind,
-            "total": len(file.places),
-            "rows": [file.listed(there) for there in some],
-        }
+        file = _opened(one, place)
+        rows = [file.listed(there) for there in file.places[page * PAGE : (page + 1) * PAGE]]
+        return {"name": file.path.name, "kind": file.kind, "total": len(file.places), "rows": rows}
 
-    def record(self, id: str, place: int, line: int) -> Any:
-        """Returns a record, and its neighbours."""
-        one = self.library.holding(id)
+    def _record(self, one: Holding, place: int, line: int) -> Any:
         if one.holds == "hospital":
-            keys = _keys(one.path, one.changed)
-            with RecordedRun(one.path) as run:
-                episode = run.episode(keys[line]) if line < len(keys) else None
-            if episode is None:
+            lines: Sequence[int] = range(len(_keys(one.path, one.changed)))
+            if line not in lines:
                 raise NotFound("there is no such visit")
-            near = {"before": line - 1 if line else None, "after": line + 1 if line + 1 < len(keys) else None}
-            # In the journal a mind's name stands before the visit's.
-            names = {f"{mind} {keys[line].partition('@')[0]}" for mind in _minds(one)}
-            return {**near, "record": shown_episode(episode), "replies": self._episodes(names, one.path)}
-        file = self._opened(one, place)
-        number = file.number(line)
-        return {
-            "before": file.places[number - 1].line if number else None,
-            "after": file.places[number + 1].line if number + 1 < len(file.places) else None,
-            "record": shown(file.kind, file.read(file.places[number])),
+            number = line
+        else:
+            file = _opened(one, place)
+            lines, number = list(file.numbers), file.number(line)
+        near = {
+            "before": lines[number - 1] if number else None,
+            "after": lines[number + 1] if number + 1 < len(lines) else None,
         }
+        if one.holds != "hospital":
+            return {**near, "record": file.shown(number)}
+        key = _keys(one.path, one.changed)[line]
+        with RecordedRun(one.path) as run:
+            episode, setup = run.episode(key), run.configuration.get("setup") or {}
+        if episode is None:
+            raise NotFound("there is no such visit")
+        # Episodes of the journal are called after the mind and the visit.
+        names = {f"{setup[role]} {key.partition('@')[0]}" for role in _ROLES if setup.get(role)}
+        return {**near, "record": shown_episode(episode), "replies": self._replies(names, one.path)}
 
-    def may_hold(self, id: str, place: int, line: int, words: Sequence[str]) -> bool:
-        """Whether a record may hold words, seen by its bytes alone; of a visit to the hospital always."""
-        one = self.library.holding(id)
-        if one.holds == "hospital":
-            return True
-        file = self._opened(one, place)
-        text = b"\n".join(file.lines(file.places[file.number(line)])).decode(errors="replace").casefold()
-        # A word with a sign in it may be written otherwise in JSON.
-        return all(word in text for word in words if word.isalnum())
-
-    def _opened(self, one: Holding, place: int) -> RecordingFile:
-        if place >= len(one.files):
-            raise NotFound("there is no such file")
-        return recording_file(*one.files[place])
-
-    def calls(self, id: str, page: int) -> Any:
-        """Returns a page of the episodes of a journal."""
-        total, rows = episodes(_journal(self.library.holding(id)), page * PAGE, PAGE)
+    def _calls(self, one: Holding, page: int) -> Any:
+        total, rows = _episodes(_journal(one), page * PAGE, PAGE)
         return {"total": total, "rows": rows}
 
-    def call(self, id: str, n: int) -> Any:
-        """Returns the calls of an episode."""
-        found = calls(_journal(self.library.holding(id)), n)
-        if found is None:
-            raise NotFound("there is no such episode")
-        return found
+    def _call(self, one: Holding, n: int) -> Any:
+        return _calls_of(_journal(one), n)
+
+    def utterances(self, id: str) -> Iterator[tuple[int, int, int, str, str]]:
+        """Yields everything that was said in a holding: file, line, place in the record, who, and the text."""
+        for place, line in _records(self.library.holding(id)):
+            yield from self._said(id, place, line)
+
+    def _said(self, id: str, place: int, line: int) -> Iterator[tuple[int, int, int, str, str]]:
+        try:
+            record = self._record(self.library.holding(id), place, line)["record"]
+        except UserError:
+            return
+        yield from ((place, line, seq, who, text) for seq, who, text in utterances(record))
+
+    def search(self, question: str, begin: int = 0) -> dict[str, Any]:
+        """Returns where all words of a question were said together.
+
+        It looks at the records from `begin` on, for a moment: `hits`, the records `looked` at of the `total`, and the
+        `next` record to begin with, None at the end.
+        """
+        words = question[:LONGEST].casefold().split()
+        places = [(one, *at) for one in self.library.look().values() for at in _records(one)]
+        hits: list[dict[str, Any]] = []
+        until = time.monotonic() + _SECONDS
+        number = begin
+        while words and number < len(places) and len(hits) < _HITS and time.monotonic() < until:
+            one, place, line = places[number]
+            number += 1
+            if not _may_hold(one, place, line, words):
+                continue
+            for _, _, seq, who, text in self._said(one.id, place, line):
+                if all(word in text.casefold() for word in words):
+                    found = {"id": one.id, "file": place, "line": line, "seq": seq, "who": who}
+                    hits.append(found | {"text": _around(text, words[0])})
+        done = number >= len(places) or not words
+        return {"hits": hits, "looked": number, "total": len(places), "next": None if done else number}
 
 
-_ROLES = ("doctor", "nurse", "patient", "examiner", "pharmacist")
-_MOST_SETS = 12  # sets that are compared at once
+LONGEST = 200
+"""Letters of a question."""
+
+_SECONDS = 2.0
+_HITS = 100
+_AROUND = 90  # letters before and after a hit
 
 
-def _minds(one: Holding) -> set[str]:
-    with RecordedRun(one.path) as run:
-        setup = run.configuration.get("setup") or {}
-    return {str(setup[role]) for role in _ROLES if setup.get(role)}
-
-
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 12):
-        raise NotFound("there is no such page")
-    return int(text)
+def _around(text: str, word: str) -> str:
+    at = max(text.casefold().find(word), 0)
+    begin, end = max(at - _AROUND, 0), at + len(word) + _AROUND
+    return ("… " if begin else "") + text[begin:end].strip() + (" …" if end < len(text) else "")
 
 
 def _pages(n: int) -> int:
     return max(1, -(-n // PAGE))
 
 
-def _unplaced(error: BadInput) -> UserError:
-    """Returns what is wrong with a file without where it lies on this machine."""
-    path = getattr(error, "path", None)
-    told = str(error)
-    return UserError(told.replace(str(path), Path(str(path)).name) if path is not None else told)
-
-
-def _journal(one: Holding) -> Path:
-    if one.holds != "journal":
-        raise NotFound("that is not a journal")
-    return one.path
+def _without_place(error: BadInput) -> UserError:
+    """Returns the error of a file without the folder where it is on this machine."""
+    return UserError(str(error).replace(str(error.path), Path(str(error.path)).name) if error.path else str(error))
 
 
 def _listed(one: Holding) -> dict[str, Any]:
@@ -329,26 +280,65 @@ def _listed(one: Holding) -> dict[str, Any]:
     try:
         match one.holds:
             case "evaluation":
-                record = results(one).record
+                record = _results(one).record
                 told |= {
                     "kind": record.kind,
                     "title": record.title,
                     "finished": record.finished,
-                    "items": len(results(one).rows),
+                    "items": len(_results(one).rows),
                     "models": list(dict.fromkeys(model.name for model in record.models)),
                 }
             case "hospital":
                 with RecordedRun(one.path) as run:
-                    told |= {
-                        "kind": "run",
-                        "visits": (run.summary or {}).get("visits"),
-                        "over": run.summary is not None,
-                    }
+                    summary = run.summary
+                told |= {"kind": "run", "visits": (summary or {}).get("visits"), "over": summary is not None}
             case "recording":
-                told |= {"kind": one.files[0][1]}
+                told |= {"kind": one.files[0].kind}
     except UserError as error:
-        told["problem"] = str(_unplaced(error)) if isinstance(error, BadInput) else str(error)
+        told["problem"] = str(_without_place(error)) if isinstance(error, BadInput) else str(error)
     return told
+
+
+def _lines_of(one: Holding) -> Iterator[list[int]]:
+    """Yields for each file of a holding the lines where its records begin; for a run, the numbers of its visits."""
+    if one.holds == "hospital":
+        yield list(range(len(_keys(one.path, one.changed))))
+    else:
+        yield from (list(recording_file(file.path, file.kind).numbers) for file in one.files)
+
+
+def _records(one: Holding) -> list[tuple[int, int]]:
+    """Returns file and line of every record of a holding."""
+    try:
+        return [(place, line) for place, lines in enumerate(_lines_of(one)) for line in lines]
+    except UserError:
+        return []
+
+
+def _opened(one: Holding, place: int) -> RecordingFile:
+    if place >= len(one.files):
+        raise NotFound("there is no such file")
+    return recording_file(one.files[place].path, one.files[place].kind)
+
+
+def _place(one: Holding, at: str) -> dict[str, int] | None:
+    """Returns the place of the record that `FILE:LINE` names; None if it is not there."""
+    name, _, line = at.rpartition(":")
+    if one.holds != "hospital" and line.isdecimal() and len(line) <= 12:
+        for place, file in enumerate(one.files):
+            if file.path.name == name and int(line) in recording_file(file.path, file.kind).numbers:
+                return {"file": place, "line": int(line)}
+    return None
+
+
+def _may_hold(one: Holding, place: int, line: int, words: Sequence[str]) -> bool:
+    """Whether a record may hold words, judged by its bytes alone."""
+    if one.holds == "hospital":
+        return True
+    file = _opened(one, place)
+    text = b"\n".join(file.lines(file.number(line))).decode(errors="replace").casefold()
+    # JSON may write a word with a sign in it differently.
+    return all(word in text for word in words if word.isalnum())
 
 
 @lru_cache(maxsize=16)
@@ -359,95 +349,192 @@ def _keys(run: Path, _: float) -> tuple[str, ...]:
 
 def _visits(one: Holding, page: int) -> dict[str, Any]:
     keys = _keys(one.path, one.changed)
+    rows = []
     with RecordedRun(one.path) as run:
-        rows = []
         for line, key in enumerate(keys[page * PAGE : (page + 1) * PAGE], page * PAGE):
             episode = run.episode(key)
-            last = episode.seen[-1] if episode is not None and episode.seen else None
-            rows.append({
+            row: dict[str, Any] = {
                 "line": line,
                 "item": key,
-                "who": last.doctor if last is not None else "",
-                "department": "" if episode is None else episode.department,
-                "diagnosis": last.diagnosis if last is not None else "",
-                "right": None if episode is None or last is None else episode.right_diagnosis,
-            })  # fmt: skip
+                "who": "",
+                "department": "",
+                "diagnosis": "",
+                "right": None,
+            }
+            if episode is not None:
+                row["department"] = episode.department
+                if episode.seen:
+                    last = episode.seen[-1]
+                    row |= {"who": last.doctor, "diagnosis": last.diagnosis, "right": episode.right_diagnosis}
+            rows.append(row)
     return {"name": "", "kind": "visits", "total": len(keys), "rows": rows}
 
 
-LONGEST = 200
-"""Letters of a question."""
-
-_SECONDS = 2.0
-_HITS = 100
-_AROUND = 90  # letters beside what was found
+_EPISODES = 20_000  # that are searched for a name
+_CALLS = 2_000  # of an episode that are shown
 
 
-def said_in(documents: Documents, id: str) -> Iterator[tuple[int, int, int, str, str]]:
-    """Yields all that was said in a holding: file, line, where in the record, who, and the text."""
-    one = documents.library.holding(id)
-    if one.holds == "journal":
-        return
-    for place, lines in enumerate(documents.lines_of(one)):
-        for line in lines:
-            try:
-                record = documents.record(id, place, line)["record"]
-            except UserError:
-                continue
-            yield from ((place, line, seq, who, text) for seq, who, text in said(record))
+def _journal(one: Holding) -> Path:
+    if one.holds != "journal":
+        raise NotFound("that is not a journal")
+    return one.path
 
 
-def search(documents: Documents, question: str, begin: int) -> dict[str, Any]:
-    """Returns where all words of a question were said together.
+@contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    with (
+        read_errors(path),
+        closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)) as journal,
+    ):
+        yield journal
 
-    Args:
-        documents: what is searched.
-        question: words; a text has to hold each of them.
-        begin: which record comes first; what an earlier answer called `next`.
 
-    Returns:
-        `hits`, how many records were `looked` at of how many (`total`), and the `next`, None at the end.
-    """
-    words = question[:LONGEST].casefold().split()
-    places = [
-        (id, place, line)
-        for id, one in documents.library.look().items()
-        if one.holds != "journal"
-        for place, lines in enumerate(_lines(documents, id))
-        for line in lines
+def _episodes(path: Path, begin: int, n: int) -> tuple[int, list[dict[str, Any]]]:
+    """Returns the number of a journal's episodes, and some of them: run, name and number of calls."""
+    with _reading(path) as journal:
+        total = journal.execute("SELECT count(*) FROM (SELECT DISTINCT run, episode FROM calls)").fetchone()[0]
+        rows = journal.execute(
+            "SELECT run, episode, count(*) FROM calls GROUP BY run, episode ORDER BY run, episode LIMIT ? OFFSET ?",
+            (n, begin),
+        ).fetchall()
+    return total, [
+        {"n": n, "run": run, "episode": episode, "calls": calls} for n, (run, episode, calls) in enumerate(rows, begin)
     ]
-    hits: list[dict[str, Any]] = []
-    until = time.monotonic() + _SECONDS
-    number = begin
-    while words and number < len(places) and len(hits) < _HITS and time.monotonic() < until:
-        id, place, line = places[number]
-        hits += _found(documents, id, place, line, words)
-        number += 1
-    done = number >= len(places) or not words
-    return {"hits": hits, "looked": number, "total": len(places), "next": None if done else number}
 
 
-def _lines(documents: Documents, id: str) -> list[list[int]]:
+def _episodes_named(path: Path, names: Collection[str]) -> list[dict[str, Any]]:
+    """Returns the episodes of these names, and their parts; none of a journal that cannot be read."""
+    below = tuple(f"{name}{sign}" for name in names for sign in "/@")
     try:
-        return list(documents.lines_of(documents.library.holding(id)))
-    except UserError:
+        return [
+            {"n": one["n"], "episode": one["episode"]}
+            for one in _episodes(path, 0, _EPISODES)[1]
+            if one["episode"] in names or one["episode"].startswith(below)
+        ]
+    except BadInput:
         return []
 
 
-def _found(documents: Documents, id: str, place: int, line: int, words: list[str]) -> Iterator[dict[str, Any]]:
-    if not documents.may_hold(id, place, line, words):
-        return
+def _calls_of(path: Path, number: int) -> dict[str, Any]:
+    """Returns the calls of an episode by its number."""
+    _, found = _episodes(path, number, 1)
+    if not found:
+        raise NotFound("there is no such episode")
+    run, episode = found[0]["run"], found[0]["episode"]
+    with _reading(path) as journal:
+        rows = journal.execute(
+            "SELECT purpose, reply, request, k FROM calls WHERE run = ? AND episode = ?"
+            " ORDER BY purpose, request, k LIMIT ?",
+            (run, episode, _CALLS),
+        ).fetchall()
+        try:
+            prompts, messages = read_prompts(journal, [request for _, _, request, _ in rows])
+        except ValueError as error:
+            raise BadInput(f"what was asked cannot be read: {error}", path=path) from None
+    # A visit asks in the order of the length of its dialogue.
+    rows.sort(key=lambda row: len(prompts[row[2]].messages) if row[2] in prompts else 0)
+    told = [
+        _call_document(Key(episode, request, k), purpose, reply, prompts.get(request))
+        for purpose, reply, request, k in rows
+    ]
+    return {**found[0], "replies": told, "messages": messages}
+
+
+def _call_document(key: Key, purpose: str, reply: bytes, prompt: AskedPrompt | None) -> dict[str, Any]:
     try:
-        record = documents.record(id, place, line)["record"]
+        stored = msgspec.to_builtins(read_stored(key, reply))
+    except ValueError as error:
+        stored = {"problem": f"damaged: {error}"}
+    asked = {} if prompt is None else {"asked": prompt._asdict()}
+    return {"purpose": purpose, "request": key.request.hex(), "k": key.k, **stored, **asked}
+
+
+_LONGEST_SETTING = 500  # letters of a setting that is shown; a whole hospital would be too long
+_TASKS = ("examination", "diagnosis", "treatment")
+
+
+def _has_results(one: Holding) -> bool:
+    """Whether a holding has items and a table of them."""
+    if one.holds == "learning" and not (one.path / SUMMARY).is_file():
+        return False  # in an earlier version the file of that name is the curve
+    return one.holds == "evaluation" or (one.holds in ("hospital", "learning") and (one.path / RECORD).is_file())
+
+
+def _is_readable(one: Holding) -> bool:
+    """Whether it has items that can be read."""
+    try:
+        return _has_results(one) and bool(_results(one).rows)
     except UserError:
-        return
-    for seq, who, text in said(record):
-        low = text.casefold()
-        if all(word in low for word in words):
-            yield {"id": id, "file": place, "line": line, "seq": seq, "who": who, "text": _around(text, words[0])}
+        return False
 
 
-def _around(text: str, word: str) -> str:
-    at = max(text.casefold().find(word), 0)
-    begin, end = max(at - _AROUND, 0), at + len(word) + _AROUND
-    return ("… " if begin else "") + text[begin:end].strip() + (" …" if end < len(text) else "")
+def _results(one: Holding) -> RunResults:
+    """Returns the results of a holding."""
+    if not _has_results(one):
+        raise NotFound("there are no items")
+    return _read(one.path, one.changed)
+
+
+@lru_cache(maxsize=256)
+def _read(folder: Path, _: float) -> RunResults:
+    return read_results(folder)[0]
+
+
+@lru_cache(maxsize=16)
+def _same_item(folder: Path, changed: float) -> dict[tuple[str, str], list[int]]:
+    """Returns the places of all rows of an item, by its set and itself."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for place, row in enumerate(_read(folder, changed).rows):
+        found.setdefault((row.set, row.item), []).append(place)
+    return found
+
+
+def _record_of(found: RunResults) -> dict[str, Any]:
+    """Returns the record of a run, without anything secret."""
+    told: dict[str, Any] = without_secrets(msgspec.to_builtins(found.record))
+    settings = told.get("configuration", {})
+    told["configuration"] = {name: value for name, value in settings.items() if len(str(value)) <= _LONGEST_SETTING}
+    told["command"] = command_words(found.record.command)
+    return told
+
+
+_Folders = tuple[tuple[Path, float], ...]
+"""Folders of results, and when each was changed."""
+
+
+def _with_rows(folders: _Folders) -> list[RunResults]:
+    return [one for one in (_read(*one) for one in folders) if one.rows]
+
+
+def _table(holdings: Iterable[Holding]) -> dict[str, Any]:
+    """Returns the table of some results, and its measures."""
+    folders = tuple((one.path, one.changed) for one in holdings)
+    units = {one.name: msgspec.to_builtins(one) for folder in folders for one in _read(*folder).record.measures}
+    return {"table": _joined(folders), "measures": units}
+
+
+@lru_cache(maxsize=64)
+def _joined(folders: _Folders) -> Any:
+    found = _with_rows(folders)
+    return msgspec.to_builtins(join(found)) if found else {"rows": [], "measures": [], "notes": []}
+
+
+@lru_cache(maxsize=64)
+def _comparison(folders: _Folders) -> dict[str, Any]:
+    """Returns the comparison of every two entrants, or why there is none."""
+    found = _with_rows(folders)
+    try:
+        return {"rows": msgspec.to_builtins(compare_results(found).rows) if found else [], "problem": ""}
+    except UserError as error:
+        return {"rows": [], "problem": str(error)}
+
+
+def _learning(folder: Path) -> dict[str, Any]:
+    """Returns a learning curve, with an interval of 95 % at each test."""
+    file = folder / SUMMARY if (folder / SUMMARY).is_file() else folder / RECORD
+    told = decoded(file, dict[str, Any], "the results of a practice")
+    n = sum(one.get("n", 0) for one in told.get("by_disease", {}).values())
+    for point in told.get("curve", ()):
+        point["intervals"] = {task: wilson(point[task] / 100 * n, n) for task in _TASKS if n and task in point}
+    settings = decoded(folder / LEARNING, dict[str, Any], "settings")
+    return {"learning": without_secrets(told), "tests": n, "settings": without_secrets(settings)}

@@ -1,11 +1,11 @@
-"""What there is to look through in some folders, each under an id that is no path."""
+"""The results, recordings and journals in some folders, each under an id that is not a path."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -26,24 +26,27 @@ _BEGIN = 65_536  # bytes that are read to tell what a file is
 _UNFIT = re.compile(r"[^\w.-]+")
 
 
+class Recording(NamedTuple):
+    """A file of recordings; its name is the path below the folder that was given."""
+
+    name: str
+    path: Path
+    kind: RecordingKind
+
+
 class Holding(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to look at: a folder that a run left, or a file of recordings or of a journal."""
+    """A folder that a run left, or a file of recordings or of a journal."""
 
     id: str  # fit for an address and for the name of a file
     name: str  # below the folder that was given
     holds: Holds
     path: Path
     changed: float  # when, in seconds since 1970
-    files: tuple[tuple[Path, RecordingKind], ...] = ()  # recordings in it, by their names
+    files: tuple[Recording, ...] = ()
 
 
 class Holdings:
-    """What lies in some folders. It is looked for anew whenever it is listed.
-
-    Args:
-        folders: what may be shown.
-        without: folders that are left out.
-    """
+    """The contents of some folders, looked for again whenever they are listed. Some folders are left out."""
 
     def __init__(self, folders: Sequence[Path], *, without: Sequence[Path] = ()) -> None:
         self._folders = tuple(dict.fromkeys(folder.resolve() for folder in folders))
@@ -51,7 +54,7 @@ class Holdings:
         self._found: dict[str, Holding] = {}
 
     def look(self) -> dict[str, Holding]:
-        """Returns all that is there, by id."""
+        """Returns all holdings, by id."""
         found: dict[str, Holding] = {}
         taken: set[str] = set()
         for folder in self._folders:
@@ -61,32 +64,25 @@ class Holdings:
                 name = folder.name if path == folder else path.relative_to(folder).as_posix()
                 id = _id(name, taken)
                 taken.add(id.lower())
-                changed = max(
-                    (_changed(one) for one in (path, path / RUN, path / f"{RUN}-wal", path / RECORD)), default=0.0
-                )
-                found[id] = Holding(id=id, name=name, holds=holds, path=path, changed=changed, files=tuple(files))
+                changed = max(map(_changed, (path, path / RUN, path / f"{RUN}-wal", path / RECORD)))
+                named = tuple(Recording(one.relative_to(folder).as_posix(), one, kind) for one, kind in files)
+                found[id] = Holding(id=id, name=name, holds=holds, path=path, changed=changed, files=named)
         self._found = found
         return found
 
     def known(self) -> dict[str, Holding]:
-        """Returns what was there when it was looked for last."""
+        """Returns the holdings of the last look."""
         return self._found or self.look()
 
     def holding(self, id: str) -> Holding:
-        """Returns what has an id.
-
-        Raises:
-            NotFound: nothing has.
-        """
-        if id not in self._found:
-            self.look()
-        if id not in self._found:
+        """Returns the holding with an id."""
+        if id not in self._found and id not in self.look():
             raise NotFound("there is nothing of that name here")
         return self._found[id]
 
 
 def _id(name: str, taken: set[str]) -> str:
-    # Names of files differ by more than case nowhere but on some systems.
+    # Some file systems do not tell upper from lower case.
     plain = _UNFIT.sub("-", name).strip(".-") or "results"
     id, number = plain, 2
     while id.lower() in taken:
@@ -94,31 +90,16 @@ def _id(name: str, taken: set[str]) -> str:
     return id
 
 
-def folders_below(
-    folder: Path, *, without: Collection[Path] = (), ends: Callable[[Path], bool] = lambda _: False
-) -> Iterator[tuple[Path, list[Path]]]:
-    """Yields a folder and those below it, each with its entries; links, which may lead anywhere, are left out.
+_Found = tuple[Path, Holds, list[tuple[Path, RecordingKind]]]
 
-    Args:
-        folder: the highest one.
-        without: folders that are left out.
-        ends: whether nothing is looked for below a folder.
-    """
+
+def _below(folder: Path, without: Collection[Path]) -> Iterator[_Found]:
+    """Yields the holdings in a folder and those below it; links, which may lead anywhere, are left out."""
     line, looked = [(folder, 0)], 0
     while line and looked < _LOOKED:
         path, depth = line.pop(0)
         entries = _entries(path)
         looked += len(entries) + 1
-        yield path, entries
-        if depth < _DEPTH and not ends(path):
-            line += [(one, depth + 1) for one in entries if one.is_dir() and one not in without]
-
-
-_Found = tuple[Path, Holds, list[tuple[Path, RecordingKind]]]
-
-
-def _below(folder: Path, without: Collection[Path]) -> Iterator[_Found]:
-    for path, entries in folders_below(folder, without=without):
         holds = _kind_of_folder({one.name for one in entries})
         files = [(one, kind) for one in entries if (kind := recording_kind(one)) is not None]
         if holds is not None:
@@ -126,6 +107,8 @@ def _below(folder: Path, without: Collection[Path]) -> Iterator[_Found]:
         else:
             yield from ((one, "recording", [(one, kind)]) for one, kind in files)
         yield from ((one, "journal", []) for one in entries if _is_journal(one))
+        if depth < _DEPTH:
+            line += [(one, depth + 1) for one in entries if one.is_dir() and one not in without]
 
 
 def _kind_of_folder(names: set[str]) -> Holds | None:

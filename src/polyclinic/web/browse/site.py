@@ -6,7 +6,7 @@ is one here, `polyclinicTells("key", {...})`, which the page loads when it is wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import msgspec
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import make_folder, write_text
-from polyclinic.web.browse.documents import Documents, said_in
+from polyclinic.web.browse.documents import Documents
 
 _STATIC = files("polyclinic.web") / "static"
 _TAKEN = ("assets/browse.js", "assets/browse.css", "icon.svg")
@@ -37,7 +37,7 @@ examined on these cases. Simulated patients only. For research and teaching; nev
 
 
 class CopiedSite(msgspec.Struct, frozen=True, kw_only=True):
-    """What a copy came to."""
+    """The size of a copy."""
 
     holdings: int
     documents: int
@@ -45,29 +45,20 @@ class CopiedSite(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[str, ...] = ()  # what could not be read, each with the reason
 
 
-def export_site(documents: Documents, out: Path, *, watch: Callable[[int], object] = lambda _: None) -> CopiedSite:
-    """Writes a copy of everything that a page of results can show.
-
-    Args:
-        documents: what is copied.
-        out: a folder that is new, or empty.
-        watch: called with the number of documents that are written.
-
-    Raises:
-        BadInput: the folder holds something, or cannot be written to.
-        UserError: there is nothing to copy.
-    """
+def export_site(documents: Documents, out: Path) -> CopiedSite:
+    """Writes a copy of everything that a page of results can show to a new or empty folder."""
     holdings = documents.library.look()
     if not holdings:
         raise UserError("there is nothing to copy: no evaluation, run, recording or journal; --out of a run makes one")
-    _check_new(out)
+    make_folder(out, parents=True)
+    if any(out.iterdir()):
+        raise BadInput("the folder is not empty; name a new one", path=out)
     left_out: list[str] = []
     count = size = 0
     for key, document in _all(documents, left_out):
-        text = f"polyclinicTells({_json(key)}, {_json(document)});\n"
+        text = f"polyclinicTells({', '.join(msgspec.json.encode(one).decode() for one in (key, document))});\n"
         _write(out / "data" / f"{key}.js", text)
         count, size = count + 1, size + len(text.encode())
-        watch(count)
     for name in _TAKEN:
         _write(out / name, (_STATIC / name).read_text("utf-8"))
     page = (_STATIC / "browse.html").read_text("utf-8").replace(_HEAD, "\n    ".join((_HEAD, *_MARKS)), 1)
@@ -93,27 +84,14 @@ def _all(documents: Documents, left_out: list[str]) -> Iterator[tuple[str, Any]]
 def _pages(documents: Documents, id: str) -> Iterator[list[tuple[int, int, int, str, str]]]:
     page: list[tuple[int, int, int, str, str]] = []
     letters = 0
-    try:
-        for one in said_in(documents, id):
-            page.append(one)
-            letters += len(one[-1])
-            if letters > _SAID:
-                yield page
-                page, letters = [], 0
-    except UserError:
-        return  # it says so under its own key
+    for one in documents.utterances(id):
+        page.append(one)
+        letters += len(one[-1])
+        if letters > _SAID:
+            yield page
+            page, letters = [], 0
     if page:
         yield page
-
-
-def _json(document: Any) -> str:
-    return msgspec.json.encode(document).decode()
-
-
-def _check_new(out: Path) -> None:
-    make_folder(out, parents=True)
-    if any(out.iterdir()):
-        raise BadInput("the folder is not empty; name a new one", path=out)
 
 
 def _write(path: Path, text: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -29,22 +30,6 @@ class CaseAt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     key: str
 
 
-class OfferedCase(msgspec.Struct, frozen=True, kw_only=True):
-    """A case before anybody plays it."""
-
-    key: str
-    number: int
-    presentation: Presentation
-
-
-class OfferedSet(msgspec.Struct, frozen=True, kw_only=True):
-    """A set of cases; `languages` are those of its cases."""
-
-    name: str
-    cases: int
-    languages: tuple[str, ...]
-
-
 class _CaseSet:
     def __init__(self, name: str, path: str | Path) -> None:
         where = shipped_path(path)
@@ -56,10 +41,9 @@ class _CaseSet:
 
 
 class Catalogue:
-    """Sets of cases by name, each read when it is first asked for.
+    """Sets of cases by name, each read when it is first needed.
 
-    Args:
-        files: case files of one's own, beside those that come with the package; a set is called as its file is.
+    The `files` are the user's own, besides those that come with the package; a set is called after its file.
     """
 
     def __init__(self, files: Sequence[Path] = ()) -> None:
@@ -68,49 +52,34 @@ class Catalogue:
             self._paths[_unused(path.stem, self._paths)] = path
         self._read: dict[str, _CaseSet] = {}
 
-    def sets(self) -> list[OfferedSet]:
-        """Returns what is offered."""
-        return [
-            OfferedSet(
-                name=name,
-                cases=len(cases := self._set(name).cases),
-                languages=tuple(sorted({case.presentation.language for case in cases.values()})),
-            )
-            for name in self._paths
-        ]
+    def sets(self) -> list[dict[str, Any]]:
+        """Returns name, number of cases and languages of each set."""
+        offered = []
+        for name in self._paths:
+            cases = self._set(name).cases.values()
+            languages = sorted({case.presentation.language for case in cases})
+            offered.append({"name": name, "cases": len(cases), "languages": languages})
+        return offered
 
-    def offered(self, name: str, *, words: str = "", start: int = 0) -> tuple[list[OfferedCase], int]:
-        """Returns some cases of a set from one on, those whose presentation has all words, and how many there are.
-
-        Raises:
-            NotFound: there is no such set.
-        """
+    def offered(self, name: str, *, words: str = "", start: int = 0) -> dict[str, Any]:
+        """Returns some cases of a set from one on, those whose presentation has all words, and their number."""
         wanted = words.casefold().split()
         found = [
-            OfferedCase(key=key, number=number, presentation=case.presentation)
+            {"key": key, "number": number, "presentation": case.presentation}
             for number, (key, case) in enumerate(self._set(name).cases.items(), start=1)
             if all(word in _at_the_door(case.presentation) for word in wanted)
         ]
-        return found[start : start + _MOST], len(found)
+        return {"cases": found[start : start + _MOST], "found": len(found)}
 
     def case(self, at: CaseAt) -> Case:
-        """Returns a case.
-
-        Raises:
-            NotFound: there is none.
-        """
+        """Returns a case."""
         case = self._set(at.set).cases.get(at.key)
         if case is None:
             raise NotFound("there is no such case in that set; the list of cases says which there are")
         return case
 
     def picture(self, at: CaseAt, number: int) -> SeenPicture:
-        """Returns a picture of a case, the first as 1.
-
-        Raises:
-            NotFound: there is no such case, or it has no such picture here; nothing is fetched from an address.
-            BadInput: it cannot be shown.
-        """
+        """Returns a picture of a case, the first as 1."""
         urls = [one.url for one in self.case(at).attachments]
         if not 1 <= number <= len(urls) or is_address(urls[number - 1]):
             raise NotFound("the case has no such picture")

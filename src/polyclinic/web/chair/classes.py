@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -62,51 +61,6 @@ class KeptClass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     scores_out: bool = False
 
 
-class StudentsCase(msgspec.Struct, frozen=True, kw_only=True):
-    """How a student stands with a case of the class; the points where they may be seen."""
-
-    number: int
-    state: str  # "new", "begun", "done"
-    points: int | None = None
-    comment: str = ""
-
-
-class StudentsClass(msgspec.Struct, frozen=True, kw_only=True):
-    """What a student sees of its class."""
-
-    title: str
-    name: str
-    cases: tuple[StudentsCase, ...]
-    scores: bool
-
-
-class ClassRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of one case with one student; what a CSV file has a row of."""
-
-    student: str
-    case: int
-    case_id: str
-    state: str
-    points: int | None = None
-    verdict: str = ""
-    diagnosis: str = ""
-    symptoms: str = ""
-    examinations: str = ""
-    diagnosis_grade: str = ""
-    rationale: str = ""
-    treatment: str = ""
-    coverage: float | None = None
-    turns: int | None = None
-    needed_missed: str = ""
-    not_indicated: str = ""
-    cost: float | None = None
-    danger_missed: str = ""
-    hint_points: int | None = None
-    taken_back: int | None = None
-    minutes: float | None = None
-    comment: str = ""
-
-
 class Classes:
     """The classes of a practice; one that cannot be read is left out, and named."""
 
@@ -123,11 +77,7 @@ class Classes:
         return self._practice.damaged("class")
 
     def make(self, new: NewClass) -> KeptClass:
-        """Makes a class, with a key for each student.
-
-        Raises:
-            UserError: the title is empty, a case or the patient is not offered, or a case or a name stands twice.
-        """
+        """Makes a class, with a key for each student."""
         names = [name.strip() for name in new.students]
         check_names(new.title, names, "students")
         for at in new.cases:
@@ -139,23 +89,14 @@ class Classes:
         return self._keep(KeptClass(id=secrets.token_urlsafe(9), made=time.time(), set=new, students=students))
 
     def named(self, id: str) -> KeptClass:
-        """Returns a class.
-
-        Raises:
-            NotFound: there is none of that id.
-            BadInput: it cannot be read.
-        """
+        """Returns a class."""
         kept = self._practice.get("class", id, KeptClass)
         if kept is None:
             raise NotFound("there is no such class here")
         return kept
 
     def add(self, id: str, names: tuple[str, ...]) -> KeptClass:
-        """Adds students to a class.
-
-        Raises:
-            UserError: there is no such class, or a student has that name already.
-        """
+        """Adds students to a class."""
         kept = self.named(id)
         taken = {student.name for student in kept.students}
         added: list[Student] = []
@@ -182,33 +123,24 @@ class Classes:
         return self._keep(_with(kept, student, comments=comments))
 
     def student(self, key: str) -> tuple[KeptClass, Student]:
-        """Returns the class and the student of a link.
-
-        Raises:
-            NotFound: there is no such link.
-        """
+        """Returns the class and the student of a link."""
         for kept in self.all():
             for student in kept.students:
                 if student.key == key:
                     return kept, student
         raise NotFound("this link is not valid; ask your teacher for another")
 
-    def seen_by(self, key: str) -> StudentsClass:
-        """Returns what a student sees of the class."""
+    def seen_by(self, key: str) -> dict[str, Any]:
+        """Returns the class as a student sees it: each case with its state, and the points if they may be seen."""
         kept, student = self.student(key)
         seen = self.shows_scores(kept)
         cases = []
         for number in range(1, len(kept.set.cases) + 1):
             scored, state = self._score(student, number)
-            cases.append(
-                StudentsCase(
-                    number=number,
-                    state=state,
-                    points=scored.own.points.total if scored and seen else None,
-                    comment=student.comments.get(number, "") if seen else "",
-                )
-            )
-        return StudentsClass(title=kept.set.title, name=student.name, cases=tuple(cases), scores=seen)
+            points = scored.own.points.total if scored and seen else None
+            comment = student.comments.get(number, "") if seen else ""
+            cases.append({"number": number, "state": state, "points": points, "comment": comment})
+        return {"title": kept.set.title, "name": student.name, "cases": cases, "scores": seen}
 
     @staticmethod
     def shows_scores(kept: KeptClass) -> bool:
@@ -216,11 +148,7 @@ class Classes:
         return kept.set.scores or kept.scores_out
 
     def sitting(self, key: str, number: int) -> Sitting:
-        """Returns a student's visit to a case of the class, begun now where it was not before.
-
-        Raises:
-            NotFound: there is no such link, or the class has no such case.
-        """
+        """Returns a student's visit to a case of the class, begun now where it was not before."""
         kept, student = self.student(key)
         if not 1 <= number <= len(kept.set.cases):
             raise NotFound(f"this class has the cases 1 to {len(kept.set.cases)}")
@@ -240,36 +168,27 @@ class Classes:
         return sitting
 
     def visit_of(self, id: str, name: str, number: int) -> str:
-        """Returns the id of a student's visit, for the teacher.
-
-        Raises:
-            NotFound: it has not begun.
-        """
+        """Returns the id of a student's visit, for the teacher."""
         student = next((one for one in self.named(id).students if one.name == name), None)
         if student is None or number not in student.visits:
             raise NotFound("there is no such visit in this class")
         return student.visits[number]
 
-    def rows(self, kept: KeptClass) -> list[ClassRow]:
-        """Returns what became of every case with every student."""
-        return [row for student in kept.students for row in self._of_student(kept, student)]
+    def rows(self, kept: KeptClass) -> list[dict[str, object]]:
+        """Returns a row for every case of every student: its state, and the figures of the visit if it is over."""
+        rows = []
+        for student in kept.students:
+            for number, at in enumerate(kept.set.cases, start=1):
+                scored, state = self._score(student, number)
+                row = {"student": student.name, "case": number, "case_id": self._case_id(at), "state": state}
+                row |= {} if scored is None else _figures(scored)
+                row |= {"comment": student.comments.get(number, "")}
+                rows.append({name: value for name, value in row.items() if value not in ("", None)})
+        return rows
 
     def csv(self, id: str) -> str:
         """Returns the rows as a table; nothing in it is run by a spreadsheet."""
-        fields = ClassRow.__struct_fields__
-        return table_text([{field: getattr(row, field) for field in fields} for row in self.rows(self.named(id))])
-
-    def _of_student(self, kept: KeptClass, student: Student) -> Iterator[ClassRow]:
-        for number, at in enumerate(kept.set.cases, start=1):
-            scored, state = self._score(student, number)
-            row = ClassRow(
-                student=student.name,
-                case=number,
-                case_id=self._case_id(at),
-                state=state,
-                comment=student.comments.get(number, ""),
-            )
-            yield row if scored is None else msgspec.structs.replace(row, **_figures(scored))
+        return table_text([{field: row.get(field) for field in _COLUMNS} for row in self.rows(self.named(id))])
 
     def _case_id(self, at: CaseAt) -> str:
         try:
@@ -300,20 +219,23 @@ def _with(kept: KeptClass, student: Student, **changes: object) -> KeptClass:
     return msgspec.structs.replace(kept, students=tuple(changed if one is student else one for one in kept.students))
 
 
+_ASPECTS = {"symptoms": "symptoms", "examinations": "examinations", "diagnosis": "diagnosis_grade"}
+_ASPECTS |= {"rationale": "rationale", "treatment": "treatment"}
+_COLUMNS = (
+    *("student", "case", "case_id", "state", "points", "verdict", "diagnosis", *_ASPECTS.values(), "coverage", "turns"),
+    *("needed_missed", "not_indicated", "cost", "danger_missed", "hint_points", "taken_back", "minutes", "comment"),
+)
+
+
 def _figures(scored: Scored) -> dict[str, object]:
     own = scored.own
-    grades = {one.aspect.value: one.grade or "" for one in own.aspects}
-    named = () if own.report is None else own.report.diagnoses
+    coverage = own.metrics.get("COVERAGE")
     return {
         "points": own.points.total,
         "verdict": own.verdict.value,
-        "diagnosis": "; ".join(one.name for one in named),
-        "symptoms": grades.get("symptoms", ""),
-        "examinations": grades.get("examinations", ""),
-        "diagnosis_grade": grades.get("diagnosis", ""),
-        "rationale": grades.get("rationale", ""),
-        "treatment": grades.get("treatment", ""),
-        "coverage": round(own.metrics["COVERAGE"], 1) if "COVERAGE" in own.metrics else None,
+        "diagnosis": "; ".join(one.name for one in (() if own.report is None else own.report.diagnoses)),
+        **{_ASPECTS[one.aspect.value]: one.grade for one in own.aspects},
+        "coverage": None if coverage is None else round(coverage, 1),
         "turns": own.turns,
         "needed_missed": "; ".join(own.stewardship.needed_missed),
         "not_indicated": "; ".join(own.stewardship.not_indicated),

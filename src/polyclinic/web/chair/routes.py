@@ -19,13 +19,12 @@ POST /api/chair/by-link/KEY/visits/N                  begins or continues a visi
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from polyclinic.cases.pictures import bytes_of
 from polyclinic.errors import BadInput
@@ -40,7 +39,7 @@ from polyclinic.web.chair.staff import Staff
 from polyclinic.web.chair.view import view
 from polyclinic.web.chair.visits import PlayedCase, PlayedVisits, Sitting
 from polyclinic.web.refused import NotFound, NotNow, RequestRefused
-from polyclinic.web.replies import download, get, number, post, reply, without_folders
+from polyclinic.web.replies import download, get, post, without_folders
 from polyclinic.web.serving import Serving
 
 _LISTED = 50
@@ -52,6 +51,21 @@ class _NewVisit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     key: str = ""  # any case of the set where it is empty
     patient: str = "rules"
     max_turns: Annotated[int, msgspec.Meta(ge=1, le=50)] = MAX_TURNS
+
+
+class _AskedCases(msgspec.Struct, frozen=True):
+    set: str = "shipped"
+    words: str = ""
+    start: Annotated[int, msgspec.Meta(ge=0)] = 0
+
+
+class _AskedNames(msgspec.Struct, frozen=True):
+    words: str = ""
+    language: str = "en"
+
+
+class _OfStudent(msgspec.Struct, frozen=True):
+    student: str = ""
 
 
 class _NextMove(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -103,12 +117,8 @@ def _playing(visits: PlayedVisits) -> list[BaseRoute]:
             "max_turns": MAX_TURNS,
         }
 
-    async def cases(request: Request) -> Response:
-        asked = request.query_params
-        cases, found = catalogue.offered(
-            asked.get("set", "shipped"), words=asked.get("words", ""), start=number(request, "start", 0)
-        )
-        return reply({"cases": cases, "found": found})
+    def cases(asked: _AskedCases) -> Any:
+        return catalogue.offered(asked.set, words=asked.words, start=asked.start)
 
     def listed() -> Any:
         rows = [
@@ -136,8 +146,8 @@ def _playing(visits: PlayedVisits) -> list[BaseRoute]:
 
     return [
         get("/settings", settings),
-        Route("/cases", cases),
-        Route("/names", _names(visits)),
+        get("/cases", cases, query=_AskedCases),
+        _names("/names", visits),
         get("/visits", listed),
         post("/visits", _NewVisit, begin, status=201),
         *_visit_routes("/visits/{id}", visits, sitting_of),
@@ -158,11 +168,10 @@ def _teaching(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
         cases = [visits.catalogue.at_the_door(at) for at in kept.set.cases]
         return {"class": kept, "cases": cases, "rows": classes.rows(kept)}
 
-    async def visit(request: Request) -> Response:
-        student = request.query_params.get("student", "")
-        id = classes.visit_of(request.path_params["id"], student, request.path_params["n"])
-        sitting = await visits.settled(visits.sitting(id))
-        return reply({"visit": view(sitting), "score": visits.stored_score(id)})
+    async def visit(asked: _OfStudent, id: str, n: int) -> Any:
+        played = classes.visit_of(id, asked.student, n)
+        sitting = await visits.settled(visits.sitting(played))
+        return {"visit": view(sitting), "score": visits.stored_score(played)}
 
     one = "/classes/{id}"
     return [
@@ -175,7 +184,7 @@ def _teaching(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
         post(
             f"{one}/comments", _Comment, lambda said, id: told(classes.comment(id, said.student, said.case, said.text))
         ),
-        Route(f"{one}/visits/{{n:int}}", visit),
+        get(f"{one}/visits/{{n:int}}", visit, query=_OfStudent),
     ]
 
 
@@ -199,7 +208,7 @@ def _by_link(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
     one = "/by-link/{key}/visits/{n:int}"
     return [
         get("/by-link/{key}", classes.seen_by),
-        Route("/by-link/{key}/names", _names(visits)),
+        _names("/by-link/{key}/names", visits),
         get(one, begin, method="POST"),
         *_visit_routes(one, visits, sitting_of, check),
     ]
@@ -265,10 +274,12 @@ def _ordered(visits: PlayedVisits, sitting: Sitting, name: str) -> str:
     return (meant or [name.strip()])[0]
 
 
-def _names(visits: PlayedVisits) -> Callable[[Request], Awaitable[Response]]:
-    async def names(request: Request) -> Response:
-        language: Language = "zh" if request.query_params.get("language") == "zh" else "en"
-        found = visits.order_names.titles(request.query_params.get("words", "")[:200], language)
-        return reply({"names": found[:_COMPLETED], "found": len(found)})
+def _names(path: str, visits: PlayedVisits) -> BaseRoute:
+    """Returns the route for the names of examinations that hold some words."""
 
-    return names
+    def names(asked: _AskedNames, **_: str) -> Any:
+        language: Language = "zh" if asked.language == "zh" else "en"
+        found = visits.order_names.titles(asked.words[:200], language)
+        return {"names": found[:_COMPLETED], "found": len(found)}
+
+    return get(path, names, query=_AskedNames)

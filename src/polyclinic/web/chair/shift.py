@@ -1,8 +1,8 @@
-"""A triage shift: a person plays the nurse, patient after patient, and says how soon each must be seen.
+"""A triage shift: a person plays the nurse, patient after patient, and decides how soon each must be seen.
 
-The nurse sees who comes and what is measured, may ask the patient a few questions, and gives a level of the five-level
-index. The right levels, and those of the nurse by rules, are shown when the shift is over. Questions and levels are
-kept in their order; for each view, the patient at the door is received again with them.
+The nurse sees each patient and the vital signs, may ask a few questions, and gives a level of the five-level index. The
+right levels, and those of the nurse by rules, are shown when the shift is over. Questions and levels are kept in their
+order; for each view, the patient at the door is received again with them.
 
 POST /api/chair/shifts               begins a shift
 GET  /api/chair/shifts/ID            as far as it has come
@@ -15,13 +15,12 @@ import secrets
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import msgspec
 from starlette.routing import BaseRoute
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.presentation import Presentation
 from polyclinic.errors import PersonLeft, UserError
 from polyclinic.events import Examined
 from polyclinic.hospital.care.triage import EpisodeStopped, TriageStation
@@ -32,7 +31,7 @@ from polyclinic.players.player import Ask, Triage
 from polyclinic.players.roles.staff import MAX_QUESTIONS, Nurse
 from polyclinic.seeds import derive
 from polyclinic.web.chair.catalogue import CaseAt, Catalogue
-from polyclinic.web.chair.view import ShownResult, shown_results
+from polyclinic.web.chair.view import shown_results
 from polyclinic.web.practice import KeptMoves, Practice
 from polyclinic.web.refused import NotFound, NotNow
 from polyclinic.web.replies import get, post
@@ -64,34 +63,6 @@ class KeptShift(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     move: NursesMove | None = None
 
 
-class TriagedPatient(msgspec.Struct, frozen=True, kw_only=True):
-    """How soon a patient was to be seen, as the player, the rules and the case have it; 1 is at once."""
-
-    patient: Presentation
-    diagnosis: str
-    given: int
-    so: int
-    rules: int
-
-
-class ShiftView(msgspec.Struct, frozen=True, kw_only=True):
-    """A shift as far as it has come; the patients are revealed when it is over.
-
-    Attributes:
-        number: of the patient at the door, from 1; behind the last where the shift is over.
-    """
-
-    id: str
-    moves: int
-    number: int
-    of: int
-    patient: Presentation | None = None
-    signs: tuple[ShownResult, ...] = ()
-    exchanges: tuple[tuple[str, str], ...] = ()
-    questions_left: int = 0
-    received: tuple[TriagedPatient, ...] = ()
-
-
 class NurseShift:
     """One shift; see the module. Patients answer by rules."""
 
@@ -110,31 +81,35 @@ class NurseShift:
         judged = [place for place, move in enumerate(self._moves) if move.level is not None]
         return len(judged), self._moves[judged[-1] + 1 if judged else 0 :]
 
-    async def view(self) -> ShiftView:
-        """Returns what the player may see."""
+    async def view(self) -> dict[str, Any]:
+        """Returns the shift as far as it has come; the patients are revealed when it is over.
+
+        `number` is that of the patient at the door, from 1; after the last patient the shift is over.
+        """
         number, asked = self._at()
-        of = len(self._cases)
-        if number == of:
-            return ShiftView(id=self.id, moves=len(self._moves), number=of + 1, of=of, received=await self._received())
+        shown: dict[str, Any] = {
+            "id": self.id,
+            "moves": len(self._moves),
+            "number": number + 1,
+            "of": len(self._cases),
+            "patient": None,
+            "signs": [],
+            "exchanges": [],
+            "questions_left": 0,
+            "received": [],
+        }
+        if number == len(self._cases):
+            return shown | {"received": await self._received()}
         nurse = await self._receive(self._cases[number], asked)
-        measured = [event for event in nurse.seen if isinstance(event, Examined)]
-        return ShiftView(
-            id=self.id,
-            moves=len(self._moves),
-            number=number + 1,
-            of=of,
-            patient=self._cases[number].presentation,
-            signs=tuple(shown_results(measured)),
-            exchanges=nurse.exchanges(),
-            questions_left=nurse.questions_left(),
-        )
+        return shown | {
+            "patient": self._cases[number].presentation,
+            "signs": shown_results(event for event in nurse.seen if isinstance(event, Examined)),
+            "exchanges": nurse.exchanges(),
+            "questions_left": nurse.questions_left(),
+        }
 
     async def make(self, move: NursesMove, *, after: int) -> None:
-        """Makes a move; one that is sent twice is made once.
-
-        Raises:
-            NotNow: it cannot be made now, or the sender does not know of all moves.
-        """
+        """Makes a move; one that is sent twice is made once."""
         made = self._moves
         if after == len(made) - 1 and made[after] == move:
             return
@@ -170,30 +145,24 @@ class NurseShift:
         )
         return at_door.level
 
-    async def _received(self) -> tuple[TriagedPatient, ...]:
+    async def _received(self) -> list[dict[str, Any]]:
+        """Returns the level of each patient as the player, the case and the rules have it."""
         given = [move.level for move in self._moves if move.level is not None]
         rules = Minds(knowledge=self._knowledge, seed=0)
-        return tuple(
-            [
-                TriagedPatient(
-                    patient=case.presentation,
-                    diagnosis="; ".join(one.name for one in case.truth.diagnoses),
-                    given=level,
-                    so=cast(int, case.truth.acuity),
-                    rules=await self._station(case, rules),
-                )
-                for case, level in zip(self._cases, given, strict=True)
-            ]
-        )
+        return [
+            {
+                "patient": case.presentation,
+                "diagnosis": "; ".join(one.name for one in case.truth.diagnoses),
+                "given": level,
+                "so": case.truth.acuity,
+                "rules": await self._station(case, rules),
+            }
+            for case, level in zip(self._cases, given, strict=True)
+        ]
 
 
-def who_comes(new: NewShift, catalogue: Catalogue) -> tuple[CaseAt, ...]:
-    """Returns the patients of a shift.
-
-    Raises:
-        NotFound: there is no such set.
-        UserError: of none of its cases it is known how soon they must be seen.
-    """
+def draw_patients(new: NewShift, catalogue: Catalogue) -> tuple[CaseAt, ...]:
+    """Returns the patients of a shift."""
     keys = catalogue.keys(new.set)
     known = [key for key in keys if catalogue.case(CaseAt(set=new.set, key=key)).truth.acuity is not None]
     if not known:
@@ -216,13 +185,13 @@ def nursing(practice: Practice, catalogue: Catalogue, knowledge: Knowledge) -> l
             raise NotFound("there is no such shift here")
         return NurseShift(kept, catalogue, knowledge)
 
-    async def begin(new: NewShift) -> ShiftView:
-        patients = who_comes(new, catalogue)
+    async def begin(new: NewShift) -> dict[str, Any]:
+        patients = draw_patients(new, catalogue)
         id = secrets.token_urlsafe(16)
         practice.put(("shift", id, [KeptShift(at=round(time.time(), 3), patients=patients)]))
         return await shift(id).view()
 
-    async def moved(next_move: _NextNursesMove, id: str) -> ShiftView:
+    async def moved(next_move: _NextNursesMove, id: str) -> dict[str, Any]:
         theirs = shift(id)
         await theirs.make(next_move.move, after=next_move.after)
         return await theirs.view()

@@ -57,11 +57,7 @@ class Staff:
             raise UserError(f"there is no such patient; choose from: {', '.join(self.players.patients)}")
 
     async def minds(self, patient: str, doctor: str = HUMAN) -> Minds:
-        """Returns who plays with a patient.
-
-        Raises:
-            UserError: no such patient is offered, or a model cannot be reached.
-        """
+        """Returns who plays with a patient."""
         self.check_patient(patient)
         return (await self._open(doctor, patient)).minds[doctor]
 

@@ -168,10 +168,6 @@ class Sitting:
         Args:
             move: the move.
             after: how many moves the sender knows of. A move that is sent twice is made once.
-
-        Raises:
-            NotNow: it cannot be made now, or the sender does not know of all moves.
-            BadInput: it could not be kept.
         """
         async with self._one_at_a_time:
             await self.settle()
@@ -301,12 +297,7 @@ class PlayedVisits:
         self._beside: dict[tuple[str, str, str], PlayScore] = {}
 
     def begin(self, played: PlayedCase) -> Sitting:
-        """Begins a visit.
-
-        Raises:
-            UserError: no such case or patient is offered, or there are too many visits.
-            BadInput: it cannot be kept.
-        """
+        """Begins a visit."""
         self.catalogue.case(played.case)
         self.staff.check_patient(played.patient)
         if self.practice.count("visit") >= MOST_VISITS:
@@ -316,12 +307,7 @@ class PlayedVisits:
         return self.sitting(id)
 
     def sitting(self, id: str) -> Sitting:
-        """Returns a visit; one that is not in memory is read.
-
-        Raises:
-            NotFound: there is none of that id.
-            BadInput: it cannot be read.
-        """
+        """Returns a visit; one that is not in memory is read."""
         if id in self._sittings:
             self._sittings[id] = self._sittings.pop(id)
             return self._sittings[id]
@@ -366,13 +352,7 @@ class PlayedVisits:
         return None
 
     async def scored(self, sitting: Sitting) -> Scored:
-        """Returns the score of a visit with the truth and the scores of others; keeps it, and the trace.
-
-        Raises:
-            NotNow: it is not over.
-            BadInput: it cannot be kept.
-            UserError: a model that judges, or is compared with, cannot be reached.
-        """
+        """Returns the score of a visit with the truth and the scores of others; keeps it, and the trace."""
         if (stored := self.stored_score(sitting.id)) is not None:
             return stored
         await sitting.settle()
@@ -402,11 +382,7 @@ class PlayedVisits:
         return scored
 
     def trace(self, sitting: Sitting) -> str:
-        """Returns the trace of a visit that is over, as JSON lines.
-
-        Raises:
-            NotNow: it is not over.
-        """
+        """Returns the trace of a visit that is over, as JSON lines."""
         if not sitting.is_over or sitting.visit is None:
             raise NotNow("the visit is not over; its trace would give the diagnosis away")
         return sitting.visit.trace.sealed()

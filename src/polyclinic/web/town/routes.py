@@ -11,7 +11,7 @@ GET /api/town/live?run=ID&after=SEQ                   the same as a stream that 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import anyio
 import msgspec
@@ -22,11 +22,11 @@ from starlette.routing import BaseRoute, Route
 
 from polyclinic.errors import BadInput
 from polyclinic.hospital.record.story import stories_of
-from polyclinic.hospital.record.world import Duty, Place, StaffWalk, Visitor, World
+from polyclinic.hospital.record.world import World
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.web.refused import NotFound
-from polyclinic.web.replies import ALIVE, event, last_id, number, packed, reply, streamed
+from polyclinic.web.replies import ALIVE, event, get, last_id, streamed
 from polyclinic.web.serving import Serving
 from polyclinic.web.town.runs import EVERY, ROWS, Block, Runs, ShownRun, without_truth
 
@@ -34,17 +34,7 @@ _LONGEST_ID = 40
 
 
 def person(run: ShownRun, who: str, *, truth: bool) -> dict[str, Any]:
-    """Returns everything that the log knows about a person.
-
-    Args:
-        run: the run.
-        who: a resident's id.
-        truth: whether to include the disease, and what would have been right.
-
-    Raises:
-        NotFound: no such person ever came or fell ill.
-        BadInput: the run is damaged.
-    """
+    """Returns everything that the log knows about a person; with the `truth`, also the disease and right decisions."""
     visits = stories_of(run.recorded, who) if 0 < len(who) <= _LONGEST_ID else []
     resident = _resident(run, who)
     if resident is None and not visits:
@@ -58,17 +48,11 @@ def person(run: ShownRun, who: str, *, truth: bool) -> dict[str, Any]:
 
 
 def words() -> dict[str, dict[str, dict[str, str]]]:
-    """Returns the names of what a log names by ids, in both languages."""
+    """Returns the names, in both languages, of everything that a log names by an id."""
     knowledge = read_knowledge()
-    tables: dict[str, Any] = {
-        "diseases": knowledge.diseases,
-        "examinations": knowledge.examinations,
-        "drugs": knowledge.drugs,
-        "departments": knowledge.departments,
-    }
     return {
-        name: {id: {"en": one.name.en, "zh": one.name.zh} for id, one in table.items()}
-        for name, table in tables.items()
+        name: {id: {"en": one.name.en, "zh": one.name.zh} for id, one in getattr(knowledge, name).items()}
+        for name in ("diseases", "examinations", "drugs", "departments")
     }
 
 
@@ -99,48 +83,33 @@ def _resident(run: ShownRun, who: str) -> dict[str, Any] | None:
     }
 
 
-Neighbour = tuple[str, tuple[int, ...]]
-"""Who is ill: the name, and the place of the home in metres from the entrance."""
-
-
-class SentWorld(msgspec.Struct, frozen=True, kw_only=True):
-    """A state; what the page can tell from the rest is left out."""
-
-    t: int
-    seq: int
-    people: dict[str, Visitor]
-    ill: int  # how many
-    duty: dict[str, Duty]
-    staff_walks: dict[str, StaffWalk]
-    queues: dict[str, list[Place]]
-    counts: dict[str, Any]
-
-
-def sent(world: World) -> SentWorld:
-    """Returns what is sent of a state."""
+def sent(world: World) -> dict[str, Any]:
+    """Returns the part of a state that is sent; the page can tell the rest from it."""
     counts = msgspec.to_builtins(world.counts)
     counts.pop("diagnosed_right", None)
-    return SentWorld(
-        t=world.t,
-        seq=world.seq,
-        people=world.people,
-        ill=len(world.ill),
-        duty=world.duty,
-        staff_walks=world.staff_walks,
-        queues=world.queues,
-        counts=counts,
-    )
-
-
-def neighbours(world: World) -> dict[str, Neighbour]:
-    """Returns those who are ill, by id."""
-    return {who: (one.name, one.home) for who, one in world.ill.items()}
+    fields = ("t", "seq", "people", "duty", "staff_walks", "queues")
+    return {**{name: getattr(world, name) for name in fields}, "ill": len(world.ill), "counts": counts}
 
 
 _LOOK_AGAIN = 0.25  # seconds between two looks at a live run
 _LOCK_AGAIN = 1.0  # seconds of quiet between two looks at whether the run is still held
 _STILL_THERE = 15.0  # seconds after which an idle stream sends a sign of life
-_MOST_ROWS = 20 * ROWS
+
+
+_Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+
+
+class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A query about a run."""
+
+    run: str = ""
+    t: _Number | None = None
+    begin: _Number = 0
+    n: Annotated[int, msgspec.Meta(ge=1, le=20 * ROWS)] = ROWS
+    points: _Number = 0
+    notes: _Number = 0
+    who: str = ""
+    truth: str = ""
 
 
 def town(serving: Serving) -> Sequence[BaseRoute]:
@@ -148,73 +117,52 @@ def town(serving: Serving) -> Sequence[BaseRoute]:
     runs = Runs(serving.shelf)
     serving.on_close(runs.close)
 
-    def shown(request: Request) -> ShownRun:
-        return runs(request.query_params.get("run", ""))
+    def state(asked: _Asked) -> Any:
+        run = runs(asked.run)
+        world = run.recorded.seek(run.end()[1] if asked.t is None else asked.t)
+        return {"world": sent(world), "over": run.over, "stopped": run.stopped}
 
-    def listed(_: Request) -> Response:
-        return reply({"runs": serving.shelf.listed()})
+    def ill(asked: _Asked) -> Any:
+        world = runs(asked.run).recorded.seek(asked.t or 0)
+        return {who: (one.name, one.home) for who, one in world.ill.items()}
 
-    def about(request: Request) -> Response:
-        return reply(_about(shown(request)))
+    def course(asked: _Asked) -> Any:
+        run = runs(asked.run)
+        points, notes, more = run.course.read(run.recorded, asked.points, asked.notes)
+        return {"every": EVERY, "points": points, "notes": notes, "more": more, "over": run.over}
 
-    def state(request: Request) -> Response:
-        run = shown(request)
-        t = number(request, "t", -1)
-        world = run.recorded.seek(t if t >= 0 else run.end()[1])
-        return packed(request, {"world": sent(world), "over": run.over, "stopped": run.stopped})
-
-    def ill(request: Request) -> Response:
-        run = shown(request)
-        return packed(request, neighbours(run.recorded.seek(number(request, "t", 0))))
-
-    def tiled(request: Request) -> Response:
-        return packed(request, shown(request).map())
-
-    def course(request: Request) -> Response:
-        run = shown(request)
-        points, notes, more = run.course.read(run.recorded, number(request, "points", 0), number(request, "notes", 0))
-        return packed(request, {"every": EVERY, "points": points, "notes": notes, "more": more, "over": run.over})
-
-    def somebody(request: Request) -> Response:
-        truth = request.query_params.get("truth") == "1"
-        return reply(person(shown(request), request.query_params.get("who", ""), truth=truth))
-
-    def named(_: Request) -> Response:
-        return reply(words())
-
-    def happenings(request: Request) -> Response:
-        run = shown(request)
-        begin, n = number(request, "begin", 0), number(request, "n", ROWS, least=1, most=_MOST_ROWS)
-        blocks, last = [], begin
+    def happenings(asked: _Asked) -> Any:
+        run, n, last = runs(asked.run), asked.n, asked.begin
+        blocks = []
         while n > 0:
             block = run.block(last, n)
             if block.end == last:
                 break
-            blocks.append(block.rows)
+            blocks.append(block.rows[1:-1])
             n, last = n - (block.end - last), block.end
-        return packed(request, {"rows": _joined(blocks), "end": last})
+        return {"rows": msgspec.Raw(b"[%s]" % b",".join(blocks)), "end": last}
 
     async def live(request: Request) -> Response:
-        run = await run_sync(shown, request)
-        after = last_id(request, number(request, "after", 0, least=0, most=2**40) - 1)
-        return streamed(request, serving, _live(lambda: runs(run.id), after + 1))
+        run = await run_sync(runs, request.query_params.get("run", ""))
+        after = request.query_params.get("after", "")
+        known = int(after) if after.isascii() and after.isdigit() and len(after) < 13 else 0
+        return streamed(request, serving, _live(lambda: runs(run.id), last_id(request, known - 1) + 1))
+
+    def of_run(path: str, answer: Callable[[_Asked], Any]) -> Route:
+        return get(path, answer, query=_Asked, threaded=True)
 
     return [
-        Route("/runs", listed),
-        Route("/about", about),
-        Route("/state", state),
-        Route("/ill", ill),
-        Route("/map.tmj", tiled),
-        Route("/course", course),
-        Route("/person", somebody),
-        Route("/words", named),
-        Route("/happenings", happenings),
+        get("/runs", lambda: {"runs": serving.shelf.listed()}, threaded=True),
+        of_run("/about", lambda asked: _about(runs(asked.run))),
+        of_run("/state", state),
+        of_run("/ill", ill),
+        of_run("/map.tmj", lambda asked: runs(asked.run).map()),
+        of_run("/course", course),
+        of_run("/person", lambda asked: person(runs(asked.run), asked.who, truth=asked.truth == "1")),
+        get("/words", words, threaded=True),
+        of_run("/happenings", happenings),
         Route("/live", live),
     ]
-
-
-def _joined(blocks: Sequence[bytes]) -> msgspec.Raw:
-    return msgspec.Raw(b"[%s]" % b",".join(rows[1:-1] for rows in blocks))
 
 
 def _about(run: ShownRun) -> dict[str, Any]:

@@ -96,9 +96,6 @@ class RunCourse:
 
         Returns:
             The other points, the other notes, and whether there is more to be read now.
-
-        Raises:
-            BadInput: the run is damaged.
         """
         with self._lock:
             until, more = time.monotonic() + _AT_ONCE, True
@@ -231,11 +228,7 @@ class ShownRun:
         return not is_locked(self.folder) and not self.over
 
     def block(self, begin: int, n: int = ROWS) -> Block:
-        """Returns the happenings from a number on, at most so many, and none beyond the end of a whole block.
-
-        Raises:
-            BadInput: a row is damaged.
-        """
+        """Returns the happenings from a number on, at most so many, and none beyond the end of a whole block."""
         whole = begin - begin % ROWS
         with self._lock:
             known = self._blocks.get(begin)
@@ -251,22 +244,14 @@ class ShownRun:
         return block
 
     def map(self) -> dict[str, Any]:
-        """Returns the map of its hospital.
-
-        Raises:
-            UserError: the run does not say what its hospital is.
-        """
+        """Returns the map of its hospital."""
         if self._map is None:
             self._map = map_of(self.hospital)
         return self._map
 
     @property
     def hospital(self) -> Hospital:
-        """The hospital, as its file described it.
-
-        Raises:
-            UserError: the run does not say.
-        """
+        """The hospital, as its file described it."""
         try:
             return msgspec.convert(self.recorded.configuration.get("hospital"), Hospital, strict=False)
         except msgspec.ValidationError as error:
@@ -299,12 +284,7 @@ class Runs:
         self._lock = Lock()
 
     def __call__(self, id: str) -> ShownRun:
-        """Returns a run by its id.
-
-        Raises:
-            NotFound: there is none of that id.
-            BadInput: it cannot be read.
-        """
+        """Returns a run by its id."""
         with self._lock:
             folder = self._shelf.folder(id)
             return self._opened(id, folder, _key(folder))
