@@ -26,7 +26,7 @@ from polyclinic.terminal.tables import counted
 _MOST_READ = 500_000  # happenings of a run that is stopped by hand
 _AGAIN = "the same command goes on from there"
 
-_MAY_DIFFER = {"model_file", *ASIDE}
+_MAY_DIFFER = {"model_file", *ASIDE} - {"base_url"}
 """Of the setup: with what else a run goes on. A model file is compared by its fingerprint."""
 
 
