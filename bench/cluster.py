@@ -32,7 +32,8 @@ ENVIRONMENT = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
 TOWN = ("--residents", "600", "--days", "3")
 EVERY = ("visits", "parts", "kills")
 VICTIMS = ("part", "command", "node", "head")
-CHILDREN = {"polyclinic.parallel.worker"}
+WORKER = "ray::RayWorker"
+"""How the process of a worker is called, and what it is doing now."""
 
 
 def run(*given):
@@ -107,9 +108,14 @@ class Nodes:
         (raylet,), port = self._second.all_processes["raylet"], urlsplit(endpoint.url).port
         with contextlib.suppress(psutil.NoSuchProcess):
             for one in psutil.Process(raylet.process.pid).children(recursive=True):
-                if CHILDREN & {*one.cmdline()} and any(there.raddr[1:] == (port,) for there in one.net_connections()):
+                if is_worker(one.cmdline()) and any(there.raddr[1:] == (port,) for there in one.net_connections()):
                     return True
         return False
+
+
+def is_worker(words):
+    """Whether these are the words of a worker's process."""
+    return bool(words) and words[0].startswith(WORKER)
 
 
 def _visits(folder, options):
@@ -212,7 +218,7 @@ def _one_part(endpoint):
     while True:
         for one in psutil.process_iter(["cmdline"]):
             with contextlib.suppress(psutil.NoSuchProcess):
-                if CHILDREN & {*(one.info["cmdline"] or ())} and any(
+                if is_worker(one.info["cmdline"]) and any(
                     there.raddr[1:] == (urlsplit(endpoint.url).port,) for there in one.net_connections()
                 ):
                     return one.pid

@@ -1,6 +1,5 @@
 """How readers are given what is right, and which modules of the package read nothing of the user's."""
 
-import asyncio
 import base64
 import json
 import shutil
@@ -115,12 +114,6 @@ def transcript(path: Path) -> object:
     return transcript(path.parent, f"{path.name}:1")
 
 
-def batches(path: Path) -> object:
-    from polyclinic.models.batch import BatchIds, _read_kept
-
-    return _read_kept(asyncio.run(BatchIds(path).read()), path)
-
-
 def practice(path: Path) -> object:
     from polyclinic.web.chair.classes import KeptClass
     from polyclinic.web.practice import Practice
@@ -205,7 +198,6 @@ NOT_TRIED = {
     "evaluations/tor/declaration.py": "takes a hash",
     "cli/evolve.py": "takes a hash",
     "cli/study_run.py": "takes a hash",
-    "parallel/alike.py": "takes a hash",
     "parallel/shipping.py": "sends a file as it is",
     "parallel/worker.py": "messages of the command itself",
     "plugins.py": "a program of the user's",

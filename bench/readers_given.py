@@ -2,7 +2,6 @@
 
 from bench.readers import (
     ReaderTried,
-    batches,
     in_command,
     kept,
     labelled,
@@ -271,13 +270,6 @@ READERS = (
         read("web.practice", "_lines"),
     ),
     ReaderTried("what is kept of the pages", (), "practice.sqlite", one_class, practice),
-    ReaderTried(
-        "batches",
-        ("models/batch.py",),
-        "b.jsonl",
-        records({"input": "i", "requests": ["r"], "at": "h"}),
-        batches,
-    ),
     ReaderTried(
         "a folder of results",
         ("results/folder.py",),

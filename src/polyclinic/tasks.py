@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import TypeVar
 
 from polyclinic import stopping
@@ -35,19 +33,6 @@ def ended_by_hand(is_stopped: Callable[[], bool]) -> Iterator[None]:
             raise
         me.uncancel()
         raise StoppedByHand("interrupted") from None
-
-
-_UNBOUNDED: ContextVar[bool] = ContextVar("unbounded", default=False)
-
-
-@contextmanager
-def unbounded() -> Iterator[None]:
-    """While it lasts, all that is run begins at once, however many: what is asked together is sent together."""
-    before = _UNBOUNDED.set(True)
-    try:
-        yield
-    finally:
-        _UNBOUNDED.reset(before)
 
 
 async def run_all(
@@ -93,7 +78,7 @@ async def run_numbered(
     is_stopped: Callable[[], bool] = stopping.is_stopped,
 ) -> tuple[dict[int, T], PolyclinicError | None]:
     """Does what `run_until_error` does, and returns what was over by its number."""
-    limit = asyncio.Semaphore(sys.maxsize if _UNBOUNDED.get() else at_once)
+    limit = asyncio.Semaphore(at_once)
     begun: set[int] = set()
     interrupted = None
 

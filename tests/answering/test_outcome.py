@@ -188,24 +188,6 @@ def test_no_options_no_decision():
         decision_on(Question(id="q", stem="?", options={}))
 
 
-async def test_a_reply_that_cannot_be_read_is_asked_for_once_more_where_that_is_wished():
-    question = Question(id="q", stem="Which?", options=OPTIONS)
-    calls = Calls(Costly("One of them.", "Answer: B"))
-    said = await calls.answer("Which?", question, round_trip=1, purpose="answer", repair=True)
-    assert (said.text, said.keys) == ("One of them.\n\nAnswer: B", {"B"})
-    first, second = calls.trace
-    assert (first.error, first.round_trip, second.error, second.round_trip) == ("UnreadableReply", 1, "", 2)
-    assert second.purpose == "answer, once more"
-
-
-async def test_a_reply_is_asked_for_once_more_and_not_again():
-    question = Question(id="q", stem="Which?", options=OPTIONS)
-    calls = Calls(Costly("One of them.", "Or another."))
-    with pytest.raises(UnreadableReply):
-        await calls.answer("Which?", question, round_trip=1, purpose="answer", repair=True)
-    assert [call.error for call in calls.trace] == ["UnreadableReply", "UnreadableReply"]
-
-
 async def test_a_thought_stays_in_the_trace_and_out_of_what_is_said(serving):
     with serving(lambda _: "<think>Surely A.</think>Answer: B") as endpoint:
         async with Direct("m", base_url=endpoint.url) as model:

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import msgspec
 from tests.tables import each_row
+from tests.truth_terms import truth_terms
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.check import check_case, find_leaks, truth_terms
+from polyclinic.cases.check import check_case, find_leaks
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
 from polyclinic.cases.report import Diagnosis

@@ -3,9 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.tables import each_row
+from tests.truth_terms import truth_terms
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.check import Leak, find_leaks, truth_terms
+from polyclinic.cases.check import Leak, find_leaks
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, Record

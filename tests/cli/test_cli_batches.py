@@ -39,11 +39,10 @@ def test_an_exam_by_batches_goes_on_from_its_journal_at_the_price_of_batches(run
         )
         done = run(*command)
         assert "as batch batch_1" in done.stderr
-        assert len(endpoint.batches.made) == 2, "one for each method, which come after one another"
+        assert len(endpoint.batches.made) == 1, "both methods ask at once"
         again = json.loads(run(*command, "--json").stdout)
-        assert len(endpoint.batches.made) == 2
+        assert len(endpoint.batches.made) == 1
         assert [one["n"] for one in again["methods"]] == [5, 5]
-        assert (tmp_path / "j" / "private" / "batches").is_file()
 
 
 def test_beside_workers_the_batches_are_made_once_and_here(run, tmp_path, serving, monkeypatch):

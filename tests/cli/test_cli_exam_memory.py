@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from polyclinic.cases.presentation import Question
-from polyclinic.evaluations.evolution.patients import Choices
 from polyclinic.evaluations.memory_knowledge import say_other_knowledge
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience
+from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience, name_of_choices
 from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.memory import About, New, Note, open_memory
 from polyclinic.memory.options import MemoryOptions
@@ -103,7 +102,7 @@ def test_what_comes_to_mind_is_in_the_prompt_and_its_version_in_the_result(run, 
 def test_a_memory_of_another_knowledge_is_named_or_refused(complaint, files, tmp_path, capsys):
     say_other_knowledge(MemoryOptions(memory=files / "m"))
     assert "was made with another knowledge (8 diseases; here: 8 diseases, " in capsys.readouterr().err
-    known = About(embedder="x", dimensions=2, knowledge=Choices(read_knowledge().select("respiratory"), "zh").named())
+    known = About(embedder="x", dimensions=2, knowledge=name_of_choices(read_knowledge().select("respiratory"), "zh"))
     with open_memory(tmp_path / "known", known):
         pass
     say_other_knowledge(MemoryOptions(memory=tmp_path / "known"))

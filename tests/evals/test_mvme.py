@@ -19,6 +19,7 @@ from polyclinic.metrics.icd.linking import Titles, english_entries
 from polyclinic.models.direct import Direct
 from polyclinic.players.minds import Minds
 from polyclinic.testing.endpoint import Endpoint
+from polyclinic.visits.visit import Staging
 
 pytestmark = [
     pytest.mark.slow,  # Inspect takes half a second a task
@@ -113,7 +114,7 @@ async def test_the_figures_are_those_of_the_benchmark(one_step, file, tmp_path):
                 judge=RulesJudge(knowledge),
                 knowledge=knowledge,
                 linkers={"en": Titles(english_entries()).link_all},
-                missing="normal",
+                staging=Staging(missing="normal"),
             )
             evaluation = await benchmark.hold({"test": Entrant("test", (minds,), one_step)})
     (row,) = evaluation.entrants

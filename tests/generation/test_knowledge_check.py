@@ -3,14 +3,7 @@
 import msgspec
 import pytest
 
-from polyclinic.generation.checks import (
-    HaemoglobinBySex,
-    MedicinesOfTheOld,
-    NormalValues,
-    PatientChecks,
-    check_all,
-    checked,
-)
+from polyclinic.generation.checks import CheckContext, check_all, check_patients, checked
 from polyclinic.generation.draw import draw_patients
 from polyclinic.knowledge.knowledge import read_knowledge
 
@@ -29,11 +22,17 @@ def changed(patient, **shown):
     return msgspec.structs.replace(patient, shown={**patient.shown, **{i: (v,) for i, v in shown.items()}})
 
 
+NORMAL, APART = "normal vital signs and blood counts", "women's and men's haemoglobin apart"
+OLD = "medicines by name in those over 75"
+
+
 def failing(knowledge, *patients):
-    checks = PatientChecks(knowledge)
-    for patient in patients:
-        checks.look_at(patient)
-    return {name: tally for name, tally in checks.tallies().items() if tally.failed}
+    found = check_patients(patients, CheckContext(knowledge))
+    return {name: tally for name, tally in found.items() if tally.failed}
+
+
+def of_one_check(name, knowledge, patients):
+    return check_patients(patients, CheckContext(knowledge), (name,))[name]
 
 
 def grown(patients):
@@ -88,27 +87,20 @@ def test_one_slip_of_memory_fails_no_check(knowledge, patients):
 def test_normal_values_and_haemoglobin_are_judged_in_groups(knowledge, patients):
     man = grown(patients)
     for value, fails in ((man.number("hemoglobin"), 0), (90.0, 2)):
-        normal = NormalValues(knowledge)
-        for _ in range(40):
-            normal.look_at(changed(man, hemoglobin=value))
-        told = [line for line in normal.tally().examples if line.startswith("hemoglobin")]
-        assert len(told) == fails
-    apart = HaemoglobinBySex()
-    for sex in ("female", "male"):
-        for _ in range(40):
-            apart.look_at(msgspec.structs.replace(changed(man, hemoglobin=140.0), sex=sex))
-    assert apart.tally().failed == 1
+        found = of_one_check(NORMAL, knowledge, [changed(man, hemoglobin=value)] * 40)
+        assert len([line for line in found.examples if line.startswith("hemoglobin")]) == fails
+    alike = [msgspec.structs.replace(changed(man, hemoglobin=140.0), sex=sex) for sex in ("female", "male")]
+    assert of_one_check(APART, knowledge, alike * 40).failed == 1
 
 
 def test_old_people_without_medicines_fail(knowledge, patients):
-    old = [msgspec.structs.replace(p, age=80) for p in patients[:10]]
-    none = MedicinesOfTheOld(knowledge, "en")
-    for patient in old:
+    old = []
+    for patient in (msgspec.structs.replace(p, age=80) for p in patients[:10]):
         history = msgspec.structs.replace(patient.drawn.case.record.history, medications="")
         record = msgspec.structs.replace(patient.drawn.case.record, history=history)
         case = msgspec.structs.replace(patient.drawn.case, record=record)
-        none.look_at(msgspec.structs.replace(patient, drawn=patient.drawn._replace(case=case)))
-    assert none.tally().failed == 10
+        old.append(msgspec.structs.replace(patient, drawn=patient.drawn._replace(case=case)))
+    assert of_one_check(OLD, knowledge, old).failed == 10
 
 
 @pytest.mark.slow

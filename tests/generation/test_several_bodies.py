@@ -5,7 +5,7 @@ from statistics import mean
 
 import pytest
 
-from polyclinic.generation.inpatients import SeveralBodyDrawing
+from polyclinic.generation.bodies import BodyDrawing
 from polyclinic.knowledge.body import along
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -15,13 +15,13 @@ from polyclinic.knowledge.several import Ailment
 
 KNOWLEDGE = with_pathology(read_knowledge())
 PHYSIOLOGY = physiology_of(KNOWLEDGE)
-DRAWING = SeveralBodyDrawing(KNOWLEDGE)
+DRAWING = BodyDrawing(KNOWLEDGE)
 
 
 def bodies(*ids, n=60, severity="severe", age=66, sex="male", felt=None):
     ill = [Ailment(KNOWLEDGE.diseases[id], severity) for id in ids]
     rng = random.Random(3)
-    return [DRAWING.draw(ill, ill if felt is None else ill[:felt], age, sex, rng) for _ in range(n)]
+    return [DRAWING.draw_several(ill, ill if felt is None else ill[:felt], age, sex, rng) for _ in range(n)]
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from polyclinic.hospital.plan.plan import Epidemic, Job, Shift
 from polyclinic.hospital.planned import opportunity
 from polyclinic.hospital.record.account import account_of
 from polyclinic.hospital.record.episodes import AtDoor, ConsultationHeld, Episode
+from polyclinic.hospital.record.figures import incident
 from polyclinic.hospital.record.happenings import (
     DAY,
     Acuity,
@@ -213,7 +214,7 @@ def test_an_epidemic_of_the_hospital_file_comes_every_year(built):
 async def test_results_before_during_and_after(small):
     town = small.Town(at=[(7 * HOUR + 1800 * n, "mild") for n in range(16)], worse=0.0)
     run, log = await live(small, small.Compute(), days=2, town=town)
-    document = account_of(log).incident("outage", 10 * HOUR, 12 * HOUR)
+    document = incident(account_of(log).visits.rows(), "outage", 10 * HOUR, 12 * HOUR)
     came = [h.t for h in log if isinstance(h.what, Queued) and h.what.queue == "triage"]
     for name, low, high in (("before", 0, 10), ("during", 10, 12), ("after", 12, 99)):
         assert document[name]["visits"] == sum(low * HOUR <= t < high * HOUR for t in came), name

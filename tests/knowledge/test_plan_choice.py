@@ -58,7 +58,7 @@ def test_what_is_due(patient, due, left):
 )
 def test_why_a_measure_is_left(patient, why):
     first = choose(CLOT, **patient).left[0]
-    assert first.why is why
+    assert first.why_not is why
     assert first.missing == (("head-ct",) if why is WhyNot.NOT_EXAMINED else ())
     assert first.options == (first.measure.give if why is WhyNot.NOT_EXAMINED else ())
 
@@ -70,7 +70,7 @@ def test_an_examination_that_was_done_is_no_obstacle():
 
 def test_a_measure_none_of_whose_drugs_fits_is_left():
     text = "- give: [{drug: doxycycline, route: oral, D, when: {age_at_least: 8}}]"
-    assert choose(text, age=5).left[0].why is WhyNot.NOT_SO
+    assert choose(text, age=5).left[0].why_not is WhyNot.NOT_SO
     assert drugs(choose(text, age=8)) == [["doxycycline"]]
     assert drugs(choose(text)) == [["doxycycline"]], "who has no age is taken for an adult"
 
@@ -84,7 +84,7 @@ def test_numbers_are_compared_as_they_are_shown(value, due):
 def test_a_symptom_is_a_condition():
     text = "- advice: {en: rest, zh: 休息}\n  when: {finding: {symptom: fever}}"
     assert choose(text, findings={"fever": True}).due
-    assert choose(text, findings={"fever": False}).left[0].why is WhyNot.NOT_SO
+    assert choose(text, findings={"fever": False}).left[0].why_not is WhyNot.NOT_SO
 
 
 def test_a_measure_is_one_thing():

@@ -153,7 +153,7 @@ def test_no_drawn_patient_is_given_what_it_must_not_have(reader, seed, n):
             when = due.measure.when
             if when is not None and when.finding is not None:
                 assert meets(when.finding, KNOWLEDGE.quantities, facts.patient.findings) is True
-        waiting += sum(left.why is WhyNot.NOT_EXAMINED for left in came.left)
+        waiting += sum(left.why_not is WhyNot.NOT_EXAMINED for left in came.left)
         assert len(came.due) + len(came.left) == len(plan.measures)
         lines = planned.lines(at.given)
         assert len(lines) == len(came.due) - at.given.count(None)

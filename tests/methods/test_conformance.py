@@ -280,8 +280,8 @@ async def test_every_setting_can_be_given_as_text():
 
 def test_a_setting_that_changes_nothing_is_refused_and_one_that_may_be_few_lists_them():
     for name, given, told in (
-        ("tree_of_reasoning", ["removed=withheld"], "needs without=KIND"),
-        ("tree_of_reasoning", ["cross_verification=false", "turns=3"], "needs cross_verification=true and rounds"),
+        ("tree_of_reasoning", ["removed=withheld"], "needs without=laboratory"),
+        ("tree_of_reasoning", ["cross_verification=false", "turns=3"], "needs cross_verification=true"),
         ("tree_of_reasoning", ["tree=false", "evidence=supported"], "needs tree=true"),
         ("medagents", ["stages=summary", "votes=separate"], "needs stages=consultation"),
         ("tree_of_thought", ["voters=5"], "needs evaluation=vote"),

@@ -99,7 +99,7 @@ async def test_an_equal_question_is_no_example_and_a_judge_who_fails_leaves_expe
     assert (await medagent_zero(same, late, memory=remembered())).end is OutcomeEnd.FAILED
     with pytest.raises(BadInput, match="the memory is in 'zh', question q in 'en'"):
         await medagent_zero(same, model, memory=remembered("zh"))
-    with pytest.raises(UserError, match="-1 records"):
+    with pytest.raises(UserError, match="records is -1"):
         await medagent_zero(same, model, records=-1)
 
 

@@ -2,19 +2,26 @@
 
 import asyncio
 import re
+from contextlib import asynccontextmanager
 
 import pytest
 
 from polyclinic.errors import BadInput, Broken, UserError
 from polyclinic.models.batch import Batched
 from polyclinic.models.direct import Direct
+from polyclinic.models.journal import Journal
 from polyclinic.models.model import Price
 from polyclinic.testing.endpoint import Endpoint
 
 
-def batched(endpoint, path, **options):
+@asynccontextmanager
+async def batched(endpoint, path, run="", **options):
     direct = Direct("test", base_url=endpoint.url, report=lambda _: None, price=Price(2.0, 2.0))
-    return Batched(direct, path / "batches", quiet=0.005, look=0.001, **options)
+    async with (
+        Journal(path / "journal", run=run) as journal,
+        Batched(direct, journal, quiet=0.005, look=0.001, **options) as model,
+    ):
+        yield model
 
 
 async def ask(model, count, **options):
@@ -63,8 +70,6 @@ async def test_a_run_that_was_ended_goes_on_with_its_batch(tmp_path, hidden):
                 await asyncio.sleep(0.001)
             asking.cancel()
         said = []
-        with (tmp_path / "batches").open("ab") as file:
-            file.write(b'\n{"half a line')
         async with batched(endpoint, tmp_path, report=said.append) as model:
             replies = await ask(model, 6)
         assert [reply.text for reply in replies] == [f"You said: question {n}" for n in range(6)]
@@ -102,7 +107,7 @@ async def test_what_cannot_be_asked_so_is_one_line(tmp_path):
         (refused,) = await ask(model, 1)
         assert isinstance(refused, BadInput)
         assert str(refused).endswith("batch batch_1 is refused: the file is refused on purpose")
-    async with Endpoint() as endpoint, batched(endpoint, tmp_path / "other") as model:
+    async with Endpoint() as endpoint, batched(endpoint, tmp_path) as model:
         (none,) = await ask(model, 1)
         assert isinstance(none, UserError)
         assert str(none).endswith("has no batches (/files, /batches); leave models.batch-api out")

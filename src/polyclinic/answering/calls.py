@@ -34,8 +34,6 @@ from polyclinic.questions.examples import Example, turns
 from polyclinic.questions.shown import show, show_form
 from polyclinic.seeds import derive
 
-PROMPTS = Path(__file__).with_suffix(".md")
-
 _ABANDONED = "Abandoned"
 _NUMBER = re.compile(r"(\d+)")
 
@@ -75,9 +73,6 @@ class Calls:
 
         The `round_trip` is that of `Call`; by default the call depends on all that have ended. The purpose names the
         call; it is different for every call of a question.
-
-        Raises:
-            PlayFailure: no usable answer came.
         """
         seq = len(self._made)
         purpose = str(options.get("purpose") or f"call {seq + 1}")
@@ -102,38 +97,16 @@ class Calls:
         return reply
 
     async def answer(
-        self,
-        messages: Messages,
-        question: Question,
-        *,
-        round_trip: int,
-        purpose: str,
-        seed: int | None = None,
-        repair: bool = False,
+        self, messages: Messages, question: Question, *, round_trip: int, purpose: str, seed: int | None = None
     ) -> TextAnswer:
-        """Asks the model and reads its free text as an answer to a question; see `ask` and `read_answer`.
-
-        With `repair` a reply that cannot be read is shown to the model, which is asked once more, for the key alone, in
-        the next round trip. The calls that a published method takes are counted without.
-
-        Raises:
-            PlayFailure: no answer came, or none that can be read; the trace names it like any other failure.
-        """
+        """Asks the model and reads its free text as an answer to a question; see `ask` and `read_answer`."""
         seq = len(self._made)
         reply = await self.ask(messages, round_trip=round_trip, purpose=purpose, seed=seed)
         try:
             return TextAnswer(reply.text, read_answer(reply.text, question))
         except UnreadableReply as failure:
             self._made[seq] = _failed(self._made[seq], failure)
-            if not repair:
-                raise
-        form = show_form(language=question.language, several=question.several)
-        more = [("assistant", reply.text), ("user", read_prompts(PROMPTS)[question.language]("repair", form=form))]
-        said = [("user", messages)] if isinstance(messages, str) else list(messages)
-        repaired = await self.answer(
-            [*said, *more], question, round_trip=round_trip + 1, purpose=f"{purpose}, once more", seed=seed
-        )
-        return TextAnswer(f"{reply.text}\n\n{repaired.text}", repaired.keys)
+            raise
 
     def unusable(self, purpose: str, failure: ModelError) -> None:
         """Writes down of the call with this purpose that whoever read its reply could not use it."""
@@ -207,11 +180,7 @@ def conversation(
     section: str = "instructions",
     reasoning: bool = True,
 ) -> list[Message]:
-    """Returns the instructions with the form of the answer, the examples as turns, and the question.
-
-    Raises:
-        UserError: an example has no reasoning, and it is to be shown.
-    """
+    """Returns the instructions with the form of the answer, the examples as turns, and the question."""
     form = show_form(language=question.language, several=question.several)
     instructions = read_prompts(prompts)[question.language](section, form=form)
     return [("system", instructions), *turns(examples, reasoning=reasoning), ("user", show(question))]
@@ -224,12 +193,11 @@ async def ask_once(
     *,
     purpose: str = "answer",
     temperature: float | None,
-    repair: bool,
 ) -> Outcome:
-    """Asks for the answer in one call, or with `repair` once more for what cannot be read; raises no PlayFailure."""
+    """Asks for the answer in one call; raises no PlayFailure."""
     calls = Calls(model, temperature=temperature)
     try:
-        said = await calls.answer(messages, question, round_trip=1, purpose=purpose, repair=repair)
+        said = await calls.answer(messages, question, round_trip=1, purpose=purpose)
     except PlayFailure as failure:
         return calls.failed(question.id, failure)
     return calls.outcome(question.id, said.keys, rationale=said.text)
@@ -266,14 +234,18 @@ class Asker:
         return (await self.calls.ask(messages, round_trip=trip or self.trip, answer=answer, **own)).value
 
 
+def at_least(least: int, **numbers: int | None) -> None:
+    """Refuses settings that are below a number, with a UserError; None is no number."""
+    for name, number in numbers.items():
+        if number is not None and number < least:
+            raise UserError(f"{name} is {number}; it is at least {least}")
+
+
 def decision_on(question: Question, why: tuple[str, Any] = ("rationale", str)) -> Any:
     """Returns the type of a decision on a question: `rationale`, and `answer`, a key of its options.
 
     `why` names another field in the rationale's place, and its type. Where several options are asked for, `answer` is
     a tuple of at least one key. `keys_of` reads both.
-
-    Raises:
-        UserError: the question has no options to choose from.
     """
     if not question.options:
         raise UserError(f"question {question.id!r} has no options; a question needs at least one")
@@ -298,13 +270,10 @@ T = TypeVar("T")
 
 
 async def together(*asked: Awaitable[T]) -> list[T | ModelError]:
-    """Waits for calls that do not depend on one another, and returns in their order what came of each.
+    """Waits for calls that do not depend on one another, and returns their results in order.
 
-    It is the model's failure where the answer cannot be used.
-
-    Raises:
-        PlayFailure: an endpoint gave no answer; the other calls are stopped first.
-        BudgetSpent: the run has cost what it may cost; what was asked by then is waited for, and kept.
+    A ModelError is a result; a PlayFailure of another kind is raised after the other calls are stopped. Where the
+    budget is spent, calls that have begun are waited for, and kept.
     """
     tasks = [asyncio.ensure_future(_or_model_error(one)) for one in asked]
     try:
@@ -330,22 +299,14 @@ async def _or_model_error(asked: Awaitable[T]) -> T | ModelError:
 
 
 def needed(came: T | ModelError) -> T:
-    """Returns what came of one of the calls that `together` waited for, where the question cannot go on without it.
-
-    Raises:
-        ModelError: the answer cannot be used.
-    """
+    """Returns the result of a call that `together` waited for, or raises its ModelError."""
     if isinstance(came, ModelError):
         raise came
     return came
 
 
 def usable(came: Iterable[T | ModelError]) -> list[T]:
-    """Returns what can be used of what came of calls of which one is enough.
-
-    Raises:
-        ModelError: nothing can be used; the first failure.
-    """
+    """Returns the results that can be used; raises the first ModelError if there are none."""
     came = list(came)
     good = [one for one in came if not isinstance(one, ModelError)]
     if came and not good:

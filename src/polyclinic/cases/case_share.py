@@ -6,19 +6,12 @@ import msgspec
 
 
 class UnusedRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A record of a case file that is no case.
+    """A record of a case file that is no case."""
 
-    Attributes:
-        place: where it stands ("cases.jsonl, line 7").
-        id: as the record names itself; "" where it does not.
-        field: where in the record, as a JSON path.
-        problem: what is wrong.
-    """
-
-    place: str
-    id: str = ""
-    field: str = ""
-    problem: str
+    place: str  # where it stands ("cases.jsonl, line 7")
+    id: str = ""  # as the record names itself; "" where it does not
+    field: str = ""  # where in the record, as a JSON path
+    problem: str  # what is wrong
 
     def __str__(self) -> str:
         named = f" (id {self.id})" if self.id else ""

@@ -40,21 +40,6 @@ class Leak(msgspec.Struct, frozen=True, kw_only=True):
     excerpt: str
 
 
-def truth_terms(case: Case) -> tuple[str, ...]:
-    """Returns what to search for to find those of the case's diagnoses that its visit is to find out.
-
-    They are those of `diagnosis_terms` that the presentation does not give and no clause of the history tells as
-    something known: an illness from before, a relative's, or one that is denied (see `known_as`).
-    """
-    terms = diagnosis_terms(case.truth.diagnoses)
-    return tuple(term for term in terms if not _at_the_door(term, case) and not _ways_known(term, case))
-
-
-def _at_the_door(term: str, case: Case) -> bool:
-    presentation = case.presentation
-    return any(Folded(text).find(term) >= 0 for text in (presentation.complaint, presentation.about))
-
-
 def _ways_known(term: str, case: Case) -> set[Known]:
     """Returns how the patient knows of what a term names."""
     sections = case.record.history.sections()
@@ -125,38 +110,25 @@ _ANALYTE = re.compile(
 
 
 class CaseProblem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something wrong with a case file.
+    """Something wrong with a case file."""
 
-    Attributes:
-        level: an `error` makes the case useless or shows the truth to the doctor; a `warning` is worth knowing.
-        line: the line, from 1; in a JSON array the element.
-        field: where in the case, as a JSON path such as `$.record.history.past`.
-    """
-
-    level: Level
-    line: int
+    level: Level  # an `error` makes the case useless or shows the truth to the doctor; a `warning` is worth knowing
+    line: int  # the line, from 1; in a JSON array the element
     id: str = ""
-    field: str = ""
+    field: str = ""  # where in the case, as a JSON path such as `$.record.history.past`
     problem: str
 
 
 class CheckResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """What a case file holds and what is wrong with it.
+    """What a case file holds and what is wrong with it."""
 
-    Attributes:
-        layout: the layout it was read in; empty where no record told.
-        n: cases that could be read.
-        unreadable: records that could not.
-        findings: findings in all cases together.
-    """
-
-    layout: str
-    n: int
-    unreadable: int
+    layout: str  # the layout it was read in; empty where no record told
+    n: int  # cases that could be read
+    unreadable: int  # records that could not
     languages: dict[str, int]
     settings: dict[str, int]
     with_question: int
-    findings: int
+    findings: int  # findings in all cases together
     problems: tuple[CaseProblem, ...]
 
     @property

@@ -33,35 +33,21 @@ _NETWORK = ("http", "https")
 
 
 class SeenPicture(msgspec.Struct, frozen=True, kw_only=True):
-    """A picture as a model is sent it.
+    """A picture as a model is sent it."""
 
-    Attributes:
-        url: the picture itself as a `data:` URL, or its address.
-        shown: what is kept of it.
-    """
-
-    url: str
-    shown: ShownPicture
+    url: str  # the picture itself as a `data:` URL, or its address
+    shown: ShownPicture  # what is kept of it
 
 
 class CasePictures:
-    """Reads the pictures of the cases of one folder.
-
-    Args:
-        folder: where the case file lies; no picture outside of it is read.
-        addresses: whether addresses on the network are shown, for the model's endpoint to fetch.
-    """
+    """Reads the pictures of the cases of one folder."""
 
     def __init__(self, folder: Path, *, addresses: bool = False) -> None:
         self._folder, self._addresses = folder, addresses
         self._read: dict[str, SeenPicture] = {}
 
     def of(self, urls: Sequence[str]) -> tuple[SeenPicture, ...]:
-        """Returns the pictures of a case that can be shown, by where its attachments lie.
-
-        Raises:
-            BadInput: one lies outside of the folder, is missing, too large, or no picture; or there are too many.
-        """
+        """Returns the pictures of a case that can be shown, by where its attachments lie."""
         if len(urls) > MOST_PICTURES:
             raise BadInput(f"a case of {len(urls)} pictures; at most {MOST_PICTURES} are shown")
         return tuple(self._picture(url) for url in urls if self._addresses or not is_address(url))

@@ -16,11 +16,7 @@ SHIPPED = {
 
 
 def shipped_path(name: str | Path) -> Path:
-    """Returns the file of shipped cases that a name means, or the name as a path.
-
-    Raises:
-        BadInput: there is no such file, and it is nearly the name of shipped cases.
-    """
+    """Returns the file of shipped cases that a name means, or the name as a path."""
     path = Path(name).expanduser()
     if str(name) in SHIPPED and not path.is_file():
         return SHIPPED[str(name)]

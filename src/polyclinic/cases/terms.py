@@ -95,19 +95,12 @@ def _longest_first(terms: Iterable[str]) -> tuple[str, ...]:
 
 
 class DiseaseNaming(NamedTuple):
-    """What names a disease in a text.
+    """What names a disease in a text."""
 
-    Attributes:
-        text: as it stands there.
-        name: of the disease.
-        is_sure: it says which disease it is; else it could be said of others too.
-        is_wider: it says less than the name ("pneumonia", of a pneumococcal one).
-    """
-
-    text: str
-    name: str
-    is_sure: bool = True
-    is_wider: bool = False
+    text: str  # as it stands there
+    name: str  # of the disease
+    is_sure: bool = True  # it says which disease it is; else it could be said of others too
+    is_wider: bool = False  # it says less than the name ("pneumonia", of a pneumococcal one)
 
 
 DiseaseNamings = Callable[[str, Iterable[str]], Iterable[DiseaseNaming]]

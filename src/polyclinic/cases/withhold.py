@@ -29,15 +29,7 @@ _words = WORDS.section("known", dict[str, Pattern])
 
 
 def known_as(term: str, clause: str, *, section: str = "present", earlier: str = "", later: str = "") -> Known | None:
-    """Returns how a clause shows that the patient knows of what a term names; None where it does not.
-
-    Args:
-        term: what is named, as `fold_term` gives it.
-        clause: what holds it.
-        section: the section of the history in which the clause stands.
-        earlier: what stands before it in its sentence.
-        later: what stands behind it there.
-    """
+    """Returns how a clause shows that the patient knows of what a term names; None where it does not."""
     folded = Folded(clause)
     at = folded.find(term)
     if at < 0:
@@ -104,11 +96,6 @@ def rejoined(clauses: list[str], gone: list[bool], holds: Callable[[str], bool])
 
     What only qualifies a clause that goes, goes with it; where the first thing of a list goes, the next takes its
     place.
-
-    Args:
-        clauses: the clauses of a sentence, each with the mark before it.
-        gone: which of them go.
-        holds: whether a text holds what must go.
     """
     chinese = is_chinese("".join(clauses))
     words = _joints("zh" if chinese else "en")

@@ -124,12 +124,7 @@ def fhir_bundle(case: Case) -> Resource:
 
 
 def check_valid(bundle: Resource) -> None:
-    """Refuses what is no valid bundle of FHIR R4 (R4B, which changes nothing in these resources).
-
-    Raises:
-        BadInput: says which resource is not, and why.
-        MissingExtra: what checks it is not installed.
-    """
+    """Refuses what is no valid bundle of FHIR R4 (R4B, which changes nothing in these resources)."""
     try:
         from fhir.resources.R4B import get_fhir_model_class  # noqa: PLC0415 - an extra
     except ImportError:

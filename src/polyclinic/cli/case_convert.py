@@ -21,11 +21,11 @@ from polyclinic.models.pipeline import Asker
 from polyclinic.models.session import journal_of, open_models
 from polyclinic.players.mind_names import model_of
 from polyclinic.run import options
-from polyclinic.run.batching import batches_beside
+from polyclinic.run.batching import check_batches
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.run import resume_hint
 from polyclinic.run.storing import answers_of
-from polyclinic.tasks import run_numbered
+from polyclinic.tasks import AT_ONCE, run_numbered
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
@@ -81,7 +81,7 @@ async def convert(
             models,
             journal=journal_of(answers_of(kept), run=f"personas seed={seed}"),
             seed=seed,
-            batches=batches_beside(kept, names, wanted=batch_api),
+            batches=check_batches(kept, names, wanted=batch_api),
             report=note,
         )
         async with opening as session:
@@ -91,7 +91,8 @@ async def convert(
                 manner = None if persona == "mixed" else persona
                 return await made_persona(case, model, seed=seed, manner=manner, temperature=models.temperature)
 
-            over, stopped = await run_numbered(partial(make, case) for case in cases)
+            at_once = sys.maxsize if batch_api else AT_ONCE
+            over, stopped = await run_numbered((partial(make, case) for case in cases), at_once=at_once)
         ledger = session.ledger
         if stopped is not None and not isinstance(stopped, RunStopped):
             raise stopped

@@ -98,11 +98,6 @@ async def write_records(
     """Returns the cases of patients with their histories written, and prints and keeps what was refused.
 
     Every answer is kept in the folder: the same command resumes.
-
-    Raises:
-        UserError: the writer is not a model.
-        EndpointError: no answer came; says how to resume.
-        RunStopped: the budget is spent, or somebody stopped it; shows what is done, says how to resume.
     """
     if model_of(writing.writer) is None:
         raise UserError(f"--writer {writing.writer!r} is not a model; a writer is one, such as direct/NAME")

@@ -51,23 +51,19 @@ class CaseSummary(msgspec.Struct, frozen=True, kw_only=True):
     """The cases of a file together.
 
     Attributes:
-        n: cases.
         diagnoses: labels, of all that all cases have, the most frequent first; `labels` counts them.
-        ages: by band of years, of those whose age is known, as sexes and departments are.
-        parts: cases that have data of each kind (outpatient, laboratory, radiology, pathology).
-        words: mean length of the record: words, or characters where it is Chinese.
     """
 
-    n: int
+    n: int  # cases
     labels: int
     diagnoses: tuple[CountedShare, ...]
-    ages: tuple[CountedShare, ...]
+    ages: tuple[CountedShare, ...]  # by band of years, of those whose age is known, as sexes and departments are
     sexes: tuple[CountedShare, ...]
     departments: tuple[CountedShare, ...]
-    parts: tuple[CountedShare, ...]
+    parts: tuple[CountedShare, ...]  # cases that have data of each kind (outpatient, laboratory, radiology, pathology)
     per_case: float
     findings: float
-    words: float
+    words: float  # mean length of the record: words, or characters where it is Chinese
     options: float
 
 

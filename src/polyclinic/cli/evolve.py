@@ -25,15 +25,14 @@ from polyclinic.cli.dry_run import scratch
 from polyclinic.cli.evolve_folder import OF_REPLICAS, PAGE, RESULTS, Patients, begin, patients_of, practice_in
 from polyclinic.cli.evolve_options import PRACTICE, SHUFFLED, PracticeConfiguration, PracticeOptions, Tested
 from polyclinic.errors import EndpointError, PolyclinicError, RunStopped, UserError
-from polyclinic.evaluations.evolution.ablations import Ablations, ablate
+from polyclinic.evaluations.evolution.ablations import Ablations, ablate, thinned
 from polyclinic.evaluations.evolution.cap import cap_of, constant_of
 from polyclinic.evaluations.evolution.page import page, page_of_replicas
 from polyclinic.evaluations.evolution.patients import PracticePatient
 from polyclinic.evaluations.evolution.practice import Point, Practice
-from polyclinic.evaluations.evolution.replicas import EvolutionReplicas
-from polyclinic.evaluations.evolution.results import Evolution, thinned
+from polyclinic.evaluations.evolution.results import Evolution, EvolutionReplicas
 from polyclinic.files import write_json, write_text
-from polyclinic.memory.entries import ClinicalTask
+from polyclinic.memory.entries import ClinicalTask, name_of_choices
 from polyclinic.memory.library import asked_for, dimensions_of, memory_embedder
 from polyclinic.memory.memory import FILE as MEMORY
 from polyclinic.memory.memory import About, move_to_store, open_memory
@@ -303,7 +302,9 @@ async def _learn(
         session = await stack.enter_async_context(opening)
         embedder = memory_embedder(configuration.embedder, session)
         about = About(
-            embedder=embedder.name, dimensions=await dimensions_of(embedder), knowledge=train[0].choices.named()
+            embedder=embedder.name,
+            dimensions=await dimensions_of(embedder),
+            knowledge=name_of_choices(train[0].choices.knowledge, train[0].choices.language),
         )
         begin(folder, configuration)
         memory = stack.enter_context(open_memory(folder, about))

@@ -227,11 +227,7 @@ def show(
 
 
 def disease_meant(text: str, knowledge: Knowledge) -> Disease:
-    """Returns the disease that an id, a name in either language or an ICD-10 code means.
-
-    Raises:
-        BadInput: none, or several; says which are near.
-    """
+    """Returns the disease that an id, a name in either language or an ICD-10 code means."""
     wanted = " ".join(text.split()).casefold()
     if wanted in knowledge.diseases:
         return knowledge.diseases[wanted]

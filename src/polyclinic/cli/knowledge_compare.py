@@ -23,7 +23,7 @@ from polyclinic.metrics.disease_names import (
 )
 from polyclinic.models.ledger import Ledger
 from polyclinic.run import options
-from polyclinic.run.batching import batches_beside
+from polyclinic.run.batching import check_batches
 from polyclinic.run.run import resume_hint
 from polyclinic.run.storing import check_place, keep_outcome
 from polyclinic.statistics.agreement import Agreement
@@ -58,7 +58,7 @@ async def compare(
 ) -> None:
     """Prints what each name a is to b: same, narrower (a is a kind of b), broader, different."""
     pairs = read_name_pairs(file)
-    batches = batches_beside(kept, [judge], wanted=batch_api)
+    batches = check_batches(kept, [judge], wanted=batch_api)
     check_place(kept, dry_run=models.dry_run)
     if judge is None:
         compared, ledger, stopped = compare_by_rules(pairs), Ledger(), None
@@ -96,7 +96,7 @@ async def compare(
 
 
 async def _judged(
-    pairs: Sequence[NamePair], judge: str, run: options.RunOptions, batches: Path | str | None
+    pairs: Sequence[NamePair], judge: str, run: options.RunOptions, batches: bool
 ) -> tuple[list[ComparedPair], Ledger, RunStopped | None]:
     opening = open_judge(judge, run, named="disease names", episode="disease names", what="comparison", batches=batches)
     async with opening as asked:

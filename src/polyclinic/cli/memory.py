@@ -414,11 +414,7 @@ def _choices(entries: Sequence[New], file: Path) -> str:
 
 
 async def _vectors_of(texts: Sequence[str], embedder: Embedder, kept: KeptOptions) -> Vectors:
-    """Returns a vector of each text.
-
-    Raises:
-        RunStopped: it was stopped; says how many there are, and how to resume.
-    """
+    """Returns a vector of each text."""
     # An embedder in this process makes all at once; an endpoint makes a batch at a time, so that progress is known.
     at_once = BATCH if asked_for(embedder.name) else max(len(texts), 1)
     parts = [[("", text) for text in texts[first : first + at_once]] for first in range(0, len(texts), at_once)]
@@ -433,11 +429,7 @@ async def _vectors_of(texts: Sequence[str], embedder: Embedder, kept: KeptOption
 
 
 def _write(held: Sequence[_Source], paths: Sequence[Path], out: Path | str) -> None:
-    """Writes the sources into one new memory.
-
-    Raises:
-        BadInput: two of them were made with different embedders or choices.
-    """
+    """Writes the sources into one new memory."""
     about = next((one.about for one in held if one.about is not None), None)
     read_about = next((one.read_about for one in held if one.read_about is not None), None)
     for one, path in zip(held, paths, strict=True):

@@ -26,8 +26,8 @@ from polyclinic.hospital.care.remembering import about_memories
 from polyclinic.hospital.care.setup import Setup, plain_settings
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.plan.events import Incident, read_events
-from polyclinic.hospital.plan.file import MOST_RESIDENTS, read_hospital
-from polyclinic.hospital.plan.plan import Hospital, Job
+from polyclinic.hospital.plan.file import read_hospital
+from polyclinic.hospital.plan.plan import MOST_RESIDENTS, Hospital, Job
 from polyclinic.hospital.record.happenings import DAY
 from polyclinic.hospital.record.memories import bring, open_brought
 from polyclinic.hospital.record.recorded import CALLS, RecordedRun, has_begun
@@ -38,6 +38,7 @@ from polyclinic.hospital.simulation import LOOKAHEAD
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.models.journal import servers_of
+from polyclinic.parallel.pool import check_site
 from polyclinic.players.mind_names import HUMAN
 from polyclinic.players.patient_trust import trust_in
 from polyclinic.run import options
@@ -142,7 +143,8 @@ def run(
     """Runs the hospital once or several times, or goes on with a run that was kept."""
     if HUMAN in (doctor, patient, nurse) and (replicas.on is not None or replicas.several):
         raise UserError("a person plays in one process and one run; leave out --on and --replicas")
-    replicas.check()
+    if replicas.on is not None:
+        check_site(replicas.on)
     check_store_of_run(kept.database)
     if models.dry_run:
         kept, live, traces = options.NOWHERE, False, None
@@ -204,6 +206,7 @@ def run(
             configuration = msgspec.structs.replace(configuration, made_of=made_of(configuration))
             folder = out if out is None or not replicas.several else out / f"seed-{seed}"
             if folder is not None and has_begun(folder):
+                watch(folder if live else None, port)
                 held.append(_go_on(folder, configuration, on, json, kept.database))
             elif folder is not None:
                 with Store.create(folder, msgspec.to_builtins(configuration, str_keys=True)) as record:

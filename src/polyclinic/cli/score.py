@@ -69,7 +69,7 @@ from polyclinic.models.ledger import Ledger
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.results.folder import traces_in
-from polyclinic.run.batching import batches_beside
+from polyclinic.run.batching import check_batches
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.options import (
     FILE,
@@ -198,14 +198,14 @@ class _Asking(NamedTuple):
     model: str | None
     run: RunOptions
     kept: KeptOptions
-    batches: Path | str | None
+    batches: bool
     ledger: Ledger
 
 
 def _asking(model: str | None, *, seed: int, json: bool, models: Models, batch_api: bool, kept: KeptOptions) -> _Asking:
     run = RunOptions(seed=seed, json=json, models=models, out=kept.out, reuse=kept.reuse, invocation=kept.invocation)
     check_place(run, dry_run=models.dry_run)
-    return _Asking(model, run, kept, batches_beside(kept, [model], wanted=batch_api), Ledger())
+    return _Asking(model, run, kept, check_batches(kept, [model], wanted=batch_api), Ledger())
 
 
 def _finish(

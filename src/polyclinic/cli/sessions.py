@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 from polyclinic.evaluations.evaluation import check_judge
@@ -21,7 +20,7 @@ from polyclinic.terminal.usage import show_usage
 
 
 def session_of(
-    run: RunOptions, names: Iterable[str], *, named: str, batches: Path | str | None = None
+    run: RunOptions, names: Iterable[str], *, named: str, batches: bool = False
 ) -> AbstractAsyncContextManager[Session]:
     """Returns what opens the models with the journal, seed and part of the run; with `batches`, asked by batches.
 
@@ -53,7 +52,7 @@ async def open_judge(
     episode: str,
     what: str,
     option: str = "--judge",
-    batches: Path | str | None = None,
+    batches: bool = False,
 ) -> AsyncIterator[AskedJudge]:
     """Opens the model that judges what was recorded, for the work of `what`, and then prints what it cost.
 

@@ -79,7 +79,7 @@ from polyclinic.questions.layouts import sample as draw
 from polyclinic.questions.shown import show
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.revisit import revisit
-from polyclinic.visits.visit import Visit, see
+from polyclinic.visits.visit import Staging, Visit, see
 
 TRACE = "trace"
 """The key of a visit's events in the sample's store."""
@@ -387,9 +387,8 @@ class Mvme(VisitTask, kw_only=True, frozen=True):
             )
 
     async def see(self, case: Case, minds: Minds, watch: Callable[[Event], None]) -> Visit:
-        return await see(
-            case, minds, max_turns=self.max_turns, in_one_step=self.one_step, missing=self.missing, watch=watch
-        )
+        staging = Staging(missing=self.missing)
+        return await see(case, minds, max_turns=self.max_turns, in_one_step=self.one_step, staging=staging, watch=watch)
 
     def setup(self) -> Solver | None:
         return grader_is_there() if self.judge == GRADER else None

@@ -10,7 +10,7 @@ a play is and what it is worth. `docs/extend.md` shows a whole one.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -122,10 +122,11 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
         entrants, compute = self.players, elsewhere or self.compute
 
         refused: dict[str, WrongKey | UnknownModel] = {}
+        over: dict[tuple[str, int], Play[Item, Who, Played, Scored]] = {}
 
-        async def one(name: str, number: int) -> tuple[str, Play[Item, Who, Played, Scored]] | None:
+        async def one(name: str, number: int) -> None:
             if name in refused:
-                return None
+                return
             try:
                 played, scored = await compute((name, number))
             except (WrongKey, UnknownModel) as error:
@@ -134,35 +135,28 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
                 if str(error) not in map(str, refused.values()):
                     note(f"{error}; the other models are asked meanwhile")
                 refused.setdefault(name, error)
-                return None
+                return
             advance()
-            return name, Play(self.items[number], entrants[name], played, scored)
+            over[name, number] = Play(self.items[number], entrants[name], played, scored)
 
-        makes = (partial(one, name, number) for name in entrants for number in range(len(self.items)))
-        done, stopped = await run_until_error(makes, at_once=self.at_once)
-        over = [play for play in done if play is not None]
+        n = len(self.items)
+        makes = (partial(one, name, number) for name in entrants for number in range(n))
+        _, stopped = await run_until_error(makes, at_once=self.at_once)
         stopped = stopped or next(iter(refused.values()), None)
         if over and isinstance(stopped, (WrongKey, UnknownModel)):
             stopped = AccessLost(str(stopped))
         if stopped is not None and not isinstance(stopped, RunStopped):
             raise stopped
-        plays: dict[str, list[Play[Item, Who, Played, Scored]]] = {name: [] for name in entrants}
-        for name, play in over:
-            plays[name].append(play)
+        plays = {name: [over[name, number] for number in range(n) if (name, number) in over] for name in entrants}
         if stopped is None:
             return await self.summarise(plays)
-        n = len(self.items)
+        summary = None
+        if self.sums_up_parts:
+            # A judge may not be asked any more, or too little is over.
+            with suppress(PolyclinicError, ArithmeticError, LookupError, ValueError):
+                summary = await self.summarise(plays)
         left = [f"{name} {n - len(theirs)} of {n}" for name, theirs in plays.items() if len(theirs) < n]
-        raise StoppedEarly(stopped, f"missing: {', '.join(left)}", summary=await self._so_far(plays)) from None
-
-    async def _so_far(self, plays: Mapping[str, Sequence[Play[Item, Who, Played, Scored]]]) -> Summary | None:
-        """Sums up what is over, if that is possible without asking a model."""
-        if not self.sums_up_parts:
-            return None
-        try:
-            return await self.summarise(plays)
-        except (PolyclinicError, ArithmeticError, LookupError, ValueError):
-            return None  # a judge may not be asked any more, or too little is over
+        raise StoppedEarly(stopped, f"missing: {', '.join(left)}", summary=summary) from None
 
 
 Work = Plays[Any, Any, Any, Any, Any]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from polyclinic.evaluations.evolution.patients import Choices
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import LANGUAGES
+from polyclinic.memory.entries import name_of_choices
 from polyclinic.memory.memory import about_memory, has_memory, snapshot_of
 from polyclinic.memory.options import MemoryOptions
 from polyclinic.terminal.screen import note, plain
@@ -16,7 +16,7 @@ def say_other_knowledge(memory: MemoryOptions) -> None:
         return
     made_with, knowledge = about_memory(memory.memory).knowledge, read_knowledge()
     known = [
-        Choices(some, language).named()
+        name_of_choices(some, language)
         for some in (knowledge.select("respiratory"), knowledge)
         for language in LANGUAGES
     ]

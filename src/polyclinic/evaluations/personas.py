@@ -38,14 +38,16 @@ async def with_personas(
     Raises:
         UserError: the mind makes none.
     """
-    check_maker(mind)
+    if mind != TEMPLATES and model_of(mind) is None:
+        raise UserError(f"no personas by {mind!r}; allowed: {TEMPLATES}, or a model, such as direct/NAME")
     missing = [case for case in cases if case.persona is None]
 
     async def make(case: Case) -> Persona | str:
         model = None if mind == TEMPLATES else session.model(mind, Asker("patient", f"persona {case.id}"))
         return await made_persona(case, model, seed=seed, manner="plain", temperature=temperature)
 
-    made = dict(zip((case.id for case in missing), await run_all(partial(make, case) for case in missing), strict=True))
+    came = await run_all((partial(make, case) for case in missing), at_once=session.at_once)
+    made = dict(zip((case.id for case in missing), came, strict=True))
     for id, persona in made.items():
         if isinstance(persona, str):
             note(f"case {id} goes without a persona: {persona}")

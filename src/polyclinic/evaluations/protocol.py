@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -15,7 +14,6 @@ from polyclinic.models.session import ModelSettings
 from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.protocols.following import FollowedProtocol, follow, told
 from polyclinic.protocols.papers import MedAgentsSettings, PaperSetting, Settings
-from polyclinic.results.output import Output
 from polyclinic.terminal.screen import note, plain
 from polyclinic.terminal.tables import counted
 
@@ -60,17 +58,12 @@ class ByProtocol(NamedTuple, Generic[M]):
     temperatures: dict[str, str]
     departures: list[str]
 
-    def told(self, output: Output) -> Output:
-        """Returns the output with all of this, below the tables and in the document."""
+    def show(self, screen: Console) -> None:
+        """Prints what is shown of all this below the tables."""
         lines = [f"temperature of the {role}: {value}" for role, value in self.temperatures.items()]
         lines += [f"other than in the paper: {one}" for one in self.departures]
-
-        def show(screen: Console) -> None:
-            if lines:
-                screen.print(plain("\n".join(lines)), style="dim", soft_wrap=True)
-
-        told = {"temperatures": self.temperatures, "departures": self.departures}
-        return replace(output.beside(told, show), departures=tuple(self.departures))
+        if lines:
+            screen.print(plain("\n".join(lines)), style="dim", soft_wrap=True)
 
 
 def held_by(rules: FollowedProtocol[Any], models: M, minds: WhoPlays, *, cases: int) -> ByProtocol[M]:

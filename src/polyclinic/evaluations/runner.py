@@ -23,9 +23,8 @@ from polyclinic.parallel.shipping import keys_of
 from polyclinic.parallel.worker import WorkerSide
 from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.players.patient_trust import PatientTrust
-from polyclinic.results.output import Output
 from polyclinic.retrieval.library import open_library
-from polyclinic.run.batching import batches_beside
+from polyclinic.run.batching import check_batches
 from polyclinic.run.options import AskedModels, BatchOption, RunOptions, SessionOption, open_desk
 from polyclinic.run.run import Run, resumable
 from polyclinic.tasks import AT_ONCE, run_until_error
@@ -52,6 +51,8 @@ async def evaluate(
     with nullcontext() if where is None else run.keeping_answers():
         async with _open(plan, options, setup) as (opened, trust):
             work = await plan.prepare(opened)
+            if opened.session.at_once > AT_ONCE:  # in batches, what is asked together is sent together
+                work = replace(work, at_once=opened.session.at_once)
             items = EvaluationItems(evaluation, options, config.for_worker(), acted_on)
             holder = Holder(opened.session.journal, opened.session.ledger)
             workers = None
@@ -67,11 +68,14 @@ async def evaluate(
         raise TypeError("these plays have no report")
     output = work.report(result)
     if by is not None:
-        output = by.told(output)
+        output = output.beside({"temperatures": by.temperatures, "departures": by.departures}, by.show)
+        output = replace(output, departures=by.departures)
     if plan.people:
         output = with_agreement(output, plan.people, seed=config.seed)
-    ledger = opened.session.ledger
-    run.finish(_with_trust(output, trust), ledger, purposes=plan.purposes, failure=plan.failure(result))
+    if trust is not None and not (output.n and output.failed >= output.n):
+        note(trust.line)
+        output = output.with_trust(trust)
+    run.finish(output, opened.session.ledger, purposes=plan.purposes, failure=plan.failure(result))
     plan.check(result)
 
 
@@ -125,11 +129,11 @@ async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[tu
     """Opens what the plan names; with it comes how reliable the simulated patient is, where there is one."""
     run, knowledge = setup.run, read_knowledge()
     models = [name for name in plan.models if name is not None and model_of(name) is not None]
-    batches = None
+    batches = False
     if isinstance(options, BatchOption):
         asked = [*plan.doctors, *models, *(() if plan.visits is None else (plan.visits.patient, plan.visits.examiner))]
         talking = plan.visits is not None and plan.in_person
-        batches = batches_beside(run.config, asked, wanted=options.batch_api, methods=plan.methods, talking=talking)
+        batches = check_batches(run.config, asked, wanted=options.batch_api, methods=plan.methods, talking=talking)
     async with AsyncExitStack() as stack:
         if plan.visits is None:
             named = f"seed={run.config.seed} {plan.named}"
@@ -216,11 +220,3 @@ async def _hold_stages(run: Run, stages: Sequence[Stage]) -> None:
             return
         if isinstance(stopped, PolyclinicError):
             raise stopped
-
-
-def _with_trust(output: Output, trust: PatientTrust | None) -> Output:
-    """Returns the output with how reliable the simulated patient is, unless every visit failed."""
-    if trust is None or (output.n and output.failed >= output.n):
-        return output
-    note(trust.line)
-    return output.with_trust(trust)

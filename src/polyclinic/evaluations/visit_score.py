@@ -76,26 +76,22 @@ class PlayScore(msgspec.Struct, frozen=True, kw_only=True):
     """What one doctor's visit is worth.
 
     Attributes:
-        doctor: whose visit it is.
-        metrics: AIE's, by name; without those that the case has nothing for. `without` says why.
-        judge: who graded the aspects.
-        treatment: each point of what is due: whether it is named, and dosed.
         expected: what the record has, by aspect, where the truth does not say it: symptoms and what was found.
         beliefs: behind how many turns the doctor held what is so for how probable, as far as it noted it.
     """
 
-    doctor: str
+    doctor: str  # whose visit it is
     verdict: Verdict
     turns: int
     report: Report | None
-    metrics: dict[str, float]
+    metrics: dict[str, float]  # AIE's, by name; without those that the case has nothing for. `without` says why
     without: tuple[str, ...]
-    judge: str
+    judge: str  # who graded the aspects
     aspects: tuple[GradedAspect, ...]
     stewardship: NamedStewardship
     danger: DangerSigns  # with names in place of ids
     points: Points
-    treatment: tuple[DuePoint, ...] = ()
+    treatment: tuple[DuePoint, ...] = ()  # each point of what is due: whether it is named, and dosed
     expected: dict[Aspect, tuple[str, ...]] = {}
     beliefs: tuple[tuple[int, float], ...] = ()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -15,9 +15,7 @@ from polyclinic.cases.record import Finding, Record
 from polyclinic.evidence_tree.sources import RecordText, names_of
 from polyclinic.evidence_tree.tree import WORDS
 from polyclinic.knowledge.body import range_of, read_body
-from polyclinic.knowledge.entries import Item
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.name_table import Named
 from polyclinic.knowledge.quantities import converted
 from polyclinic.knowledge.results import ItemReading, ResultReader
 from polyclinic.language.clauses import clause_words
@@ -59,21 +57,51 @@ class ClaimWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     no: str
 
 
+class SupportWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is said of a value, what frames it, and the names of a record's sections."""
+
+    low: Pattern
+    high: Pattern
+    normal: Pattern
+    abnormal: Pattern
+    degree: Pattern
+    framing: Pattern
+    section: Pattern
+
+
 _claim_words = WORDS.section("claims", ClaimWords)
+_support_words = WORDS.section("support", SupportWords)
 
 
 def language_in(text: str) -> Language:
-    """Returns the language whose words are to be looked for in a text: Chinese where any of it is."""
+    """Returns the language whose words are to be looked for in a text: Chinese if any of it is."""
     return "zh" if is_chinese(text) else "en"
 
 
 def claim_words(text: str) -> ClaimWords:
-    """Returns the words of the language of a text."""
+    """Returns the words of claims, in the language of a text."""
     return _claim_words(language_in(text))
 
 
+def support_words(text: str) -> SupportWords:
+    """Returns the words of values, in the language of a text."""
+    return _support_words(language_in(text))
+
+
+def denial_in(text: str) -> re.Match[str] | None:
+    """Returns the first denial in a text."""
+    return clause_words(language_in(text)).denial.search(text)
+
+
+def blanked(text: str, stretches: Iterable[tuple[int, int]]) -> str:
+    """Returns a text with blanks in place of some stretches of it."""
+    for start, end in stretches:
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
 class Claim(NamedTuple):
-    """A clause of evidence; `carried` where a denial before it may hold for it too, `bound` where it must."""
+    """A clause of evidence; `carried` if a denial before it may hold for it too, `bound` if it must."""
 
     text: str
     carried: bool = False
@@ -121,12 +149,6 @@ def denial_in_front(clause: str) -> str:
     return f"{claim_words(clause).no}{rest}" if told[0] == "denied" else rest
 
 
-def is_general(evidence: str) -> bool:
-    """Whether evidence is but numbers and words that name nothing by themselves ("84", "month", "normal")."""
-    left = claim_words(evidence).general.sub(" ", evidence)
-    return not any(ch.isalpha() for ch in left)
-
-
 def plainly(claim: str) -> str:
     """Returns a claim without what only leads to it ("the patient has", "history of"), its denial said shortly."""
     words = claim_words(claim)
@@ -150,11 +172,6 @@ def _in_digits(text: str) -> str:
         return str(of_ten + words.ones.get((found["and"] or found["ones"] or "").casefold(), 0))
 
     return re.sub(edge.format(either), digits, text, flags=re.IGNORECASE)
-
-
-def speaks_of_relatives(text: str) -> bool:
-    """Whether a text tells the illness of somebody of the family."""
-    return claim_words(text).relative.search(text) is not None
 
 
 class SaidOfPerson(NamedTuple):
@@ -239,11 +256,6 @@ class Figure(NamedTuple):
     end: int
 
 
-def without_thousands(text: str) -> str:
-    """Returns a text whose numbers have no commas in them."""
-    return _THOUSANDS.sub("", text)
-
-
 def figures(text: str) -> list[Figure]:
     """Returns the numbers of a text in order, those of times and durations left out."""
     return [
@@ -274,21 +286,8 @@ def ranges_said(text: str) -> tuple[str, list[Limits]]:
     return _RANGE_SAID.sub(taken, text), said
 
 
-def limits_of(finding: Finding) -> Limits | None:
-    """Returns the reference range that a finding is written with; None where it has none."""
-    return _reference(_reference_text(finding))
-
-
 def _reference_text(finding: Finding) -> str:
     return finding.reference or (" ".join(_BRACKET.findall(finding.value)) if isinstance(finding.value, str) else "")
-
-
-def unit_of(finding: Finding) -> str:
-    """Returns the unit that a finding's number is in; empty where none is written."""
-    if finding.unit or not isinstance(finding.value, str):
-        return finding.unit
-    found = figures(finding.value)
-    return found[0].unit if found else ""
 
 
 class Measured(NamedTuple):
@@ -299,17 +298,15 @@ class Measured(NamedTuple):
     standing: Standing | None
 
 
-def numbers_in(text: str) -> list[float]:
-    """Returns the numbers of a text that are values, not those of a range in brackets or of a unit's power of ten."""
-    bare = _BRACKET.sub(lambda found: " " if _RANGE.search(found[0]) or _reference(found[0]) else found[0], text)
-    return [float(number.replace("−", "-")) for number in _NUMBER.findall(re.sub(_POWER, " ", bare))]
-
-
 def measured(finding: Finding) -> Measured | None:
     """Returns the number that a finding gives; None where it gives none, or several."""
     if not isinstance(finding.value, str):
         return Measured(finding.value, finding.value_text, _standing(finding.value, finding.reference))
-    numbers = numbers_in(finding.value)
+    # A range in brackets is no value, nor is a unit's power of ten.
+    bare = _BRACKET.sub(
+        lambda found: " " if _RANGE.search(found[0]) or _reference(found[0]) else found[0], finding.value
+    )
+    numbers = [float(one.replace("−", "-")) for one in _NUMBER.findall(re.sub(_POWER, " ", bare))]
     if len(numbers) != 1 or not re.match(r"\s*[<>≤≥]?\s*[-−]?\d", finding.value):
         return None
     standing = _standing(numbers[0], _reference_text(finding))
@@ -329,8 +326,8 @@ def _standing(value: float, reference: str) -> Standing | None:
     return "high" if high is not None and value > high else "normal"
 
 
-def _reference(text: str) -> tuple[float | None, float | None] | None:
-    """Returns the lower and the upper limit of a reference range; None where there is none."""
+def _reference(text: str) -> Limits | None:
+    """Returns the lower and the upper limit of a reference range; None if there is none."""
     if match := _RANGE.search(text):
         return float(match[1]), float(match[2])
     if match := _BELOW.search(text):
@@ -340,21 +337,8 @@ def _reference(text: str) -> tuple[float | None, float | None] | None:
     return None
 
 
-class SupportWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is said of a value, what frames it, and the names of a record's sections."""
-
-    low: Pattern
-    high: Pattern
-    normal: Pattern
-    abnormal: Pattern
-    degree: Pattern
-    framing: Pattern
-    section: Pattern
-
-
 Said = Literal["supported", "contradicted", "not there", "no claim"]
 
-_support_words = WORDS.section("support", SupportWords)
 _DECIDED: tuple[Said, ...] = ("supported", "contradicted")
 _SEGMENT = re.compile(r"(?:[^;；,，\n(（]|[(（][^()（）]*[)）]|,(?=\d{3}(?!\d)))+")
 _NAMED = re.compile(
@@ -398,7 +382,7 @@ class NumbersHeld:
         cuts, at = [], 0
         numbers = figures(claim)
         for name in sorted(self._names.find(claim), key=lambda n: n.start):
-            if any(at <= figure.start and figure.end <= name.start for figure in numbers if not _inside(figure, name)):
+            if any(at <= figure.start and figure.end <= name.start for figure in numbers):
                 before = [n for n in self._names.find(claim) if at <= n.start < name.start]
                 if before:
                     cuts.append(claim[at : name.start])
@@ -407,13 +391,12 @@ class NumbersHeld:
 
     def hold(self, claim: str, before: tuple[Result, ...]) -> HeldAgainst:
         """Returns what the results say to a claim; one that names nothing may speak of what was spoken of `before`."""
-        said, limits = ranges_said(without_thousands(claim))
+        said, limits = ranges_said(_THOUSANDS.sub("", claim))
         named = sorted(self._names.find(said), key=lambda n: n.start)
-        bare = said
-        for name in named:
-            bare = bare[: name.start] + " " * (name.end - name.start) + bare[name.end :]
+        bare = blanked(said, ((name.start, name.end) for name in named))
         numbers, standing = figures(bare), self.claimed(bare)
-        results = self._spoken_of(said) if named else ()
+        wanted = {id(finding) for finding in self._names.mentioned(said)} if named else set()
+        results = tuple(result for result in self._all if id(result.finding) in wanted)
         if not numbers and standing is None and not limits:
             return HeldAgainst("no claim", results)
         left = self._left(bare, results or before)
@@ -456,7 +439,8 @@ class NumbersHeld:
 
     def standing(self, result: Result, reading: ItemReading) -> Standing | None:
         """Returns where a result lies by its own reference range, or, where it has none, by that of the knowledge."""
-        item = self._item(reading)
+        items = self._knowledge.examinations[reading.examination].items
+        item = next(item for item in items if item.id == reading.item)
         if reading.values:
             return "normal" if reading.is_usual(item) else "high"
         value = measured(result.finding)
@@ -470,24 +454,10 @@ class NumbersHeld:
         within = (low is None or low <= reading.low) and (high is None or reading.high <= high)
         return "normal" if within else None
 
-    def _item(self, reading: ItemReading) -> Item:
-        items = self._knowledge.examinations[reading.examination].items
-        return next(item for item in items if item.id == reading.item)
-
-    def _usual(self, result: Result) -> Standing | None:
-        """Returns where a number without a reference range of its own lies by that of the knowledge."""
-        read = _reader(self._knowledge).read(result.finding).readings
-        return self.standing(result, read[0]) if len(read) == 1 else None
-
-    def _spoken_of(self, claim: str) -> tuple[Result, ...]:
-        wanted = {id(finding) for finding in self._names.mentioned(claim)}
-        return tuple(result for result in self._all if id(result.finding) in wanted)
-
     def _left(self, bare: str, results: Sequence[Result]) -> bool:
-        """Whether anything is said beside name, number, unit and what is said of it, that the results do not bear."""
-        words = _support_words(language_in(bare))
-        for figure in reversed(figures(bare)):
-            bare = bare[: figure.start] + " " + bare[figure.end :]
+        """Whether anything is said besides name, number, unit and standing that the results do not bear."""
+        words = support_words(bare)
+        bare = blanked(bare, ((figure.start, figure.end) for figure in figures(bare)))
         patterns = (words.normal, words.low, words.high, words.abnormal, words.framing, words.degree)
         for pattern in (MARKED_LOW, MARKED_HIGH, *patterns):
             bare = pattern.sub(" ", bare)
@@ -496,13 +466,11 @@ class NumbersHeld:
 
     def claimed(self, rest: str) -> Standing | None:
         """Returns what is said of a value: low, high or normal; None where nothing is, or several things are."""
-        for figure in reversed(figures(rest)):
-            rest = rest[: figure.start] + " " + rest[figure.end :]
-        language = language_in(rest)
-        words = _support_words(language)
+        rest = blanked(rest, ((figure.start, figure.end) for figure in figures(rest)))
+        words = support_words(rest)
         normal = words.normal.search(rest) is not None
         rest = words.normal.sub(" ", rest)  # "not raised" is normal, and raises nothing
-        denied = clause_words(language).denial.search(rest) is not None
+        denied = denial_in(rest) is not None
         low = (words.low.search(rest) or MARKED_LOW.search(rest)) is not None
         high = (words.high.search(rest) or MARKED_HIGH.search(rest)) is not None
         if normal:
@@ -521,13 +489,15 @@ class NumbersHeld:
         if value is None:
             return "not there"
         if limits:
-            known = limits_of(result.finding)
+            known = _reference(_reference_text(result.finding))
             if known is None:
                 return "not there"
             if any(said != known for said in limits):
                 return "contradicted"
         if numbers:
-            item = next(iter(self._items(result.finding)), "")
+            keys = self._known.keys(result.finding.item or result.finding.examination)
+            items = sorted(re.split("[:/]", key)[-1] for key in keys if key.startswith("item:"))
+            item = next(iter(items), "")
             borne = [_is_borne(figure, value, result.finding, item) for figure in numbers]
             if not all(borne):
                 # What it was before is in no record of one value: neither borne nor denied.
@@ -535,21 +505,13 @@ class NumbersHeld:
             return "supported" if _may_be(value.standing, claimed) else "contradicted"
         if claimed is None:
             return "supported" if limits else "not there"
-        standing = value.standing or self._usual(result)
+        standing = value.standing
+        if standing is None:
+            read = _reader(self._knowledge).read(result.finding).readings
+            standing = self.standing(result, read[0]) if len(read) == 1 else None
         if standing is None:
             return "not there"
         return "supported" if _may_be(standing, claimed) else "contradicted"
-
-    def _items(self, finding: Finding) -> list[str]:
-        return sorted(
-            key.rpartition(":")[2].rpartition("/")[2]
-            for key in self._known.keys(finding.item or finding.examination)
-            if key.startswith("item:")
-        )
-
-
-def _inside(figure: Figure, name: Named) -> bool:
-    return name.start <= figure.start < name.end
 
 
 def _parts(finding: Finding, text: RecordText) -> list[Result]:
@@ -569,12 +531,12 @@ def _parts(finding: Finding, text: RecordText) -> list[Result]:
 
 
 def _is_borne(figure: Figure, value: Measured, finding: Finding, item: str) -> bool:
-    unit = unit_of(finding)
+    written = figures(finding.value_text)
+    unit = finding.unit or (written[0].unit if written and isinstance(finding.value, str) else "")
     said = converted(figure.number, figure.unit, unit, item)
     further = converted(figure.number + 1, figure.unit, unit, item)
     if said is None or further is None:
         return False
-    written = figures(finding.value_text)
     sign = written[0].sign if written else ""
     if figure.sign == "<":
         return value.value < said or (sign == "<" and value.value <= said)
@@ -594,8 +556,7 @@ _NEVER = re.compile("(?!)")
 NO_CLAIM = HeldAgainst("no claim")
 
 
-_SIDES: tuple[Standing, ...] = ("high", "low")
-_NORMAL: Standing = "normal"
+_PLACES: tuple[Standing, ...] = ("high", "low", "normal")
 
 
 class _StandardTerm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -660,9 +621,7 @@ class TermsHeld:
         terms = _terms_in(bare, words)
         if not terms:
             return NO_CLAIM
-        rest = bare
-        for term in reversed(terms):
-            rest = f"{rest[: term.start]} {rest[term.end :]}"
+        rest = blanked(bare, ((term.start, term.end) for term in terms))
         claimed = self._results.claimed(rest)
         held = [self._term(term, claimed) for term in terms]
         if pressure is not None:
@@ -670,19 +629,16 @@ class TermsHeld:
         spoken_of = tuple(result for term in terms for item in term.items for result, _ in self._results.of_item(item))
         if figures(rest):
             held.append(self._results.hold(rest, spoken_of))
-        elif self._left(rest, language, named=any(not term.wanted for term in terms)):
-            return NO_CLAIM
+        else:
+            support = _support_words(language)
+            patterns = [words.beside, support.degree]
+            if any(not term.wanted for term in terms):
+                patterns += [support.normal, support.low, support.high, support.abnormal]
+            for pattern in patterns:
+                rest = pattern.sub(" ", rest)
+            if pieces(rest):
+                return NO_CLAIM
         return _all_of([one for one in held if one is not None], denied=denial is not None)
-
-    def _left(self, rest: str, language: str, *, named: bool) -> bool:
-        """Whether anything else is said."""
-        words, support = _term_words(language), _support_words(language)  # type: ignore[arg-type]
-        patterns = [words.beside, support.degree]
-        if named:
-            patterns += [support.normal, support.low, support.high, support.abnormal]
-        for pattern in patterns:
-            rest = pattern.sub(" ", rest)
-        return bool(pieces(rest))
 
     def _term(self, term: _Found, claimed: Standing | None) -> HeldAgainst | None:
         """Returns what the results say to a term; None to a name of which nothing is said but a number."""
@@ -728,12 +684,12 @@ def _terms_in(text: str, words: _TermWords) -> list[_Found]:
     """Returns the terms of a text in order; longer ones win over shorter ones that they overlap."""
     found: list[_Found] = []
     for term in words.terms:
-        for where in (*_SIDES, _NORMAL):
-            wanted = (_WantedPlace(term.of, where, where == _NORMAL, term.lasting),)
+        for where in _PLACES:
+            wanted = (_WantedPlace(term.of, where, where == "normal", term.lasting),)
             found += [_Found(m.start(), m.end(), term.of, wanted) for m in getattr(term, where).finditer(text)]
         found += [_Found(m.start(), m.end(), term.of) for m in term.called.finditer(text)]
     for several in words.together:
-        each = tuple(_WantedPlace((i,), w, True) for w in _SIDES for i in getattr(several, w))
+        each = tuple(_WantedPlace((i,), w, True) for w in _PLACES[:2] for i in getattr(several, w))
         found += [_Found(m.start(), m.end(), (*several.high, *several.low), each) for m in several.say.finditer(text)]
     kept: list[_Found] = []
     for one in sorted(found, key=lambda f: f.start - f.end):

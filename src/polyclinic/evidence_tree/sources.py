@@ -163,9 +163,6 @@ def divide(
     """Returns the doctors who have data, in the paper's order, with what each reads.
 
     The outpatient doctor always takes part, for there is a complaint. `without` names doctors who do not.
-
-    Raises:
-        ValueError: the outpatient doctor is to be removed.
     """
     if "outpatient" in without:
         raise ValueError("the outpatient doctor cannot be removed: the complaint is read by nobody else")

@@ -30,27 +30,24 @@ from polyclinic.evidence_tree.claims import (
     HeldAgainst,
     NumbersHeld,
     Result,
-    SupportWords,
     TermsHeld,
     bare,
     claim_words,
     claims_of,
+    denial_in,
     denial_in_front,
-    is_general,
     language_in,
     person_in,
     plainly,
     ranges_said,
-    speaks_of_relatives,
+    support_words,
     told_from_behind,
 )
 from polyclinic.evidence_tree.sources import How, Pointer, RecordText, texts_of
-from polyclinic.evidence_tree.tree import WORDS, EvidenceTree, Leaf, one_line
+from polyclinic.evidence_tree.tree import EvidenceTree, Leaf, one_line
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon, lexicon_of
-from polyclinic.language.clauses import clause_words
 from polyclinic.language.content_words import pieces
-from polyclinic.language.word_lists import Pattern
 
 Status = Literal["supported", "contradicted", "not there"]
 
@@ -73,9 +70,6 @@ class Grounded(NamedTuple):
 
     leaf: Leaf
     support: Support
-
-
-_words = WORDS.section("support", SupportWords)
 
 
 class _Sentence(NamedTuple):
@@ -141,13 +135,13 @@ class Supporter:
         label, _, behind = evidence.replace("：", ":").partition(":")
         named = {text.label.casefold() for text in self.texts if text.finding is None}
         inside = bare(behind)
-        section = _words(language_in(label)).section.fullmatch(label.strip()) is not None
+        section = support_words(label).section.fullmatch(label.strip()) is not None
         section = section or label.strip().casefold() in named
         said = inside if inside and section else evidence
-        of_person = person_in(evidence if section and is_general(inside) else said, self._who)
-        if is_general(said) and of_person is None:
+        of_person = person_in(evidence if section and _is_general(inside) else said, self._who)
+        if _is_general(said) and of_person is None:
             return NOT_THERE
-        family = speaks_of_relatives(evidence)
+        family = claim_words(evidence).relative.search(evidence) is not None
         for wording in dict.fromkeys((evidence, said)):
             found = self._word_for_word(wording, family)
             if found.status == "supported":
@@ -191,7 +185,7 @@ class Supporter:
         if of_person is not None:
             text = next(t for t in self.texts if t.field == f"$.presentation.{of_person.section}")
             found = _found(text, 0, len(text.text), "by name", "supported" if of_person.agrees else "contradicted")
-            left = _words(language_in(part)).framing.sub(" ", of_person.rest)
+            left = support_words(part).framing.sub(" ", of_person.rest)
             if not of_person.agrees or not any(ch.isalnum() for ch in left):
                 return found
             part = of_person.rest
@@ -228,7 +222,7 @@ class Supporter:
                 if sentence is not None and sentence.of_relatives and not family:
                     continue
                 lead = text.text[sentence.start : match.start()] if sentence is not None else ""
-                denied = _denial(lead).search(lead) is not None
+                denied = denial_in(lead) is not None
                 if sentence is not None and sentence.told:
                     denied = sentence.told == "denied" and match.end() <= sentence.turned
                 status: Status = "contradicted" if denied else "supported"
@@ -241,7 +235,7 @@ class Supporter:
     def _by_words(self, evidence: str, family: bool, *, plain: bool = False) -> Support:
         """Returns what one sentence says that has all the words; with `plain`, only where nothing of it is denied."""
         wanted = pieces(evidence)
-        denying = _denial(evidence).search(evidence) is not None or _is_denied(evidence)
+        denying = denial_in(evidence) is not None or (told_from_behind(evidence) or ("",))[0] == "denied"
         if not wanted or (plain and denying):
             return NOT_THERE
         came = NOT_THERE
@@ -250,7 +244,7 @@ class Supporter:
                 continue
             if sentence.of_relatives and not family:
                 continue
-            if plain and (sentence.told or _denial(sentence.said).search(sentence.said)):
+            if plain and (sentence.told or denial_in(sentence.said)):
                 continue
             status: Status = "supported" if self._denies(sentence, wanted) == denying else "contradicted"
             found = _of_sentence(sentence, status)
@@ -263,7 +257,7 @@ class Supporter:
         """Whether any of these words stands where the sentence denies it."""
         if sentence.told:
             return sentence.told == "denied"
-        denial = _denial(sentence.said).search(sentence.said)
+        denial = denial_in(sentence.said)
         if denial is None:
             return False
         return not wanted <= pieces(sentence.said[: denial.start()]) | pieces(sentence.text.label)
@@ -271,7 +265,7 @@ class Supporter:
     def _by_symptoms(self, evidence: str, _family: bool) -> Support:
         lexicon = self._lexicon(evidence)
         said = dict(lexicon.mentions(evidence))
-        left = _words(language_in(evidence)).framing.sub(" ", lexicon.unread(evidence))
+        left = support_words(evidence).framing.sub(" ", lexicon.unread(evidence))
         if not said or any(ch.isalnum() for ch in left):
             return NOT_THERE
         came: list[Support] = [self._symptom(symptom, there) for symptom, there in said.items()]
@@ -322,7 +316,7 @@ def _sentences(text: RecordText) -> Iterator[_Sentence]:
                         holds=holds,
                         told=told,
                         turned=start + at + turned,
-                        of_relatives=of_family or speaks_of_relatives(said),
+                        of_relatives=of_family or claim_words(said).relative.search(said) is not None,
                     )
             at = end
 
@@ -346,13 +340,9 @@ def _told_apart(said: str) -> Iterator[tuple[int, int, str, int]]:
         yield begun, len(said), "", 0
 
 
-def _denial(text: str) -> Pattern:
-    return clause_words(language_in(text)).denial
-
-
-def _is_denied(clause: str) -> bool:
-    told = told_from_behind(clause)
-    return told is not None and told[0] == "denied"
+def _is_general(evidence: str) -> bool:
+    """Whether evidence is only numbers and words that name nothing by themselves ("84", "month", "normal")."""
+    return not any(ch.isalpha() for ch in claim_words(evidence).general.sub(" ", evidence))
 
 
 def _of_sentence(sentence: _Sentence, status: Status) -> Support:

@@ -173,11 +173,7 @@ def _lines(tree: EvidenceTree, words: _TreeWords) -> Iterator[tuple[int, str]]:
 
 
 def parse_tree(text: str) -> EvidenceTree:
-    """Reads a tree that was printed, in either language.
-
-    Raises:
-        UnreadableReply: it is no tree, or not a whole one; says which line does not fit.
-    """
+    """Reads a tree that was printed, in either language."""
     lines = [line.rstrip() for line in text.split("\n") if line.strip() and not _FENCE.match(line)]
     levels = _by_indentation(lines)
     try:

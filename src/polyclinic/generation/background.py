@@ -21,7 +21,7 @@ import msgspec
 from polyclinic.cases.presentation import Sex
 from polyclinic.cases.record import History
 from polyclinic.errors import BadInput
-from polyclinic.knowledge.ages import YOUNGEST_ADOLESCENT
+from polyclinic.knowledge.ages import YOUNGEST_ADOLESCENT, Prevalence, usual_at
 from polyclinic.knowledge.body import read_body
 from polyclinic.knowledge.data import DATA, Data, Name, Share, Texts
 from polyclinic.knowledge.entries import Source
@@ -31,8 +31,6 @@ from polyclinic.yaml_files import read_yaml
 
 RegionName = Literal["europe", "north-america", "east-asia", "sub-saharan-africa"]
 HOME: RegionName = "europe"
-
-Rows = tuple[tuple[int, int, Sex | Literal["both"], Share], ...]
 
 
 class Region(Data, frozen=True, kw_only=True):
@@ -45,8 +43,8 @@ class Region(Data, frozen=True, kw_only=True):
 
     name: Name
     sources: tuple[Source, ...] = ()
-    circumstances: dict[str, Rows] = msgspec.field(default_factory=dict)
-    background: dict[str, Rows] = msgspec.field(default_factory=dict)
+    circumstances: dict[str, Prevalence] = msgspec.field(default_factory=dict)
+    background: dict[str, Prevalence] = msgspec.field(default_factory=dict)
 
 
 @functools.cache
@@ -56,11 +54,7 @@ def read_regions(path: Path = DATA / "regions.yaml") -> dict[str, Region]:
 
 
 def in_region(knowledge: Knowledge, region: str) -> Knowledge:
-    """Returns the knowledge as it is in a region.
-
-    Raises:
-        BadInput: there is no such region; says which there are.
-    """
+    """Returns the knowledge as it is in a region."""
     regions = read_regions()
     if region not in regions:
         raise BadInput(f"no region {region!r}; there are: {', '.join(regions)}")
@@ -70,9 +64,6 @@ def in_region(knowledge: Knowledge, region: str) -> Knowledge:
         for id, symptom in knowledge.symptoms.items()
     }
     return msgspec.structs.replace(knowledge, symptoms=symptoms, region=region)
-
-
-Prevalence = tuple[tuple[int, int, Sex | Literal["both"], Share], ...]
 
 
 class Medicine(Data, frozen=True, kw_only=True):
@@ -147,16 +138,7 @@ def read_background(path: Path = DATA / "background.yaml") -> BackgroundFile:
 def draw_background(
     age: float, sex: Sex, present: Collection[str], rng: random.Random, language: Language, *, region: str = HOME
 ) -> BroughtAlong:
-    """Draws what somebody brings along.
-
-    Args:
-        age: in years.
-        sex: of the patient.
-        present: ids of the symptoms and circumstances that are there, and of the disease.
-        rng: where chance comes from.
-        language: of the case.
-        region: where the patient lives, see `polyclinic.generation.background`.
-    """
+    """Draws what somebody brings along."""
     known, marks, there = read_background(), MARKS[language], set[str]()
     past: list[str] = []
     medicines: list[str] = []
@@ -203,11 +185,11 @@ def share_of(condition: BackgroundCondition, age: float, sex: Sex, region: str) 
     """Returns how many people of an age and sex have a condition in a region."""
     there = read_regions()[region].background
     if condition.id in there:
-        return _share(there[condition.id], age, sex)
+        return usual_at(there[condition.id], age, sex)
     return (
         read_body().beside[condition.beside].share(age, sex)
         if condition.beside
-        else _share(condition.prevalence, age, sex)
+        else usual_at(condition.prevalence, age, sex)
     )
 
 
@@ -226,11 +208,7 @@ def _told(
 ) -> list[str]:
     texts = []
     for one in said:
-        is_said = rng.random() < _share(one.prevalence, *who)
+        is_said = rng.random() < usual_at(one.prevalence, *who)
         if is_said and not any(word in known for word in one.unless for known in has):
             texts.append(rng.choice(one.text.get(language)))
     return texts
-
-
-def _share(prevalence: Prevalence, age: float, sex: Sex) -> float:
-    return next((s for first, last, whose, s in prevalence if first <= age < last + 1 and whose in ("both", sex)), 0.0)

@@ -12,12 +12,13 @@ from statistics import NormalDist
 from typing import NamedTuple, Self, TypeVar
 
 from polyclinic.cases.presentation import Sex
-from polyclinic.knowledge.body import PRESENT, PanelReading, SymptomReading, along, cell_of, cuts_of, of_state
+from polyclinic.knowledge.body import PRESENT, PanelReading, along
 from polyclinic.knowledge.data import SEVERITIES, Severity
 from polyclinic.knowledge.disease_body import Interval, Variant, below, restricted
 from polyclinic.knowledge.entries import Disease, Distribution, Item, Symptom
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.physiology import physiology_of, rounded
+from polyclinic.knowledge.several import Ailment, off_usual
 
 T = TypeVar("T")
 
@@ -48,13 +49,11 @@ class Lasting(NamedTuple):
 
     Attributes:
         present: for each symptom and circumstance the number, from 0 to 1, that decides whether it is there.
-        told: the same for how it is told.
-        began: how badly ill the person was at first; circumstances go by that.
     """
 
     present: dict[str, float]
-    told: dict[str, float]
-    began: Severity
+    told: dict[str, float]  # the same for how it is told
+    began: Severity  # how badly ill the person was at first; circumstances go by that
 
 
 def lasting(knowledge: Knowledge, life: random.Random, illness: random.Random, began: Severity) -> Lasting:
@@ -70,21 +69,16 @@ def lasting(knowledge: Knowledge, life: random.Random, illness: random.Random, b
 UNBOUND: Interval = (-math.inf, math.inf)
 _FARTHEST_USUAL = 2.4  # standard deviations that people without trouble lie from the middle
 _TELLING = 4  # complaints of an illness that speak most for it, of which nobody comes without any
+_RARE = 1e-3  # share of a number's distribution below which it does not reach what another illness' criteria ask
 _SPEAKS = 0.12  # so much commoner than in others is what speaks for an illness
 
 
 class DrawnBody(NamedTuple):
-    """A body at one visit.
+    """A body at one visit."""
 
-    Attributes:
-        shown: what each item would show, by id: a number, rounded, or the id of a text.
-        present: the symptoms that are there, each after its parent.
-        values: the quantities, numbers as an adult's.
-    """
-
-    shown: Mapping[str, float | str]
-    present: Sequence[Symptom]
-    values: Mapping[str, float | str]
+    shown: Mapping[str, float | str]  # what each item would show, by id: a number, rounded, or the id of a text
+    present: Sequence[Symptom]  # the symptoms that are there, each after its parent
+    values: Mapping[str, float | str]  # the quantities, numbers as an adult's
 
     def numbers(self) -> dict[str, float]:
         """Returns the quantities that are numbers, as an adult's."""
@@ -95,14 +89,38 @@ class DrawnBody(NamedTuple):
         return {id: value for id, value in self.shown.items() if not isinstance(value, str)}
 
 
-class _Ill(NamedTuple):
-    """Somebody, and the way in which it is ill."""
+Value = float | tuple[str, ...]
+"""What is so of a quantity: a number, or texts, of which several illnesses can bring more than one."""
 
-    disease: Disease
-    severity: Severity
+
+class SeveralBody(NamedTuple):
+    """A body with several illnesses: what each item would show, by id, and the symptoms, each after its parent."""
+
+    shown: Mapping[str, Value]
+    present: Sequence[Symptom]
+
+
+class _Has(NamedTuple):
+    """An illness, the way in which it is had, and whether it gives complaints of its own."""
+
+    ailment: Ailment
     way: Variant
+    named: Mapping[str, _NamedQuantity]
+    felt: bool = True
+
+
+class _Who(NamedTuple):
+    """Somebody with one or several illnesses, and what stays the same at every visit of the first."""
+
+    has: Sequence[_Has]
     age: float
     sex: Sex
+    lasting: Lasting | None = None
+
+    @property
+    def has_several(self) -> bool:
+        """Whether more than one illness may bring what is shown."""
+        return len(self.has) > 1
 
 
 class TextChances(NamedTuple):
@@ -122,21 +140,12 @@ class TextChances(NamedTuple):
         return self.texts[bisect.bisect(sums, rng.random() * sums[-1], 0, len(sums) - 1)]
 
 
-class _QuantityDrawing(NamedTuple):
-    """How a quantity is drawn of who is ill in one way.
+class _NamedQuantity(NamedTuple):
+    """How a quantity that an illness names, or that its way fixes, is drawn."""
 
-    Attributes:
-        interval: where a number has to lie.
-        chances: of a text, where it does not depend on the age.
-        of_age: a text is drawn of those that people of an age can have.
-    """
-
-    id: str
-    item: Item
     distribution: Distribution
-    interval: Interval
-    chances: TextChances | None
-    of_age: bool
+    interval: Interval  # where a number has to lie
+    chances: TextChances | None  # of a text
 
 
 class BodyDrawing:
@@ -150,7 +159,7 @@ class BodyDrawing:
             for id, item in self._physiology.items.items()
             if isinstance(item.usual, dict)
         }
-        self._prepared = functools.lru_cache(maxsize=1024)(self._prepare)
+        self._named = functools.lru_cache(maxsize=1024)(self._named_by)
         self._possible = functools.lru_cache(maxsize=256)(self._possible_at)
         self._telling = functools.lru_cache(maxsize=1024)(self._telling_of)
 
@@ -171,69 +180,142 @@ class BodyDrawing:
         symptoms are drawn.
         """
         possible, ids = self._possible(age, sex)
-        way = choose_way(self._knowledge.bodies[disease.id].ways[severity], ids, rng)
-        ill = _Ill(disease, severity, way, age, sex)
-        telling = self._telling(disease.id, severity)
-        can_be = {id for id in telling & ids if way.symptoms.get(id, True)}
+        has = self._has(Ailment(disease, severity), ids, rng)
+        can_be = {id for id in self._telling(disease.id, severity) & ids if has.way.symptoms.get(id, True)}
         if not can_be:
             can_be = {s.id for s in possible if s.section == "symptoms" and s.complaint and s.id in disease.symptoms}
-        while True:
-            values, shown = self._quantities(ill, rng)
-            present = self._symptoms(possible, ill, values, rng, lasting)
-            self._reconcile(ill, values, shown, present, rng)
-            if any(s.id in can_be for s in present):
-                return DrawnBody(shown, present, values)
-            if lasting is not None:
-                circumstances = {s.id: lasting.present[s.id] for s in possible if s.section != "symptoms"}
-                lasting = lasting._replace(present=circumstances)
+        values, shown, present = self._draw(_Who([has], age, sex, lasting), can_be, rng)
+        return DrawnBody(_single(shown), present, _single(values))
 
-    def _quantities(self, ill: _Ill, rng: random.Random) -> tuple[dict[str, float | str], dict[str, float | str]]:
+    def draw_several(
+        self, illnesses: Sequence[Ailment], felt: Sequence[Ailment], age: float, sex: Sex, rng: random.Random
+    ) -> SeveralBody:
+        """Draws the body of somebody who comes for the first of these illnesses.
+
+        Illnesses that are not `felt` give no complaints but those that follow from a quantity.
+        """
+        possible, ids = self._possible(age, sex)
+        has = [self._has(one, ids, rng)._replace(felt=one in felt) for one in illnesses]
+        can_be = {s.id for s in possible if s.section == "symptoms" and s.id in illnesses[0].disease.symptoms}
+        _, shown, present = self._draw(_Who(has, age, sex), can_be, rng)
+        return SeveralBody(shown, present)
+
+    def _has(self, ailment: Ailment, possible: frozenset[str], rng: random.Random) -> _Has:
+        ways = self._knowledge.bodies[ailment.disease.id].ways[ailment.severity]
+        way = choose_way(ways, possible, rng)
+        number = next(number for number, one in enumerate(ways) if one is way)
+        return _Has(ailment, way, self._named(ailment.disease.id, ailment.severity, number))
+
+    def _draw(
+        self, who: _Who, can_be: set[str], rng: random.Random
+    ) -> tuple[dict[str, Value], dict[str, Value], list[Symptom]]:
+        """Draws quantities and symptoms until one of some complaints is there."""
+        possible, _ = self._possible(who.age, who.sex)
+        while True:
+            values, shown = self._quantities(who, rng)
+            present = self._symptoms(possible, who, values, rng)
+            self._reconcile(who, values, shown, present, rng)
+            if any(s.id in can_be for s in present):
+                return values, shown, present
+            if who.lasting is not None:
+                circumstances = {s.id: who.lasting.present[s.id] for s in possible if s.section != "symptoms"}
+                who = who._replace(lasting=who.lasting._replace(present=circumstances))
+
+    def _quantities(self, who: _Who, rng: random.Random) -> tuple[dict[str, Value], dict[str, Value]]:
         """Returns the quantities, numbers as an adult's, and what every item shows."""
-        physiology, linked = self._physiology, self._knowledge.bodies[ill.disease.id]
-        values: dict[str, float | str] = {}
-        shown: dict[str, float | str] = {}
-        ways = linked.ways[ill.severity]
-        number_of_way = next(n for n, way in enumerate(ways) if way is ill.way)
-        for id, item, distribution, interval, chances, of_age in self._prepared(
-            ill.disease.id, ill.severity, number_of_way
-        ):
-            if chances is None:
+        physiology, (has, age, sex, _) = self._physiology, who
+        values: dict[str, Value] = {}
+        shown: dict[str, Value] = {}
+        for id, item in physiology.items.items():
+            named = [(one, one.named[id]) for one in has if id in one.named]
+            if item.numeric:
+                distribution, interval = self._deciding(item, named)
                 number = draw_number(item, distribution, interval, rng)
                 # What is read of it is read of what is shown, so that a temperature of 38.0 is one.
-                shown[id], values[id] = physiology.shown(item, number, interval, ill.age, ill.sex)
-            elif of_age and isinstance(distribution, dict) and (states := item.usual_texts(ill.age)) is not None:
-                values[id] = shown[id] = draw_text(restricted(distribution, states), rng)
+                shown[id], values[id] = physiology.shown(item, number, interval, age, sex)
+            elif named:
+                drawn = [of.chances.draw(rng) for _, of in named if of.chances is not None]
+                values[id] = shown[id] = self._together(item, drawn)
+            elif (states := item.usual_texts(age)) is not None:
+                values[id] = shown[id] = (draw_text(_possible(item.usual, states), rng),)  # type: ignore[arg-type]
             else:
-                values[id] = shown[id] = chances.draw(rng)
+                values[id] = shown[id] = (self._usual[id].draw(rng),)
         for id, rule in physiology.body.shown_as.items():
-            if shown.get(id) == rule.state and float(values[rule.of]) >= rule.at_least:
-                shown[id] = rule.as_
+            of = values.get(rule.of)
+            if shown.get(id) == (rule.state,) and isinstance(of, float) and of >= rule.at_least:
+                shown[id] = (rule.as_,)
         for id, reading in physiology.panels.items():
             item = physiology.places[id][1]
-            possible = None if reading.of in linked.quantities else item.usual_texts(ill.age)
-            shown[id] = read_panel(reading, item, values[reading.of], shown[reading.of], possible=possible, rng=rng)
+            texts = None if any(reading.of in one.named for one in has) else item.usual_texts(age)
+            of, seen = values[reading.of], shown[reading.of]
+            if isinstance(of, float):
+                read = [read_panel(reading, item, of, seen, possible=texts, rng=rng)]  # type: ignore[arg-type]
+            else:
+                read = [read_panel(reading, item, state, state, possible=texts, rng=rng) for state in of]
+            first = read[0]
+            shown[id] = self._together(item, [str(one) for one in read]) if isinstance(first, str) else first
         for id, derived in physiology.derived.items():
-            of = [float(shown[quantity]) for quantity in derived.of]
-            shown[id] = rounded(physiology.places[id][1], derived.value(of))
+            parts = [part for quantity in derived.of if isinstance(part := shown[quantity], float)]
+            shown[id] = rounded(physiology.places[id][1], derived.value(parts))
         return values, shown
+
+    def _deciding(self, item: Item, named: Sequence[tuple[_Has, _NamedQuantity]]) -> tuple[Distribution, Interval]:
+        """Returns the distribution that a number is drawn from, and where it has to lie."""
+        if not named:
+            return item.usual, UNBOUND
+        if len(named) == 1:
+            return named[0][1].distribution, named[0][1].interval
+        _, decides = max(named, key=lambda one: self._off(item, *one))
+        low, high = max(of.interval[0] for _, of in named), min(of.interval[1] for _, of in named)
+        distribution = decides.distribution
+        if high > low and below(item, distribution, high) - below(item, distribution, low) >= _RARE:
+            return distribution, (low, high)
+        return distribution, decides.interval
+
+    def _off(self, item: Item, one: _Has, of: _NamedQuantity) -> float:
+        disease, severity = one.ailment
+        distribution = of.distribution
+        examination = self._physiology.places[item.id][0].id if item.id in self._physiology.places else ""
+        if item.id in disease.findings.get(examination, {}):
+            # As it is behind the criteria.
+            distribution = disease.distribution(examination, item, severity)
+        return off_usual(item, distribution)
+
+    def _together(self, item: Item, drawn: Sequence[str]) -> tuple[str, ...]:
+        """Returns the texts that are reported of those that the illnesses bring; of grades, the worst."""
+        if len(drawn) == 1:
+            return (drawn[0],)
+        order = list(item.values)
+        others = [text for text in dict.fromkeys(drawn) if text != order[0]]
+        if item.id in self._physiology.body.graded and others:
+            others = [max(others, key=order.index)]
+        return tuple(others) or (order[0],)
 
     def _reconcile(
         self,
-        ill: _Ill,
-        values: dict[str, float | str],
-        shown: dict[str, float | str],
+        who: _Who,
+        values: dict[str, Value],
+        shown: dict[str, Value],
         present: Sequence[Symptom],
         rng: random.Random,
     ) -> None:
-        """Draws anew what cannot be shown beside another item or a symptom, but for what defines the illness."""
+        """Draws anew what cannot be shown beside another item or a symptom.
+
+        What defines an illness stays, where there is no other.
+        """
         there = {symptom.id for symptom in present}
         for id, rule in self._physiology.together.items():
-            texts = rule.states.get(PRESENT if rule.of in there else str(shown.get(rule.of)))
-            if texts is None or values[id] in texts or id in ill.way.states:
-                continue
-            item = self._physiology.items[id]
-            of_disease = self._knowledge.bodies[ill.disease.id].distribution(item, ill.severity)
-            values[id] = shown[id] = text_among(texts, of_disease, item, rng)
+            item, seen = self._physiology.items[id], shown.get(rule.of, ())
+            states = (PRESENT,) if rule.of in there else seen if isinstance(seen, tuple) else ()
+            for texts in (rule.states[state] for state in states if state in rule.states):
+                has = values[id]
+                if not isinstance(has, tuple) or set(has) & set(texts):
+                    continue
+                if not who.has_several and id in who.has[0].way.states:
+                    continue
+                named = (one.named[id].distribution for one in who.has if id in one.named)
+                drawn = text_among(texts, next(named, item.usual), item, rng)
+                values[id] = shown[id] = self._together(item, [*has, drawn] if who.has_several else [drawn])
 
     def _telling_of(self, disease: str, severity: Severity) -> frozenset[str]:
         """Returns the complaints that speak most for a disease; all that it names where none speaks much."""
@@ -248,54 +330,73 @@ class BodyDrawing:
         possible = tuple(s for s in self._knowledge.symptoms.values() if s.possible(age, sex))
         return possible, frozenset(s.id for s in possible)
 
-    def _prepare(self, disease: str, severity: Severity, number: int) -> tuple[_QuantityDrawing, ...]:
-        """Returns how each quantity is drawn of who has a disease in the way of a number."""
-        linked = self._knowledge.bodies[disease]
+    def _named_by(self, disease: str, severity: Severity, number: int) -> dict[str, _NamedQuantity]:
+        """Returns how the quantities are drawn that a disease changes in the way of a number."""
+        linked, of = self._knowledge.bodies[disease], self._knowledge.diseases[disease]
         way = linked.ways[severity][number]
-        prepared: list[_QuantityDrawing] = []
+        named: dict[str, _NamedQuantity] = {}
         for id, item in self._physiology.items.items():
-            distribution, states = linked.distribution(item, severity), way.states.get(id)
+            if id in linked.quantities or id in way.numbers or id in way.states:
+                distribution = linked.distribution(item, severity)
+            else:
+                # Specimens are not among the quantities of outpatients.
+                examination = self._physiology.places[id][0] if id in self._physiology.places else None
+                if examination is None or examination.kind != "pathology":
+                    continue
+                if id not in of.findings.get(examination.id, {}):
+                    continue
+                distribution = of.distribution(examination.id, item, severity)
             chances = None
             if isinstance(distribution, dict):
-                is_usual = distribution is item.usual and states is None
-                chances = self._usual[id] if is_usual else TextChances.of(restricted(distribution, states))
-            of_age = bool(item.from_age) and id not in linked.quantities and states is None
-            prepared.append(_QuantityDrawing(id, item, distribution, way.numbers.get(id, UNBOUND), chances, of_age))
-        return tuple(prepared)
+                chances = TextChances.of(_possible(distribution, way.states.get(id)))
+            named[id] = _NamedQuantity(distribution, way.numbers.get(id, UNBOUND), chances)
+        return named
 
     def _symptoms(
-        self,
-        possible: Sequence[Symptom],
-        ill: _Ill,
-        values: Mapping[str, float | str],
-        rng: random.Random,
-        lasting: Lasting | None,
+        self, possible: Sequence[Symptom], who: _Who, values: Mapping[str, Value], rng: random.Random
     ) -> list[Symptom]:
-        readings, shares = self._physiology.symptoms, self._knowledge.bodies[ill.disease.id].shares
-        now, way = SEVERITIES.index(ill.severity), ill.way
-        began = now if lasting is None else SEVERITIES.index(lasting.began)
+        readings, felt = self._physiology.symptoms, [one for one in who.has if one.felt]
         present: dict[str, Symptom] = {}
         for symptom in possible:
             drawn = rng.random()
-            draw = drawn if lasting is None else lasting.present.get(symptom.id, drawn)
-            place = now if symptom.section == "symptoms" else began
+            draw = drawn if who.lasting is None else who.lasting.present.get(symptom.id, drawn)
             if symptom.parent is not None and symptom.parent not in present:
                 continue
-            if symptom.id in way.symptoms:
-                there = way.symptoms[symptom.id]
-            elif symptom.id in readings:
-                there = draw < share_at(readings[symptom.id], values[readings[symptom.id].of])
+            if symptom.id in readings:
+                value = values[readings[symptom.id].of]
+                each = [value] if isinstance(value, float) else value
+                share = max(readings[symptom.id].at(one) for one in each)
             else:
-                share = shares[symptom.id][place] if symptom.id in shares else ill.disease.unnamed(symptom)
-                there = draw < symptom.at(share, ill.age, ill.sex)
-            if there:
+                share = self._share(symptom, felt, who)
+            if draw < share:
                 present[symptom.id] = symptom
+        fixed = {s for one in felt for s, there in one.way.symptoms.items() if there}
+        shared = {s for one in felt for s in self._knowledge.bodies[one.ailment.disease.id].shares}
         for one, other in self._physiology.body.apart:
-            if one in present and other in present and not {one, other} <= way.symptoms.keys():
-                stands = way.symptoms.get(one, False) or (one in shares and other not in way.symptoms)
-                dropped = other if stands or other not in shares else one
+            if one in present and other in present and not {one, other} <= fixed:
+                stands = one in fixed or (one in shared and other not in fixed)
+                dropped = other if stands or other not in shared else one
                 present = {id: s for id, s in present.items() if dropped not in (id, s.parent)}
         return list(present.values())
+
+    def _share(self, symptom: Symptom, felt: Sequence[_Has], who: _Who) -> float:
+        """Returns how probable a symptom that follows from no quantity is, given its parent: any illness brings it."""
+        shares: list[float] = []
+        for (disease, severity), way, *_ in felt:
+            by = self._knowledge.bodies[disease.id].shares.get(symptom.id)
+            if symptom.id in way.symptoms:
+                shares.append(float(way.symptoms[symptom.id]))
+            elif by is not None:
+                lasts = who.lasting if symptom.section != "symptoms" else None
+                at = severity if lasts is None else lasts.began
+                shares.append(symptom.at(by[SEVERITIES.index(at)], who.age, who.sex))
+        if not shares:
+            return symptom.at(min(one.ailment.disease.unnamed(symptom) for one in felt), who.age, who.sex)
+        return shares[0] if len(who.has) == 1 else 1 - math.prod(1 - share for share in shares)
+
+
+def _single(values: Mapping[str, Value]) -> dict[str, float | str]:
+    return {id: value if isinstance(value, float) else value[0] for id, value in values.items()}
 
 
 def with_beside(
@@ -327,13 +428,6 @@ def body_drawing(knowledge: Knowledge) -> BodyDrawing:
     return BodyDrawing(knowledge)
 
 
-def share_at(reading: SymptomReading, value: float | str) -> float:
-    """Returns the share that has a symptom where its quantity has a value."""
-    if isinstance(value, str):
-        return of_state(reading.states, value)
-    return reading.below[cell_of(cuts_of(reading.below), value)][1]
-
-
 def read_panel(
     reading: PanelReading,
     item: Item,
@@ -344,10 +438,8 @@ def read_panel(
     rng: random.Random,
 ) -> float | str:
     """Returns what an item shows that reads another's quantity."""
-    if isinstance(value, str):
-        return draw_text(_possible(of_state(reading.states, value), possible), rng)
-    if not item.numeric:
-        return draw_text(_possible(reading.below[cell_of(cuts_of(reading.below), value)][1], possible), rng)
+    if isinstance(value, str) or not item.numeric:
+        return draw_text(_possible(reading.at(value), possible), rng)
     exact = along(reading.curve, value) if reading.curve else float(shown)
     return rounded(item, exact + rng.gauss(0, reading.error))
 

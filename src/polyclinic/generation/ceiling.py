@@ -30,19 +30,15 @@ class Ceiling(msgspec.Struct, frozen=True, kw_only=True):
     """The reader's accuracy on a set of cases.
 
     Attributes:
-        n: cases whose principal diagnosis the knowledge holds; only they count.
-        percent: right, having read all findings; `stated`: how probable the reader held it, on average.
-        steps: right after the history alone, with each examination alone, and with all.
-        diseases: names, in the order of the confusion matrix, and so are the names of their departments.
         confusion: how often each disease (row) was read as each (column), having read all findings.
     """
 
-    n: int
+    n: int  # cases whose principal diagnosis the knowledge holds; only they count
     left_out: int
-    percent: float
+    percent: float  # right, having read all findings; `stated`: how probable the reader held it, on average
     stated: float
-    steps: tuple[Step, ...]
-    diseases: tuple[str, ...]
+    steps: tuple[Step, ...]  # right after the history alone, with each examination alone, and with all
+    diseases: tuple[str, ...]  # names, in the order of the confusion matrix, and so are the names of their departments
     departments: tuple[str, ...]
     confusion: tuple[tuple[int, ...], ...]
 
@@ -58,11 +54,7 @@ class Ceiling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def measure(cases: Sequence[Case], knowledge: Knowledge) -> Ceiling:
-    """Reads every case in full and counts how often the most probable disease is the true one.
-
-    Raises:
-        BadInput: none of the cases has a disease of the knowledge.
-    """
+    """Reads every case in full and counts how often the most probable disease is the true one."""
     reader = Reader(knowledge)
     diseases = list(knowledge.diseases)
     examinations = [e.id for e in knowledge.examinations.values()]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping
 from statistics import fmean
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -40,18 +40,15 @@ class CheckedPatient(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     Attributes:
         shown: every number, or the id of every text, that stands under a result, by item id.
-        done: the ids of the examinations that have results.
-        present: the ids of the symptoms and circumstances that are there.
-        body: what its disease makes of the body.
     """
 
     drawn: DrawnPatient
     age: float
     sex: Sex
     shown: Mapping[str, tuple[float | str, ...]]
-    done: frozenset[str]
-    present: frozenset[str]
-    body: DiseaseBody
+    done: frozenset[str]  # the ids of the examinations that have results
+    present: frozenset[str]  # the ids of the symptoms and circumstances that are there
+    body: DiseaseBody  # what its disease makes of the body
 
     @property
     def disease(self) -> Disease:
@@ -169,6 +166,120 @@ class CheckTally(msgspec.Struct, kw_only=True):
             self.examples.append(example if isinstance(example, str) else example())
 
 
+Looking = Generator[None, CheckedPatient | None, CheckTally]
+"""A check that is sent one patient after the other and then None, at which it returns what it found."""
+
+
+class CheckContext:
+    """What checks look things up in: a knowledge, the language of the records, and how many patients there will be."""
+
+    def __init__(self, knowledge: Knowledge, language: Language = "en", n: int = 1) -> None:
+        self.knowledge, self.language, self.n = knowledge, language, n
+        self.physiology: Physiology = physiology_of(knowledge)
+        self.lexicons = {language: Lexicon(knowledge.symptoms.values(), language) for language in LANGUAGES}
+
+
+def _each(look: Callable[[CheckContext, CheckedPatient], Looked]) -> Callable[[CheckContext], Looking]:
+    """Returns the check that looks at one patient at a time."""
+
+    def looking(context: CheckContext) -> Looking:
+        tally = CheckTally()
+        while (patient := (yield)) is not None:
+            for failed, example in look(context, patient):
+                tally.count(failed, example)
+        return tally
+
+    return looking
+
+
+def _one_value(context: CheckContext, patient: CheckedPatient) -> Looked:
+    """Yields whether every quantity has one value."""
+    physiology = context.physiology
+    wrong = [f"{item} {values}" for item, values in patient.shown.items() if len(set(values)) > 1]
+    for item, reading in physiology.panels.items():
+        shown, of = patient.number(item), patient.number(reading.of)
+        if shown is None or of is None:
+            continue
+        step = 10.0 ** -physiology.places[item][1].decimals
+        expected = along(reading.curve, of) if reading.curve else of
+        if abs(shown - expected) > _ERRORS * reading.error + step:
+            wrong.append(patient.values((item, reading.of)))
+    for item, derived in physiology.derived.items():
+        shown, parts = patient.number(item), [patient.number(of) for of in derived.of]
+        known = [part for part in parts if part is not None]
+        if shown is not None and len(known) == len(parts):
+            place = physiology.places[item][1]
+            if abs(shown - within_limits(place, derived.value(known))) > 10.0**-place.decimals:
+                wrong.append(patient.values((item, *derived.of)))
+    yield bool(wrong), lambda: patient.line(*wrong)
+
+
+def _pressures(_: CheckContext, patient: CheckedPatient) -> Looked:
+    systolic, diastolic = patient.number("systolic"), patient.number("diastolic")
+    if systolic is not None and diastolic is not None:
+        yield systolic <= diastolic, lambda: patient.line(patient.values(("systolic", "diastolic")))
+
+
+def _definition(context: CheckContext, patient: CheckedPatient) -> Looked:
+    """Yields whether the patient meets what its disease is diagnosed by, at its severity."""
+    physiology = context.physiology
+    values: dict[str, float | str | bool] = {s: s in patient.present for s in context.knowledge.symptoms}
+    unmet: list[str] = []
+    for criterion in patient.disease.criteria.at(patient.severity):
+        for leaf in criterion.leaves():
+            if id := leaf.quantity:
+                # As an adult's; from the body where the record does not show it.
+                value = patient.shown.get(id, (patient.drawn.body.shown[id],))[0]
+                if isinstance(value, float):
+                    value = physiology.carrying(physiology.items[id], patient.age, patient.sex).back(value)
+                values[id] = value
+        if meets(criterion, physiology.items, values) is not True:
+            about = dict.fromkeys(leaf.quantity or leaf.symptom for leaf in criterion.leaves())
+            unmet += [f"{name} {_shown(values.get(name))}" for name in about]
+    yield bool(unmet), lambda: patient.line(*unmet)
+
+
+def _shown(value: float | str | bool | None) -> str:
+    if isinstance(value, bool):
+        return "there" if value else "absent"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _questionnaires(_: CheckContext, patient: CheckedPatient) -> Looked:
+    if not _LEAST_AGES.keys().isdisjoint(patient.shown):
+        early = [item for item, age in _LEAST_AGES.items() if item in patient.shown and patient.age < age]
+        yield bool(early), lambda: patient.line(patient.values(early))
+
+
+def _impossible(context: CheckContext, patient: CheckedPatient) -> Looked:
+    """Yields whether somebody of the patient's age and sex can have all this, and have it together."""
+    known, physiology, present = context.knowledge, context.physiology, patient.present
+    wrong = [s for s in present if not known.symptoms[s].possible(patient.age, patient.sex)]
+    wrong += [e for e in patient.done if not known.examinations[e].possible(patient.sex, patient.age)]
+    wrong += [f"{a} and {b}" for a, b in physiology.body.apart if a in present and b in present]
+    wrong += [f"{s} without {p}" for s in present for p in ancestors(known.symptoms, s) if p not in present]
+    for item, rule in physiology.together.items():
+        texts = rule.states.get(PRESENT if rule.of in present else patient.text(rule.of))
+        fixed = any(item in way.states for way in patient.body.ways[patient.severity])
+        if texts is not None and patient.text(item) not in ("", *texts) and not fixed:
+            wrong.append(f"{rule.of} {patient.text(rule.of)} and {item} {patient.text(item)}")
+    yield bool(wrong), lambda: patient.line(*sorted(wrong))
+
+
+def _complaint(context: CheckContext, patient: CheckedPatient) -> Looked:
+    """Yields whether the symptom that the disease leads with stands in the complaint, where the patient has it."""
+    symptoms, disease = context.knowledge.symptoms, patient.disease
+    come_for = [s for s in disease.symptoms if symptoms[s].complaint and symptoms[s].section == "symptoms"]
+    shares = {s: disease.share(symptoms[s], patient.severity) for s in come_for if symptoms[s].parent is None}
+    least = max(shares.values(), default=0.0) - _ALIKE
+    leading = [s for s, share in shares.items() if share >= least and s in patient.present]
+    if leading:
+        person = patient.drawn.case.presentation
+        said = context.lexicons[person.language].read(person.complaint)
+        missing = not any(said.get(s, False) for s in leading)
+        yield missing, lambda: patient.line(f"no {' or '.join(leading)} in {person.complaint!r}")
+
+
 class _MustAgree(NamedTuple):
     """Two things that must agree: of how many percent of whom they may contradict one another, and why."""
 
@@ -219,7 +330,10 @@ _PAIRS: Mapping[str, tuple[_MustAgree, ...]] = {
         _MustAgree(
             "bleeding that blackens the stools, and a negative test for blood",
             5,
-            lambda p: p.drawn.body.shown.get("gut_bleeding", "") == "black" or _told_black(p),
+            lambda p: (
+                p.drawn.body.shown.get("gut_bleeding", "") == "black"
+                or ("black_stools" in p.present and p.is_touched(("gut_bleeding",)))
+            ),
             lambda p: p.text("occult_blood") == "negative",
             ("occult_blood",),
         ),
@@ -227,146 +341,25 @@ _PAIRS: Mapping[str, tuple[_MustAgree, ...]] = {
 }
 
 
-def _told_black(patient: CheckedPatient) -> bool:
-    return "black_stools" in patient.present and patient.is_touched(("gut_bleeding",))
+def _agreement(pairs: tuple[_MustAgree, ...]) -> Callable[[CheckContext], Looking]:
+    """Returns the check that some things agree in all but a few patients."""
 
-
-class PatientChecks:
-    """The checks that look at one patient at a time.
-
-    Attributes:
-        tallies: by the check's name.
-    """
-
-    def __init__(self, knowledge: Knowledge) -> None:
-        self._knowledge = knowledge
-        self._physiology: Physiology = physiology_of(knowledge)
-        self._lexicons = {language: Lexicon(knowledge.symptoms.values(), language) for language in LANGUAGES}
-        self._pairs = {pair.what: (pair, CheckTally()) for pairs in _PAIRS.values() for pair in pairs}
-        self._tallies: dict[str, CheckTally] = {name: CheckTally() for name in _ONE_BY_ONE}
-
-    def look_at(self, patient: CheckedPatient) -> None:
-        """Looks at one more."""
-        for name, check in _ONE_BY_ONE.items():
-            tally = self._tallies[name]
-            for failed, example in check(self, patient):
-                tally.count(failed, example)
-        for pair, tally in self._pairs.values():
-            if pair.of(patient):
-                failed = pair.contradict(patient)
-                tally.count(failed, patient.line(pair.what, patient.values(pair.items)) if failed else "")
-
-    def tallies(self) -> dict[str, CheckTally]:
-        """Returns what was found, by the check's name."""
-        found = dict(self._tallies)
-        for name, pairs in _PAIRS.items():
-            found[name] = CheckTally()
-            for pair in pairs:
-                _, tally = self._pairs[pair.what]
-                found[name].tried += tally.tried
-                if tally.failed >= _SEVERAL and wilson(tally.failed, tally.tried)[0] > pair.allowed:
-                    found[name].failed += tally.failed
-                    found[name].examples += tally.examples
+    def looking(_: CheckContext) -> Looking:
+        tallies = [CheckTally() for _ in pairs]
+        while (patient := (yield)) is not None:
+            for pair, tally in zip(pairs, tallies, strict=True):
+                if pair.of(patient):
+                    failed = pair.contradict(patient)
+                    tally.count(failed, patient.line(pair.what, patient.values(pair.items)) if failed else "")
+        found = CheckTally()
+        for pair, tally in zip(pairs, tallies, strict=True):
+            found.tried += tally.tried
+            if tally.failed >= _SEVERAL and wilson(tally.failed, tally.tried)[0] > pair.allowed:
+                found.failed += tally.failed
+                found.examples += tally.examples
         return found
 
-    def one_value(self, patient: CheckedPatient) -> Looked:
-        """Yields whether every quantity has one value."""
-        wrong = [f"{item} {values}" for item, values in patient.shown.items() if len(set(values)) > 1]
-        for item, reading in self._physiology.panels.items():
-            shown, of = patient.number(item), patient.number(reading.of)
-            if shown is None or of is None:
-                continue
-            step = 10.0 ** -self._physiology.places[item][1].decimals
-            expected = along(reading.curve, of) if reading.curve else of
-            if abs(shown - expected) > _ERRORS * reading.error + step:
-                wrong.append(patient.values((item, reading.of)))
-        for item, derived in self._physiology.derived.items():
-            shown, parts = patient.number(item), [patient.number(of) for of in derived.of]
-            known = [part for part in parts if part is not None]
-            if shown is not None and len(known) == len(parts):
-                place = self._physiology.places[item][1]
-                if abs(shown - within_limits(place, derived.value(known))) > 10.0**-place.decimals:
-                    wrong.append(patient.values((item, *derived.of)))
-        yield bool(wrong), lambda: patient.line(*wrong)
-
-    def pressures(self, patient: CheckedPatient) -> Looked:
-        """Yields whether the systolic pressure is above the diastolic."""
-        systolic, diastolic = patient.number("systolic"), patient.number("diastolic")
-        if systolic is not None and diastolic is not None:
-            yield systolic <= diastolic, lambda: patient.line(patient.values(("systolic", "diastolic")))
-
-    def definition(self, patient: CheckedPatient) -> Looked:
-        """Yields whether the patient meets what its disease is diagnosed by, at its severity."""
-        criteria = patient.disease.criteria
-        values: dict[str, float | str | bool] = {s: s in patient.present for s in self._knowledge.symptoms}
-        unmet: list[str] = []
-        for criterion in criteria.at(patient.severity):
-            for leaf in criterion.leaves():
-                if leaf.quantity:
-                    value = patient.shown.get(leaf.quantity, (patient.drawn.body.shown[leaf.quantity],))[0]
-                    item = self._physiology.items[leaf.quantity]
-                    if isinstance(value, float):
-                        value = self._physiology.carrying(item, patient.age, patient.sex).back(value)
-                    values |= {leaf.quantity: value}
-            if meets(criterion, self._physiology.items, values) is not True:
-                about = dict.fromkeys(leaf.quantity or leaf.symptom for leaf in criterion.leaves())
-                unmet += [f"{name} {_shown(values.get(name))}" for name in about]
-        yield bool(unmet), lambda: patient.line(*unmet)
-
-    def questionnaires(self, patient: CheckedPatient) -> Looked:
-        """Yields whether the patient is old enough for its questionnaires."""
-        early = [item for item, age in _LEAST_AGES.items() if item in patient.shown and patient.age < age]
-        asked = not _LEAST_AGES.keys().isdisjoint(patient.shown)
-        if asked:
-            yield bool(early), lambda: patient.line(patient.values(early))
-
-    def impossible(self, patient: CheckedPatient) -> Looked:
-        """Yields whether somebody of the patient's age and sex can have all this, and have it together."""
-        known = self._knowledge
-        wrong = [s for s in patient.present if not known.symptoms[s].possible(patient.age, patient.sex)]
-        wrong += [e for e in patient.done if not known.examinations[e].possible(patient.sex, patient.age)]
-        wrong += [
-            f"{a} and {b}" for a, b in self._physiology.body.apart if a in patient.present and b in patient.present
-        ]
-        parents = ((s, p) for s in patient.present for p in ancestors(known.symptoms, s))
-        wrong += [f"{s} without {p}" for s, p in parents if p not in patient.present]
-        for item, rule in self._physiology.together.items():
-            texts = rule.states.get(PRESENT if rule.of in patient.present else patient.text(rule.of))
-            fixed = any(item in way.states for way in patient.body.ways[patient.severity])
-            if texts is not None and patient.text(item) not in ("", *texts) and not fixed:
-                wrong.append(f"{rule.of} {patient.text(rule.of)} and {item} {patient.text(item)}")
-        yield bool(wrong), lambda: patient.line(*sorted(wrong))
-
-    def complaint(self, patient: CheckedPatient) -> Looked:
-        """Yields whether the symptom that the disease leads with stands in the complaint, where the patient has it."""
-        symptoms, disease = self._knowledge.symptoms, patient.disease
-        come_for = [s for s in disease.symptoms if symptoms[s].complaint and symptoms[s].section == "symptoms"]
-        shares = {s: disease.share(symptoms[s], patient.severity) for s in come_for if symptoms[s].parent is None}
-        if not shares:
-            return
-        least = max(shares.values()) - _ALIKE
-        leading = [s for s, share in shares.items() if share >= least and s in patient.present]
-        if leading:
-            person = patient.drawn.case.presentation
-            said = self._lexicons[person.language].read(person.complaint)
-            missing = not any(said.get(s, False) for s in leading)
-            yield missing, lambda: patient.line(f"no {' or '.join(leading)} in {person.complaint!r}")
-
-
-_ONE_BY_ONE: Mapping[str, Callable[[PatientChecks, CheckedPatient], Looked]] = {
-    "one value of a quantity in a visit": PatientChecks.one_value,
-    "systolic above diastolic": PatientChecks.pressures,
-    "definition of disease and severity met": PatientChecks.definition,
-    "questionnaires from their age on": PatientChecks.questionnaires,
-    "no impossible pair": PatientChecks.impossible,
-    "leading symptom in the complaint": PatientChecks.complaint,
-}
-
-
-def _shown(value: float | str | bool | None) -> str:
-    if isinstance(value, bool):
-        return "there" if value else "absent"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return looking
 
 
 _FERTILE = (18, 45)
@@ -375,92 +368,62 @@ _POSITIVE = 25.0  # IU/L
 _ENOUGH = 100
 
 
-class Indications:
-    """Whether the history holds what each medicine that is taken is for."""
-
-    name = "what every medicine is for"
-
-    def __init__(self, language: Language) -> None:
-        self._tally, self._language = CheckTally(), language
-        conditions = read_background().conditions
-        self._told_by_symptom = {c.symptom: c.told(language) for c in conditions if c.symptom and c.past.en}
-        self._of_medicine = {getattr(m, language): c for c in conditions for m in c.medicines}
-
-    def look_at(self, patient: CheckedPatient) -> None:
-        """Takes in one more."""
+def _indications(context: CheckContext) -> Looking:
+    """Counts medicines, and those of which the history does not hold what they are for."""
+    tally, language = CheckTally(), context.language
+    conditions = read_background().conditions
+    told_by_symptom = {c.symptom: c.told(language) for c in conditions if c.symptom and c.past.en}
+    of_medicine = {getattr(m, language): c for c in conditions for m in c.medicines}
+    while (patient := (yield)) is not None:
         history = patient.drawn.case.record.history
-        for symptom, told in self._told_by_symptom.items():
+        for symptom, told in told_by_symptom.items():
             if symptom in patient.present:
                 missing = not any(text in history.past for text in told)
-                self._tally.count(missing, patient.line(f"{symptom} without its illness") if missing else "")
-        for medicine, condition in self._of_medicine.items():
+                tally.count(missing, patient.line(f"{symptom} without its illness") if missing else "")
+        for medicine, condition in of_medicine.items():
             if medicine in history.medications:
-                known = any(text in history.past for text in condition.told(self._language))
+                known = any(text in history.past for text in condition.told(language))
                 without = condition.symptom not in patient.present and not known
-                self._tally.count(without, patient.line(f"takes {medicine}") if without else "")
-
-    def tally(self) -> CheckTally:
-        """Returns how many medicines there were, and how many of them stand alone."""
-        return self._tally
+                tally.count(without, patient.line(f"takes {medicine}") if without else "")
+    return tally
 
 
-class Pregnancies:
-    """Whether plausibly many women are pregnant, and tests show it."""
-
-    name = "pregnant women"
-
-    def __init__(self, language: Language) -> None:
-        conditions = read_background().conditions
-        self._told = next((c.told(language) for c in conditions if c.beside == "pregnancy"), ())
-        self._women, self._pregnant, self._tests = 0, 0, CheckTally()
-
-    def look_at(self, patient: CheckedPatient) -> None:
-        """Takes in one more."""
-        past = patient.drawn.case.record.history.past
-        pregnant = any(text in past for text in self._told)
+def _pregnancies(context: CheckContext) -> Looking:
+    """Counts pregnant patients whose test is negative, or who are no women; one more for too few or too many."""
+    told = next((c.told(context.language) for c in read_background().conditions if c.beside == "pregnancy"), ())
+    women, expecting, tally = 0, 0, CheckTally()
+    while (patient := (yield)) is not None:
+        pregnant = any(text in patient.drawn.case.record.history.past for text in told)
         if patient.sex == "female" and _FERTILE[0] <= patient.age < _FERTILE[1] + 1:
-            self._women += 1
-            self._pregnant += pregnant
+            women += 1
+            expecting += pregnant
         if pregnant:
             hcg = patient.number("beta_hcg")
             wrong = patient.sex == "male" or (hcg is not None and hcg < _POSITIVE)
-            self._tests.count(wrong, lambda: patient.line(f"pregnant, {patient.values(('beta_hcg',))}"))
-
-    def tally(self) -> CheckTally:
-        """Returns those whose test is negative, or who are no women; one more where they are too few or too many."""
-        tally = self._tests
-        if self._women >= _ENOUGH:
-            low, high = wilson(self._pregnant, self._women)
-            share = 100 * self._pregnant / self._women
-            told = f"{share:.1f} % of {self._women} women of {_FERTILE[0]} to {_FERTILE[1]} years are pregnant"
-            tally.count(high < _PREGNANT[0] or low > _PREGNANT[1], told)
-        return tally
+            tally.count(wrong, patient.line(f"pregnant, {patient.values(('beta_hcg',))}") if wrong else "")
+    if women >= _ENOUGH:
+        low, high = wilson(expecting, women)
+        of_all = (
+            f"{100 * expecting / women:.1f} % of {women} women of {_FERTILE[0]} to {_FERTILE[1]} years are pregnant"
+        )
+        tally.count(high < _PREGNANT[0] or low > _PREGNANT[1], of_all)
+    return tally
 
 
-class Infants:
-    """Whether infants are among the youngest children of the diseases that infants have."""
-
-    name = "infants in months"
-
-    def __init__(self, knowledge: Knowledge) -> None:
-        epidemiology = {id: disease.epidemiology for id, disease in knowledge.diseases.items()}
-        self._shares = {id: of.age.get("0-5", 0.0) * of.infants for id, of in epidemiology.items()}
-        self._expected, self._seen, self._tally = 0.0, 0, CheckTally()
-
-    def look_at(self, patient: CheckedPatient) -> None:
-        """Takes in one more."""
-        self._expected += self._shares[patient.disease.id]
+def _infants(context: CheckContext) -> Looking:
+    """Counts infants of no whole month or with no infants' disease; one more where there are none at all."""
+    epidemiology = {id: disease.epidemiology for id, disease in context.knowledge.diseases.items()}
+    shares = {id: of.age.get("0-5", 0.0) * of.infants for id, of in epidemiology.items()}
+    expected, tally = 0.0, CheckTally()
+    while (patient := (yield)) is not None:
+        expected += shares[patient.disease.id]
         if patient.age < 1:
-            self._seen += 1
             months = patient.age * 12
-            wrong = abs(months - round(months)) > 0.02 or round(months) < 1 or not self._shares[patient.disease.id]
-            self._tally.count(wrong, lambda: patient.line(f"{months:g} months"))
-
-    def tally(self) -> CheckTally:
-        """Returns infants of no whole month or with no infants' disease; one more where there are none at all."""
-        if self._expected >= 10:
-            self._tally.count(not self._seen, f"no infant where {self._expected:.0f} were expected")
-        return self._tally
+            wrong = abs(months - round(months)) > 0.02 or round(months) < 1 or not shares[patient.disease.id]
+            tally.count(wrong, patient.line(f"{months:g} months") if wrong else "")
+    if expected >= 10:
+        tally.count(not tally.tried, f"no infant where {expected:.0f} were expected")
+    return tally
 
 
 _BANDS = ((0, 0), (1, 1), (2, 5), (6, 11), (12, 17), (18, 44), (45, 64), (65, 120))
@@ -513,16 +476,175 @@ Imaging, 13th edition (2019).
 """
 
 
-class KnowledgeChecked(msgspec.Struct, frozen=True, kw_only=True):
-    """What the checks found.
+def _band(age: float) -> tuple[int, int]:
+    return next(band for band in _BANDS if age < band[1] + 1)
 
-    Attributes:
-        patients: how many were drawn.
-        checks: what was tried and failed, by the check's name.
+
+def _normal_values(context: CheckContext) -> Looking:
+    """Counts groups (item, band of age, sex, and each item over all) that lie too seldom within the reference range.
+
+    Counted are those whose illness does not touch the item.
     """
+    physiology = context.physiology
+    items = {
+        id: physiology.derived[id].of if id in physiology.derived else (id,)
+        for id in _NORMAL
+        if id in physiology.places
+    }
+    groups: dict[tuple[str, str], list[bool]] = {}
+    outside: dict[str, str] = {}
+    while (patient := (yield)) is not None:
+        first, last = _band(patient.age)
+        for id, of in items.items():
+            value = patient.number(id)
+            if value is None or patient.is_touched(of):
+                continue
+            low, high = physiology.range(physiology.places[id][1], patient.age, patient.sex)
+            is_inside = (low is None or value >= low) and (high is None or value <= high)
+            group = f"{id}, {patient.sex}, {first} to {last} years"
+            groups.setdefault((id, group), []).append(is_inside)
+            if not is_inside:
+                outside[group] = patient.line(f"{id} {value:g}")
+    tally = CheckTally()
+    ordered = sorted(groups.items(), key=lambda g: sum(g[1]) / len(g[1]))
+    for (_, group), inside in ordered:
+        if len(inside) >= _ENOUGH_KNOWLEDGE_CHECK:
+            few = wilson(sum(inside), len(inside), z=_ONE_OF_MANY)[1] < _WITHIN
+            share = f"{100 * sum(inside) / len(inside):.1f} % of {len(inside)}"
+            tally.count(few, f"{group}: {share} within the range; {outside.get(group, '')}")
+    for id in items:
+        every = list(itertools.chain.from_iterable(inside for key, inside in ordered if key[0] == id))
+        if len(every) >= _ENOUGH_KNOWLEDGE_CHECK:
+            few = wilson(sum(every), len(every))[1] < _WITHIN
+            share = f"{100 * sum(every) / len(every):.1f} % of {len(every)}"
+            tally.count(few, f"{id}, everybody: {share} within the range")
+    return tally
 
-    patients: int
-    checks: dict[str, CheckTally]
+
+def _haemoglobin_by_sex(_: CheckContext) -> Looking:
+    """Counts bands of age in which women's and men's haemoglobin are too near, where their illness leaves it alone."""
+    values: dict[tuple[tuple[int, int], Sex], list[float]] = {}
+    while (patient := (yield)) is not None:
+        value = patient.number("hemoglobin")
+        if patient.age >= ADULT and value is not None and not patient.is_touched(("hemoglobin",)):
+            values.setdefault((_band(patient.age), patient.sex), []).append(value)
+    tally = CheckTally()
+    for band in _BANDS:
+        women, men = values.get((band, "female"), []), values.get((band, "male"), [])
+        if min(len(women), len(men)) >= _ENOUGH_KNOWLEDGE_CHECK:
+            means = fmean(women), fmean(men)
+            told = f"{band[0]} to {band[1]} years: women {means[0]:.1f} g/L, men {means[1]:.1f} g/L"
+            tally.count(means[1] - means[0] < _HAEMOGLOBIN_APART, told)
+    return tally
+
+
+def _adult_illness_in_children(context: CheckContext) -> Looking:
+    """Counts chronic illnesses of adults that more children have than published, whose disease does not touch them."""
+    there = context.knowledge.symptoms.keys() | context.physiology.places.keys()
+    tallies = {id: CheckTally() for id in _IN_CHILDREN if id in there}
+    while (patient := (yield)) is not None:
+        for id, tally in tallies.items() if patient.age < _CHILD else ():
+            texts, _ = _IN_CHILDREN[id]
+            if id in patient.disease.symptoms or (texts and (patient.is_touched((id,)) or id not in patient.shown)):
+                continue
+            has = patient.text(id) in texts if texts else id in patient.present
+            tally.count(has, patient.line(patient.values((id,)) or id) if has else "")
+    found = CheckTally()
+    for id, tally in tallies.items():
+        if tally.tried >= _ENOUGH_KNOWLEDGE_CHECK:
+            most = _IN_CHILDREN[id][1]
+            percent = 100 * tally.failed / tally.tried
+            some = f"; {tally.examples[0]}" if tally.examples else ""
+            told = f"{id}: {percent:.1f} % of {tally.tried} children under {_CHILD}, published at most {most:g} %"
+            found.count(wilson(tally.failed, tally.tried)[0] > most, told + some)
+    return found
+
+
+def _medicines_of_the_old(context: CheckContext) -> Looking:
+    """Counts those over 75 who take no medicine that is named, where they are too many."""
+    language, cautions = context.language, read_cautions()
+    words = [drug.name.get(language) for drug in context.knowledge.drugs.values()]
+    words += [word for one in cautions.allergies for word in one.words.get(language)]
+    words += [word for one in cautions.interactions for word in one.words.get(language)]
+    words += [getattr(one, language) for condition in read_background().conditions for one in condition.medicines]
+    names = {word.casefold() for word in words}
+    taken = CheckTally()
+    while (patient := (yield)) is not None:
+        if patient.age > _OLD:
+            told = patient.drawn.case.record.history.medications
+            named = any(name in told.casefold() for name in names)
+            taken.count(not named, "" if named else patient.line(f"takes {told!r}"))
+    enough = not taken.tried or 100 * (taken.tried - taken.failed) / taken.tried > _WITH_MEDICINE
+    return CheckTally(tried=taken.tried) if enough else taken
+
+
+def _calibration(context: CheckContext) -> Looking:
+    """Counts the patients that the reader of everything reads, and by how many it is too sure or too unsure."""
+    reader, ids, every = Reader(context.knowledge), list(context.knowledge.diseases), max(1, context.n // _READ)
+    seen, stated, right = 0, list[float](), list[bool]()
+    while (patient := (yield)) is not None:
+        seen += 1
+        if (seen - 1) % every:
+            continue
+        record = patient.drawn.case.record
+        said, reading = reader.read_history(record)
+        reader.read_findings(record.findings, reading)
+        by_disease = reader.members[:-1] @ normalise(said + reading.log())
+        stated.append(float(by_disease.max()))
+        right.append(ids[int(np.argmax(by_disease))] == patient.disease.id)
+    tally = CheckTally(tried=len(right))
+    if right:
+        held, share = 100 * fmean(stated), 100 * fmean(right)
+        if abs(held - share) > _CALIBRATED:
+            tally.failed = max(1, round(abs(held - share) * len(right) / 100))
+        tally.say(f"held probable {held:.1f} %, right {share:.1f} % of {len(right)}")
+    return tally
+
+
+CHECKS: Mapping[str, Callable[[CheckContext], Looking]] = {
+    "one value of a quantity in a visit": _each(_one_value),
+    "systolic above diastolic": _each(_pressures),
+    "definition of disease and severity met": _each(_definition),
+    "questionnaires from their age on": _each(_questionnaires),
+    "no impossible pair": _each(_impossible),
+    "leading symptom in the complaint": _each(_complaint),
+    **{name: _agreement(pairs) for name, pairs in _PAIRS.items()},
+    "normal vital signs and blood counts": _normal_values,
+    "women's and men's haemoglobin apart": _haemoglobin_by_sex,
+    "no chronic adult illness in children beyond published rates": _adult_illness_in_children,
+    "medicines by name in those over 75": _medicines_of_the_old,
+    "infants in months": _infants,
+    "pregnant women": _pregnancies,
+    "what every medicine is for": _indications,
+    "calibration of the exact reader": _calibration,
+}
+"""The checks of drawn patients, by name."""
+
+
+def check_patients(
+    patients: Iterable[CheckedPatient], context: CheckContext, names: Container[str] = CHECKS
+) -> dict[str, CheckTally]:
+    """Returns what the checks of some names find in patients."""
+    looking = {name: check(context) for name, check in CHECKS.items() if name in names}
+    for one in looking.values():
+        next(one)
+    for patient in patients:
+        for one in looking.values():
+            one.send(patient)
+    found: dict[str, CheckTally] = {}
+    for name, one in looking.items():
+        try:
+            one.send(None)
+        except StopIteration as end:
+            found[name] = end.value
+    return found
+
+
+class KnowledgeChecked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the checks found."""
+
+    patients: int  # how many were drawn
+    checks: dict[str, CheckTally]  # what was tried and failed, by the check's name
 
     @property
     def failing(self) -> list[str]:
@@ -539,242 +661,27 @@ def check_all(
     language: Language = "en",
     advance: Callable[[], None] = lambda: None,
 ) -> KnowledgeChecked:
-    """Checks the files of a knowledge, and n patients drawn from it.
+    """Checks the files of a knowledge, and n patients drawn from it; some checks need hundreds.
 
-    Args:
-        knowledge: whose diseases the patients have.
-        n: how many patients; some checks need hundreds before they say anything.
-        seed: of the patients.
-        whole: the knowledge whose files are checked, where the patients have only some of its diseases.
-        language: of the records.
-        advance: called after each patient.
+    Where the patients have only some of the diseases of a `whole`, the files of that are checked. `advance` is called
+    after each patient.
     """
-    checks = {"files": _files(whole or knowledge), "diseases state their definition": _definitions(knowledge)}
-    one_by_one = PatientChecks(knowledge)
-    together: list[OfAll] = [
-        NormalValues(knowledge),
-        HaemoglobinBySex(),
-        AdultIllnessInChildren(knowledge),
-        MedicinesOfTheOld(knowledge, language),
-        Infants(knowledge),
-        Pregnancies(language),
-        Indications(language),
-        Calibration(knowledge, n),
-    ]
-    for patient in draw_patients(knowledge, n=n, seed=seed, language=language):
-        seen = checked(patient, knowledge)
-        one_by_one.look_at(seen)
-        for of_all in together:
-            of_all.look_at(seen)
-        advance()
-    checks |= one_by_one.tallies()
-    checks |= {of_all.name: of_all.tally() for of_all in together}
-    return KnowledgeChecked(patients=n, checks=checks)
-
-
-def _files(knowledge: Knowledge) -> CheckTally:
-    things = (knowledge.diseases, knowledge.symptoms, knowledge.examinations, knowledge.drugs)
-    tally = CheckTally(tried=sum(len(table) for table in things))
-    for flaw in check_knowledge(knowledge):
-        tally.failed += 1
-        tally.say(f"{flaw.where}: {flaw.problem}")
-    return tally
-
-
-def _definitions(knowledge: Knowledge) -> CheckTally:
-    tally = CheckTally()
+    whole = whole or knowledge
+    files = CheckTally(tried=len(whole.diseases) + len(whole.symptoms) + len(whole.examinations) + len(whole.drugs))
+    for flaw in check_knowledge(whole):
+        files.failed += 1
+        files.say(f"{flaw.where}: {flaw.problem}")
+    definitions = CheckTally()
     for disease in knowledge.diseases.values():
         for severity in SEVERITIES:
-            tally.count(not disease.criteria.at(severity), f"{disease.id}, {severity}: no criteria")
-    return tally
+            definitions.count(not disease.criteria.at(severity), f"{disease.id}, {severity}: no criteria")
 
+    def patients() -> Iterator[CheckedPatient]:
+        for patient in draw_patients(knowledge, n=n, seed=seed, language=language):
+            yield checked(patient, knowledge)
+            advance()
 
-class OfAll(Protocol):
-    """A check of all patients together: it looks at one after the other, and then says what it found."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-
-    def look_at(self, patient: CheckedPatient) -> None:
-        """Takes in one more."""
-
-    def tally(self) -> CheckTally:
-        """Returns what was tried and failed."""
-
-
-class NormalValues:
-    """Vital signs and blood counts in those whose illness does not touch them, by age and sex."""
-
-    name = "normal vital signs and blood counts"
-
-    def __init__(self, knowledge: Knowledge) -> None:
-        physiology = self._physiology = physiology_of(knowledge)
-        self._of = {
-            id: physiology.derived[id].of if id in physiology.derived else (id,)
-            for id in _NORMAL
-            if id in physiology.places
-        }
-        self._inside: dict[tuple[str, tuple[int, int], Sex], list[bool]] = {}
-        self._outside: dict[str, str] = {}
-
-    def look_at(self, patient: CheckedPatient) -> None:
-        """Takes in one more."""
-        band = next(band for band in _BANDS if patient.age < band[1] + 1)
-        for id, of in self._of.items():
-            value = patient.number(id)
-            if value is None or patient.is_touched(of):
-                continue
-            low, high = self._physiology.range(self._physiology.places[id][1], patient.age, patient.sex)
-            inside = (low is None or value >= low) and (high is None or value <= high)
-            self._inside.setdefault((id, band, patient.sex), []).append(inside)
-            if not inside:
-                self._outside[_group(id, band, patient.sex)] = patient.line(f"{id} {value:g}")
-
-    def tally(self) -> CheckTally:
-        """Returns how many groups (item, band of age, sex, and each item over all) have too few within the range."""
-        tally = CheckTally()
-        groups = sorted(self._inside.items(), key=lambda g: sum(g[1]) / len(g[1]))
-        for (id, band, sex), inside in groups:
-            if len(inside) >= _ENOUGH_KNOWLEDGE_CHECK:
-                percent = 100 * sum(inside) / len(inside)
-                few = wilson(sum(inside), len(inside), z=_ONE_OF_MANY)[1] < _WITHIN
-                last = self._outside.get(_group(id, band, sex), "")
-                told = f"{_group(id, band, sex)}: {percent:.1f} % of {len(inside)} within the range; {last}"
-                tally.count(few, told)
-        for id in self._of:
-            every = list(itertools.chain.from_iterable(inside for key, inside in groups if key[0] == id))
-            if len(every) >= _ENOUGH_KNOWLEDGE_CHECK:
-                percent = 100 * sum(every) / len(every)
-                few = wilson(sum(every), len(every))[1] < _WITHIN
-                tally.count(few, f"{id}, everybody: {percent:.1f} % of {len(every)} within the range")
-        return tally
-
-
-def _group(id: str, band: tuple[int, int], sex: Sex) -> str:
-    return f"{id}, {sex}, {band[0]} to {band[1]} years"
-
-
-class HaemoglobinBySex:
-    """Women's and men's haemoglobin in those whose illness does not touch it."""
-
-    name = "women's and men's haemoglobin apart"
-
-    def __init__(self) -> None:
-        self._values: dict[tuple[tuple[int, int], Sex], list[float]] = {}
-
-    def look_at(self, patient: CheckedPatient) -> None:
-        """Takes in one more."""
-        value = patient.number("hemoglobin")
-        if patient.age >= ADULT and value is not None and not patient.is_touched(("hemoglobin",)):
-            band = next(band for band in _BANDS if patient.age < band[1] + 1)
-            self._values.setdefault((band, patient.sex), []).append(value)
-
-    def tally(self) -> CheckTally:
-        """Returns in how many bands of age the means are too near."""
-        tally = CheckTally()
-        for band in _BANDS:
-            women, men = self._values.get((band, "female"), []), self._values.get((band, "male"), [])
-            if min(len(women), len(men)) >= _ENOUGH_KNOWLEDGE_CHECK:
-                means = fmean(women), fmean(men)
-                told = f"{band[0]} to {band[1]} years: women {means[0]:.1f} g/L, men {means[1]:.1f} g/L"
-                tally.count(means[1] - means[0] < _HAEMOGLOBIN_APART, told)
-        return tally
-
-
-class AdultIllnessInChildren:
-    """Chronic illness of adults, and its traces, in children whose disease does not touch them."""
-
-    name = "no chronic adult illness in children beyond published rates"
-
-    def __init__(self, knowledge: Knowledge) -> None:
-        there = knowledge.symptoms.keys() | physiology_of(knowledge).places.keys()
-        self._counts = {id: CheckTally() for id in _IN_CHILDREN if id in there}
-
-    def look_at(self, patient: CheckedPatient) -> None:
-        """Takes in one more."""
-        if patient.age >= _CHILD:
-            return
-        for id, tally in self._counts.items():
-            texts, _ = _IN_CHILDREN[id]
-            if id in patient.disease.symptoms or (texts and (patient.is_touched((id,)) or id not in patient.shown)):
-                continue
-            has = patient.text(id) in texts if texts else id in patient.present
-            tally.count(has, patient.line(patient.values((id,)) or id) if has else "")
-
-    def tally(self) -> CheckTally:
-        """Returns how many of these are more usual than published."""
-        found = CheckTally()
-        for id, tally in self._counts.items():
-            if tally.tried >= _ENOUGH_KNOWLEDGE_CHECK:
-                most = _IN_CHILDREN[id][1]
-                percent = 100 * tally.failed / tally.tried
-                some = f"; {tally.examples[0]}" if tally.examples else ""
-                told = f"{id}: {percent:.1f} % of {tally.tried} children under {_CHILD}, published at most {most:g} %"
-                found.count(wilson(tally.failed, tally.tried)[0] > most, told + some)
-        return found
-
-
-class MedicinesOfTheOld:
-    """Whether those over 75 take a medicine that is named."""
-
-    name = "medicines by name in those over 75"
-
-    def __init__(self, knowledge: Knowledge, language: Language) -> None:
-        cautions = read_cautions()
-        words = [drug.name.get(language) for drug in knowledge.drugs.values()]
-        words += [word for one in cautions.allergies for word in one.words.get(language)]
-        words += [word for one in cautions.interactions for word in one.words.get(language)]
-        words += [getattr(one, language) for condition in read_background().conditions for one in condition.medicines]
-        self._words = tuple({word.casefold() for word in words})
-        self._taken = CheckTally()
-
-    def look_at(self, patient: CheckedPatient) -> None:
-        """Takes in one more."""
-        if patient.age > _OLD:
-            told = patient.drawn.case.record.history.medications
-            named = any(word in told.casefold() for word in self._words)
-            self._taken.count(not named, lambda: patient.line(f"takes {told!r}"))
-
-    def tally(self) -> CheckTally:
-        """Returns those who take none, where they are too many."""
-        taken = self._taken
-        enough = not taken.tried or 100 * (taken.tried - taken.failed) / taken.tried > _WITH_MEDICINE
-        return CheckTally(tried=taken.tried) if enough else taken
-
-
-class Calibration:
-    """Whether the reader of everything is as often right as it holds probable."""
-
-    name = "calibration of the exact reader"
-
-    def __init__(self, knowledge: Knowledge, n: int) -> None:
-        self._knowledge = knowledge
-        self._every = max(1, n // _READ)
-        self._reader = Reader(knowledge)
-        self._ids = list(knowledge.diseases)
-        self._seen = 0
-        self._stated: list[float] = []
-        self._right: list[bool] = []
-
-    def look_at(self, patient: CheckedPatient) -> None:
-        """Takes in one more; reads some of them."""
-        self._seen += 1
-        if (self._seen - 1) % self._every:
-            return
-        record = patient.drawn.case.record
-        said, reading = self._reader.read_history(record)
-        self._reader.read_findings(record.findings, reading)
-        by_disease = self._reader.members[:-1] @ normalise(said + reading.log())
-        self._stated.append(float(by_disease.max()))
-        self._right.append(self._ids[int(np.argmax(by_disease))] == patient.disease.id)
-
-    def tally(self) -> CheckTally:
-        """Returns how many it read, and by how many of them it is too sure or too unsure, where that is too many."""
-        tally = CheckTally(tried=len(self._right))
-        if self._right:
-            stated, right = 100 * fmean(self._stated), 100 * fmean(self._right)
-            if abs(stated - right) > _CALIBRATED:
-                tally.failed = max(1, round(abs(stated - right) * len(self._right) / 100))
-            tally.say(f"held probable {stated:.1f} %, right {right:.1f} % of {len(self._right)}")
-        return tally
+    found = check_patients(patients(), CheckContext(knowledge, language, n))
+    return KnowledgeChecked(
+        patients=n, checks={"files": files, "diseases state their definition": definitions, **found}
+    )

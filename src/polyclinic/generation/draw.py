@@ -134,21 +134,14 @@ _words = WordLists(Path(__file__).with_name("words")).section("periods", _Period
 
 
 class Woman(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose last period it is.
+    """Whose last period it is."""
 
-    Attributes:
-        age: in years.
-        present: ids of the symptoms and circumstances that she has, and of the disease.
-        past: what was so before, in the language of the case.
-        days: since the first visit of this illness.
-    """
-
-    age: float
+    age: float  # in years
     sex: Sex
-    present: Collection[str]
+    present: Collection[str]  # ids of the symptoms and circumstances that she has, and of the disease
     severity: Severity
-    past: str
-    days: float = 0
+    past: str  # what was so before, in the language of the case
+    days: float = 0  # since the first visit of this illness
 
 
 def last_period(who: Woman, rng: random.Random, language: Language) -> str:
@@ -183,13 +176,6 @@ def treatment_of(
     """Returns what is done for a patient of whom everything is known, in words: one drug of each measure that is due.
 
     A measure of whose drugs this patient may have none is left out.
-
-    Args:
-        stratum: the disease at its severity.
-        record: the patient's, with all of its history.
-        body: the patient's.
-        days: how long it has been ill.
-        knowledge: what both were drawn from.
     """
     presentation = record.presentation
     language, cautions, physiology = presentation.language, read_cautions(), physiology_of(knowledge)
@@ -264,13 +250,12 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
     """Somebody in particular who falls ill.
 
     Attributes:
-        about: as `Presentation.about`.
         history: what was so before the illness, in the language of the case; its symptoms are ignored.
     """
 
     age: float
     sex: Sex
-    about: str
+    about: str  # as `Presentation.about`
     history: History = History()
 
 
@@ -330,18 +315,6 @@ def draw_for(
     """Draws the case of somebody in particular: everything but who it is, behind what was so before the illness.
 
     The same generators give the same person with the same illness; at another severity, the same body further on.
-
-    Args:
-        person: who falls ill.
-        knowledge: what is drawn from.
-        stratum: the disease, and how badly the person has it at this visit.
-        illness: where the chance of this illness comes from, at each of its visits the same.
-        life: where comes from what the person keeps for life; the illness' where None.
-        began: how badly the person had it at first; as now where None.
-        days: since then.
-        language: of the case.
-        case_id: the case's.
-        source: the case's.
     """
     even = EvenRandom(illness.getrandbits(128))
     lifelong = even if life is None else EvenRandom(life.getrandbits(128))

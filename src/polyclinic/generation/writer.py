@@ -68,16 +68,11 @@ class WrittenHistory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WrittenPatient(NamedTuple):
-    """A patient whose record was written, or kept as drawn.
-
-    Attributes:
-        refused: why records of it were refused, in order.
-        written: the model's words stand in the case.
-    """
+    """A patient whose record was written, or kept as drawn."""
 
     case: Case
-    refused: tuple[Contradiction, ...]
-    written: bool
+    refused: tuple[Contradiction, ...]  # why records of it were refused, in order
+    written: bool  # the model's words stand in the case
 
 
 class WritingCount:
@@ -97,12 +92,7 @@ class WritingCount:
 async def write_record(
     drawn: DrawnPatient, knowledge: Knowledge, model: Model, *, temperature: float | None = None
 ) -> WrittenPatient:
-    """Has a drawn patient's history written; keeps the templates' words where no record can be taken.
-
-    Raises:
-        EndpointError: no answer came.
-        BudgetSpent: the run has cost what it may cost.
-    """
+    """Has a drawn patient's history written; keeps the templates' words where no record can be taken."""
     language = drawn.case.presentation.language
     prompts = read_prompts(PROMPTS)[language]
     messages: list[Message] = [("system", prompts("write")), ("user", _told(drawn, knowledge))]

@@ -33,7 +33,7 @@ from polyclinic.metrics.recorded_reports import RecordedReport
 from polyclinic.models.answers import read_value
 from polyclinic.models.model import Model
 from polyclinic.models.schema import form_of
-from polyclinic.tasks import run_until_error
+from polyclinic.tasks import AT_ONCE, run_until_error
 
 VERSION = 2
 """Grows when the prompts come to mean something else; grades of two versions are not to be held against each other."""
@@ -189,7 +189,7 @@ async def grade_recorded(judge: Judge, reports: Sequence[RecordedReport]) -> tup
         judged = await judge.grade(*case_and_report(one), one_step=not one.reference.symptoms)
         return replace(judged, doctor=one.doctor)
 
-    graded, ended = await run_until_error(partial(grade, one) for one in reports)
+    graded, ended = await run_until_error((partial(grade, one) for one in reports), at_once=max(AT_ONCE, len(reports)))
     if ended is not None and not isinstance(ended, RunStopped):
         raise ended
     return graded, ended

@@ -1,7 +1,6 @@
 """Why an answer to an exam question is wrong: the four categories of MedAgents (medagents §5, Figures 4 and 5).
 
-A category comes from a person or from a judge, and is counted with where it comes from; a person's word goes before the
-judge's. Without a judge only what people say counts. The paper's authors sorted 40 wrong answers by hand.
+Without a judge only people's verdicts count. The paper's authors sorted 40 wrong answers by hand.
 """
 
 from __future__ import annotations
@@ -13,8 +12,10 @@ from pathlib import Path
 import msgspec
 
 from polyclinic.answering.outcome import Outcome
-from polyclinic.judging.model_judging import Exhibit, Judging
-from polyclinic.judging.sorting import Counted, Sorting, Source, Words, answer_with
+from polyclinic.judging.model_judging import Exhibit, Judging, answer_type
+from polyclinic.judging.people import people_words
+from polyclinic.judging.sorting import Counted, Sorted, Sorting, Word, Words
+from polyclinic.judging.verdicts import read_verdicts
 from polyclinic.models.model import Model
 from polyclinic.questions.exam import ExamQuestion
 
@@ -43,34 +44,24 @@ class MissedQuestion(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
 
 
-class Categorised(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The category of one wrong answer, None where nobody named one, and the person or model who says so."""
+class Categorised(Sorted, frozen=True, kw_only=True, omit_defaults=True):
+    """The category of one wrong answer, None if nobody named one."""
 
     question: str
     method: str
     category: ErrorCategory | None
-    source: Source | None
-    who: str = ""
-    analysis: str = ""
-    error: str = ""
-    failed: bool = False
 
 
 class Categories(Counted[ErrorCategory], frozen=True, kw_only=True):
-    """How often each category was found.
+    """How often each category was found."""
 
-    Attributes:
-        unasked: wrong answers that no person sorted, where there is no judge.
-        prompts: hash of the prompts; "" without a judge.
-    """
-
-    unasked: int
+    unasked: int  # wrong answers that no person sorted, where there is no judge
     answers: tuple[Categorised, ...]
     version: int = VERSION
-    prompts: str = ""
+    prompts: str = ""  # hash of the prompts; "" without a judge
 
 
-_ANSWER = answer_with("category", ErrorCategory)
+_ANSWER = answer_type("Category", [("analysis", str), ("category", ErrorCategory)])
 
 
 def _shown(missed: MissedQuestion) -> Exhibit:
@@ -102,7 +93,10 @@ SORTING = Sorting(
     found=Categorised,
 )
 
-read_words = SORTING.read_words
+
+def read_words(path: Path) -> dict[tuple[str, str], Word[ErrorCategory]]:
+    """Reads people's verdicts of the form "errors", which need not name it."""
+    return people_words(read_verdicts([path], form="errors"), "errors", ErrorCategory)
 
 
 async def find_categories(

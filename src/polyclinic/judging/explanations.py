@@ -6,19 +6,17 @@ the paper) can be read from a file, and go before the judge's; of several people
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated, NamedTuple
 
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.errors import BadInput
 from polyclinic.evidence_tree.sources import texts_of
-from polyclinic.files import read_records
 from polyclinic.judging.model_judging import Exhibit, Judging, answer_type
+from polyclinic.judging.people import marks_by_item
+from polyclinic.judging.verdicts import read_verdicts
 from polyclinic.models.model import Model
 
 VERSION = 1
@@ -38,30 +36,14 @@ class Explained(NamedTuple):
 
 
 class Rating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an explanation is worth, each from 0 to 5; None where nobody could say.
-
-    Attributes:
-        raters: who says so: people by name, or "judge".
-        error: why the judge's answer cannot be used.
-        failed: the judge gave no answer at all.
-    """
+    """What an explanation is worth, each from 0 to 5; None where nobody could say."""
 
     relevance: float | None = None
     completeness: float | None = None
-    raters: tuple[str, ...] = ()
+    raters: tuple[str, ...] = ()  # who says so: people by name, or "judge"
     analysis: str = ""
-    error: str = ""
-    failed: bool = False
-
-
-class _MarksLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One rater's marks, as a line of a file."""
-
-    case: str
-    method: str
-    rater: str
-    relevance: Mark
-    completeness: Mark
+    error: str = ""  # why the judge's answer cannot be used
+    failed: bool = False  # the judge gave no answer at all
 
 
 def _shown(explained: Explained) -> Exhibit:
@@ -98,25 +80,16 @@ async def rate(
 
 
 def read_ratings(path: str | Path) -> dict[tuple[str, str], Rating]:
-    """Reads people's marks, a line of JSON a rater, case and method: `{"case", "method", "rater", "relevance",
-    "completeness"}`. Returns the means, by case and method.
+    """Reads people's verdicts of the form "explanations", which need not name it.
 
-
-    """  # noqa: D205
-    marks: dict[tuple[str, str], dict[str, _MarksLine]] = defaultdict(dict)
-    for number, line in read_records(Path(path), _MarksLine, "a rating (case, method, rater, relevance, completeness)"):
-        given = marks[line.case, line.method]
-        if line.rater in given:
-            problem = f"{line.rater!r} has marked case {line.case!r} of {line.method!r} before"
-            raise BadInput(problem, path=Path(path), line=number)
-        given[line.rater] = line
-    return {place: _mean(given) for place, given in marks.items()}
-
-
-def _mean(given: Mapping[str, _MarksLine]) -> Rating:
-    lines = given.values()
-    return Rating(
-        relevance=fmean(line.relevance for line in lines),
-        completeness=fmean(line.completeness for line in lines),
-        raters=tuple(given),
-    )
+    Returns the means, by case and method.
+    """
+    said = read_verdicts([path], form="explanations")
+    return {
+        (item[0], item[1]): Rating(
+            relevance=marks.get("relevance"),
+            completeness=marks.get("completeness"),
+            raters=tuple(one.who for one in said if one.item == item),
+        )
+        for item, marks in marks_by_item(said).items()
+    }

@@ -1,7 +1,6 @@
 """Why a diagnosis was wholly wrong: the three reasons of AI Hospital (ai-hospital §6.4, Table 5).
 
-A reason comes from a person, a model or rules, and is counted with where it comes from; a person's word goes before
-the others'. Only reports whose diagnosis is graded 1 have one.
+Only reports whose diagnosis is graded 1 have a reason.
 """
 
 from __future__ import annotations
@@ -16,8 +15,10 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.record import read_out
 from polyclinic.cases.report import Report
 from polyclinic.judging.director_by_rules import HALF, RulesJudge
-from polyclinic.judging.model_judging import Exhibit, Judging
-from polyclinic.judging.sorting import Counted, Sorting, Source, Words, answer_with
+from polyclinic.judging.model_judging import Exhibit, Judging, answer_type
+from polyclinic.judging.people import people_words
+from polyclinic.judging.sorting import Counted, Sorted, Sorting, Word, Words
+from polyclinic.judging.verdicts import read_verdicts
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.names import Names
 from polyclinic.language.content_words import coverage
@@ -55,17 +56,12 @@ class Missed(msgspec.Struct, frozen=True, kw_only=True):
     done: tuple[str, ...] | None = None
 
 
-class Reasoned(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The reason of one miss, None where the judge gave none, and who says so: a person, a model, or "rules"."""
+class Reasoned(Sorted, frozen=True, kw_only=True, omit_defaults=True):
+    """The reason of one miss, None if the judge gave none."""
 
     case: str
     doctor: str
     reason: FailureReason | None
-    source: Source
-    who: str
-    analysis: str = ""
-    error: str = ""
-    failed: bool = False
 
 
 class Reasons(Counted[FailureReason], frozen=True, kw_only=True):
@@ -76,7 +72,7 @@ class Reasons(Counted[FailureReason], frozen=True, kw_only=True):
     prompts: str = ""
 
 
-_ANSWER = answer_with("reason", FailureReason)
+_ANSWER = answer_type("Reason", [("analysis", str), ("reason", FailureReason)])
 
 
 def _shown(missed: Missed) -> Exhibit:
@@ -105,7 +101,10 @@ SORTING = Sorting(
     found=Reasoned,
 )
 
-read_words = SORTING.read_words
+
+def read_words(path: Path) -> dict[tuple[str, str], Word[FailureReason]]:
+    """Reads people's verdicts of the form "failures", which need not name it."""
+    return people_words(read_verdicts([path], form="failures"), "failures", FailureReason)
 
 
 def is_missed(judgement: Judgement) -> bool:

@@ -30,7 +30,7 @@ from polyclinic.language.language import Language
 from polyclinic.models.model import Message, Model
 from polyclinic.models.pipeline import Call, Hook, Pipeline, with_hooks
 from polyclinic.prompts import read_prompts
-from polyclinic.tasks import run_all, run_numbered
+from polyclinic.tasks import AT_ONCE, run_all, run_numbered
 
 
 class NotAsked(PlayFailure):
@@ -109,18 +109,12 @@ _SPEAKERS: dict[Language, dict[Role, str]] = {
 
 
 class Exhibit(NamedTuple):
-    """What a judge is shown of one thing, and what it is asked.
-
-    Attributes:
-        system: the section of the prompt file that says how to judge.
-        shown: the sections that show the thing.
-        texts: what is quoted, by blank; a blank that a section does not have is not shown.
-    """
+    """What a judge is shown of one thing, and what it is asked."""
 
     language: Language
-    system: str
-    shown: tuple[str, ...]
-    texts: Mapping[str, Iterable[str]]
+    system: str  # the section of the prompt file that says how to judge
+    shown: tuple[str, ...]  # the sections that show the thing
+    texts: Mapping[str, Iterable[str]]  # what is quoted, by blank; a blank that a section does not have is not shown
     answer: Any
     purpose: str
 
@@ -180,18 +174,12 @@ class Memory:
 
 @dataclass(frozen=True)
 class Judging(Generic[Item]):
-    """A judge.
+    """A judge."""
 
-    Attributes:
-        path: the prompt file, the English one.
-        bullet: what every quoted text begins with.
-        turn: turns a comparison round, where one is to be asked in both orders.
-    """
-
-    path: Path
+    path: Path  # the prompt file, the English one
     show: Callable[[Item], Exhibit]
-    bullet: str = "- "
-    turn: Callable[[Item], Item] | None = None
+    bullet: str = "- "  # what every quoted text begins with
+    turn: Callable[[Item], Item] | None = None  # turns a comparison round, where one is to be asked in both orders
 
     @functools.cached_property
     def prompts(self) -> str:
@@ -258,12 +246,12 @@ class Judging(Generic[Item]):
                     # A purpose an order: two doctors who said the same would have one question put twice at a time.
                     yield partial(ask, self.turn(item), ", turned")
 
-        hooks = model.hooks if isinstance(model, Pipeline) else ()
+        hooks, at_once = (model.hooks, model.at_once) if isinstance(model, Pipeline) else ((), AT_ONCE)
         until = next((hook for hook in hooks if isinstance(hook, UntilStopped)), None)
         if until is None:
-            return await run_all(questions())
+            return await run_all(questions(), at_once=at_once)
         every = list(questions())
-        ruled, error = await run_numbered(every, is_stopped=until.is_stopped)
+        ruled, error = await run_numbered(every, at_once=at_once, is_stopped=until.is_stopped)
         if error is None:
             return [ruled[number] for number in range(len(every))]
         if not isinstance(error, RunStopped):

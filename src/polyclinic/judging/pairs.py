@@ -100,39 +100,29 @@ class CriterionResult(msgspec.Struct, frozen=True, kw_only=True):
     """What came of one criterion; rates and strengths are by doctor.
 
     Attributes:
-        n: comparisons, each judged in both orders.
-        ties: those that nobody won, disagreements included.
-        disagreements: those in which the orders did not agree.
         first_wins: percent of the decided answers that went to the dialogue shown first; 50 where the order does not
             matter, None where nothing was decided.
     """
 
-    n: int
-    ties: int
-    disagreements: int
+    n: int  # comparisons, each judged in both orders
+    ties: int  # those that nobody won, disagreements included
+    disagreements: int  # those in which the orders did not agree
     first_wins: float | None
     win_rates: dict[str, WinRate]
     strengths: dict[str, Strength]
 
 
 class Judgements(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a judge said, and the hash of its prompts.
-
-    Attributes:
-        unreadable: as in `failures`, and so is `failed`.
-        incomplete: comparisons of a view that lack an order for that, and count for nobody.
-        without: pairs of doctors on a case that were not judged, as a visit failed or its doctor said nothing.
-        calls: every question; the two orders of a comparison follow each other.
-    """
+    """Everything a judge said, and the hash of its prompts."""
 
     judge: str
     prompts: str
     views: dict[View, dict[str, CriterionResult]]
-    unreadable: dict[str, int]
+    unreadable: dict[str, int]  # as in `failures`, and so is `failed`
     failed: dict[str, int]
-    incomplete: int
-    without: int
-    calls: tuple[Preference, ...]
+    incomplete: int  # comparisons of a view that lack an order for that, and count for nobody
+    without: int  # pairs of doctors on a case that were not judged, as a visit failed or its doctor said nothing
+    calls: tuple[Preference, ...]  # every question; the two orders of a comparison follow each other
 
     def comparisons(self, view: View, criterion: str) -> list[Comparison]:
         """Returns who won against whom by a criterion, in both orders of asking."""

@@ -1,12 +1,12 @@
-"""How far people agree on each question, and what all of them together say of an item.
+"""People's agreement on each question, and their common answers on an item.
 
 Agreement of the two who judged most: share and Cohen's kappa (weighted for grades). Of all: the share of equal pairs,
 Fleiss' kappa over the items that the most people judged, Krippendorff's alpha over all. Where a third is asked only
 where two differ (AI Hospital, appendix E), kappas and alpha are of the first two, as a third who sees nothing but
-quarrels would spoil them.
+disputed items would spoil them.
 
-An item's own answer is that of most of its people; a number on a scale is their mean. Where as many say the one as the
-other it is undecided, and waits for one more.
+The common answer on an item is that of most people; on a scale it is their mean. Without a majority the item is
+undecided, and waits for one more person.
 """
 
 from __future__ import annotations
@@ -36,30 +36,20 @@ _TWO = 2
 
 
 class QuestionAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """How far people agree on one question of a form.
-
-    Attributes:
-        items: those on which anybody answered; `shared` are those that two or more did.
-        people: who answered, those who answered most first.
-        two: the first two of them, on the items of both; None on a scale, or of one person alone.
-        kappa: Cohen's of these two; with quadratic weights for grades.
-        alike: percent of all pairs of answers on an item that are equal.
-        fleiss: Fleiss' kappa over the items that `raters` people answered, the most that any item has.
-        decided: items with an answer of their own; `undecided` those on which as many say the one as the other.
-    """
+    """How far people agree on one question of a form."""
 
     form: str
     question: str
-    items: int
+    items: int  # those on which anybody answered; `shared` are those that two or more did
     shared: int
-    people: tuple[str, ...]
-    two: Agreement | None
-    kappa: float | None
-    alike: float | None
+    people: tuple[str, ...]  # who answered, those who answered most first
+    two: Agreement | None  # the first two of them, on the items of both; None on a scale, or of one person alone
+    kappa: float | None  # Cohen's of these two; with quadratic weights for grades
+    alike: float | None  # percent of all pairs of answers on an item that are equal
     raters: int
-    fleiss: float | None
+    fleiss: float | None  # Fleiss' kappa over the items that `raters` people answered, the most that any item has
     alpha: Alpha
-    decided: int
+    decided: int  # items with an answer of their own; `undecided` those on which as many say the one as the other
     undecided: int
 
 
@@ -72,20 +62,21 @@ def by_item(verdicts: Sequence[PersonsVerdict], form: str, question: str) -> dic
     return said
 
 
-def decided(answers: Sequence[Answer], kind: Answers) -> Answer | None:
-    """Returns what people say together: their mean on a scale, else what most of them say; None where nothing is."""
+def decided(said: Sequence[tuple[str, Answer]], kind: Answers) -> Answer | None:
+    """Returns the common answer of people: their mean on a scale, else that of most of them; None if there is none."""
+    answers = [answer for _, answer in said]
     if kind.scale is not None:
-        return fmean(float(answer) for answer in answers) if answers else None
+        return fmean(map(float, answers)) if answers else None
     (first, most), *others = [*Counter(answers).most_common(_TWO), ("", 0)]
     return first if most > others[0][1] else None
 
 
 def accepted(verdicts: Sequence[PersonsVerdict], form: str) -> dict[Item, dict[str, Answer]]:
-    """Returns what people say together of each item, by question; without the questions that are undecided."""
+    """Returns the common answers on each item, by question; without the questions that are undecided."""
     found: dict[Item, dict[str, Answer]] = {}
     for question, asked in form_named(form).questions.items():
         for item, said in by_item(verdicts, form, question).items():
-            answer = decided([answer for _, answer in said], asked.answers)
+            answer = decided(said, asked.answers)
             found.setdefault(item, {}).update({} if answer is None else {question: answer})
     return found
 
@@ -120,7 +111,7 @@ def _on(
     several = [unit for unit in units if len(unit) > 1]
     most = max(map(len, several), default=0)
     alike = pairs_alike(several)
-    own = [decided([answer for _, answer in answers], kind) for answers in said.values()]
+    own = [decided(answers, kind) for answers in said.values()]
     return QuestionAgreement(
         form=form,
         question=question,
@@ -179,11 +170,13 @@ def people_words(
 ) -> dict[tuple[str, str], Word[Category]]:
     """Returns the category that most people name, by item, of a form that asks for nothing else."""
     (question,) = forms()[form].questions
-    return {
-        (item[0], item[1]): Word(categories(str(answers[question])), PEOPLE)
-        for item, answers in accepted(verdicts, form).items()
-        if question in answers
-    }
+    words = {}
+    for item, answers in accepted(verdicts, form).items():
+        if question in answers:
+            people = {one.who for one in verdicts if (one.form, one.item) == (form, item)}
+            who = PEOPLE if len(people) > 1 else "".join(people)
+            words[item[0], item[1]] = Word(categories(str(answers[question])), who)
+    return words
 
 
 class Percent(msgspec.Struct, frozen=True, kw_only=True):
@@ -199,14 +192,13 @@ class RoundsByPeople(msgspec.Struct, frozen=True, kw_only=True):
     """Patient and examiner with one doctor, as people see them (AI Hospital, Table 4).
 
     Attributes:
-        qa: rounds; `tests`: those in which an examination was carried out.
         arrived: of the rounds in which the doctor asks for an examination (question 3 is yes), the share in which one
             was carried out.
         as_printed: of the rounds in which the doctor asks for none (question 3 is "No", as the paper's appendix E has
             it), the share in which none was.
     """
 
-    qa: int
+    qa: int  # rounds; `tests`: those in which an examination was carried out
     relevance: Percent
     consistency: Percent
     tests: int
@@ -253,66 +245,73 @@ PeopleFigures = RoundsByPeople | RecordsByPeople | PairsByPeople | MeansByPeople
 
 
 def figures(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> dict[str, PeopleFigures]:
-    """Returns what the verdicts of a form come to, by doctor or method; "" where a form knows none."""
+    """Returns the figures of the verdicts of a form, by doctor or method; under "" for a form without either."""
     place = next((at for at, key in enumerate(forms()[form].keys) if key in ("doctor", "method")), None)
     whose: dict[str, list[PersonsVerdict]] = defaultdict(list)
     for verdict in verdicts:
         if verdict.form == form:
             whose["" if place is None else verdict.item[place]].append(verdict)
-    return {name: _made(theirs, form, seed) for name, theirs in whose.items()}
+    return {name: _figures(theirs, form, seed) for name, theirs in whose.items()}
 
 
-def _made(verdicts: Sequence[PersonsVerdict], form: str, seed: int) -> PeopleFigures:
+def _figures(verdicts: Sequence[PersonsVerdict], form: str, seed: int) -> PeopleFigures:
     match form:
         case "rounds":
-            return rounds_by_people(verdicts)
+            return _rounds(verdicts)
         case "records":
-            return records_by_people(verdicts)
+            return _records(verdicts)
         case "grades" | "explanations":
-            return means_by_people(verdicts, form, seed=seed)
+            means = {}
+            for question in forms()[form].questions:
+                marks = _means(verdicts, form, question)
+                means[question] = estimate(list(marks.values()), clusters=[item[0] for item in marks], seed=seed)
+            return MeansByPeople(means=means)
         case "failures" | "errors":
-            return counts_by_people(verdicts, form)
+            ((question, asked),) = forms()[form].questions.items()
+            said = Counter(answers[question] for answers in accepted(verdicts, form).values() if question in answers)
+            return CountsByPeople(n=said.total(), counts={name: said[name] for name in asked.answers.order})
         case _:
             return pairs_by_people(verdicts, form, seed=seed)
 
 
-def rounds_by_people(verdicts: Sequence[PersonsVerdict]) -> RoundsByPeople:
-    """Returns what people say of one doctor's rounds."""
-    rounds = accepted(verdicts, "rounds").values()
-
-    def yes(question: str, among: Sequence[Mapping[str, Answer]], wanted: str = "yes") -> Percent:
-        said = [one[question] for one in among if question in one]
-        return _percent(said.count(wanted), len(said))
-
-    every = list(rounds)
+def _rounds(verdicts: Sequence[PersonsVerdict]) -> RoundsByPeople:
+    rounds = list(accepted(verdicts, "rounds").values())
     return RoundsByPeople(
-        qa=len(every),
-        relevance=yes("relevant", every),
-        consistency=yes("consistent", every),
-        tests=sum(one.get("examined") == "yes" for one in every),
-        arrived=yes("examined", [one for one in every if one.get("suggested") == "yes"]),
-        as_printed=yes("examined", [one for one in every if one.get("suggested") == "no"], "no"),
+        qa=len(rounds),
+        relevance=_share_of(rounds, "relevant"),
+        consistency=_share_of(rounds, "consistent"),
+        tests=sum(one.get("examined") == "yes" for one in rounds),
+        arrived=_share_of([one for one in rounds if one.get("suggested") == "yes"], "examined"),
+        as_printed=_share_of([one for one in rounds if one.get("suggested") == "no"], "examined", "no"),
     )
 
 
-def records_by_people(verdicts: Sequence[PersonsVerdict]) -> RecordsByPeople:
-    """Returns what people say of records; one of which a part is undecided is neither right nor wrong, and left out."""
+def _records(verdicts: Sequence[PersonsVerdict]) -> RecordsByPeople:
+    """Counts records; one with an undecided part is neither right nor wrong, unless another part is wrong."""
     questions = tuple(forms()["records"].questions)
     records = list(accepted(verdicts, "records").values())
     whole = [one for one in records if "no" in one.values() or len(one) == len(questions)]
-    parts = {question: [one[question] for one in records if question in one] for question in questions}
     return RecordsByPeople(
         right=_percent(sum("no" not in one.values() for one in whole), len(whole)),
-        parts={question: _percent(said.count("yes"), len(said)) for question, said in parts.items()},
+        parts={question: _share_of(records, question) for question in questions},
     )
+
+
+def _share_of(among: Sequence[Mapping[str, Answer]], question: str, wanted: str = "yes") -> Percent:
+    said = [one[question] for one in among if question in one]
+    return _percent(said.count(wanted), len(said))
+
+
+def _percent(successes: int, n: int) -> Percent:
+    percent, low, high = share(successes, n)
+    return Percent(percent=percent, low=low, high=high, n=n)
 
 
 def pairs_by_people(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> PairsByPeople:
     """Returns by criterion who is better."""
     found = {}
     for question in forms()[form].questions:
-        compared = comparisons(verdicts, form, question)
-        if compared:
+        if compared := comparisons(verdicts, form, question):
             found[question] = CriterionByPeople(
                 n=len(compared),
                 ties=sum(one.winner is None for one in compared),
@@ -323,51 +322,33 @@ def pairs_by_people(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int 
 
 
 def comparisons(verdicts: Sequence[PersonsVerdict], form: str, question: str) -> list[Comparison]:
-    """Returns people's votes on two doctors of a case by one criterion, a comparison each case and pair.
+    """Returns people's votes on two doctors of a case by one criterion, a comparison for each case and pair.
 
-    What most say wins; where as many say something else it is a tie.
+    The majority wins; without a majority it is a tie.
     """
     found = []
     for (case, first, second), said in by_item(verdicts, form, question).items():
-        answer = decided([answer for _, answer in said], forms()[form].questions[question].answers)
+        answer = decided(said, forms()[form].questions[question].answers)
         found.append(Comparison(first, second, {"first": first, "second": second}.get(str(answer)), case))
     return found
 
 
-def means_by_people(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> MeansByPeople:
-    """Returns one doctor's mean grades, or one method's mean marks, by question."""
-    found = {}
-    for question in forms()[form].questions:
-        said = by_item(verdicts, form, question)
-        means = [fmean(_worth(answer) for _, answer in answers) for answers in said.values()]
-        found[question] = estimate(means, clusters=[item[0] for item in said], seed=seed)
-    return MeansByPeople(means=found)
-
-
 def marks_by_item(verdicts: Sequence[PersonsVerdict]) -> dict[Item, dict[str, float]]:
-    """Returns people's grades of reports and marks of explanations: of each case and doctor or method, by question.
+    """Returns people's grades of reports and marks of explanations, the mean of several people.
 
-    Of several people it is their mean.
+    They are by case and doctor or method, and by question.
     """
     found: dict[Item, dict[str, float]] = defaultdict(dict)
     for form in ("grades", "explanations"):
         for question in forms()[form].questions:
-            for item, answers in by_item(verdicts, form, question).items():
-                found[item][question] = fmean(_worth(answer) for _, answer in answers)
+            for item, mark in _means(verdicts, form, question).items():
+                found[item][question] = mark
     return dict(found)
 
 
-def _worth(answer: Answer) -> float:
-    return float(Grade[answer]) if isinstance(answer, str) else answer
-
-
-def counts_by_people(verdicts: Sequence[PersonsVerdict], form: str) -> CountsByPeople:
-    """Returns how often each category is what most people say."""
-    ((question, asked),) = forms()[form].questions.items()
-    said = Counter(answers[question] for answers in accepted(verdicts, form).values() if question in answers)
-    return CountsByPeople(n=said.total(), counts={category: said[category] for category in asked.answers.order})
-
-
-def _percent(successes: int, n: int) -> Percent:
-    percent, low, high = share(successes, n)
-    return Percent(percent=percent, low=low, high=high, n=n)
+def _means(verdicts: Sequence[PersonsVerdict], form: str, question: str) -> dict[Item, float]:
+    """Returns the mean mark of each item, or its mean grade."""
+    return {
+        item: fmean(float(Grade[answer]) if isinstance(answer, str) else answer for _, answer in answers)
+        for item, answers in by_item(verdicts, form, question).items()
+    }

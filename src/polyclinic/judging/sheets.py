@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from random import Random
@@ -64,14 +64,6 @@ class Sheet:
         ]
 
 
-def check_needed(form: str, files: Sequence[Path]) -> None:
-    """Raises a UserError where there is no such form, or where it needs files and has none."""
-    form_named(form)
-    if not files and form != "records":
-        wanted = "files of outcomes" if form == "explanations" else "traces"
-        raise UserError(f"nothing to judge: {form!r} needs {wanted}")
-
-
 def sheet_of(
     form: str,
     files: Sequence[Path],
@@ -84,42 +76,49 @@ def sheet_of(
 ) -> Sheet:
     """Returns the sheet of a form that shows cases: of traces, of outcomes (explanations), or of the cases (records).
 
-    With a list for what is `bad`, visits that cannot be read, or are of other cases, go there and are left out.
+    With a list for `bad` input, visits that cannot be read, or are of other cases, go there and are left out.
     """
     check_needed(form, files)
-    makers: dict[str, Callable[[], Sheet]] = {
-        "rounds": lambda: rounds_sheet(files, cases, bad),
-        "records": lambda: records_sheet(cases.values(), departments=departments, each=each, seed=seed),
-    }
-    makers |= dict.fromkeys(("grades", "failures"), lambda: reports_sheet(form, files, cases, bad))
-    makers["explanations"] = lambda: explanations_sheet(files, cases)
-    return makers.get(form, lambda: pairs_sheet(form, files, cases, seed=seed, bad=bad))()
+    if form == "records":
+        rows = _records(cases.values(), departments, each, seed)
+    elif form == "explanations":
+        rows = _explanations(files, cases)
+    else:
+        visits = _visits(files, cases, bad)
+        if form == "rounds":
+            rows = _rounds(visits)
+        else:
+            rows = _reports(form, visits) if form in ("grades", "failures") else _pairs(form, visits, seed)
+    return Sheet(form, rows)
 
 
-def trace_of(path: Path, *, bad: list[BadInput] | None = None) -> Iterator[tuple[str, Trace]]:
-    """Yields a file's visits that came to their end, each with its doctor's name, or its team's.
+def check_needed(form: str, files: Sequence[Path]) -> None:
+    """Raises a UserError if there is no such form, or if it needs files and has none."""
+    form_named(form)
+    if not files and form != "records":
+        wanted = "files of outcomes" if form == "explanations" else "traces"
+        raise UserError(f"nothing to judge: {form!r} needs {wanted}")
 
-    The visits of a team's doctors are left out: what they said is the discussion's to judge. `bad` is as of
-    `Trace.read`.
+
+_Rows = Iterator[tuple[Item, Mapping[str, str]]]
+_Visits = Iterator[tuple[str, Trace, Case]]
+
+
+def _visits(paths: Iterable[Path], cases: Mapping[str, Case], bad: list[BadInput] | None) -> _Visits:
+    """Yields the visits that came to their end, with doctor or team and case; those of other cases are `bad`.
+
+    The visits of a team's doctors are left out: the discussion is judged in their place.
     """
-    for trace in Trace.read(path, bad=bad):
-        begin, ended = trace[0], trace.last(Ended)
-        if ended is None or ended.reason is End.FAILED:
-            continue
-        if isinstance(begin, Opened) and not begin.doctor:
-            yield begin.minds[Role.DOCTOR], trace
-        elif isinstance(begin, Convened):
-            yield " + ".join(begin.doctors), trace
-
-
-def _visits(
-    paths: Iterable[Path], cases: Mapping[str, Case], bad: list[BadInput] | None
-) -> Iterator[tuple[str, Trace, Case]]:
-    """Yields the visits of files with doctor and case; those of other cases are `bad`."""
     for path in paths:
-        for doctor, trace in trace_of(path, bad=bad):
+        for trace in Trace.read(path, bad=bad):
+            begin, ended = trace[0], trace.last(Ended)
+            if ended is None or ended.reason is End.FAILED or not isinstance(begin, Opened | Convened):
+                continue
+            if isinstance(begin, Opened) and begin.doctor:
+                continue
+            doctor = begin.minds[Role.DOCTOR] if isinstance(begin, Opened) else " + ".join(begin.doctors)
             try:
-                case = _case(cases, trace)
+                case = _named(cases, begin.case)
             except UserError as error:
                 if bad is None:
                     raise
@@ -128,125 +127,89 @@ def _visits(
             yield doctor, trace, case
 
 
-def rounds_sheet(paths: Iterable[Path], cases: Mapping[str, Case], bad: list[BadInput] | None = None) -> Sheet:
-    """Returns every round of every visit: a doctor's turn and what patient and examiner answered."""
-
-    def rows() -> Iterator[tuple[Item, Mapping[str, str]]]:
-        for doctor, trace, case in _visits(paths, cases, bad):
-            language, record = case.presentation.language, _record(case)
-            turns: dict[int, list[str]] = {}
-            for event in trace:
-                if isinstance(event, Said | Examined) and event.turn:
-                    who = event.who if isinstance(event, Said) else Role.EXAMINER
-                    turns.setdefault(event.turn, []).append(spoken(who, event.text, language))
-            for turn, said in turns.items():
-                if len(said) > 1:
-                    yield (case.id, doctor, str(turn)), {"record": record, "said": "\n".join(said)}
-
-    return Sheet("rounds", rows())
+def _rounds(visits: _Visits) -> _Rows:
+    """Yields every round: a doctor's turn and the answers of patient and examiner."""
+    for doctor, trace, case in visits:
+        language, record = case.presentation.language, _record(case)
+        turns: dict[int, list[str]] = {}
+        for event in trace:
+            if isinstance(event, Said | Examined) and event.turn:
+                who = event.who if isinstance(event, Said) else Role.EXAMINER
+                turns.setdefault(event.turn, []).append(spoken(who, event.text, language))
+        for turn, said in turns.items():
+            if len(said) > 1:
+                yield (case.id, doctor, str(turn)), {"record": record, "said": "\n".join(said)}
 
 
-def pairs_sheet(
-    form: str, paths: Sequence[Path], cases: Mapping[str, Case], *, seed: int, bad: list[BadInput] | None = None
-) -> Sheet:
-    """Returns every two doctors' dialogues of every case; which stands first is drawn."""
+def _pairs(form: str, visits: _Visits, seed: int) -> _Rows:
+    """Yields every two doctors' dialogues of every case, in an order that is drawn."""
     said: dict[str, dict[str, str]] = {}
-    for doctor, trace, case_of in _visits(paths, cases, bad):
-        dialogue = "\n".join(said_in(trace))
-        if dialogue:
-            said.setdefault(case_of.id, {}).setdefault(doctor, dialogue)
-
-    def rows() -> Iterator[tuple[Item, Mapping[str, str]]]:
-        for case, dialogues in said.items():
-            for pair in combinations(sorted(dialogues), 2):
-                first, second = derive(seed, "pairs", case, *pair).sample(pair, 2)
-                shown = {"first_dialogue": dialogues[first], "second_dialogue": dialogues[second]}
-                if form == "pairs doctor":
-                    shown = {"right": "; ".join(d.name for d in cases[case].truth.diagnoses), **shown}
-                yield (case, first, second), shown
-
-    return Sheet(form, rows())
+    right: dict[str, str] = {}
+    for doctor, trace, case in visits:
+        if dialogue := "\n".join(said_in(trace)):
+            said.setdefault(case.id, {}).setdefault(doctor, dialogue)
+            right[case.id] = _diagnoses(case)
+    for id, dialogues in said.items():
+        for pair in combinations(sorted(dialogues), 2):
+            first, second = derive(seed, "pairs", id, *pair).sample(pair, 2)
+            shown = {"first_dialogue": dialogues[first], "second_dialogue": dialogues[second]}
+            yield (id, first, second), {"right": right[id], **shown} if form == "pairs doctor" else shown
 
 
-def records_sheet(
-    cases: Iterable[Case], *, departments: int = DEPARTMENTS, each: int = RECORDS, seed: int = 0
-) -> Sheet:
-    """Returns records to be checked: of so many departments, those with most cases, so many each, drawn by the seed."""
+def _records(cases: Iterable[Case], departments: int, each: int, seed: int) -> _Rows:
+    """Yields records to be checked, drawn by the seed from each of the departments with most cases."""
     by_department: dict[str, list[Case]] = {}
     for case in cases:
         by_department.setdefault(case.department, []).append(case)
-    most = sorted(by_department.items(), key=lambda one: -len(one[1]))[:departments]
-
-    def rows() -> Iterator[tuple[Item, Mapping[str, str]]]:
-        for department, theirs in most:
-            drawn = derive(seed, "records", department).sample(theirs, min(each, len(theirs)))
-            for case in sorted(drawn, key=theirs.index):
-                yield (case.id,), {"department": department, "record": f"{_record(case)}\n{_reference(case)}"}
-
-    return Sheet("records", rows())
+    for department, theirs in sorted(by_department.items(), key=lambda one: -len(one[1]))[:departments]:
+        drawn = derive(seed, "records", department).sample(theirs, min(each, len(theirs)))
+        for case in sorted(drawn, key=theirs.index):
+            yield (case.id,), {"department": department, "record": f"{_record(case)}\n{_reference(case)}"}
 
 
-def reports_sheet(
-    form: str, paths: Iterable[Path], cases: Mapping[str, Case], bad: list[BadInput] | None = None
-) -> Sheet:
-    """Returns every report beside the reference, to be graded, or sorted by why its diagnosis missed."""
-
-    def rows() -> Iterator[tuple[Item, Mapping[str, str]]]:
-        for doctor, trace, case in _visits(paths, cases, bad):
-            reported = trace.last(Reported)
-            if reported is None:
-                continue
-            shown = {"reference": f"{_record(case)}\n{_reference(case)}"}
-            if form == "failures":
-                done = (f.examination for e in trace if isinstance(e, Examined) for f in e.findings)
-                shown["done"] = "; ".join(dict.fromkeys(done))
-            yield (case.id, doctor), {**shown, "report": _report(reported.report, case.presentation.language)}
-
-    return Sheet(form, rows())
+def _reports(form: str, visits: _Visits) -> _Rows:
+    """Yields every report with the reference, to be graded, or sorted by why its diagnosis missed."""
+    for doctor, trace, case in visits:
+        reported = trace.last(Reported)
+        if reported is None:
+            continue
+        shown = {"reference": f"{_record(case)}\n{_reference(case)}"}
+        if form == "failures":
+            done = (f.examination for e in trace if isinstance(e, Examined) for f in e.findings)
+            shown["done"] = "; ".join(dict.fromkeys(done))
+        yield (case.id, doctor), {**shown, "report": _report(reported.report, case.presentation.language)}
 
 
-def explanations_sheet(paths: Iterable[Path], cases: Mapping[str, Case]) -> Sheet:
-    """Returns what methods wrote on records, from the files of `eval tor --out`; each method is called as its file."""
-
-    def rows() -> Iterator[tuple[Item, Mapping[str, str]]]:
-        for path in paths:
-            for _, line in read_records(path, dict[str, Any], "an outcome"):
-                case = _named(cases, str(line.get("id", "")))
-                diagnoses = "; ".join(diagnosis.name for diagnosis in case.truth.diagnoses)
-                said = str((line.get("outcome") or {}).get("rationale") or "")
-                yield (case.id, path.stem), {"record": _record(case), "diagnoses": diagnoses, "explanation": said}
-
-    return Sheet("explanations", rows())
+def _explanations(paths: Iterable[Path], cases: Mapping[str, Case]) -> _Rows:
+    """Yields the explanations in the files of `eval tor --out`; each method is called after its file."""
+    for path in paths:
+        for _, line in read_records(path, dict[str, Any], "an outcome"):
+            case = _named(cases, str(line.get("id", "")))
+            said = str((line.get("outcome") or {}).get("rationale") or "")
+            shown = {"record": _record(case), "diagnoses": _diagnoses(case), "explanation": said}
+            yield (case.id, path.stem), shown
 
 
 def errors_sheet(paths: Iterable[Path], questions: Mapping[str, ExamQuestion]) -> Sheet:
-    """Returns the wrong answers in the files that an exam's `eval --out` wrote; a method is called as its file is."""
-
-    def rows() -> Iterator[tuple[Item, Mapping[str, str]]]:
-        for path in paths:
-            for _, line in read_records(path, dict[str, Any], "an outcome"):
-                outcome, id = line.get("outcome") or {}, str(line.get("id", ""))
-                if id not in questions:
-                    raise UserError(f"question {id!r} of {path} is not in the file of questions; name the one asked")
-                asked = questions[id]
-                answer = [key for key in asked.question.options if key in (outcome.get("answers") or ())]
-                if answer and {*answer} != {*asked.key}:
-                    shown = {"asked": show(asked.question), "key": _chosen(asked, asked.key)}
-                    calls = (f"{one.get('purpose')}: {one.get('text')}" for one in outcome.get("trace") or ())
-                    said = "\n\n".join([*calls, str(outcome.get("rationale") or "")])
-                    yield (id, path.stem), {**shown, "said": said.strip(), "answer": _chosen(asked, answer)}
-
-    return Sheet("errors", rows())
+    """Returns the wrong answers in the files of an exam's `eval --out`; each method is called after its file."""
+    rows: list[tuple[Item, Mapping[str, str]]] = []
+    for path in paths:
+        for _, line in read_records(path, dict[str, Any], "an outcome"):
+            outcome, id = line.get("outcome") or {}, str(line.get("id", ""))
+            if id not in questions:
+                raise UserError(f"question {id!r} of {path} is not in the file of questions; name the one asked")
+            asked = questions[id]
+            answer = [key for key in asked.question.options if key in (outcome.get("answers") or ())]
+            if answer and {*answer} != {*asked.key}:
+                shown = {"asked": show(asked.question), "key": _chosen(asked, asked.key)}
+                calls = (f"{one.get('purpose')}: {one.get('text')}" for one in outcome.get("trace") or ())
+                said = "\n\n".join([*calls, str(outcome.get("rationale") or "")])
+                rows.append(((id, path.stem), {**shown, "said": said.strip(), "answer": _chosen(asked, answer)}))
+    return Sheet("errors", rows)
 
 
 def _chosen(asked: ExamQuestion, keys: Iterable[str]) -> str:
     return "; ".join(f"{key}. {asked.question.options[key]}" for key in keys)
-
-
-def _case(cases: Mapping[str, Case], trace: Trace) -> Case:
-    begin = trace[0]
-    assert isinstance(begin, Opened | Convened)  # noqa: S101
-    return _named(cases, begin.case)
 
 
 def _named(cases: Mapping[str, Case], id: str) -> Case:
@@ -261,13 +224,14 @@ def _record(case: Case) -> str:
     return "\n".join([describe(record.presentation), *lines])
 
 
+def _diagnoses(case: Case) -> str:
+    return "; ".join(diagnosis.name for diagnosis in case.truth.diagnoses)
+
+
 def _reference(case: Case) -> str:
-    diagnoses = "; ".join(diagnosis.name for diagnosis in case.truth.diagnoses)
-    rationale, treatment = ("\n".join(part) for part in (case.truth.rationale, case.truth.treatment))
+    texts = (_diagnoses(case), "\n".join(case.truth.rationale), "\n".join(case.truth.treatment))
     headings = _HEADINGS[case.presentation.language]
-    return "\n".join(
-        f"{heading} {text}" for heading, text in zip(headings, (diagnoses, rationale, treatment), strict=True)
-    )
+    return "\n".join(f"{heading} {text}" for heading, text in zip(headings, texts, strict=True))
 
 
 def _report(report: Report, language: Language) -> str:

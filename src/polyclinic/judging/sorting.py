@@ -1,7 +1,7 @@
-"""What went wrong, sorted into categories by people, by a judge or by rules, and how the categories are counted.
+"""Mistakes sorted into categories by people, by a judge or by rules, and the counts of the categories.
 
-What is sorted is known by two names (a case and a doctor, a question and a method). A person's word goes before the
-others', and is not asked for. A judge's answer that cannot be used is counted under its own name, and is no category.
+A mistake is known by two names (a case and a doctor, a question and a method). A person's word goes before the others',
+and then the judge is not asked. A judge's answer that cannot be used is counted under its own name, and is no category.
 """
 
 from __future__ import annotations
@@ -10,14 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from polyclinic.errors import BadInput
-from polyclinic.files import read_records
-from polyclinic.judging.model_judging import Item, Judged, Judging, answer_type, failures
+from polyclinic.judging.model_judging import Item, Judging, failures
 from polyclinic.models.model import Model
 
 Source = Literal["judge", "rules", "human"]
@@ -25,66 +22,55 @@ Source = Literal["judge", "rules", "human"]
 Category = TypeVar("Category", bound=StrEnum)
 
 
-class Sourced(Judged, Protocol):
-    """Something that somebody has sorted."""
+class Sorted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A mistake in its category, and the person, model or rules who say so; no source if nobody was asked."""
 
-    @property
-    def source(self) -> Source | None:
-        """Who says so; None where nobody was asked."""
+    source: Source | None
+    who: str = ""
+    analysis: str = ""
+    error: str = ""
+    failed: bool = False
 
 
-Found = TypeVar("Found", bound=Sourced)
+Found = TypeVar("Found", bound=Sorted)
 
 
 class Word(NamedTuple, Generic[Category]):
-    """What a person says of a thing."""
+    """A person's word on a mistake."""
 
     category: Category
     who: str
 
 
 Words = Mapping[tuple[str, str], Word[Category]]
-"""People's words by the two names of what they are about."""
+"""People's words by the two names of a mistake."""
 
 
 class Counted(msgspec.Struct, Generic[Category], frozen=True, kw_only=True):
-    """How often each category was found.
-
-    Attributes:
-        sources: the counts by who says so.
-        unreadable: as in `failures`, and so is `failed`.
-        unused: the names of what people spoke of and was not to be sorted.
-    """
+    """How often each category was found."""
 
     counts: dict[Category, int]
-    sources: dict[Source, dict[Category, int]]
-    unreadable: dict[str, int]
+    sources: dict[Source, dict[Category, int]]  # the counts by source
+    unreadable: dict[str, int]  # as in `failures`, and so is `failed`
     failed: dict[str, int]
-    unused: tuple[tuple[str, str], ...]
+    unused: tuple[tuple[str, str], ...]  # the names in people's words that were not to be sorted
 
 
 @dataclass(frozen=True)
 class Sorting(Generic[Item, Found, Category]):
-    """How things are sorted.
+    """A way of sorting mistakes."""
 
-    Attributes:
-        judging: the judge; a field of its answer has the name of the category's.
-        names: the fields that hold the two names, in what is found and in people's words.
-        field: the one that holds the category, also in the judge's answer.
-        found: what is made of a thing, with the names, the category, and `source`, `who`, `error` and `failed`.
-    """
-
-    judging: Judging[Item]
-    names: tuple[str, str]
+    judging: Judging[Item]  # the judge; a field of its answer has the name of the category's
+    names: tuple[str, str]  # the fields that hold the two names
     named: Callable[[Item], tuple[str, str]]
-    field: str
+    field: str  # the one that holds the category, also in the judge's answer
     categories: type[Category]
-    found: Callable[..., Found]
+    found: Callable[..., Found]  # makes the result from the two names, the category, and the fields of `Sorted`
 
     async def sort(
         self, items: Sequence[Item], *, model: Model | None, words: Words[Category], otherwise: Callable[[Item], Found]
     ) -> tuple[Found, ...]:
-        """Returns what is made of things: as people say, else as the judge does, else, without a judge, `otherwise`."""
+        """Returns mistakes as people sort them, else as the judge does, else, without a judge, `otherwise`."""
         left = [item for item in items if self.named(item) not in words]
         rulings = iter(await self.judging.judge(left, model) if model is not None else ())
 
@@ -103,45 +89,15 @@ class Sorting(Generic[Item, Found, Category]):
 
     def count(self, found: Sequence[Found], words: Words[Category]) -> dict[str, Any]:
         """Returns the fields of `Counted`."""
-        sources: dict[Source, Counter[StrEnum]] = {}
-        for one in found:
-            if one.source is not None and (category := getattr(one, self.field)) is not None:
-                sources.setdefault(one.source, Counter())[category] += 1
-        counts = sum(sources.values(), Counter[StrEnum]())
+        said = [(one.source, getattr(one, self.field)) for one in found if one.source is not None]
+        counts = Counter((source, category) for source, category in said if category is not None)
         unreadable, failed = failures(found)
         known = {tuple(getattr(one, name) for name in self.names) for one in found}
+        sources = dict.fromkeys(source for source, _ in counts)
         return {
-            "counts": {category: counts[category] for category in self.categories},
-            "sources": {
-                source: {category: counted[category] for category in self.categories}
-                for source, counted in sources.items()
-            },
+            "counts": {one: sum(counts[source, one] for source in sources) for one in self.categories},
+            "sources": {source: {one: counts[source, one] for one in self.categories} for source in sources},
             "unreadable": unreadable,
             "failed": failed,
             "unused": tuple(names for names in words if names not in known),
         }
-
-    def read_words(self, path: Path) -> dict[tuple[str, str], Word[Category]]:
-        """Reads what people say: JSON lines, at most one for each two names."""
-        fields = [*((name, str) for name in self.names), (self.field, self.categories), ("who", str)]
-        line = msgspec.defstruct("Line", fields, forbid_unknown_fields=True)
-        words: dict[tuple[str, str], Word[Category]] = {}
-        try:
-            for number, said in read_records(path, line, f"a {self.field}"):
-                first, second, category, who = msgspec.structs.astuple(said)
-                if (first, second) in words:
-                    of = f"{self.names[0]} {first} of {self.names[1]} {second}"
-                    problem = f"{of} has a {self.field} already; leave one line of them"
-                    raise BadInput(problem, path=path, line=number)
-                words[first, second] = Word(category, who)
-        except BadInput as error:
-            if error.field == f"$.{self.field}":
-                problem = f"{error.problem}; the {self.field} is one of {', '.join(self.categories)}"
-                raise BadInput(problem, path=path, line=error.line, field=error.field) from None
-            raise
-        return words
-
-
-def answer_with(field: str, categories: type[StrEnum]) -> type[msgspec.Struct]:
-    """Returns the type of a judge's answer: an analysis, and then the category in a field of this name."""
-    return answer_type(field.title(), [("analysis", str), (field, categories)])

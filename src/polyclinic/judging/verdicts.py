@@ -80,20 +80,13 @@ class SheetQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SheetForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is asked of one sort of item.
+    """What is asked of one sort of item."""
 
-    Attributes:
-        source: where it comes from.
-        keys: what names an item.
-        shown: what stands beside the questions in a sheet, and is never read back.
-        third: a third person decides where two differ; agreement is of the first two.
-    """
-
-    source: str
-    keys: tuple[str, ...]
-    shown: tuple[str, ...]
+    source: str  # where it comes from
+    keys: tuple[str, ...]  # what names an item
+    shown: tuple[str, ...]  # what stands beside the questions in a sheet, and is never read back
     questions: dict[str, SheetQuestion]
-    third: bool = False
+    third: bool = False  # a third person decides where two differ; agreement is of the first two
 
 
 @functools.cache
@@ -291,6 +284,7 @@ def rows_of(path: Path, *, bad: list[BadInput] | None = None) -> Iterator[tuple[
 
 def _verdict(row: Mapping[str, Any], default: str | None, key: Key) -> PersonsVerdict | None:
     said = {str(field).strip(): _text(value) for field, value in row.items() if field is not None}
+    said["who"] = said.get("who") or said.pop("rater", "")  # as files of marks call it
     name = said.get("form") or default
     if not name:
         raise BadInput(f"no 'form'; name one in the row, or with --form: {', '.join(forms())}")

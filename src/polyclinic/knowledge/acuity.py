@@ -13,7 +13,6 @@ from typing import Literal, NamedTuple
 
 from polyclinic.knowledge.data import Severity
 from polyclinic.knowledge.entries import Disease, Examination
-from polyclinic.knowledge.knowledge import Knowledge
 
 Level = Literal[1, 2, 3, 4, 5]
 
@@ -25,7 +24,6 @@ _DANGER_ZONE = (
     ("heart_rate", "above", 110.0),
     ("respiratory_rate", "above", 24.0),
 )
-_VITAL_SIGNS = ("oxygen_saturation", "heart_rate", "respiratory_rate", "systolic", "gcs")
 
 MEASURED = ("temperature", "heart_rate", "respiratory_rate", "systolic", "diastolic", "oxygen_saturation", "gcs")
 """What a nurse measures at the door, by item id: temperature, pulse, breathing, pressure, saturation, consciousness."""
@@ -62,15 +60,7 @@ def acuity_level(
     examinations: Mapping[str, Examination],
     flagged: Literal["emergency", "urgent"] | None = None,
 ) -> Level:
-    """Returns the level, 1 (at once) to 5, of somebody with a disease at a severity.
-
-    Args:
-        disease: what it is.
-        severity: how far it has gone.
-        vital_signs: quantities by id, as an adult's numbers.
-        examinations: all there are, by id.
-        flagged: what its vital signs make at its age, or in pregnancy (`RedFlags.by_sign`).
-    """
+    """Returns the level, 1 (at once) to 5, of somebody with a disease at a severity."""
     of_signs = by_signs(vital_signs)
     if of_signs == 1:
         return 1
@@ -100,18 +90,6 @@ def telling_signs(vital_signs: Mapping[str, float]) -> tuple[str, ...]:
     """Returns which vital signs lie beyond a limit, by id."""
     limits = _SAVE_NOW + _SAVE_NOW_RATE + _WAITING_IS_DANGEROUS + _DANGER_ZONE
     return tuple(dict.fromkeys(limit[0] for limit in limits if _any((limit,), vital_signs)))
-
-
-def usual_level(disease: Disease, severity: Severity, knowledge: Knowledge) -> Level:
-    """Returns the level of most who have a disease at a severity: that of their average vital signs."""
-    linked = knowledge.bodies[disease.id]
-    vital_signs: dict[str, float] = {}
-    for id in _VITAL_SIGNS:
-        item = knowledge.quantities.get(id)
-        centre = None if item is None else linked.distribution(item, severity)
-        if isinstance(centre, tuple):
-            vital_signs[id] = centre[0]
-    return acuity_level(disease, severity, vital_signs, knowledge.examinations)
 
 
 def _any(limits: tuple[tuple[str, str, float], ...], vital_signs: Mapping[str, float]) -> bool:

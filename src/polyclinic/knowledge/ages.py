@@ -6,9 +6,20 @@ import math
 import re
 from typing import Literal
 
+from polyclinic.cases.presentation import Sex
 from polyclinic.knowledge.data import Data, Share
 
 Season = Literal["winter", "spring", "summer", "autumn"]
+
+Prevalence = tuple[tuple[int, int, Sex | Literal["both"], Share], ...]
+"""How usual something is: rows of first year, last year, sex or "both", and the share."""
+
+
+def usual_at(prevalence: Prevalence, age: float, sex: Sex | None, otherwise: float = 0.0) -> float:
+    """Returns how usual something is at an age and sex: the share of the first row that holds for it."""
+    rows = (share for first, last, whose, share in prevalence if first <= age < last + 1 and whose in ("both", sex))
+    return next(rows, otherwise)
+
 
 AGE_BANDS: dict[str, tuple[int, int]] = {
     "0-5": (1, 5),

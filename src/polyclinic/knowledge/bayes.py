@@ -150,19 +150,12 @@ class ItemEvidence(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What a finding says.
+    """What a finding says."""
 
-    Attributes:
-        items: the items that it tells of, each at most once.
-        is_unread: it has a result, and nothing of it is in words that are known.
-        is_strange: it tells of something wrong for which there are no words.
-        is_in_others_words: what it tells is put in other words than the knowledge's.
-    """
-
-    items: tuple[ItemEvidence, ...] = ()
-    is_unread: bool = False
-    is_strange: bool = False
-    is_in_others_words: bool = False
+    items: tuple[ItemEvidence, ...] = ()  # the items that it tells of, each at most once
+    is_unread: bool = False  # it has a result, and nothing of it is in words that are known
+    is_strange: bool = False  # it tells of something wrong for which there are no words
+    is_in_others_words: bool = False  # what it tells is put in other words than the knowledge's
 
 
 class Reader:

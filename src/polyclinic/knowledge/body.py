@@ -10,20 +10,18 @@ from __future__ import annotations
 import bisect
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, TypeVar
+from typing import Annotated, Generic, Literal, NamedTuple
 
 import msgspec
 
 from polyclinic.cases.presentation import Sex
 from polyclinic.errors import BadInput
-from polyclinic.knowledge.ages import MONTHS
-from polyclinic.knowledge.data import DATA, Data, Share
+from polyclinic.knowledge.ages import MONTHS, Prevalence, usual_at
+from polyclinic.knowledge.data import DATA, Data, Share, T
 from polyclinic.knowledge.entries import Item, Source
 from polyclinic.yaml_files import read_yaml
-
-T = TypeVar("T")
 
 ELSE = "else"
 """Stands for the states that are not named."""
@@ -41,28 +39,34 @@ FEWEST_LYMPHOCYTES = 0.03
 """The share of the white cells that are lymphocytes at the least."""
 
 
-class SymptomReading(Data, frozen=True, kw_only=True):
-    """A symptom that follows from a quantity: the share (given its parent) `below` each value, or in each state."""
+class Reading(Data, Generic[T], frozen=True, kw_only=True):
+    """What follows from a quantity: something `below` each value of it, or in each of its states."""
 
     of: str
-    below: tuple[tuple[float | None, Share], ...] = ()
-    states: dict[str, Share] = msgspec.field(default_factory=dict)
+    below: tuple[tuple[float | None, T], ...] = ()
+    states: dict[str, T] = msgspec.field(default_factory=dict)
+
+    @property
+    def cuts(self) -> tuple[float, ...]:
+        """The values at which the cells end."""
+        return tuple(cut for cut, _ in self.below if cut is not None)
+
+    def at(self, value: str | float) -> T:
+        """Returns what follows in a state, or from a value on."""
+        if isinstance(value, str):
+            return self.states[value] if value in self.states else self.states[ELSE]
+        return self.below[bisect.bisect_right(self.cuts, value)][1]
 
 
-class PanelReading(Data, frozen=True, kw_only=True):
-    """An item that reads another's quantity.
+class SymptomReading(Reading[Share], frozen=True, kw_only=True):
+    """A symptom that follows from a quantity: the share that has it, given its parent."""
 
-    Attributes:
-        below, states: its texts' shares, by the value or the state of the quantity.
-        curve: for a number, points (quantity, item) that it goes through; none where it is the same number.
-        error: the instrument's, one standard deviation.
-    """
 
-    of: str
-    below: tuple[tuple[float | None, dict[str, Share]], ...] = ()
-    states: dict[str, dict[str, Share]] = msgspec.field(default_factory=dict)
-    curve: tuple[tuple[float, float], ...] = ()
-    error: Annotated[float, msgspec.Meta(ge=0)] = 0
+class PanelReading(Reading[dict[str, Share]], frozen=True, kw_only=True):
+    """An item that reads another's quantity: the shares of its texts, or, for a number, points of a curve."""
+
+    curve: tuple[tuple[float, float], ...] = ()  # (quantity, item); none where it is the same number
+    error: Annotated[float, msgspec.Meta(ge=0)] = 0  # the instrument's, one standard deviation
 
 
 class ShownTogether(Data, frozen=True, kw_only=True):
@@ -118,18 +122,14 @@ class Beside(Data, frozen=True, kw_only=True):
     them.
     """
 
-    prevalence: tuple[tuple[int, int, Sex | Literal["both"], Share], ...]
+    prevalence: Prevalence
     numbers: dict[str, tuple[float, float]] = msgspec.field(default_factory=dict)
     texts: dict[str, str] = msgspec.field(default_factory=dict)
     without: tuple[str, ...] = ()
 
     def share(self, age: float | None, sex: Sex | None) -> float:
         """Returns how many people of an age and sex it is so with; 0 where these are not known."""
-        if age is None or sex is None:
-            return 0.0
-        return next(
-            (s for first, last, whose, s in self.prevalence if first <= age < last + 1 and whose in ("both", sex)), 0.0
-        )
+        return 0.0 if age is None or sex is None else usual_at(self.prevalence, age, sex)
 
 
 class BodyRules(Data, frozen=True, kw_only=True):
@@ -166,11 +166,7 @@ class Range(NamedTuple):
 
 @functools.cache
 def read_body(path: Path = DATA / "body.yaml") -> BodyRules:
-    """Reads the body.
-
-    Raises:
-        BadInput: it does not fit the types, or a curve does not rise.
-    """
+    """Reads the body."""
     body = read_yaml(path, BodyRules)
     for id, item in body.items.items():
         if item.curve and any(b[0] <= a[0] or b[1] <= a[1] for a, b in zip(item.curve, item.curve[1:], strict=False)):
@@ -229,21 +225,6 @@ class Carrying:
         if self._lognormal:
             return there + x - here
         return x * there / here if here > 0 and there > 0 else there + (x - here) * (d - c) / (b - a)
-
-
-def cell_of(cuts: Sequence[float], value: float) -> int:
-    """Returns the number of the cell that a value lies in, where `cuts` end all cells but the last."""
-    return bisect.bisect_right(cuts, value)
-
-
-def cuts_of(below: Sequence[tuple[float | None, object]]) -> tuple[float, ...]:
-    """Returns where the cells of a table by value end."""
-    return tuple(cut for cut, _ in below if cut is not None)
-
-
-def of_state(states: Mapping[str, T], state: str) -> T:
-    """Returns what stands for a state, or for those that are not named."""
-    return states[state] if state in states else states[ELSE]
 
 
 def along(curve: Sequence[tuple[float, float]], x: float) -> float:

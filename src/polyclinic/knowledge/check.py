@@ -48,14 +48,7 @@ Flawed = tuple[str, str]
 def check_plans(
     disease: Disease, drugs: Mapping[str, Drug], items: Mapping[str, Item], cautions: Cautions
 ) -> Iterator[Flawed]:
-    """Yields what is wrong with the plans of a disease.
-
-    Args:
-        disease: whose plans.
-        drugs: the drugs that they name, by id.
-        items: the quantities that they name, by id.
-        cautions: what says which drugs are of one kind.
-    """
+    """Yields what is wrong with the plans of a disease."""
     plans = [disease.plan(severity) for severity in SEVERITIES]
     for severity, plan in zip(SEVERITIES, plans, strict=True):
         yield from ((f"{severity}{place}", problem) for place, problem in _plan(plan, drugs, items, cautions))

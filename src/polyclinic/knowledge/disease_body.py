@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.knowledge.body import BodyRules, PanelReading, SymptomReading, along, cuts_of, of_state
+from polyclinic.knowledge.body import BodyRules, PanelReading, SymptomReading, along
 from polyclinic.knowledge.data import SEVERITIES, Severity, Share
 from polyclinic.knowledge.entries import Criterion, Disease, Distribution, Examination, Item, Symptom
 
@@ -30,19 +30,12 @@ _MOST = 400  # variants; more is a criterion that nobody can read either
 
 
 class Variant(NamedTuple):
-    """What one way of meeting the criteria fixes.
+    """What one way of meeting the criteria fixes."""
 
-    Attributes:
-        weight: the share of the patients, before the criteria, that are so.
-        numbers: the interval that a number lies in, by quantity.
-        states: the states that a text can be in, by quantity.
-        symptoms: whether a symptom is there.
-    """
-
-    weight: float = 1.0
-    numbers: Mapping[str, Interval] = {}
-    states: Mapping[str, frozenset[str]] = {}
-    symptoms: Mapping[str, bool] = {}
+    weight: float = 1.0  # the share of the patients, before the criteria, that are so
+    numbers: Mapping[str, Interval] = {}  # the interval that a number lies in, by quantity
+    states: Mapping[str, frozenset[str]] = {}  # the states that a text can be in, by quantity
+    symptoms: Mapping[str, bool] = {}  # whether a symptom is there
 
 
 _Cell = Interval | frozenset[str] | bool
@@ -54,17 +47,7 @@ def variants(
     distribution: Callable[[Item], Distribution],
     share: Callable[[str], float],
 ) -> tuple[Variant, ...]:
-    """Returns the variants of a disease at a severity; one that fixes nothing where there are no criteria.
-
-    Args:
-        criteria: what must hold, all of it.
-        items: the quantities, by id.
-        distribution: that of a quantity in this disease at this severity.
-        share: that of a symptom, given its parent.
-
-    Raises:
-        ValueError: no patient can meet the criteria, or there are too many ways to.
-    """
+    """Returns the variants of a disease at a severity; one that fixes nothing where there are no criteria."""
     if not criteria:
         return (Variant(),)
     found = list(_Expansion(Criterion(all=tuple(criteria)), items, distribution, share).met({}, 1.0))
@@ -243,12 +226,11 @@ class DiseaseBody(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     Attributes:
         quantities: distributions before the criteria, by quantity and severity; the rest are usual.
         shares: of the symptoms that it names, given their parents, as they are told, by severity.
-        ways: the variants of its criteria by severity, their weights summing to 1.
     """
 
     quantities: dict[str, dict[Severity, Distribution]]
     shares: dict[str, tuple[Share, Share, Share]]
-    ways: dict[Severity, tuple[Variant, ...]]
+    ways: dict[Severity, tuple[Variant, ...]]  # the variants of its criteria by severity, their weights summing to 1
 
     def distribution(self, item: Item, severity: Severity) -> Distribution:
         """Returns the distribution of a quantity."""
@@ -278,17 +260,7 @@ def _told(disease: Disease, symptoms: Mapping[str, Symptom], told: float) -> dic
 def link_body(
     disease: Disease, items: Mapping[str, Item], symptoms: Mapping[str, Symptom], body: BodyRules
 ) -> DiseaseBody:
-    """Returns what a disease makes of the body.
-
-    Args:
-        disease: as its file says.
-        items: every quantity, by id, those that are hidden among them.
-        symptoms: all of them.
-        body: what reads which quantity.
-
-    Raises:
-        BadInput: it names what follows from a quantity, or nobody can meet its criteria.
-    """
+    """Returns what a disease makes of the body."""
     named = {item: by for items_of in disease.findings.values() for item, by in items_of.items()} | disease.body
     for id in named:
         if id in body.items:
@@ -345,10 +317,6 @@ def _ways(
                     f"the symptom {leaf.symptom} follows from {body.symptoms[leaf.symptom].of}; a criterion names that"
                 )
                 raise BadInput(problem, field="$.criteria")
-            if leaf.quantity and leaf.quantity not in items:
-                raise BadInput(
-                    f"{leaf.quantity} is made of other quantities; a criterion names these", field="$.criteria"
-                )
     try:
         found = variants(
             criteria,
@@ -425,9 +393,9 @@ def share_of_reading(
     reading: SymptomReading, item: Item, distribution: Distribution, ways: tuple[Variant, ...]
 ) -> float:
     """Returns the share of a symptom that follows from a quantity."""
-    cells = cell_shares(cuts_of(reading.below), item, distribution, ways)
+    cells = cell_shares(reading.cuts, item, distribution, ways)
     if reading.states:
-        return sum(share * of_state(reading.states, str(state)) for state, share in cells.items())
+        return sum(share * reading.at(str(state)) for state, share in cells.items())
     return sum(share * p for share, (_, p) in zip(cells.values(), reading.below, strict=True))
 
 
@@ -513,10 +481,10 @@ def _of_panel(
             ends = along(reading.curve, centre - spread), along(reading.curve, centre + spread)
             centre, spread = along(reading.curve, centre), (ends[1] - ends[0]) / 2
         return (centre, math.hypot(spread, reading.error))
-    cells = cell_shares(cuts_of(reading.below), of, linked.distribution(of, severity), linked.ways[severity])
+    cells = cell_shares(reading.cuts, of, linked.distribution(of, severity), linked.ways[severity])
     total = dict.fromkeys(item.values, 0.0)
     for number, (cell, share) in enumerate(cells.items()):
-        texts = reading.below[number][1] if reading.below else of_state(reading.states, str(cell))
+        texts = reading.below[number][1] if reading.below else reading.at(str(cell))
         for text, of_cell in texts.items():
             total[text] += share * of_cell
     return {text: min(share, 1.0) for text, share in total.items()}

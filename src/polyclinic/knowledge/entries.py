@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from polyclinic.cases.presentation import Sex
-from polyclinic.knowledge.ages import OF_ITSELF, SPEAKS_FROM, YOUNGEST_ADOLESCENT, Epidemiology
+from polyclinic.knowledge.ages import OF_ITSELF, SPEAKS_FROM, YOUNGEST_ADOLESCENT, Epidemiology, Prevalence, usual_at
 from polyclinic.knowledge.data import SEVERITIES, Data, InBoth, Name, Severity, Share, Texts
 from polyclinic.language.language import Language
 
@@ -75,15 +75,10 @@ class Criterion(Data, frozen=True, kw_only=True):
 
 
 class Criteria(Data, frozen=True, kw_only=True):
-    """What a disease is diagnosed by: the same at every severity (`every`), or by severity, each a stage of its own.
+    """What a disease is diagnosed by: the same at every severity (`every`), or by severity, each a stage of its own."""
 
-    Attributes:
-        source: the title of one of the disease's sources.
-        says: the definition in words.
-    """
-
-    source: str
-    says: Name
+    source: str  # the title of one of the disease's sources
+    says: Name  # the definition in words
     every: Criterion | None = None
     mild: Criterion | None = None
     moderate: Criterion | None = None
@@ -114,21 +109,14 @@ Route = Literal[
 
 
 class DueWhen(Data, frozen=True, kw_only=True):
-    """When a measure is due; all that is given must hold.
+    """When a measure is due; all that is given must hold."""
 
-    Attributes:
-        age_at_least, age_below: in years.
-        pregnant: whether she must be, or must not be; None where it does not matter.
-        days_at_most: how long the illness may have lasted, in days (4.5 hours are 0.1875).
-        finding: what must have been found; what was not looked for is not found.
-    """
-
-    age_at_least: float | None = None
+    age_at_least: float | None = None  # in years
     age_below: float | None = None
     sex: Sex | None = None
-    pregnant: bool | None = None
-    days_at_most: float | None = None
-    finding: Criterion | None = None
+    pregnant: bool | None = None  # whether she must be, or must not be; None where it does not matter
+    days_at_most: float | None = None  # how long the illness may have lasted, in days (4.5 hours are 0.1875)
+    finding: Criterion | None = None  # what must have been found; what was not looked for is not found
 
 
 class Prescription(Data, frozen=True, kw_only=True):
@@ -146,20 +134,16 @@ class Measure(Data, frozen=True, kw_only=True):
     Attributes:
         give: one drug of several, the first choice first: the first whose conditions hold and that this patient may be
             given is given, and no other.
-        why: what the drug is for.
-        when: it is not due otherwise.
-        after: ids of the examinations that must have been done before it.
-        within: minutes from arrival in which it should be begun.
     """
 
     give: tuple[Prescription, ...] = ()
-    why: Name | None = None
+    why: Name | None = None  # what the drug is for
     procedure: Name | None = None
     advice: Name | None = None
     monitoring: Name | None = None
-    when: DueWhen | None = None
-    after: tuple[str, ...] = ()
-    within: int | None = None
+    when: DueWhen | None = None  # it is not due otherwise
+    after: tuple[str, ...] = ()  # ids of the examinations that must have been done before it
+    within: int | None = None  # minutes from arrival in which it should be begun
 
     def problem(self) -> str:
         """Returns what is wrong with its form, or ""."""
@@ -216,32 +200,26 @@ class Symptom(Entry, frozen=True, kw_only=True):
     """A symptom, or a circumstance of the history, that a patient can tell.
 
     Attributes:
-        parent: it can only be present where this one is; its probabilities are given the parent.
         phrases: how a patient puts it: noun phrases that go on from "I have" (en), phrases that go on from "我" (zh).
         of_small_child: how a parent puts it who speaks for a child under six, where `phrases` are an adult's; nobody
             in particular has it ("a tummy ache").
-        of_schoolchild: how a child of six to eleven puts it, where that differs.
         complaint: whether somebody comes to the doctor for it; a circumstance ("it began suddenly") is told when asked.
-        base: how often patients with some other illness have it (given the parent).
-        sex: whose alone it can be; None where anybody's.
-        ages: first and last year of age in which it can be; None at any age.
-        passing: of a circumstance, whether it comes and goes; others are so for life.
         prevalence: how usual it is by age and sex, where that differs: rows of first year, last year, sex or "both",
             and the share; `base` is that of an adult for whom diseases are written.
     """
 
     section: Section = "symptoms"
-    parent: str | None = None
+    parent: str | None = None  # it can only be present where this one is; its probabilities are given the parent
     phrases: Texts
     of_small_child: Texts = Texts()
-    of_schoolchild: Texts = Texts()
+    of_schoolchild: Texts = Texts()  # how a child of six to eleven puts it, where that differs
     question: Name
     complaint: bool = True
-    base: Share
-    sex: Sex | None = None
-    ages: tuple[int, int] | None = None
-    passing: bool = False
-    prevalence: tuple[tuple[int, int, Sex | Literal["both"], Share], ...] = ()
+    base: Share  # how often patients with some other illness have it (given the parent)
+    sex: Sex | None = None  # whose alone it can be; None where anybody's
+    ages: tuple[int, int] | None = None  # first and last year of age in which it can be; None at any age
+    passing: bool = False  # of a circumstance, whether it comes and goes; others are so for life
+    prevalence: Prevalence = ()
 
     @property
     def lasts(self) -> bool:
@@ -250,11 +228,7 @@ class Symptom(Entry, frozen=True, kw_only=True):
 
     def usual_at(self, age: float | None, sex: Sex | None) -> float:
         """Returns how usual it is at an age and sex."""
-        if age is not None:
-            for first, last, whose, usual in self.prevalence:
-                if first <= age < last + 1 and whose in ("both", sex):
-                    return usual
-        return self.base
+        return self.base if age is None else usual_at(self.prevalence, age, sex, self.base)
 
     def at(self, share: float, age: float | None, sex: Sex | None) -> float:
         """Returns a share of an adult's as it is at an age and sex: its odds move as the usual ones do."""
@@ -349,26 +323,20 @@ class Examination(Entry, frozen=True, kw_only=True):
     """An examination that can be ordered.
 
     Attributes:
-        preset: whether it is one of the sixteen of the Agent Hospital paper (Figure 16).
         effort: how many questions' worth of information it has to bring before a careful doctor orders it.
-        cost: in generic units, of which a blood count is 1.
-        minutes: from the order to the result.
         burden: on the patient, from 0 (none) to 3 (invasive, or with sedation or a real risk).
-        radiation: effective dose in mSv.
-        sex: on whom alone it can be done; None on anybody.
-        ages: first and last year of age at which it can be done; None at any age.
     """
 
     kind: Literal["physical", "laboratory", "microbiology", "imaging", "function", "endoscopy", "pathology"]
-    preset: bool = True
+    preset: bool = True  # whether it is one of the sixteen of the Agent Hospital paper (Figure 16)
     effort: Annotated[float, msgspec.Meta(ge=1)]
-    cost: Annotated[float, msgspec.Meta(ge=0)] = 1
-    minutes: Annotated[int, msgspec.Meta(ge=0)] = 30
+    cost: Annotated[float, msgspec.Meta(ge=0)] = 1  # in generic units, of which a blood count is 1
+    minutes: Annotated[int, msgspec.Meta(ge=0)] = 30  # from the order to the result
     burden: Annotated[int, msgspec.Meta(ge=0, le=3)] = 0
-    radiation: Annotated[float, msgspec.Meta(ge=0)] = 0
+    radiation: Annotated[float, msgspec.Meta(ge=0)] = 0  # effective dose in mSv
     items: tuple[Item, ...]
-    sex: Sex | None = None
-    ages: tuple[int, int] | None = None
+    sex: Sex | None = None  # on whom alone it can be done; None on anybody
+    ages: tuple[int, int] | None = None  # first and last year of age at which it can be done; None at any age
 
     def possible(self, sex: Sex | None, age: float | None = None) -> bool:
         """Returns whether it can be done on somebody of this sex and age; what is unknown excludes nothing."""
@@ -436,9 +404,6 @@ class Disease(Entry, frozen=True, kw_only=True):
 
     Attributes:
         id: the file's name.
-        icd10: WHO ICD-10 code.
-        department: id of the department that sees it ("respiratory").
-        duration: days of illness at the visit, `[median, geometric sd]`.
         symptoms: symptom id to its probability when mild, moderate, severe; what is not named has the symptom's
             `base`, or a share of it, see `background`.
         background: how much of its `base` a symptom keeps that is not named, is nobody's child and is a complaint (not
@@ -448,28 +413,25 @@ class Disease(Entry, frozen=True, kw_only=True):
         findings: examination id to item id to its distribution: under `all`, or under `mild`,
             `moderate` and `severe`. What is not named has the item's `usual` distribution.
         body: as `findings`, of quantities that no examination names (see `polyclinic.knowledge.body`).
-        indicated: which examinations are needed, helpful and not indicated.
-        criteria: what it is diagnosed by.
-        complications, prevention: what it may lead to, and what keeps it away.
         differential: ids of the diseases that look like it; `also_consider`: those that the knowledge does not hold.
         time_critical: severities at which minutes or hours decide, whatever the vital signs say.
         severity_icd10: codes of severities that have one of their own.
     """
 
-    icd10: str
-    department: str
+    icd10: str  # WHO ICD-10 code
+    department: str  # id of the department that sees it ("respiratory")
     sources: tuple[Source, ...]
     epidemiology: Epidemiology
-    duration: tuple[float, float]
+    duration: tuple[float, float]  # days of illness at the visit, `[median, geometric sd]`
     background: Share = 1
     symptoms: dict[str, tuple[Share, Share, Share]]
     findings: dict[str, dict[str, dict[Literal["all", "mild", "moderate", "severe"], Distribution]]]
     body: dict[str, dict[Literal["all", "mild", "moderate", "severe"], Distribution]] = msgspec.field(
         default_factory=dict
     )
-    indicated: Indicated
-    criteria: Criteria
-    complications: Texts = Texts()
+    indicated: Indicated  # which examinations are needed, helpful and not indicated
+    criteria: Criteria  # what it is diagnosed by
+    complications: Texts = Texts()  # what it may lead to, and what keeps it away
     differential: tuple[str, ...] = ()
     also_consider: Texts = Texts()
     prevention: Texts = Texts()

@@ -34,7 +34,7 @@ from polyclinic.knowledge.entries import (
     Plan,
     Symptom,
 )
-from polyclinic.knowledge.plan_words import PlanVocabulary, in_words, unlinked_plans
+from polyclinic.knowledge.plan_words import PlanVocabulary, criterion_problems, in_words, unlinked_plans
 from polyclinic.yaml_files import line_of, read_yaml
 
 K = TypeVar("K", bound=Identified)
@@ -59,9 +59,6 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         them. The vocabulary of a department is the symptoms (with their parents) and examinations that its diseases
         name; so what another department adds changes nothing in it. The same object for the same words, so that what
         is looked up in it is made once.
-
-        Raises:
-            BadInput: something wanted is not there; says what is.
         """
         return self if wanted.strip().casefold() == "all" else _selected(self, wanted)
 
@@ -247,8 +244,13 @@ def _unlinked(disease: Disease, knowledge: Knowledge) -> Iterator[tuple[str, str
         for key in ids:
             if key not in table:
                 yield f"no {what} {key!r}; known: {', '.join(sorted(table))}", ""
-    yield from _criteria(disease, knowledge)
-    yield from unlinked_plans(disease, plan_vocabulary(knowledge))
+    vocabulary, titles = plan_vocabulary(knowledge), [source.title for source in disease.sources]
+    if disease.criteria.source not in titles:
+        yield f"no source {disease.criteria.source!r}; known: {'; '.join(titles)}", "$.criteria.source"
+    for severity in SEVERITIES:
+        for criterion in disease.criteria.at(severity):
+            yield from ((problem, f"$.criteria.{severity}") for problem in criterion_problems(criterion, vocabulary))
+    yield from unlinked_plans(disease, vocabulary)
     for examination, items in disease.findings.items():
         known = {item.id: item for item in knowledge.examinations[examination].items}
         for key, by_severity in items.items():
@@ -261,24 +263,3 @@ def _unlinked(disease: Disease, knowledge: Knowledge) -> Iterator[tuple[str, str
                 problem = known[key].problem(distribution)
                 if problem:
                     yield problem, field
-
-
-def _criteria(disease: Disease, knowledge: Knowledge) -> Iterator[tuple[str, str]]:
-    """Yields what is wrong with the criteria of a disease, each with its field."""
-    criteria = disease.criteria
-    titles = [source.title for source in disease.sources]
-    if criteria.source not in titles:
-        yield f"no source {criteria.source!r}; known: {'; '.join(titles)}", "$.criteria.source"
-    items = {item.id: item for e in knowledge.examinations.values() for item in e.items}
-    for severity in SEVERITIES:
-        for criterion in criteria.at(severity):
-            for leaf in criterion.nodes():
-                field = f"$.criteria.{severity}"
-                if problem := leaf.problem():
-                    yield problem, field
-                elif leaf.symptom and leaf.symptom not in knowledge.symptoms:
-                    yield f"no symptom {leaf.symptom!r}", field
-                elif leaf.quantity and leaf.quantity not in items:
-                    yield f"no quantity {leaf.quantity!r}; known: {', '.join(sorted(items))}", field
-                elif leaf.quantity and (unknown := set(leaf.one_of) - set(items[leaf.quantity].values)):
-                    yield f"no state {sorted(unknown)[0]!r} of {leaf.quantity}", field

@@ -58,17 +58,13 @@ _PHYSICAL = re.compile(
 
 
 class Layout(NamedTuple):
-    """The names of a record's findings in a table, and of each finding what its names are names of and what they mean.
-
-    Attributes:
-        drawn: every examination goes by the knowledge's first name for it, so that its names are all there are.
-    """
+    """The names of a record's findings in a table, and of each finding what its names name and mean."""
 
     table: NameTable
     examinations: tuple[frozenset[str], ...]
     items: tuple[frozenset[str], ...]
     titles: tuple[FindingTitle, ...]
-    drawn: bool
+    drawn: bool  # every examination goes by the knowledge's first name for it, so that its names are all there are
 
 
 class _LookedUp(NamedTuple):

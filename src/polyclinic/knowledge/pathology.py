@@ -47,9 +47,6 @@ def with_pathology(knowledge: Knowledge) -> Knowledge:
     """Returns the knowledge with specimens among its examinations, and among the findings of its diseases.
 
     The same object for the same knowledge. Diseases that share no specimen with those that are here bring none.
-
-    Raises:
-        BadInput: the file of specimens is wrong, with its field.
     """
     read = _read()
     shown = {disease: found for disease, found in read.findings.items() if disease in knowledge.diseases}

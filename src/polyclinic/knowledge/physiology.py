@@ -94,15 +94,11 @@ class Physiology:
             return range_of(self.items[reading.of], age, sex, self.body)
         return range_of(item, age, sex, self.body)
 
-    def show(self, item: Item, value: float, interval: Interval, age: float, sex: Sex) -> float:
-        """Returns an adult's number as it is shown of somebody: carried over, within limits, rounded.
-
-        Rounding never takes it out of the interval (an adult's).
-        """
-        return self.shown(item, value, interval, age, sex)[0]
-
     def shown(self, item: Item, value: float, interval: Interval, age: float, sex: Sex) -> tuple[float, float]:
-        """Returns an adult's number as `show` does, and the adult's number that this stands for."""
+        """Returns an adult's number as it is shown of somebody, and the adult's number that this stands for.
+
+        It is carried over, brought within limits and rounded, which never takes it out of the interval (an adult's).
+        """
         carrying = self.carrying(item, age, sex)
         shown = float(round(carrying.there(within_limits(item, value)), item.decimals))
         step = 10.0**-item.decimals

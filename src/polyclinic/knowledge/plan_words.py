@@ -189,39 +189,30 @@ def unlinked_plans(disease: Disease, vocabulary: PlanVocabulary) -> Iterator[Pro
     """Yields what is wrong with the plans of a disease so that they cannot be used, each with its field."""
     looked_at = {*disease.findings, *disease.examinations}
     for severity in SEVERITIES:
-        plan, field = disease.plan(severity), f"$.treatment.{severity}"
-        yield from _plan(plan, field, vocabulary)
+        plan, of_plan = disease.plan(severity), f"$.treatment.{severity}"
+        if plan.en or plan.zh:
+            yield "has lines; they are made of its measures", of_plan
         for number, measure in enumerate(plan.measures):
+            field = f"{of_plan}.measures[{number}]"
+            if problem := measure.problem():
+                yield problem, field
+            for place, prescription in enumerate(measure.give):
+                if prescription.drug not in vocabulary.drugs:
+                    yield _unknown("drug", prescription.drug, vocabulary.drugs), f"{field}.give[{place}].drug"
+                yield from _when(prescription.when, f"{field}.give[{place}].when", vocabulary)
+            yield from _when(measure.when, f"{field}.when", vocabulary)
             for examination in measure.after:
-                if examination in vocabulary.examinations and examination not in looked_at:
-                    yield f"waits for {examination!r}, which is not indicated", f"{field}.measures[{number}].after"
+                if examination not in vocabulary.examinations:
+                    yield _unknown("examination", examination, vocabulary.examinations), f"{field}.after"
+                elif examination not in looked_at:
+                    yield f"waits for {examination!r}, which is not indicated", f"{field}.after"
+            if measure.within is not None and measure.within <= 0:
+                yield f"{measure.within} minutes; must be above 0", f"{field}.within"
 
 
-def _plan(plan: Plan, field: str, vocabulary: PlanVocabulary) -> Iterator[Problem]:
-    if plan.en or plan.zh:
-        yield "has lines; they are made of its measures", field
-    for number, measure in enumerate(plan.measures):
-        yield from _measure(measure, f"{field}.measures[{number}]", vocabulary)
-
-
-def _measure(measure: Measure, field: str, vocabulary: PlanVocabulary) -> Iterator[Problem]:
-    if problem := measure.problem():
-        yield problem, field
-    for number, prescription in enumerate(measure.give):
-        if prescription.drug not in vocabulary.drugs:
-            yield _unknown("drug", prescription.drug, vocabulary.drugs), f"{field}.give[{number}].drug"
-        if prescription.when is not None:
-            yield from _when(prescription.when, f"{field}.give[{number}].when", vocabulary)
-    if measure.when is not None:
-        yield from _when(measure.when, f"{field}.when", vocabulary)
-    for examination in measure.after:
-        if examination not in vocabulary.examinations:
-            yield _unknown("examination", examination, vocabulary.examinations), f"{field}.after"
-    if measure.within is not None and measure.within <= 0:
-        yield f"{measure.within} minutes; must be above 0", f"{field}.within"
-
-
-def _when(when: DueWhen, field: str, vocabulary: PlanVocabulary) -> Iterator[Problem]:
+def _when(when: DueWhen | None, field: str, vocabulary: PlanVocabulary) -> Iterator[Problem]:
+    if when is None:
+        return
     first, below = when.age_at_least or 0.0, _OLDEST if when.age_below is None else when.age_below
     if not 0 <= first < below <= _OLDEST:
         yield f"impossible ages: from {first:g} to below {below:g}; needs 0 <= first < last <= {_OLDEST}", field
@@ -229,19 +220,23 @@ def _when(when: DueWhen, field: str, vocabulary: PlanVocabulary) -> Iterator[Pro
         yield f"{when.days_at_most:g} days; must be above 0", f"{field}.days_at_most"
     if when == DueWhen():
         yield "says no condition; leave it out", field
-    for node in () if when.finding is None else when.finding.nodes():
-        for problem in _finding(node, vocabulary):
-            yield problem, f"{field}.finding"
+    if when.finding is not None:
+        yield from ((problem, f"{field}.finding") for problem in criterion_problems(when.finding, vocabulary))
 
 
-def _finding(node: Criterion, vocabulary: PlanVocabulary) -> Iterator[str]:
-    if problem := node.problem():
-        yield problem
-    elif node.symptom and node.symptom not in vocabulary.symptoms:
-        yield _unknown("symptom", node.symptom, vocabulary.symptoms)
-    elif node.quantity:
-        item, body = vocabulary.items.get(node.quantity), read_body()
-        if item is None:
+def criterion_problems(criterion: Criterion, vocabulary: PlanVocabulary) -> Iterator[str]:
+    """Yields what is wrong with a condition, or with one in it: its form, or what it names."""
+    body = read_body()
+    for node in criterion.nodes():
+        item = vocabulary.items.get(node.quantity)
+        if problem := node.problem():
+            yield problem
+        elif node.symptom:
+            if node.symptom not in vocabulary.symptoms:
+                yield _unknown("symptom", node.symptom, vocabulary.symptoms)
+        elif not node.quantity:
+            continue
+        elif item is None:
             yield _unknown("quantity", node.quantity, vocabulary.items)
         elif node.quantity in body.items:
             yield f"{node.quantity!r} reads another quantity; name that: {body.items[node.quantity].of!r}"

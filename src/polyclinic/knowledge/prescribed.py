@@ -159,19 +159,12 @@ class _ProcedureFile(Data, frozen=True, kw_only=True):
 
 
 class ProceduresSaid(NamedTuple):
-    """What a text says is done.
+    """What a text says is done."""
 
-    Attributes:
-        done: actions on parts, and what is as good.
-        operated: parts of which only an operation is told.
-        approaches: ways of an operation of which no part is named, or by which one is done.
-        partless: it tells of an operation and names no part.
-    """
-
-    done: frozenset[Procedure] = frozenset()
-    operated: frozenset[str] = frozenset()
-    approaches: frozenset[str] = frozenset()
-    partless: bool = False
+    done: frozenset[Procedure] = frozenset()  # actions on parts, and what is as good
+    operated: frozenset[str] = frozenset()  # parts of which only an operation is told
+    approaches: frozenset[str] = frozenset()  # ways of an operation of which no part is named, or by which one is done
+    partless: bool = False  # it tells of an operation and names no part
 
     def names(self, due: ProceduresSaid) -> bool:
         """Whether it tells what is due, wholly or by the way and the part of it."""

@@ -23,9 +23,6 @@ from polyclinic.knowledge.body import (
     ShownTogether,
     SymptomReading,
     back_along,
-    cell_of,
-    cuts_of,
-    of_state,
 )
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.disease_body import DiseaseBody, Interval, Variant, cell_shares
@@ -46,16 +43,7 @@ def or_beside(
     physiology: Physiology,
     bodies: Mapping[str, DiseaseBody],
 ) -> npt.NDArray[np.float64]:
-    """Returns the log-densities of a number where something beside the illness may have moved it.
-
-    Args:
-        log: those of the illnesses alone, "something else" last.
-        value: an adult's number.
-        item: whose number it is.
-        who: age in years and sex.
-        physiology: what can be so beside an illness, and the hypotheses in their order.
-        bodies: what the diseases make of the body.
-    """
+    """Returns the log-densities of a number where something beside the illness may have moved it."""
     for beside in physiology.body.beside.values():
         share = beside.share(*who) if item.id in beside.numbers else 0.0
         if share:
@@ -75,20 +63,6 @@ Observed = float | str | ItemReading
 
 Told = float | dict[str, float]
 """Share of a symptom, or of each text of an item, in a cell of what it reads."""
-
-
-def share_in(reading: SymptomReading, cell: str | float) -> float:
-    """Returns the share of a symptom in a state, or from a value on."""
-    if isinstance(cell, str):
-        return of_state(reading.states, cell)
-    return reading.below[cell_of(cuts_of(reading.below), cell)][1]
-
-
-def texts_in(reading: PanelReading, cell: str | float) -> dict[str, float]:
-    """Returns the shares of an item's texts in a state, or from a value on, of the quantity that it reads."""
-    if isinstance(cell, str):
-        return of_state(reading.states, cell)
-    return reading.below[cell_of(cuts_of(reading.below), cell)][1]
 
 
 def chance_of(share: Told, observed: Observed | bool) -> float:
@@ -256,12 +230,7 @@ class BodyTables:
 
 
 class PatientReading:
-    """What is known of one patient.
-
-    Args:
-        tables: the knowledge.
-        age, sex: the patient's; None where unknown.
-    """
+    """What is known of one patient."""
 
     def __init__(self, tables: BodyTables, age: float | None, sex: Sex | None) -> None:
         self._tables, self._age, self._sex = tables, age, sex
@@ -421,16 +390,11 @@ class PatientReading:
         readings: dict[str, SymptomReading | PanelReading] = {
             name: physiology.symptoms[name] if name in physiology.symptoms else physiology.panels[name] for name in by
         }
-        cuts = tuple(sorted({cut for reading in readings.values() for cut in cuts_of(reading.below)}))
+        cuts = tuple(sorted({cut for reading in readings.values() for cut in reading.cuts}))
         edges = (-math.inf, *cuts)
         weights = np.ones(len(item.values) or len(edges))
         for name, (observed, weight) in by.items():
-            reading = readings[name]
-            shares: list[Told]
-            if isinstance(reading, SymptomReading):
-                shares = [share_in(reading, cell) for cell in (item.values or edges)]
-            else:
-                shares = [texts_in(reading, cell) for cell in (item.values or edges)]
+            shares: list[Told] = [readings[name].at(cell) for cell in (item.values or edges)]
             told = [chance_of(share, observed) for share in shares]
             weights *= np.clip(np.array(told), LEAST, 1.0) ** weight
         return np.log(np.maximum(self._tables.cells(quantity, cuts) @ weights, 1e-12))

@@ -55,25 +55,15 @@ class GeneralResultWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 
 class ItemResultWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How one item is named and how its results are put.
+    """How one item is named and how its results are put."""
 
-    Attributes:
-        called: names of it beside the knowledge's.
-        unlike: beside these its name means something else.
-        where: of which part of the body or of the report it speaks.
-        high: a word that names it and says that it is too high ("leukocytosis").
-        low: the same for too low.
-        normal: the same for normal.
-        values: by the id of a value, in which other words that is found.
-    """
-
-    called: Pattern = _NEVER
-    unlike: Pattern = _NEVER
-    where: Pattern = _NEVER
-    high: Pattern = _NEVER
-    low: Pattern = _NEVER
-    normal: Pattern = _NEVER
-    values: dict[str, Pattern] = {}
+    called: Pattern = _NEVER  # names of it beside the knowledge's
+    unlike: Pattern = _NEVER  # beside these its name means something else
+    where: Pattern = _NEVER  # of which part of the body or of the report it speaks
+    high: Pattern = _NEVER  # a word that names it and says that it is too high ("leukocytosis")
+    low: Pattern = _NEVER  # the same for too low
+    normal: Pattern = _NEVER  # the same for normal
+    values: dict[str, Pattern] = {}  # by the id of a value, in which other words that is found
 
 
 general_words = _WORDS.section("results", GeneralResultWords)
@@ -212,17 +202,11 @@ class ItemReading(NamedTuple):
 
 
 class ReadFinding(NamedTuple):
-    """What was read in a finding.
+    """What was read in a finding."""
 
-    Attributes:
-        readings: an item at most once; none where nothing could be read.
-        is_result: it has a result at all; false where the record says that there is none ("pending").
-        is_strange: nothing was read, and it tells of something wrong that the knowledge has no words for.
-    """
-
-    readings: tuple[ItemReading, ...] = ()
-    is_result: bool = True
-    is_strange: bool = False
+    readings: tuple[ItemReading, ...] = ()  # an item at most once; none where nothing could be read
+    is_result: bool = True  # it has a result at all; false where the record says that there is none ("pending")
+    is_strange: bool = False  # nothing was read, and it tells of something wrong that the knowledge has no words for
 
 
 class ResultReader:

@@ -25,6 +25,8 @@ from polyclinic.language.clauses import clauses, told
 from polyclinic.language.language import Language
 from polyclinic.yaml_files import read_yaml
 
+_NONE = Name(en="", zh="")
+
 
 class SignLimit(Data, frozen=True, kw_only=True):
     """A vital sign, by item id, above a value in its unit as it is measured; and what it makes.
@@ -43,17 +45,14 @@ class DangerGroup(Data, frozen=True, kw_only=True):
 
     Attributes:
         from_age, below: of those as old as the first or older, and younger than the second, in years; None: of any age.
-        pregnant: of those who have, or may have, a child within them.
-        emergency, urgent: symptoms, by id.
-        signs: vital signs.
     """
 
     from_age: float = 0.0
     below: float | None = None
-    pregnant: bool = False
-    emergency: tuple[str, ...] = ()
+    pregnant: bool = False  # of those who have, or may have, a child within them
+    emergency: tuple[str, ...] = ()  # symptoms, by id
     urgent: tuple[str, ...] = ()
-    signs: tuple[SignLimit, ...] = ()
+    signs: tuple[SignLimit, ...] = ()  # vital signs
 
     def has(self, age: float | None, *, pregnant: bool) -> bool:
         """Whether somebody is of the group."""
@@ -90,85 +89,36 @@ class RedFlags(Data, frozen=True, kw_only=True):
         return "emergency" if "emergency" in made else "urgent" if made else None
 
 
-class Allergy(Data, frozen=True, kw_only=True):
-    """A group of drugs: by which words somebody says that it is not borne, and the ATC codes of the group."""
-
-    name: Name
-    words: Texts
-    drugs: tuple[str, ...]
-
-
-class AgeLimit(Data, frozen=True, kw_only=True):
-    """Drugs that nobody below an age, in years, is given."""
-
-    below: float
-    drugs: tuple[str, ...]
-    reason: Name
-
-
-class InPregnancy(Data, frozen=True, kw_only=True):
-    """Drugs that nobody is given in pregnancy."""
+class Caution(Data, frozen=True, kw_only=True):
+    """Drugs, by ATC codes or the beginnings of these, that somebody is not given."""
 
     drugs: tuple[str, ...]
-    reason: Name
+    reason: Name = _NONE
+    name: Name = _NONE  # of the allergy, the illness, or the group of drugs in the singular
+    words: Texts = Texts()  # by which somebody tells of it, or of what it takes
+    below: float = 0  # years of age, or mL/min/1.73 m2 that the kidneys filter
 
 
-class KidneyLimit(Data, frozen=True, kw_only=True):
-    """Drugs that nobody is given whose kidneys filter less, in mL/min/1.73 m2."""
+class Duplicate(Caution, frozen=True, kw_only=True):
+    """A group of drugs of which one at a time is enough."""
 
-    below: float
-    drugs: tuple[str, ...]
-    reason: Name
-
-
-class InIllness(Data, frozen=True, kw_only=True):
-    """Drugs that nobody is given who tells of an illness, earlier or lasting, in one of the words."""
-
-    name: Name
-    words: Texts
-    drugs: tuple[str, ...]
-    reason: Name
-
-
-class Interaction(Data, frozen=True, kw_only=True):
-    """Drugs that nobody is given who takes one of those that the words name."""
-
-    words: Texts
-    drugs: tuple[str, ...]
-    reason: Name
-
-
-class Duplicate(Data, frozen=True, kw_only=True):
-    """A group of drugs of which one at a time is enough.
-
-    Attributes:
-        name: of the group, in the singular.
-        drugs: ATC codes.
-        words: by which somebody says that it takes one of them.
-        stays: what is taken goes on where one of the group is due; otherwise a drug of another group is looked for.
-        both: two of the group may be handed out together, and only beside what is taken one is enough.
-    """
-
-    name: Name
-    drugs: tuple[str, ...]
-    words: Texts = Texts()
-    stays: bool = True
-    both: bool = False
+    stays: bool = True  # what is taken goes on where one is due; else a drug of another group is looked for
+    both: bool = False  # two may be handed out together, and only beside what is taken one is enough
 
 
 class Cautions(Data, frozen=True, kw_only=True, eq=False):
-    """All that a pharmacist looks for; drugs by ATC codes or the beginnings of these.
+    """All that a pharmacist looks for: what is not borne, or not given at an age, in an illness or with others.
 
     `heights` are median heights of children by age: years, cm.
     """
 
     sources: tuple[Source, ...]
-    allergies: tuple[Allergy, ...]
-    ages: tuple[AgeLimit, ...]
-    pregnancy: tuple[InPregnancy, ...]
-    kidney: tuple[KidneyLimit, ...]
-    conditions: tuple[InIllness, ...]
-    interactions: tuple[Interaction, ...]
+    allergies: tuple[Caution, ...]
+    ages: tuple[Caution, ...]
+    pregnancy: tuple[Caution, ...]
+    kidney: tuple[Caution, ...]
+    conditions: tuple[Caution, ...]
+    interactions: tuple[Caution, ...]
     duplicates: tuple[Duplicate, ...]
     heights: tuple[tuple[float, float], ...]
 
@@ -214,19 +164,13 @@ Kind = Literal["allergy", "age", "pregnancy", "kidney", "condition", "interactio
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known at the counter of who gets the drugs.
+    """What is known at the counter of who gets the drugs."""
 
-    Attributes:
-        allergies, medications, past: what it tells of allergies and intolerances, of what it takes, of earlier illness.
-        pregnant: whether she is, as far as is told or tested.
-        egfr: glomerular filtration in mL/min/1.73 m2; None where no creatinine is known.
-    """
-
-    allergies: str = ""
+    allergies: str = ""  # what it tells of allergies and intolerances, of what it takes, of earlier illness
     medications: str = ""
     past: str = ""
-    pregnant: bool = False
-    egfr: float | None = None
+    pregnant: bool = False  # whether she is, as far as is told or tested
+    egfr: float | None = None  # glomerular filtration in mL/min/1.73 m2; None where no creatinine is known
 
 
 class Objection(NamedTuple):
@@ -236,9 +180,6 @@ class Objection(NamedTuple):
     what: Name
     reason: Name
     limit: float = 0.0
-
-
-_NONE = Name(en="", zh="")
 
 
 def says_pregnant(text: str, language: Language) -> bool:
@@ -412,16 +353,9 @@ def now_taken(medications: str) -> str:
 @functools.lru_cache(maxsize=4096)
 def _about(cautions: Cautions, atc: str) -> Cautions:
     """Returns the cautions that speak of a drug."""
-    return msgspec.structs.replace(
-        cautions,
-        allergies=tuple(a for a in cautions.allergies if within(atc, a.drugs)),
-        ages=tuple(a for a in cautions.ages if within(atc, a.drugs)),
-        pregnancy=tuple(p for p in cautions.pregnancy if within(atc, p.drugs)),
-        kidney=tuple(k for k in cautions.kidney if within(atc, k.drugs)),
-        conditions=tuple(c for c in cautions.conditions if within(atc, c.drugs)),
-        interactions=tuple(i for i in cautions.interactions if within(atc, i.drugs)),
-        duplicates=tuple(d for d in cautions.duplicates if within(atc, d.drugs)),
-    )
+    groups = ("allergies", "ages", "pregnancy", "kidney", "conditions", "interactions", "duplicates")
+    own = {group: tuple(one for one in getattr(cautions, group) if within(atc, one.drugs)) for group in groups}
+    return msgspec.structs.replace(cautions, **own)
 
 
 def within(atc: str, codes: Iterable[str]) -> bool:
@@ -435,17 +369,11 @@ def one_told(words: Iterable[str], text: str) -> str:
 
 
 class HandedOut(NamedTuple):
-    """What became of one measure's drug at the counter.
+    """What became of one measure's drug at the counter."""
 
-    Attributes:
-        given: what was handed out, or goes on; None where nothing may be given.
-        withheld: the drugs before it, by id, each with why.
-        taken: in which word somebody says that it takes it, or one of its kind, already; "" where it does not.
-    """
-
-    given: Prescription | None
-    withheld: tuple[tuple[str, Objection], ...] = ()
-    taken: str = ""
+    given: Prescription | None  # what was handed out, or goes on; None where nothing may be given
+    withheld: tuple[tuple[str, Objection], ...] = ()  # the drugs before it, by id, each with why
+    taken: str = ""  # in which word somebody says that it takes it, or one of its kind, already; "" where it does not
 
 
 def hand_out(

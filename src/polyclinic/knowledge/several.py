@@ -74,15 +74,13 @@ class Weighed(NamedTuple):
     """What observations say.
 
     Attributes:
-        chosen: the diseases that together explain them, in the order in which they were found.
         weights: log odds by disease: how much better the observations are explained with it than without, given the
             other diseases chosen.
-        parts: the same by observation: (observation, disease).
     """
 
-    chosen: tuple[str, ...]
+    chosen: tuple[str, ...]  # the diseases that together explain them, in the order in which they were found
     weights: dict[str, float]
-    parts: Vector
+    parts: Vector  # the same by observation: (observation, disease)
 
 
 class SeveralReader:

@@ -67,14 +67,7 @@ class StayTable(Data, frozen=True, kw_only=True):
     def stay(
         self, disease: str, severity: Severity, disposition: Disposition, share: float
     ) -> tuple[tuple[Place, int], ...]:
-        """Returns where somebody lies and for how long, in seconds.
-
-        Args:
-            disease: what is treated, by id; "" where nobody knows.
-            severity: whose plan is followed.
-            disposition: where that plan treats.
-            share: from 0 to 1, from the shortest to the longest stay.
-        """
+        """Returns where somebody lies and for how long, in seconds."""
         known = self.diseases.get(disease, _NOTHING).stay.get(severity, {})
         places = known if next(iter(known), None) == FIRST.get(disposition) else _USUAL[disposition]
         return tuple(

@@ -47,18 +47,15 @@ class PlanPatient(NamedTuple):
     """What is known of somebody who is to be treated.
 
     Attributes:
-        age: in years; None is taken for an adult's.
-        days: how long the illness has lasted.
         findings: quantities, as `polyclinic.knowledge.treatment.as_planned` has them, and symptoms, by id.
-        examined: ids of the examinations that were done; None where all were.
     """
 
-    age: float | None = None
+    age: float | None = None  # in years; None is taken for an adult's
     sex: Sex | None = None
     pregnant: bool = False
-    days: float | None = None
+    days: float | None = None  # how long the illness has lasted
     findings: Mapping[str, float | str | bool] = {}
-    examined: Collection[str] | None = None
+    examined: Collection[str] | None = None  # ids of the examinations that were done; None where all were
 
 
 class WhyNot(StrEnum):
@@ -69,15 +66,13 @@ class WhyNot(StrEnum):
     NOT_EXAMINED = "not examined"
 
 
-class DueMeasure(NamedTuple):
-    """A measure that is due.
-
-    Attributes:
-        options: what may be given, the first first; the others stand in for it. Empty where it gives no drug.
-    """
+class MeasureChoice(NamedTuple):
+    """Whether a measure is carried out, and what may be given for it."""
 
     measure: Measure
-    options: tuple[Prescription, ...] = ()
+    options: tuple[Prescription, ...] = ()  # the first is given, the others stand in for it; none without drugs
+    why_not: WhyNot | None = None  # None where it is due
+    missing: tuple[str, ...] = ()  # the examinations that it waits for
 
     @property
     def first(self) -> Prescription | None:
@@ -85,32 +80,17 @@ class DueMeasure(NamedTuple):
         return self.options[0] if self.options else None
 
 
-class LeftMeasure(NamedTuple):
-    """A measure that is not carried out, why, and the examinations that it waits for."""
-
-    measure: Measure
-    why: WhyNot
-    missing: tuple[str, ...] = ()
-    options: tuple[Prescription, ...] = ()
-
-
 class ChosenPlan(NamedTuple):
     """What of a plan is done for one patient, and what is not."""
 
-    due: tuple[DueMeasure, ...]
-    left: tuple[LeftMeasure, ...]
+    due: tuple[MeasureChoice, ...]
+    left: tuple[MeasureChoice, ...]
 
 
 def chosen(plan: Plan, patient: PlanPatient, items: Mapping[str, Item]) -> ChosenPlan:
-    """Returns what of a plan is done for a patient.
-
-    Args:
-        plan: one with measures.
-        patient: what is known.
-        items: the quantities, by id (`Knowledge.quantities`).
-    """
-    due: list[DueMeasure] = []
-    left: list[LeftMeasure] = []
+    """Returns what of a plan is done for a patient."""
+    due: list[MeasureChoice] = []
+    left: list[MeasureChoice] = []
     for measure in plan.measures:
         holds = _holds(measure.when, patient, items)
         options = [(p, _holds(p.when, patient, items)) for p in measure.give]
@@ -119,11 +99,11 @@ def chosen(plan: Plan, patient: PlanPatient, items: Mapping[str, Item]) -> Chose
         if holds and measure.give and not fitting:
             holds = None if any(fits is None for _, fits in options) else False
         if not holds:
-            left.append(LeftMeasure(measure, WhyNot.NOT_KNOWN if holds is None else WhyNot.NOT_SO))
+            left.append(MeasureChoice(measure, (), WhyNot.NOT_KNOWN if holds is None else WhyNot.NOT_SO))
         elif missing:
-            left.append(LeftMeasure(measure, WhyNot.NOT_EXAMINED, missing, fitting))
+            left.append(MeasureChoice(measure, fitting, WhyNot.NOT_EXAMINED, missing))
         else:
-            due.append(DueMeasure(measure, fitting))
+            due.append(MeasureChoice(measure, fitting))
     return ChosenPlan(tuple(due), tuple(left))
 
 
@@ -154,21 +134,13 @@ def _holds(when: DueWhen | None, patient: PlanPatient, items: Mapping[str, Item]
 
 
 class StoppedMedicine(Data, frozen=True, kw_only=True):
-    """A medicine taken at home that is stopped, paused or changed.
+    """A medicine taken at home that is stopped, paused or changed."""
 
-    Attributes:
-        diseases: ids of those in which that is so; empty: in all.
-        severities: of these diseases.
-        when: of whom; None: of all.
-        words: in which somebody tells that it takes the medicine.
-        line: what the plan says, with {drug} for the word that was told.
-    """
-
-    diseases: tuple[str, ...] = ()
-    severities: tuple[Severity, ...] = SEVERITIES
-    when: DueWhen | None = None
-    words: Texts
-    line: Name
+    diseases: tuple[str, ...] = ()  # ids of those in which that is so; empty: in all
+    severities: tuple[Severity, ...] = SEVERITIES  # of these diseases
+    when: DueWhen | None = None  # of whom; None: of all
+    words: Texts  # in which somebody tells that it takes the medicine
+    line: Name  # what the plan says, with {drug} for the word that was told
 
 
 class Precautions(Data, frozen=True, kw_only=True):
@@ -193,16 +165,7 @@ def added_lines(
     language: Language,
     items: Mapping[str, Item],
 ) -> tuple[str, ...]:
-    """Returns what is done for a patient beside the measures of a plan, in words.
-
-    Args:
-        stratum: the disease that is treated, and the plan's severity.
-        patient: what is known of it.
-        known: what it tells at the counter.
-        measured: vital signs by item id, as they were measured.
-        language: of the words.
-        items: the quantities, by id (`Knowledge.quantities`).
-    """
+    """Returns what is done for a patient beside the measures of a plan, in words."""
     disease, severity = stratum
     lines: list[str] = []
     if disease.plan(severity).disposition == "home":
@@ -224,17 +187,11 @@ _GROWN = 18
 
 
 class VisitFacts(NamedTuple):
-    """What a visit knows of a patient.
+    """What a visit knows of a patient."""
 
-    Attributes:
-        patient: what the choice of measures goes by.
-        known: what the pharmacist gets.
-        measured: numbers as they were measured, by item id.
-    """
-
-    patient: PlanPatient
-    known: Known
-    measured: Mapping[str, float] = {}
+    patient: PlanPatient  # what the choice of measures goes by
+    known: Known  # what the pharmacist gets
+    measured: Mapping[str, float] = {}  # numbers as they were measured, by item id
 
 
 def visit_facts(
@@ -244,15 +201,7 @@ def visit_facts(
     findings: Iterable[Finding],
     reader: Reader,
 ) -> VisitFacts:
-    """Returns what a visit knows.
-
-    Args:
-        presentation: who it is, and the complaint.
-        told: what it tells at the counter.
-        symptoms: what the report names.
-        findings: the results of all examinations of the visit.
-        reader: what reads them.
-    """
+    """Returns what a visit knows."""
     language, age, sex = presentation.language, presentation.age, presentation.sex
     physiology = reader.tables.physiology
     measured: dict[str, float] = {}
@@ -340,7 +289,7 @@ class PlannedTreatment:
         self._words = MeasureWords(plan_vocabulary(knowledge), presentation.language, presentation.age)
         self._chosen: ChosenPlan = chosen(plan, facts.patient, knowledge.quantities)
         self._taken: dict[int, tuple[int, str]] = {}
-        self._giving: list[DueMeasure] = []
+        self._giving: list[MeasureChoice] = []
         self.measures: list[list[Drug]] = []
         self.continued: dict[str, str] = {}
         for due in self._chosen.due:
@@ -362,7 +311,7 @@ class PlannedTreatment:
         numbers = dict(zip(map(id, self._giving), given or [0] * len(self._giving), strict=True))
         return (*(line for due in self._chosen.due if (line := self._line(due, numbers))), *self._added)
 
-    def _line(self, due: DueMeasure, numbers: Mapping[int, int | None]) -> str:
+    def _line(self, due: MeasureChoice, numbers: Mapping[int, int | None]) -> str:
         if not due.options:
             return self._words.done(due.measure, None)
         on = self._taken.get(id(due))
@@ -378,7 +327,7 @@ class PlannedTreatment:
     def not_begun(self) -> tuple[str, ...]:
         """Returns the measures that wait for examinations, in words."""
         return tuple(
-            self._words.not_begun(left.measure, left.options[0] if left.options else None, left.missing)
+            self._words.not_begun(left.measure, left.first, left.missing)
             for left in self._chosen.left
-            if left.why is WhyNot.NOT_EXAMINED
+            if left.why_not is WhyNot.NOT_EXAMINED
         )

@@ -103,15 +103,10 @@ _RUN_TOGETHER = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 
 
 class Undisguised(NamedTuple):
-    """A text as it is read.
+    """A text as it is read."""
 
-    Attributes:
-        text: the characters.
-        places: where each of them stands in the original, and the original's length behind them.
-    """
-
-    text: str
-    places: tuple[int, ...] | range
+    text: str  # the characters
+    places: tuple[int, ...] | range  # where each of them stands in the original, and the original's length behind them
 
     def original(self, text: str, begin: int, end: int) -> str:
         """Returns what stands in the original `text` from a place in what is read to another."""

@@ -40,17 +40,11 @@ _MARK_OF_ORDER = "\ufeff"
 
 
 class SaidAndThought(NamedTuple):
-    """A model's text, apart.
+    """A model's text, apart."""
 
-    Attributes:
-        said: the text as it is where it holds no thought.
-        thought: what stood between its marks, or before the mark of an end without a beginning.
-        is_open: a thought was begun and not ended, so that what was said may not be what was meant.
-    """
-
-    said: str
-    thought: str = ""
-    is_open: bool = False
+    said: str  # the text as it is where it holds no thought
+    thought: str = ""  # what stood between its marks, or before the mark of an end without a beginning
+    is_open: bool = False  # a thought was begun and not ended, so that what was said may not be what was meant
 
 
 def apart(text: str) -> SaidAndThought:

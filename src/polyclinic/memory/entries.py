@@ -164,13 +164,8 @@ def picture_of(
 ) -> str:
     """Returns the picture of a patient: time and age in steps, each result as high, low or within its range.
 
-    Args:
-        presentation: who came, and with what; of the complaint only how long it has lasted.
-        history: what is known of it, by section; a symptom is a line, of other sections each sentence.
-        findings: what was found, an item a line; None where nothing was looked for yet.
-        diagnosis: what the doctor takes it for, where it has decided that.
-        said: what the patient said in its own words, where that is how the doctor knows; each sentence is a line,
-            without the words in front of what it has, and what it denies is left out.
+    `said` is what the patient said in its own words: each sentence is a line, without the words in front of what it
+    has; what it denies is left out.
     """
     language = presentation.language
     words = _words(language)

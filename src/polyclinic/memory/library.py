@@ -182,12 +182,7 @@ def asked_for(name: str) -> list[str]:
 
 
 def memory_embedder(name: str, session: Session) -> Embedder:
-    """Returns an embedder by its name; an endpoint's is asked, journalled and counted in the session.
-
-    Raises:
-        MissingExtra: it is not installed.
-        UserError: there is none of that name.
-    """
+    """Returns an embedder by its name; an endpoint's is asked, journalled and counted in the session."""
     check_memory_embedder(name)
     if name == CASE_WORDS:
         return CaseWordsEmbedder()

@@ -122,21 +122,7 @@ class _MemoryFile:
 def open_kept(
     folder: Path, kind: MemoryKind[A], about: A | None, *, must_exist: bool, rows: bool = True
 ) -> Iterator[tuple[A, KeptMemory]]:
-    """Opens a memory, in the folder's file or in the database to which the folder points.
-
-    Args:
-        folder: of the memory.
-        kind: see `MemoryKind`.
-        about: what it must be made with, and is made with if it is empty; None takes it as it is.
-        must_exist: makes none.
-        rows: are read, and must be what was stored; without, only what the memory says of itself.
-
-    Yields:
-        What it was made with, and its rows.
-
-    Raises:
-        BadInput: there is none, it is another kind's, it cannot be read, is damaged, or was made with something else.
-    """
+    """Opens a memory, in the folder's file or in the database to which the folder points."""
     if (folder / kind.pointer).is_file():
         made = None if about is None or must_exist else msgspec.json.encode(about)
         with open_store_memory(folder, made, kind.pointer) as (stored, written):
@@ -348,15 +334,7 @@ class DoctorMemory:
         return [CameToMind(library, near, base, learnt, diagnosed) for near, learnt in found]
 
     def commit(self, new: Sequence[New], notes: Sequence[Note] = ()) -> None:
-        """Remembers all of it, or nothing.
-
-        Args:
-            new: in the order in which it is found again, of what is equally near.
-            notes: how far the practice has come with it.
-
-        Raises:
-            BadInput: the file cannot be written, or it is read as it was after so many patients.
-        """
+        """Remembers all of it, or nothing."""
         if self._until is not None:
             was = f"is read as it was after {self._until:,} patients, and takes nothing new; name it without @"
             raise BadInput(was, path=None if self._kept is None else self._kept.path)
@@ -409,16 +387,7 @@ def snapshot_of(folder: Path) -> tuple[Path, int | None]:
 
 @contextmanager
 def open_memory(folder: Path, about: About | None = None) -> Iterator[DoctorMemory]:
-    """Opens the memory of a folder, and makes one if there is none and `about` says what with.
-
-    Args:
-        folder: of the memory; `FOLDER@2000` is read as it was after 2,000 patients, and takes nothing new.
-        about: what it must be made with; None takes it as it is.
-
-    Raises:
-        BadInput: there is none, the file is no memory, it was made with something else, or it has not seen so many
-            patients.
-    """
+    """Opens the memory of a folder, and makes one if there is none and `about` says what with."""
     folder, until = snapshot_of(folder)
     with open_kept(folder, _KIND, about, must_exist=about is None or until is not None) as (found, kept):
         with reading(_KIND, kept.path):
@@ -504,14 +473,6 @@ def move_to_store(folder: Path, store: str, name: str) -> None:
     """Puts the memory of a folder into a store, and says in the folder where it is.
 
     Cut off at any moment it is begun again, and nothing is there twice.
-
-    Args:
-        folder: of a memory in a file.
-        store: the store's address.
-        name: of the memory there.
-
-    Raises:
-        BadInput: the memory or the store cannot be used, or another memory has the name.
     """
     with open_kept(folder, _KIND, None, must_exist=True) as (about, kept):
         rows, notes = list(kept.entries()), list(kept.notes())

@@ -181,11 +181,7 @@ class OpenedMemory:
                 raise BadInput(how, path=self.folder)
 
     def recollection(self, session: Session, *, records: int, experience: int) -> Recollection:
-        """Returns it as what doctors remember.
-
-        Raises:
-            MissingExtra: what made the vectors is not installed.
-        """
+        """Returns it as what doctors remember."""
         memory, reading = self.memory, self.reading
         return Recollection(
             memory,
@@ -200,11 +196,7 @@ class OpenedMemory:
 
 @asynccontextmanager
 async def open_what_is_remembered(options: MemoryOptions) -> AsyncIterator[OpenedMemory | None]:
-    """Opens the folder of a memory, as long as it is needed; None where none is named.
-
-    Raises:
-        BadInput: there is no such memory, or it cannot be read.
-    """
+    """Opens the folder of a memory, as long as it is needed; None where none is named."""
     if options.memory is None:
         yield None
         return
@@ -213,11 +205,7 @@ async def open_what_is_remembered(options: MemoryOptions) -> AsyncIterator[Opene
 
 
 def version_at(folder: Path) -> str:
-    """Returns the name of what a folder's memory holds, as it was then (`FOLDER@2000`): the same for the same content.
-
-    Raises:
-        BadInput: there is no such memory, or it cannot be read.
-    """
+    """Returns the name of what a folder's memory holds (`FOLDER@2000`: held then): the same for the same content."""
     with _opened(folder) as opened:
         version = version_of(opened.memory)
         if opened.reading is None:

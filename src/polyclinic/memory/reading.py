@@ -140,23 +140,9 @@ async def study(
     temperature: float | None = None,
     rehearsal: bool = False,
 ) -> Studied:
-    """Has questions made of a passage, and answered.
+    """Has a writer make questions of a passage and check them, and a doctor answer them without it.
 
-    Args:
-        passage: what is read.
-        writer: makes the questions, and checks them beside the passage.
-        doctor: answers them without it; may be the same model.
-        language: of the passage, the questions and the answers.
-        questions: so many are asked for.
-        seed: of the order of the options.
-        day: what the records say of when they were made.
-        temperature: of both models; None leaves it to the server.
-        rehearsal: every question is taken, checked and answered, whatever it is: what that costs is foreseen so, for
-            what is made up would be refused.
-
-    Raises:
-        EndpointError: no answer came.
-        BudgetSpent: the run has cost what it may cost.
+    A `rehearsal` takes, checks and answers every question, whatever it is, to estimate the cost.
     """
     prompts, refused = read_prompts(PROMPTS)[language], Counter[str]()
     text = " ".join(passage.text.split())[:MOST]
@@ -325,11 +311,7 @@ class ReadingLibrary:
         return self._library.entries
 
     def commit(self, read: Sequence[PassageRead]) -> None:
-        """Remembers what came of passages, all of it or nothing; one that was read before is passed over.
-
-        Raises:
-            BadInput: the file cannot be written.
-        """
+        """Remembers what came of passages, all of it or nothing; one that was read before is passed over."""
         new = list({one.studied.passage: one for one in reversed(read)}.values())[::-1]
         new = [one for one in new if one.studied.passage not in self.passages]
         rows: list[MemoryRow] = []
@@ -382,15 +364,7 @@ def is_read_stored(folder: Path) -> bool:
 
 @contextmanager
 def open_reading(folder: Path, about: ReadingAbout | None = None) -> Iterator[ReadingLibrary]:
-    """Opens what was read, perhaps beside a memory of patients, and makes it if there is none.
-
-    Args:
-        folder: of it.
-        about: what it must be made with; None takes it as it is, and makes none.
-
-    Raises:
-        BadInput: there is none, the file is something else, or it was made with another embedder.
-    """
+    """Opens what was read, perhaps beside a memory of patients, and makes it if there is none."""
     with open_kept(folder, _KIND, about, must_exist=about is None) as (found, kept):
         library = ReadingLibrary(found, kept)
         with reading(_KIND, kept.path):

@@ -240,9 +240,6 @@ async def helpful(
 
     All of it is judged in one call. What nobody has called helpful is left out, also where the model says nothing that
     can be used.
-
-    Raises:
-        EndpointError: no answer came.
     """
     if not experience:
         return []
@@ -361,15 +358,6 @@ class ExamMemory:
         """Returns what is like a question.
 
         Of the experience there is none before there are as many principles as the paper wants, or fewer are wanted.
-
-        Args:
-            question: what is asked; its options are not compared.
-            records: at most so many.
-            experience: at most so many principles.
-            patients: only experience of the first so many patients; None for all.
-
-        Raises:
-            BadInput: the memory is in another language.
         """
         if self.language not in (None, question.language):
             language, here = self.language, question.language

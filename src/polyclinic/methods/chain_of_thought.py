@@ -3,11 +3,7 @@
 Papers: the baselines of Tang et al., MedAgents, arXiv:2311.10537, §4.1, after Wei et al., arXiv:2201.11903 (few-shot)
 and Kojima et al., arXiv:2205.11916 (zero-shot).
 Defaults: zero-shot; the server's temperature (MedAgents' experiments: temperature 1, top_p 1).
-
-Cost: 1 call.
-
-Where we differ: Kojima et al. ask twice, for the reasoning and then for the answer; here the answer is the last line of
-the reasoning, as in Wei et al. An example is a turn of a conversation. One that asks what is asked is left out.
+The card `docs/methods/chain-of-thought.md` has the cost and where we differ.
 """
 
 from __future__ import annotations
@@ -30,7 +26,6 @@ async def chain_of_thought(
     *,
     examples: Sequence[Example] = (),
     temperature: float | None = None,
-    repair: bool = False,
 ) -> Outcome:
     """Asks for reasoning, the outcome's rationale, that ends in the answer; see `zero_shot`.
 
@@ -44,4 +39,4 @@ async def chain_of_thought(
     section = "instructions_examples" if shown else "instructions"
     messages = conversation(PROMPTS, question, shown, section=section)
     purpose = "reasoning and answer"
-    return await ask_once(messages, question, model, purpose=purpose, temperature=temperature, repair=repair)
+    return await ask_once(messages, question, model, purpose=purpose, temperature=temperature)

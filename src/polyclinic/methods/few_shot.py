@@ -3,12 +3,7 @@
 Paper: the baseline of Tang et al., MedAgents, arXiv:2311.10537, §4.1, after Brown et al., arXiv:2005.14165.
 Defaults: 5 examples, those that are shipped for the question's language and kind; the server's temperature (MedAgents'
 experiments: temperature 1, top_p 1).
-
-Cost: 1 call.
-
-Where we differ: an example is a turn of a conversation, the question from the user and the answer's last line from the
-assistant, and not one text with the question. An example that asks what is asked is left out. With `neighbours_by`,
-the examples are those most like the question and not the same five for all.
+The card `docs/methods/few-shot.md` has the cost and where we differ.
 """
 
 from __future__ import annotations
@@ -35,7 +30,6 @@ async def few_shot(
     examples: Sequence[Example] | None = None,
     neighbours_by: By | None = None,
     temperature: float | None = None,
-    repair: bool = False,
 ) -> Outcome:
     """Shows answered questions without their reasoning, and asks for the answer to this one; see `zero_shot`.
 
@@ -51,4 +45,4 @@ async def few_shot(
     elif examples is None:
         shown = shown[:SHOTS]
     messages = conversation(PROMPTS, question, shown, reasoning=False)
-    return await ask_once(messages, question, model, temperature=temperature, repair=repair)
+    return await ask_once(messages, question, model, temperature=temperature)

@@ -3,16 +3,7 @@
 Paper: Kim et al., MDAgents: An Adaptive Collaboration of LLMs for Medical Decision-Making, arXiv:2404.15155, §3.
 Defaults, all as the authors' code: 5 experts in a team, at most 5 rounds of at most 5 turns; an assessment, a
 diagnostic and a review team of 3, the lead included; 5 examples; the decision by majority, at temperature 0.
-
-Cost with these defaults, triage included: low 2 calls in 2 round trips; moderate 14 in 6 where nobody has anything to
-say to another, and at most 163 in 39; high 15 in 12. `docs/methods/mdagents.md` has the formulas.
-
-Where we differ: the level is a typed answer, and one that cannot be read ends the question under its name. Whom an
-expert reports to decides whose opinion it is shown; in the authors' code that is drawn and used for nothing. Those of a
-turn speak at once, and to whom is a field. Where a debate ends, the opinions behind the last remark are the final ones;
-all teams' reports reach the decision; the moderator's report is of the opinions of its round. An opinion that cannot be
-used is no voice, and nobody speaks for that expert in that round. Diagnostic teams, where there are several, work at
-once on what the assessment team found. Examples have the reasons that they came with; nobody is asked to invent some.
+The card `docs/methods/mdagents.md` has the cost and where we differ.
 """
 
 from __future__ import annotations
@@ -24,10 +15,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from polyclinic.answering.calls import Asker, Calls, decision_on, keys_of, together, usable
+from polyclinic.answering.calls import Asker, Calls, at_least, decision_on, keys_of, together, usable
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import ModelError, PlayFailure, UserError
+from polyclinic.errors import ModelError, PlayFailure
 from polyclinic.models.model import Model
 from polyclinic.questions.examples import Example, examples_for
 from polyclinic.questions.shown import show, write_answer
@@ -108,12 +99,8 @@ async def mdagents(
     Raises:
         UserError: a number that is too small, or a question without options.
     """
-    at_least_one = {"experts": experts, "turns": turns, "members": members}
-    at_least_none = {"max_rounds": max_rounds, "diagnostic_teams": diagnostic_teams}
-    for least, numbers in ((1, at_least_one), (0, at_least_none)):
-        for name, number in numbers.items():
-            if number < least:
-                raise UserError(f"{name} is {number}; it is at least {least}")
+    at_least(1, experts=experts, turns=turns, members=members)
+    at_least(0, max_rounds=max_rounds, diagnostic_teams=diagnostic_teams)
     calls = Calls(model, temperature=temperature, top_p=top_p)
     clinic = _Clinicians(question, calls)
     pool = examples_for(question, examples)

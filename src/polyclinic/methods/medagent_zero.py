@@ -2,22 +2,17 @@
 
 Paper: Li et al., Agent Hospital, arXiv:2405.02957, §4.4 and §6.2.
 Defaults: 2 records and 2 principles, as §6.2; the server's temperature.
-
-Cost: 1 call, and 1 more in an earlier round trip where experience comes to mind, whose helpfulness is judged.
-
-Where we differ: all principles that came to mind are judged in one call. The most like record stands last, next to the
-question; the paper does not say. Without a memory it is chain of thought. The paper has no records before the first
-patient, as its row of 0 patients is chain of thought's; here what was read stays.
+The card `docs/methods/medagent-zero.md` has the cost and where we differ.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from polyclinic.answering.calls import Calls, conversation
+from polyclinic.answering.calls import Calls, at_least, conversation
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import PlayFailure, UserError
+from polyclinic.errors import PlayFailure
 from polyclinic.memory.entries import quoted
 from polyclinic.memory.remembering import ExamMemory, helpful
 from polyclinic.models.model import Model
@@ -46,8 +41,7 @@ async def medagent_zero(
     Raises:
         UserError: a number below 0, or a memory in another language.
     """
-    if min(records, experience, patients or 0) < 0:
-        raise UserError(f"{records} records and {experience} principles of {patients} patients; at least 0 each")
+    at_least(0, records=records, experience=experience, patients=patients)
     calls = Calls(model, temperature=temperature)
     shown: list[Example] = []
     told = ""

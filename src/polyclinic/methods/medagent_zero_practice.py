@@ -56,11 +56,7 @@ class MedAgentZero:
         self.wanted = (records, experience)
 
     async def answer(self, put: Put, brought: CameToMind) -> TaskAnswer:
-        """See `Learner.answer`; what the model says and cannot be used is the answer's problem, and no answer.
-
-        Raises:
-            EndpointError: no answer came; whoever goes on asks again.
-        """
+        """See `Learner.answer`; what the model says and cannot be used is the answer's problem, and no answer."""
         calls = self._calls(put, "answer")
         try:
             return await self._answered(put, calls, await self._told(put, brought, calls))

@@ -4,13 +4,7 @@ Paper: Tang et al., MedAgents: Large Language Models as Collaborators for Zero-s
 §3 and Algorithm 1.
 Defaults: 5 experts on the question and 2 on the options, temperature 1, top_p 1, as the paper (PubMedQA: 4 and 2); at
 most 3 rounds, as the authors' code.
-
-Cost: 18 calls in 6 round trips where all agree; see `docs/methods/medagents.md` for the formula. At most 56 calls in 14
-round trips, with `votes="separate"`, where everybody says no in every round; 35 in 11 with `votes="combined"`.
-
-Where we differ: a vote and its modification are one typed answer by default. Experts of one name are kept apart by
-their number. Who writes or reads the report also sees the question. An expert whose analysis cannot be used falls
-silent and takes no further part; a vote that cannot be used is a no without a modification, never a yes.
+The card `docs/methods/medagents.md` has the cost and where we differ.
 """
 
 from __future__ import annotations
@@ -21,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from polyclinic.answering.calls import Asker, Calls, decision_on, keys_of, needed, together, usable
+from polyclinic.answering.calls import Asker, Calls, at_least, decision_on, keys_of, needed, together, usable
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, PlayFailure, UserError
@@ -80,12 +74,10 @@ async def medagents(
     Raises:
         UserError: a number of experts that is too small or too large, too few rounds, or a question without options.
     """
-    if min(question_experts, option_experts) < 0 or not question_experts + option_experts:
-        raise UserError(f"{question_experts} and {option_experts} experts; none is below 0, and at least one is needed")
+    at_least(0, question_experts=question_experts, option_experts=option_experts)
+    at_least(1, experts=question_experts + option_experts, max_rounds=max_rounds)
     if max(question_experts, option_experts) > MOST_EXPERTS:
         raise UserError(f"{question_experts} and {option_experts} experts; {MOST_EXPERTS} of a kind are the most")
-    if max_rounds < 1:
-        raise UserError(f'max_rounds is {max_rounds}; it is at least 1 (stages="summary" goes without rounds)')
     decision = decision_on(question)
     panel = _Panel(PROMPTS, question, Calls(model, temperature=temperature, top_p=top_p))
     try:

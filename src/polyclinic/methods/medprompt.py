@@ -3,15 +3,7 @@
 Paper: Nori et al., Can Generalist Foundation Models Outcompete Special-Purpose Tuning? Case Study in Medicine,
 arXiv:2311.16452, §4 and algorithm 1; a baseline of Agent Hospital, arXiv:2405.02957, §6.
 Defaults: 5 neighbours, 5 orders of the options, as the paper; the server's temperature.
-
-Cost: 5 calls in 1 round trip with a pool that was prepared, which costs 1 call for each training question, once.
-At most 10 calls in 2 round trips with one that was not: the neighbours are reasoned about first.
-
-Where we differ: likeness is by default BM25's, of the words of context and stem; the paper's is the cosine of
-embeddings, which is `neighbours_by=dense`, with an embedder that works offline. The nearest neighbour stands last, next
-to the question; the paper does not say. Options that speak of others by their places or keys stay where they are. A tie
-is stated as the outcome's end, and one of the equals is drawn by the seed. In a pool that was not prepared, a neighbour
-that the model answers wrongly is left out and no other takes its place.
+The card `docs/methods/medprompt.md` has the cost and where we differ.
 """
 
 from __future__ import annotations
@@ -22,11 +14,11 @@ from pathlib import Path
 
 import msgspec
 
-from polyclinic.answering.calls import Calls, TextAnswer, conversation, together, usable
+from polyclinic.answering.calls import Calls, TextAnswer, at_least, conversation, together, usable
 from polyclinic.answering.neighbours import Nearest
 from polyclinic.answering.outcome import Call, Outcome
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import PlayFailure, UserError
+from polyclinic.errors import PlayFailure
 from polyclinic.models.model import Model
 from polyclinic.questions.examples import Example, examples_for
 from polyclinic.questions.shuffle import shuffle_options
@@ -120,8 +112,8 @@ async def medprompt(
         UserError: a number that is too small.
         MissingExtra: what finds the neighbours is not installed.
     """
-    if neighbours < 0 or shuffles < 1:
-        raise UserError(f"{neighbours} neighbours and {shuffles} shuffles; at least 0 and 1")
+    at_least(0, neighbours=neighbours)
+    at_least(1, shuffles=shuffles)
     if pool is None:
         pool = Pool(examples_for(question))
     calls = Calls(model, temperature=temperature)

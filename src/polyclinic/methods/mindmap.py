@@ -3,12 +3,7 @@
 Paper: Wen et al., MindMap: Knowledge Graph Prompting Sparks Graph of Thoughts in Large Language Models,
 arXiv:2308.09729, §3; a baseline in the table of Tree-of-Reasoning.
 Defaults: at most 12 entities, 10 paths and 8 neighbours of an entity.
-
-Cost: 4 calls in 3 round trips; 2 in 2 where nothing in the question is in the graph.
-
-Where we differ: the graph is that of our own knowledge (disease, symptom, finding, examination, drug). Entities are
-linked by name and not by embedding. The graph of the answer is typed: each edge says whether it is from the evidence or
-the model's own.
+The card `docs/methods/mindmap.md` has the cost and where we differ.
 """
 
 from __future__ import annotations
@@ -20,10 +15,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from polyclinic.answering.calls import Asker, Calls, decision_on, keys_of, together, usable
+from polyclinic.answering.calls import Asker, Calls, at_least, decision_on, keys_of, together, usable
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import PlayFailure, UserError
+from polyclinic.errors import PlayFailure
 from polyclinic.knowledge.graph import Edge, Graph, Node, Relation, graph_of
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
@@ -70,9 +65,7 @@ async def mindmap(
     Raises:
         UserError: a number that is below 1, or a question without options.
     """
-    for name, number in (("entities", entities), ("paths", paths), ("neighbours", neighbours)):
-        if number < 1:
-            raise UserError(f"{name} is {number}; it is at least 1")
+    at_least(1, entities=entities, paths=paths, neighbours=neighbours)
     decision = decision_on(question, ("graph", MindGraph))
     asker = Asker(PROMPTS, question, Calls(model, temperature=temperature, top_p=top_p))
     graph, language = graph_of(read_knowledge()), question.language

@@ -3,12 +3,7 @@
 Paper: Peng et al., 2025, the multi-agent baseline that stands nearest to Tree-of-Reasoning in its table, described
 there in appendix C.1: different specialists, structured outputs, a shared information pool, joint decision-making.
 Defaults: 4 specialists, 2 rounds.
-
-Cost: 1 call to gather them, one a specialist and round, one to decide: 10 calls in 4 round trips.
-
-Where we differ: the paper's own code was not at hand; this is its description, with typed contributions. The
-specialists of a round write at once, and see the pool as it was before. There are no trees, and nobody checks another's
-work. A specialist whose contribution cannot be used adds nothing in that round.
+The card `docs/methods/mma.md` has the cost and where we differ.
 """
 
 from __future__ import annotations
@@ -18,10 +13,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from polyclinic.answering.calls import Asker, Calls, decision_on, keys_of, together, usable
+from polyclinic.answering.calls import Asker, Calls, at_least, decision_on, keys_of, together, usable
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import PlayFailure, UserError
+from polyclinic.errors import PlayFailure
 from polyclinic.models.model import Model
 
 PROMPTS = Path(__file__).with_suffix(".md")
@@ -58,9 +53,7 @@ async def mma(
     Raises:
         UserError: a number that is below 1, or a question without options.
     """
-    for name, number in (("specialists", specialists), ("rounds", rounds)):
-        if number < 1:
-            raise UserError(f"{name} is {number}; it is at least 1")
+    at_least(1, specialists=specialists, rounds=rounds)
     decision = decision_on(question)
     asker = _Specialists(PROMPTS, question, Calls(model, temperature=temperature, top_p=top_p))
     try:

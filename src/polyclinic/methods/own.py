@@ -37,11 +37,7 @@ def bare(function: Any) -> Any:
 
 
 def check_parameters(function: object, name: str) -> list[str]:
-    """Returns the names of the parameters behind the question and the model.
-
-    Raises:
-        UserError: it is no function of a question and a model.
-    """
+    """Returns the names of the parameters behind the question and the model."""
     if not callable(function) or isinstance(function, type):
         came = "a class; an object of it can be one" if isinstance(function, type) else type(function).__name__
         raise UserError(f"method {name!r} is no function, but {came}")

@@ -3,12 +3,7 @@
 Papers: Wang et al., arXiv:2203.11171; the baseline of Tang et al., MedAgents, arXiv:2311.10537, §4.1 and table 2.
 Defaults: 5 samples at temperature 0.7, as MedAgents' experiments, without examples. The prompts are those of
 `chain_of_thought`, word for word.
-
-Cost: 5 calls in 1 round trip. With `budget_calls` as many calls as that, in 1 round trip. With `budget_tokens` the
-first sample is measured and the others follow at once: 2 round trips.
-
-Where we differ: a tie is stated as the outcome's end, and one of the equals is drawn by the seed. A sample without a
-readable answer has no vote and is named in the trace. Where several options are asked for, whole answers are counted.
+The card `docs/methods/self-consistency.md` has the cost and where we differ.
 """
 
 from __future__ import annotations
@@ -16,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from polyclinic.answering.calls import Calls, TextAnswer, conversation, together, usable
+from polyclinic.answering.calls import Calls, TextAnswer, at_least, conversation, together, usable
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, PlayFailure, UserError
@@ -49,9 +44,7 @@ async def self_consistency(
         UserError: a number below 1, two budgets, an example without reasoning, or a token budget for a model that does
             not report its tokens.
     """
-    for name, number in (("samples", samples), ("budget_calls", budget_calls), ("budget_tokens", budget_tokens)):
-        if number is not None and number < 1:
-            raise UserError(f"{name} is {number}; it is at least 1")
+    at_least(1, samples=samples, budget_calls=budget_calls, budget_tokens=budget_tokens)
     if budget_calls is not None and budget_tokens is not None:
         raise UserError("budget_calls and budget_tokens are both given; at most one of them is")
     shown = examples_for(question, examples)

@@ -11,7 +11,7 @@ import asyncio
 import functools
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -42,52 +42,37 @@ from polyclinic.plugins import find, offered, parameters
 from polyclinic.questions.examples import Example, ExampleKind, kind_of, shipped_examples
 from polyclinic.retrieval.retriever import Retriever
 
-
-class _Only(NamedTuple):
-    """When a setting does something, by all settings of the method, and how that is said."""
-
-    matters: Callable[[Mapping[str, Any]], bool]
-    needed: str
-
-
-_VERIFIED = _Only(lambda s: s["cross_verification"] is True, "cross_verification=true")
-_IN_ROUNDS = _Only(lambda s: s["cross_verification"] is True and s["rounds"] > 0, "cross_verification=true and rounds")
-_TREES = _Only(lambda s: s["tree"] is True, "tree=true")
-_CONSULTED = _Only(lambda s: s["stages"] == "consultation", "stages=consultation")
-_PANEL = _Only(lambda s: s["level"] in (None, "moderate"), "level=moderate, or no level")
-_TEAMS = _Only(lambda s: s["level"] in (None, "high"), "level=high, or no level")
-
-_ONLY: dict[str, dict[str, _Only]] = {
+_VERIFIED = ("cross_verification", True)
+_TREES = ("tree", True)
+_PANEL = ("level", "moderate", None)
+_TEAMS = ("level", "high", None)
+_NEEDED: dict[str, dict[str, tuple[Any, ...]]] = {
     "tree_of_reasoning": {
-        "rounds": _VERIFIED,
-        "turns": _IN_ROUNDS,
-        "targets": _IN_ROUNDS,
-        "update_from": _IN_ROUNDS,
-        "removed": _Only(lambda s: bool(s["without"]), "without=KIND"),
-        "passages": _Only(lambda s: s["retrieval"] is True, "retrieval=true"),
-        "form": _TREES,
-        "evidence": _TREES,
+        **dict.fromkeys(("rounds", "turns", "targets", "update_from"), _VERIFIED),
+        "removed": ("without", "laboratory", "radiology", "pathology"),
+        "passages": ("retrieval", True),
+        **dict.fromkeys(("form", "evidence"), _TREES),
     },
-    "medagents": {"max_rounds": _CONSULTED, "votes": _CONSULTED},
-    "tree_of_thought": {"voters": _Only(lambda s: s["evaluation"] == "vote", "evaluation=vote")},
+    "medagents": dict.fromkeys(("max_rounds", "votes"), ("stages", "consultation")),
+    "tree_of_thought": {"voters": ("evaluation", "vote")},
     "mdagents": {
         **dict.fromkeys(("experts", "max_rounds", "turns", "ends", "moderator"), _PANEL),
         **dict.fromkeys(("diagnostic_teams", "members"), _TEAMS),
     },
 }
+"""By method, settings that have no effect unless another setting, named first, has one of the values after it."""
 
 
-def check_effect(method: str, given: Iterable[str], settings: Mapping[str, Any]) -> None:
-    """Refuses a setting that was given and changes nothing beside the others; `settings` are all, defaults among them.
-
-    Raises:
-        UserError: names the setting, and beside what it would do something.
-    """
-    only = _ONLY.get(method, {})
+def _check_effect(method: str, given: Iterable[str], settings: Mapping[str, Any]) -> None:
+    """Refuses a setting that was given and has no effect; `settings` are all, with the defaults."""
     for name in given:
-        if name in only and not only[name].matters(settings):
-            needed = f"it needs {only[name].needed} beside it"
-            raise UserError(f"setting {method}.{name} has no effect as the others are; {needed}, or leave it out")
+        other, *values = _NEEDED.get(method, {}).get(name, ("",))
+        held = settings.get(other)
+        has_effect = any(one in values for one in held) if isinstance(held, tuple) else held in values
+        if values and not has_effect:
+            needed = " or ".join(f"{other}={'none' if value is None else _told(value)}" for value in values)
+            problem = f"setting {method}.{name} has no effect as the others are; it needs {needed}"
+            raise UserError(f"{problem}, or leave it out")
 
 
 _GIVEN_TO_ALL = ("examples", "pool", "training", "seed", "record", "retriever", "doctors", "memory")
@@ -167,15 +152,13 @@ class ChosenMethod(msgspec.Struct, frozen=True, kw_only=True):
 
 def _told(value: object) -> str:
     """Returns a setting's value as it is given on the command line."""
+    if isinstance(value, bool):
+        return str(value).lower()
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def find_method(named: Named) -> Method:
-    """Returns a method by its name, one of ours or of the user's, or a function of the user's as one.
-
-    Raises:
-        UserError: there is none, or what stands there is no method.
-    """
+    """Returns a method by its name, one of ours or of the user's, or a function of the user's as one."""
     return _by_name(named) if isinstance(named, str) else _of_user(named, _name(named))
 
 
@@ -202,13 +185,7 @@ def _name(named: Any) -> str:
 
 def settable(named: Named) -> dict[str, Any]:
     """Returns the settings of a method with their types; what is given to every method alike is not among them."""
-    return {key: kind for key, kind in _keywords(named).items() if key not in _GIVEN_TO_ALL}
-
-
-def _parameters(named: Named) -> dict[str, inspect.Parameter]:
-    kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    behind = list(parameters(inspect.unwrap(find_method(named).run)).values())[2:]
-    return {p.name: p for p in behind if p.kind in kinds}
+    return {key: kind for key, (kind, _) in _keywords(named).items() if key not in _GIVEN_TO_ALL}
 
 
 def looks_up_itself(named: Named) -> bool:
@@ -216,48 +193,23 @@ def looks_up_itself(named: Named) -> bool:
     return "retriever" in _keywords(named)
 
 
-def _keywords(named: Named) -> dict[str, Any]:
-    function = bare(inspect.unwrap(find_method(named).run))
+def _keywords(named: Named) -> dict[str, tuple[Any, Any]]:
+    """Returns the type and the default of each keyword; without a type, it is the default's."""
+    run = inspect.unwrap(find_method(named).run)
+    function = bare(run)
     function = function if inspect.isroutine(function) else type(function).__call__
     try:
         hints = get_type_hints(function, include_extras=True)
     except Exception as error:
         raise UserError(f"method {_name(named)!r}: its settings' types cannot be read ({error})") from None
-    # Without a type, a setting is of its default's.
+    kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    behind = [p for p in list(parameters(run).values())[2:] if p.kind in kinds]
     return {
-        key: hints.get(key, Any if p.default is p.empty or p.default is None else type(p.default))
-        for key, p in _parameters(named).items()
+        p.name: (hints.get(p.name, Any if p.default in (p.empty, None) else type(p.default)), p.default) for p in behind
     }
 
 
-class _Entry(NamedTuple):
-    """A method that was named, and the settings that stand behind its name."""
-
-    name: str
-    named: Named
-    own: tuple[str, ...] = ()
-    is_swept: bool = False
-
-
 _OWN = re.compile(r"(?P<name>.*?)(?P<own>(?:\s+[\w.-]+=\S*)*)\s*")
-
-
-def _entries(named: Named) -> Iterator[_Entry]:
-    """Yields what a name stands for: `NAME KEY=VALUE`, and with `KEY=A|B` once for each value.
-
-    Raises:
-        UserError: there is no such method.
-    """
-    if not isinstance(named, str):
-        find_method(named)
-        name = _name(named)
-        yield _Entry(name, name if name in METHODS else named)
-        return
-    read = _OWN.fullmatch(named)
-    name, own = (read["name"], read["own"].split()) if read else (named, [])
-    find_method(name)
-    values = [[f"{key}={value}" for value in text.split("|")] for key, _, text in (one.partition("=") for one in own)]
-    yield from (_Entry(name, name, settings, is_swept="|" in named) for settings in product(*values))
 
 
 def choose(
@@ -273,59 +225,68 @@ def choose(
             not take, or one that has no effect as the others are.
     """
     listed = [names] if isinstance(names, str) or callable(names) else names
-    entries = [entry for named in listed for entry in _entries(named)]
-    methods = {one.name: one.named for one in entries}
+    # What was named, as how it is found, the settings behind it, and whether other values of them are tried, too.
+    entries: list[tuple[str, Named, tuple[str, ...], bool]] = []
+    for named in listed:
+        if isinstance(named, str):
+            read = _OWN.fullmatch(named)
+            name, own = (read["name"], read["own"].split()) if read else (named, [])
+            find_method(name)
+            pairs = [one.partition("=") for one in own]
+            values = [[f"{key}={value}" for value in text.split("|")] for key, _, text in pairs]
+            entries += [(name, name, settings, "|" in named) for settings in product(*values)]
+        else:
+            find_method(named)
+            name = _name(named)
+            entries.append((name, name if name in METHODS else named, (), False))
+    methods = {name: named for name, named, *_ in entries}
     common: dict[str, dict[str, str]] = {name: {} for name in methods}
     for text in given:
         key, sign, value = text.partition("=")
-        where, dot, own = key.rpartition(".")
+        where, dot, setting = key.rpartition(".")
         if not sign:
             raise UserError(f"setting {text!r}; needs KEY=VALUE, such as max_rounds=2")
         # A method of a file has a short name, where no other has it.
         short = [name for name in methods if where in (name, name.rpartition(":")[2])]
         takers = [where] if where in methods else short[:1] if len(short) == 1 else [] if dot else [*methods]
-        for name in _takers(key, own, {name: methods[name] for name in takers}, methods):
-            common[name][own] = value
+        for name in _takers(key, setting, takers, methods):
+            common[name][setting] = value
     chosen: list[ChosenMethod] = []
-    for entry in entries:
-        one = _chosen(entry, common[entry.name], presets.get(entry.name, {}))
+    for name, named, own, is_swept in entries:
+        one = _chosen(name, named, own, common[name], presets.get(name, {}))
         if one not in chosen:
             chosen.append(one)
-        elif not entry.is_swept:  # two sweeps may cross
+        elif not is_swept:  # two sweeps may cross
             raise UserError(f"method {one.label!r} is named twice; each once")
     return chosen
 
 
-def _takers(key: str, own: str, takers: Mapping[str, Named], methods: Mapping[str, Named]) -> list[str]:
-    """Returns which of the takers have a setting.
-
-    Raises:
-        UserError: none has; lists what the methods have.
-    """
-    if takes := [name for name, named in takers.items() if own in settable(named)]:
+def _takers(key: str, setting: str, names: Sequence[str], methods: Mapping[str, Named]) -> list[str]:
+    """Returns the methods, of these names, that have a setting; a UserError with all settings if none has."""
+    if takes := [name for name in names if setting in settable(methods[name])]:
         return takes
     allowed = "; ".join(f"{name}: {', '.join(settable(one)) or 'none'}" for name, one in methods.items())
-    near = meant(own, [setting for one in methods.values() for setting in settable(one)])
+    near = meant(setting, [other for one in methods.values() for other in settable(one)])
     raise UserError(f"setting {key!r} belongs to none of the methods{near}; there are: {allowed}")
 
 
-def _chosen(entry: _Entry, common: Mapping[str, str], preset: Mapping[str, Any]) -> ChosenMethod:
+def _chosen(
+    name: str, named: Named, own: Sequence[str], common: Mapping[str, str], preset: Mapping[str, Any]
+) -> ChosenMethod:
     """Returns a method with its settings: its own, else those that are given for all, else the preset."""
-    name, named = entry.name, entry.named
-    given = dict(common)
-    for text in entry.own:
-        key, _, value = text.partition("=")
-        _takers(f"{name} {key}", key, {name: named}, {name: named})
-        given[key] = value
-    settings = {**preset, **{key: _value(f"{name}.{key}", settable(named)[key], text) for key, text in given.items()}}
-    defaults = {key: p.default for key, p in _parameters(named).items()}
+    mine = {key: value for key, _, value in (text.partition("=") for text in own)}
+    for key in mine:
+        _takers(f"{name} {key}", key, [name], {name: named})
+    given = {**common, **mine}
+    kinds = settable(named)
+    settings = {**preset, **{key: _value(f"{name}.{key}", kinds[key], text) for key, text in given.items()}}
+    defaults = {key: default for key, (_, default) in _keywords(named).items()}
     needed = [key for key, default in defaults.items() if default is inspect.Parameter.empty]
     if missing := [f"--set {key}=…" for key in needed if key not in (*_GIVEN_TO_ALL, *settings)]:
         raise UserError(f"method {name!r} needs {' '.join(missing)}")
-    own = {text.partition("=")[0] for text in entry.own}
     # A default that is written out does no harm, nor does a setting for all that only some of them use.
-    others = [key for key in given if settings[key] != defaults.get(key) and (key in own or not own)]
-    check_effect(name, others, {**defaults, **settings})
+    others = [key for key in given if settings[key] != defaults.get(key) and (key in mine or not mine)]
+    _check_effect(name, others, {**defaults, **settings})
     return ChosenMethod(name=name, settings=settings, function=None if isinstance(named, str) else named)
 
 

@@ -3,15 +3,7 @@
 Paper: Peng et al., Tree-of-Reasoning: Towards Complex Medical Diagnosis via Multi-Agent Reasoning with Evidence Tree,
 §3 and Algorithm 1, and its appendix B.
 Defaults: 2 rounds of 2 turns, 3 passages a doctor, as the paper.
-
-Cost: a call for each of d doctors; in each turn d, and one for each remark; after each round d; one of the head. Four
-doctors who each speak to one other in every turn: 45 calls in 12 round trips. `docs/methods/tree-of-reasoning.md` has
-the formula.
-
-Where we differ: trees are typed by default ("printed" asks for the paper's form). Whom to address is the doctor's own
-choice ("random", seeded, is the authors' code). A tree is updated from the latest, not from the first. The whole record
-is shown from the cross-verification on, and to nobody before; options to the head alone. A doctor whose first tree
-cannot be used falls silent; later a failure leaves the doctor's opinion, or its remark, as if it had not been asked.
+The card `docs/methods/tree-of-reasoning.md` has the cost and where we differ.
 """
 
 from __future__ import annotations
@@ -24,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from polyclinic.answering.calls import Calls, decision_on, keys_of, together, usable
+from polyclinic.answering.calls import Calls, at_least, decision_on, keys_of, together, usable
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Record
@@ -98,10 +90,8 @@ async def tree_of_reasoning(
     Raises:
         UserError: a number that is too small, the outpatient doctor removed, or a question without options.
     """
-    least = {"rounds": (rounds, 0), "turns": (turns, 1), "passages": (passages, 1)}
-    for name, (number, fewest) in least.items():
-        if number < fewest:
-            raise UserError(f"{name} is {number}; it is at least {fewest}")
+    at_least(0, rounds=rounds)
+    at_least(1, turns=turns, passages=passages)
     decision_on(question)
     if record is None:
         told = Presentation(complaint=question.stem, about=question.context, language=question.language)

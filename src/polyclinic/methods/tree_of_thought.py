@@ -4,10 +4,7 @@ Paper: Yao et al., Tree of Thoughts: Deliberate Problem Solving with Large Langu
 algorithm 1 (ToT-BFS). Named as a baseline for medical questions by the Tree-of-Reasoning paper.
 Defaults: 2 steps, 3 thoughts proposed from each line of thought, 2 lines kept, values. The paper has no medical task;
 these are small: 13 calls in 5 round trips (see `docs/methods/tree-of-thought.md` for the formula).
-
-Where we differ: the thoughts of a line are proposed in one call, so that they differ from one another. A value is a
-score from 1 to 10, given once. Among equals, the line that was proposed first is kept. A line whose thoughts, or whose
-value, cannot be read ends there; a vote that cannot be read does not count.
+The card `docs/methods/tree-of-thought.md` has the cost and where we differ.
 """
 
 from __future__ import annotations
@@ -19,10 +16,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from polyclinic.answering.calls import Asker, Calls, decision_on, keys_of, together, usable
+from polyclinic.answering.calls import Asker, Calls, at_least, decision_on, keys_of, together, usable
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import PlayFailure, UserError
+from polyclinic.errors import PlayFailure
 from polyclinic.models.model import Model
 
 PROMPTS = Path(__file__).with_suffix(".md")
@@ -60,9 +57,7 @@ async def tree_of_thought(
     Raises:
         UserError: a number that is below 1, or a question without options.
     """
-    for name, number in (("depth", depth), ("breadth", breadth), ("keep", keep), ("voters", voters)):
-        if number < 1:
-            raise UserError(f"{name} is {number}; it is at least 1")
+    at_least(1, depth=depth, breadth=breadth, keep=keep, voters=voters)
     decision = decision_on(question)
     search = _Search(PROMPTS, question, Calls(model, temperature=temperature, top_p=top_p))
     kept: list[Line] = [()]

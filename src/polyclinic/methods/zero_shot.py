@@ -3,11 +3,7 @@
 Paper: the baseline without examples and without reasoning of Tang et al., MedAgents, arXiv:2311.10537, §4.1, after
 Kojima et al., arXiv:2205.11916.
 Defaults: the server's temperature (MedAgents' experiments: temperature 1, top_p 1).
-
-Cost: 1 call.
-
-Where we differ: the paper lets the model go on from the beginning of an answer; a chat model is told the form of its
-answer's last line instead, and the answer is read from that line.
+The card `docs/methods/zero-shot.md` has the cost and where we differ.
 """
 
 from __future__ import annotations
@@ -22,11 +18,6 @@ from polyclinic.models.model import Model
 PROMPTS = Path(__file__).with_suffix(".md")
 
 
-async def zero_shot(
-    question: Question, model: Model, *, temperature: float | None = None, repair: bool = False
-) -> Outcome:
-    """Asks for the answer and nothing else; what cannot be read, with `repair` once more, in a second call.
-
-    A failure is the outcome's end; it is not raised.
-    """
-    return await ask_once(conversation(PROMPTS, question), question, model, temperature=temperature, repair=repair)
+async def zero_shot(question: Question, model: Model, *, temperature: float | None = None) -> Outcome:
+    """Asks for the answer and nothing else. A failure is the outcome's end; it is not raised."""
+    return await ask_once(conversation(PROMPTS, question), question, model, temperature=temperature)

@@ -60,38 +60,25 @@ _NEED_INFORMATION = ("COVERAGE", "INQUIRY_LOGIC", "COVERAGE_WITHOUT_O")
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
-    """One dialogue's values.
-
-    Attributes:
-        values: by metric; a metric that cannot be computed is missing.
-        counts: for each share, how many turns count and of how many.
-        lengths: of the doctor's turns, in characters or words.
-        unreadable: the diagnosis is not among the options; it counts as wrong.
-    """
+    """One dialogue's values."""
 
     id: str | int
-    values: dict[str, float]
-    counts: dict[str, tuple[int, int]]
-    lengths: tuple[int, ...]
+    values: dict[str, float]  # by metric; a metric that cannot be computed is missing
+    counts: dict[str, tuple[int, int]]  # for each share, how many turns count and of how many
+    lengths: tuple[int, ...]  # of the doctor's turns, in characters or words
     left_out: tuple[LeftOut, ...] = ()
-    unreadable: bool = False
+    unreadable: bool = False  # the diagnosis is not among the options; it counts as wrong
 
 
 class ConversationSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A doctor's scores over many dialogues.
-
-    Attributes:
-        second: the metrics as the paper's formulas have them.
-        unreadable: dialogues whose diagnosis could not be read; counted as wrong.
-        failed: visits that failed; outside every mean.
-    """
+    """A doctor's scores over many dialogues."""
 
     metrics: dict[str, Estimate]
-    second: dict[str, Estimate]
+    second: dict[str, Estimate]  # the metrics as the paper's formulas have them
     scores: tuple[Score, ...]
     left_out: tuple[LeftOut, ...]
-    unreadable: int
-    failed: int
+    unreadable: int  # dialogues whose diagnosis could not be read; counted as wrong
+    failed: int  # visits that failed; outside every mean
 
 
 def score(dialogue: Dialogue) -> Score:
@@ -213,19 +200,13 @@ def summarise(
 
 
 class MetricDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric of two doctors on the cases that both have seen.
-
-    Attributes:
-        metric: its name; of AVG_LEN, the means of the cases are compared.
-        difference: first less second; its p for DIAGNOSIS is McNemar's exact one, else `sign_flip`'s.
-        p_holm: p, corrected for everything that was compared at once; None where there is no p.
-    """
+    """One metric of two doctors on the cases that both have seen."""
 
     first: str
     second: str
-    metric: str
-    difference: Difference
-    p_holm: float | None = None
+    metric: str  # its name; of AVG_LEN, the means of the cases are compared
+    difference: Difference  # first less second; its p for DIAGNOSIS is McNemar's exact one, else `sign_flip`'s
+    p_holm: float | None = None  # p, corrected for everything that was compared at once; None where there is no p
 
 
 def compare(summaries: dict[str, ConversationSummary], *, seed: int = 0) -> list[MetricDifference]:

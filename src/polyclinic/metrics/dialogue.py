@@ -40,51 +40,32 @@ STATES = ", ".join(State)
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """What the doctor said, what that was to the patient, and what came of it.
+    """What the doctor said, what that was to the patient, and what came of it."""
 
-    Attributes:
-        doctor: empty in an opening that is the patient's alone.
-        patient: the patient's reply, and the examiner's where the patient went there; empty without one.
-    """
-
-    doctor: str
+    doctor: str  # empty in an opening that is the patient's alone
     state: State
-    patient: str = ""
+    patient: str = ""  # the patient's reply, and the examiner's where the patient went there; empty without one
 
 
 class Dialogue(msgspec.Struct, frozen=True, kw_only=True):
-    """One consultation, ready to be scored.
+    """One consultation, ready to be scored."""
 
-    Attributes:
-        id: the case's id, as its file has it; dialogues of one id are repetitions of one case.
-        turns: at least one, the opening first.
-        information: all that is known of the patient; None where it is not at hand.
-        options: the diagnoses to choose from, by key; empty where there are none.
-        chosen: the key that the doctor chose; None where no answer could be read.
-    """
-
-    id: str | int
+    id: str | int  # the case's id, as its file has it; dialogues of one id are repetitions of one case
     language: Language
-    turns: tuple[Turn, ...]
-    information: str | None = None
-    options: dict[str, str] = {}
+    turns: tuple[Turn, ...]  # at least one, the opening first
+    information: str | None = None  # all that is known of the patient; None where it is not at hand
+    options: dict[str, str] = {}  # the diagnoses to choose from, by key; empty where there are none
     answers: tuple[str, ...] = ()
-    chosen: str | None = None
+    chosen: str | None = None  # the key that the doctor chose; None where no answer could be read
 
 
 class LeftOut(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something that is not scored, and why.
+    """Something that is not scored, and why."""
 
-    Attributes:
-        id: the case's id; of a record without one, its place in the file.
-        metrics: which metrics lack it; empty means all.
-        failed: the visit itself failed: the doctor, patient or endpoint gave no usable answer.
-    """
-
-    id: str | int
+    id: str | int  # the case's id; of a record without one, its place in the file
     problem: str
-    metrics: tuple[str, ...] = ()
-    failed: bool = False
+    metrics: tuple[str, ...] = ()  # which metrics lack it; empty means all
+    failed: bool = False  # the visit itself failed: the doctor, patient or endpoint gave no usable answer
 
 
 class Unscorable(Exception):

@@ -101,13 +101,12 @@ class NamePair(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         label: what people say that a is to b; None where nobody does.
-        also: other answers that they find as good.
     """
 
     a: str
     b: str
     label: Relation | None = msgspec.field(default=None, name="relation")
-    also: Relation | tuple[Relation, ...] = ()
+    also: Relation | tuple[Relation, ...] = ()  # other answers that they find as good
 
     @property
     def labels(self) -> tuple[Relation, ...]:
@@ -117,16 +116,12 @@ class NamePair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ComparedPair(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Two names and what a is to b; None where a judge's answer cannot be used, or did not come, with its name.
-
-    Attributes:
-        labels: as in `NamePair`.
-    """
+    """Two names and what a is to b; None where a judge's answer cannot be used, or did not come, with its name."""
 
     a: str
     b: str
     relation: Relation | None
-    labels: tuple[Relation, ...] = ()
+    labels: tuple[Relation, ...] = ()  # as in `NamePair`
     analysis: str = ""
     error: str = ""
     failed: bool = False

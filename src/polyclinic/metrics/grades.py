@@ -47,28 +47,21 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """What one judge says of one report.
 
     Attributes:
-        doctor: whose report it is; no judge is told.
-        version: of the judge, a number that grows when its questions or rules come to mean something else.
-        prompts: hash of what the judge was told, or of the numbers that rules were fitted to.
-        one_step: symptoms and examinations were not asked for.
         grades: by aspect; None where the judge was asked and gave no grade. Without the aspects that were not asked
             for, and empty where no answer came at all.
-        unreadable: the aspects without a grade, and what is wrong with the answer on each.
-        failed: the name of the failure where no answer came at all; such a judgement counts for nothing.
-        lengths: how long the report is in each aspect: characters of Chinese, or words.
     """
 
     case: str
-    doctor: str = ""
+    doctor: str = ""  # whose report it is; no judge is told
     judge: str
-    version: int
-    prompts: str = ""
-    one_step: bool = False
+    version: int  # of the judge, a number that grows when its questions or rules come to mean something else
+    prompts: str = ""  # hash of what the judge was told, or of the numbers that rules were fitted to
+    one_step: bool = False  # symptoms and examinations were not asked for
     grades: dict[Aspect, Grade | None] = {}
     analyses: dict[Aspect, str] = {}
-    unreadable: dict[Aspect, str] = {}
-    failed: str = ""
-    lengths: dict[Aspect, int] = {}
+    unreadable: dict[Aspect, str] = {}  # the aspects without a grade, and what is wrong with the answer on each
+    failed: str = ""  # the name of the failure where no answer came at all; such a judgement counts for nothing
+    lengths: dict[Aspect, int] = {}  # how long the report is in each aspect: characters of Chinese, or words
 
 
 def aspects_of(*, one_step: bool) -> tuple[Aspect, ...]:
@@ -123,11 +116,10 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         weights: by the name of the share; they sum to 1. Where the first share is 0 the grade is D, as nothing was
             found in common, however the others do.
-        cuts: the least scores of C, B and A.
     """
 
     weights: dict[str, float]
-    cuts: tuple[float, float, float]
+    cuts: tuple[float, float, float]  # the least scores of C, B and A
 
     def score(self, shares: Shares) -> float:
         """Returns the weighted mean of the shares, 0 to 1."""
@@ -144,15 +136,13 @@ class AspectMatch(msgspec.Struct, frozen=True):
     """One aspect of a report beside the reference.
 
     Attributes:
-        shares: by name, each from 0 to 1; empty where the reference says nothing of it.
         matched: points of the reference that the report has; `missed` are those that it does not have.
-        extra: points of the report that the reference does not have.
     """
 
-    shares: Shares
+    shares: Shares  # by name, each from 0 to 1; empty where the reference says nothing of it
     matched: tuple[str, ...] = ()
     missed: tuple[str, ...] = ()
-    extra: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()  # points of the report that the reference does not have
 
 
 _ENDS = " .;。；"

@@ -35,37 +35,31 @@ class PatientReply(msgspec.Struct, frozen=True, kw_only=True):
     """What a patient replied to one turn of a doctor.
 
     Attributes:
-        case: its id; replies of one case are resampled together.
-        turn: which turn of the conversation it was, from 0.
-        state: what the doctor's turn truly was.
         answer: the part of the information that the turn asks for; needed on effective inquiry and advice.
-        heard: what the patient took the turn to be; None where it gave no state that can be read.
     """
 
-    case: str | int
-    turn: int
-    state: State
+    case: str | int  # its id; replies of one case are resampled together
+    turn: int  # which turn of the conversation it was, from 0
+    state: State  # what the doctor's turn truly was
     text: str
     language: Language
     information: str
     answer: str | None = None
-    heard: State | None = None
+    heard: State | None = None  # what the patient took the turn to be; None where it gave no state that can be read
 
 
 class PatientSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A patient's scores over many replies.
 
     Attributes:
-        second: the metrics as the formulas are printed.
-        states: how the patient read the doctor's turns.
         without_answer: replies on effective inquiry or advice whose true answer is not at hand; they are outside
             ACCURACY and PASSIVE.
     """
 
     metrics: dict[str, Estimate]
-    second: dict[str, Estimate]
+    second: dict[str, Estimate]  # the metrics as the formulas are printed
     by_turn: dict[int, dict[str, Estimate]]
-    states: Agreement
+    states: Agreement  # how the patient read the doctor's turns
     without_answer: int
 
 

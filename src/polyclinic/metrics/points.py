@@ -19,31 +19,21 @@ from polyclinic.players.human.advice import Rung
 
 
 class Stewardship(msgspec.Struct, frozen=True, kw_only=True):
-    """The examinations of a visit, by id.
+    """The examinations of a visit, by id."""
 
-    Attributes:
-        disease: by whose file they are judged; "" where the knowledge holds none of the diagnoses.
-        had: all that were asked for; `unknown` are names that mean none of ours.
-        other: had, and neither needed nor helpful nor not indicated.
-        cost: of those that were had, in units of a blood count.
-        minutes: from the order to the result, of the slowest.
-        radiation: in mSv.
-        burden: of the heaviest, 0 (none) to 3.
-    """
-
-    disease: str
-    had: tuple[str, ...]
+    disease: str  # by whose file they are judged; "" where the knowledge holds none of the diagnoses
+    had: tuple[str, ...]  # all that were asked for; `unknown` are names that mean none of ours
     needed: tuple[str, ...]
     needed_missed: tuple[str, ...]
     helpful: tuple[str, ...]
     helpful_missed: tuple[str, ...]
     not_indicated: tuple[str, ...]
-    other: tuple[str, ...]
+    other: tuple[str, ...]  # had, and neither needed nor helpful nor not indicated
     unknown: tuple[str, ...]
-    cost: float
-    minutes: int
-    radiation: float
-    burden: int
+    cost: float  # of those that were had, in units of a blood count
+    minutes: int  # from the order to the result, of the slowest
+    radiation: float  # in mSv
+    burden: int  # of the heaviest, 0 (none) to 3
 
 
 def stewardship(
@@ -101,16 +91,11 @@ _OF_THIS_ILLNESS = ("symptoms", "present", "review")
 
 
 class DangerSigns(msgspec.Struct, frozen=True, kw_only=True):
-    """Symptoms by id, in the order of the red flags: those that the patient has, and what became of each.
-
-    Attributes:
-        missed: never told in the visit.
-        unreported: told, and not in the report.
-    """
+    """Symptoms by id, in the order of the red flags: those that the patient has, and what became of each."""
 
     has: tuple[str, ...]
-    missed: tuple[str, ...]
-    unreported: tuple[str, ...]
+    missed: tuple[str, ...]  # never told in the visit
+    unreported: tuple[str, ...]  # told, and not in the report
 
 
 def danger_signs(case: Case, trace: Trace, report: Report | None, lexicon: Lexicon, flags: RedFlags) -> DangerSigns:
@@ -150,13 +135,11 @@ class Points(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         parts: what was got, and of how much, by what it was for; without what cannot be said of the case.
-        hints: what hints cost.
-        total: percent of what could be got, less the hints; at least 0.
     """
 
     parts: dict[str, tuple[float, float]]
-    hints: int
-    total: int
+    hints: int  # what hints cost
+    total: int  # percent of what could be got, less the hints; at least 0
 
 
 def points(

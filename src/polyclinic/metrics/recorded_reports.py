@@ -70,7 +70,6 @@ class RecordedReport(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         letters: the judge's letter on "diagnosis", "rationale" and "treatment", raw, and where it was asked on
             "symptoms" and "examinations"; None where it gave none.
-        line: where it stands in its file, from 1.
     """
 
     id: str
@@ -78,7 +77,7 @@ class RecordedReport(msgspec.Struct, frozen=True, kw_only=True):
     reference: Sections
     given: Sections
     letters: dict[str, str | None]
-    line: int
+    line: int  # where it stands in its file, from 1
 
 
 class ReportsOfFile(NamedTuple):
@@ -300,52 +299,38 @@ class GradeSummary(msgspec.Struct, frozen=True, kw_only=True):
     """What the grades of one doctor, or of several together, come to, by aspect.
 
     Attributes:
-        grades: how often each letter was given.
         length: Spearman's correlation of the grade with the length of that part of the report; None where one of them
             does not vary or is not known.
-        failed: judgements that did not come, by the name of the failure; they are outside everything.
     """
 
     metrics: dict[Aspect, AspectMean]
-    grades: dict[Aspect, dict[str, int]]
+    grades: dict[Aspect, dict[str, int]]  # how often each letter was given
     length: dict[Aspect, float | None]
-    failed: dict[str, int]
+    failed: dict[str, int]  # judgements that did not come, by the name of the failure; they are outside everything
 
 
 class Ties(msgspec.Struct, frozen=True, kw_only=True):
-    """How often a judge gives two doctors one grade on one case: what it cannot tell apart.
-
-    Attributes:
-        n: cases on which both have a grade.
-        percent: of n, with Wilson's 95 % interval; None where that is 0.
-    """
+    """How often a judge gives two doctors one grade on one case: what it cannot tell apart."""
 
     first: str
     second: str
     aspect: Aspect
-    n: int
+    n: int  # cases on which both have a grade
     ties: int
-    percent: float | None
+    percent: float | None  # of n, with Wilson's 95 % interval; None where that is 0
     low: float | None
     high: float | None
 
 
 class TwoJudges(msgspec.Struct, frozen=True, kw_only=True):
-    """How far two judges agree in one aspect, on the reports that both graded.
+    """How far two judges agree in one aspect, on the reports that both graded."""
 
-    Attributes:
-        exact: the first judge's grades as rows, the second's as columns; `kappa` is Cohen's.
-        within_one: percent of the reports whose grades are at most one apart.
-        means: of the first and of the second, on these reports.
-        ungraded: reports that one of them, or both, gave no grade.
-    """
-
-    exact: Agreement
+    exact: Agreement  # the first judge's grades as rows, the second's as columns; `kappa` is Cohen's
     weighted_kappa: float | None
-    within_one: float | None
+    within_one: float | None  # percent of the reports whose grades are at most one apart
     spearman: float | None
-    means: tuple[float, float] | None
-    ungraded: int
+    means: tuple[float, float] | None  # of the first and of the second, on these reports
+    ungraded: int  # reports that one of them, or both, gave no grade
 
 
 def summarise(

@@ -29,6 +29,7 @@ from polyclinic import plugins
 from polyclinic.errors import Broken, UserError, in_short
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply
+from polyclinic.tasks import AT_ONCE
 
 _TIMES = 4  # that a broken answer is asked for
 
@@ -178,6 +179,11 @@ class Pipeline:
         """Returns the limit of the model, None where it has none."""
         limit = getattr(self.model, "limit", None)
         return limit if isinstance(limit, Limit) else None
+
+    @property
+    def at_once(self) -> int:
+        """How many questions to put at a time, so that some can still be stopped."""
+        return int(getattr(self.model, "at_once", AT_ONCE))
 
     @cached_property
     def known_as(self) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from polyclinic.models.pipeline import Asker, Hook, OneConversation, Pipeline, R
 from polyclinic.models.provider import Provider
 from polyclinic.models.secrets import check_address, check_no_key, check_variable
 from polyclinic.settings import name_of, setting
-from polyclinic.tasks import unbounded
+from polyclinic.tasks import AT_ONCE
 
 MOST_AT_ONCE = 1024
 """Questions at a time to an endpoint that is adapted to, over all processes of a run."""
@@ -137,6 +137,11 @@ class Session(NamedTuple):
     journal: Journal | None
     ledger: Ledger
 
+    @property
+    def at_once(self) -> int:
+        """How many items to begin at a time, so that some can still be stopped; in batches all are begun."""
+        return max((int(getattr(model, "at_once", AT_ONCE)) for model in self.models.values()), default=AT_ONCE)
+
     def model(self, name: str, asker: Asker, *, repeating: bool = False) -> Pipeline:
         """Returns a model for an asker, with the hooks of the run; `repeating`, an answer that broke is asked for anew.
 
@@ -169,7 +174,7 @@ async def open_models(
     hooks: Annotated[Iterable[Hook], setting("models")] = (),
     seed: int = 0,
     share: Share = WHOLE,
-    batches: Path | str | None = None,
+    batches: bool = False,
     report: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[Session]:
     """Opens language models, each once, as long as they are needed.
@@ -185,8 +190,7 @@ async def open_models(
         hooks: see every call of every model, as do those that the settings name.
         seed: of the pauses between requests, and of what a local model draws.
         share: the part of the limits that this process has.
-        batches: where the ids of the journal's batches are kept, a file or a database; direct/ models are then asked in
-            batches.
+        batches: asks direct/ models in batches, which the journal keeps.
         report: told what becomes of batches.
 
     Raises:
@@ -203,8 +207,6 @@ async def open_models(
     if settings.max_tokens is not None:
         hooks.append(Tuning(max_tokens=settings.max_tokens))
     async with AsyncExitStack() as journals, AsyncExitStack() as stack:  # the models close first
-        if batches is not None:
-            stack.enter_context(unbounded())
 
         def open_for(name: str, role: str) -> Model:
             # Providers connect when they are first asked: there is nothing to wait for.
@@ -213,27 +215,20 @@ async def open_models(
             return provider
 
         models = OpenModels(settings.said, open_for, settings.temperature, hooks=tuple(hooks))
+        providers: dict[str, Provider] = {}
         for name in names:
             try:
-                provider = open_provider(name, settings, paces=paces, share=share, seed=seed)
+                providers[name] = open_provider(name, settings, paces=paces, share=share, seed=seed)
             except NoAddress as nowhere:
                 if not any(said.base_url for said in settings.said.roles.values()):
                     raise
                 models[name] = Nowhere(name, nowhere)
-                continue
-            if batches is not None and provider_named(name) == "direct":
-                # With these comes what reaches an endpoint.
-                from polyclinic.models.batch import Batched  # noqa: PLC0415
-                from polyclinic.models.direct import Direct  # noqa: PLC0415
-
-                assert isinstance(provider, Direct)  # noqa: S101
-                price = settings.said.asking(name).batch_price
-                run = "" if journal is None else journal.run
-                provider = Batched(
-                    provider, batches, run, price=None if price is None else Price(*price), report=report
-                )
+        if batches and journal is not None:
+            await journals.enter_async_context(journal)
+            providers = {name: _batched(one, journal, settings, report) for name, one in providers.items()}
+        for name, provider in providers.items():
             models[name] = await stack.enter_async_context(provider)
-        if journal is not None:
+        if journal is not None and not batches:
             await journals.enter_async_context(journal)
         yield Session(models, journal, settings.budget(share) if ledger is None else ledger)
 
@@ -290,6 +285,17 @@ def check_addresses(names: Sequence[str], options: Address) -> None:
             f"--base-url is the address of direct/ models, and {inspects[0]} is none; where Inspect's models are asked "
             "their provider's variable says, or base_url in models.model-file"
         )
+
+
+def _batched(provider: Provider, journal: Journal, settings: ModelSettings, report: Callable[[str], None]) -> Provider:
+    # With these comes what reaches an endpoint.
+    from polyclinic.models.batch import Batched  # noqa: PLC0415
+    from polyclinic.models.direct import Direct  # noqa: PLC0415
+
+    if not isinstance(provider, Direct):
+        return provider
+    price = settings.said.asking(provider.name).batch_price
+    return Batched(provider, journal, price=None if price is None else Price(*price), report=report)
 
 
 def open_provider(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from polyclinic.models.journal import Journal, Keeper, Key
-from polyclinic.models.ledger import Ledger
-from polyclinic.parallel.messages import Admit, Counted, Find, Left, Put, Spent
+from polyclinic.models.ledger import KeptCall, Ledger
+from polyclinic.models.model import Usage
+from polyclinic.models.prompts import PromptRow
 
 
 class Holder:
@@ -31,65 +33,44 @@ class Holder:
         if self._journal is not None and (self._journal.stored or self._stored):
             self._keeper.reread()
 
-    async def answer(self, what: Find | Put | Admit) -> object:
-        """Answers a question of a worker.
+    async def find(self, keys: Sequence[Key]) -> tuple[Key, bytes] | None:
+        """Returns the first of the keys that was answered, with what is stored."""
+        return await self._keeper.find(keys)
 
-        Raises:
-            BudgetSpent: it asks whether a further question is admitted, and none is.
-            BadInput: the journal cannot be read or written.
-        """
-        match what:
-            case Find(keys):
-                return await self._keeper.find(keys)
-            case Put():
-                return await self._put(what)
-            case Admit():
-                await self._ledger.admit()
-                return None
-
-    def take(self, what: Counted | Spent | Left) -> None:
-        """Takes note of what a worker reports."""
-        match what:
-            case Counted():
-                self._count(what)
-            case Spent(usage, attempts, failed):
-                self._ledger.spend(usage, attempts=attempts, failed=failed)
-            case Left():
-                self._ledger.release()
-
-    async def _put(self, what: Put) -> bytes | None:
-        if what.key not in self._stored:
-            self._stored[what.key] = storing = asyncio.ensure_future(self._keeper.put(what.rows))
+    async def put(self, key: Key, rows: Sequence[PromptRow]) -> bytes | None:
+        """Stores an answer; returns the one that holds in its place, None where it is this one."""
+        if key not in self._stored:
+            self._stored[key] = storing = asyncio.ensure_future(self._keeper.put(rows))
             stood = await asyncio.shield(storing)
-            self._stored[what.key] = None
+            self._stored[key] = None
             return stood
         # Two workers were asked the same at once, such as equal questions to a judge: the first answer holds.
-        if (first := self._stored[what.key]) is not None:
+        if (first := self._stored[key]) is not None:
             await asyncio.wait([first])
         self._keeper.reread()
-        found = await self._keeper.find([what.key])
+        found = await self._keeper.find([key])
         return None if found is None else found[1]
 
-    def _count(self, what: Counted) -> None:
-        call, key = what.call, hash(what.key)
-        if what.key is not None:
-            if call.replayed and key in self._counted:
+    async def admit(self) -> None:
+        """Waits until the budget admits a further question; `BudgetSpent` where it admits none."""
+        await self._ledger.admit()
+
+    def release(self) -> None:
+        """Takes note that a question which was admitted has been answered."""
+        self._ledger.release()
+
+    def spend(self, usage: Usage | None, attempts: int, failed: bool) -> None:
+        """Holds what an answer cost against the budget."""
+        self._ledger.spend(usage, attempts=attempts, failed=failed)
+
+    def count(self, call: KeptCall, key: Key | None) -> None:
+        """Adds one call to the sums of the run; `key` is that of its answer in the journal, None if it has none."""
+        if key is not None:
+            if call.replayed and hash(key) in self._counted:
                 return  # asked by a worker that died before its item was over
-            self._counted.add(key)
-        self._ledger.add(
-            call.role,
-            call.purpose,
-            what.usage,
-            attempts=call.requests,
-            failed=bool(call.error),
-            replayed=call.replayed,
-            of=call.model,
-        )
+            self._counted.add(hash(key))
         self._ledger.asked_of.add((call.role, call.model))
-        if what.server:
-            self._ledger.add_at(call.model, what.server, what.usage, call.requests)
-        if self._ledger.calls is not None:
-            self._ledger.calls.add(call)
+        self._ledger.add(call)
 
     @property
     def _keeper(self) -> Keeper:

@@ -9,26 +9,23 @@ import functools
 import io
 import pickle
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from polyclinic.models.journal import Key
-from polyclinic.models.ledger import KeptCall
 from polyclinic.models.limits import WHOLE, Share
-from polyclinic.models.model import Usage
-from polyclinic.models.prompts import PromptRow
 
 HEAD = 4
 """Bytes that hold the length of a frame."""
+
+Verb = Literal["find", "put", "admit", "count", "spend", "release"]
+"""What a worker has the command do; see the methods of `Holder`."""
 
 
 # To a worker.
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(NamedTuple):
     """The first message: what to open, and the worker's share of the limits.
 
     Attributes:
@@ -40,11 +37,10 @@ class Open:
     task: bytes
     share: Share = WHOLE
     goes_on: bool = False
-    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    environment: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Compute:
+class Compute(NamedTuple):
     """An item to compute."""
 
     number: int
@@ -52,23 +48,20 @@ class Compute:
     goes_on: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Cancel:
+class Cancel(NamedTuple):
     """An item that is not wanted any more."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class News:
+class News(NamedTuple):
     """Something that every worker has to know for the items that follow."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The answer to a `Question` of the worker; `value` is an exception if it `failed`."""
+class Answered(NamedTuple):
+    """The answer to a `Question`; `value` is an exception if it `failed`."""
 
     number: int
     value: Any = None
@@ -78,13 +71,7 @@ class Answered:
 # From a worker.
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """Everything is open."""
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(NamedTuple):
     """An item is computed; `value` is an exception if it `failed`. The number 0 is the opening itself."""
 
     number: int
@@ -92,72 +79,27 @@ class Done:
     failed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """Something that the command does for the worker, and answers; `item` is the number of the item it is for."""
+class Question(NamedTuple):
+    """Something that the command does for an item, and answers."""
 
     number: int
     item: int
-    what: Find | Put | Admit
+    verb: Verb
+    given: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """Something that the command takes note of."""
+class Note(NamedTuple):
+    """Something that the command takes note of, for an item."""
 
     item: int
-    what: Counted | Spent | Left
+    verb: Verb
+    given: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Warned:
+class Warned(NamedTuple):
     """A warning for people."""
 
     line: str
-
-
-@dataclass(frozen=True, slots=True)
-class Find:
-    """Look up the first of these calls that was answered."""
-
-    keys: Sequence[Key]
-
-
-@dataclass(frozen=True, slots=True)
-class Put:
-    """Store an answer, the last of the rows."""
-
-    key: Key
-    rows: Sequence[PromptRow]
-
-
-@dataclass(frozen=True, slots=True)
-class Admit:
-    """May a question be asked within the budget?"""
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What an answer cost."""
-
-    usage: Usage | None
-    attempts: int
-    failed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Left:
-    """A question that was admitted has been answered."""
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """One call, for the sums of the run; `key` is that of its answer in the journal, None if it has none."""
-
-    call: KeptCall
-    usage: Usage
-    server: str = ""
-    key: Key | None = None
 
 
 class _Pickler(pickle.Pickler):

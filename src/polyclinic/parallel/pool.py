@@ -9,8 +9,8 @@ A worker has many items open at a time. What was asked for an item that is lost 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
+import os
 import pickle
 import time
 from collections import Counter, deque
@@ -22,25 +22,11 @@ from typing import Any, Self
 from polyclinic.errors import PolyclinicError, UserError, in_short
 from polyclinic.models.limits import Share
 from polyclinic.parallel.holder import Holder
-from polyclinic.parallel.messages import (
-    Admit,
-    Answered,
-    Cancel,
-    Compute,
-    Done,
-    Left,
-    News,
-    Note,
-    Open,
-    Opened,
-    Question,
-    Warned,
-)
-from polyclinic.parallel.ray_joining import LOCAL as RAY
-from polyclinic.parallel.ray_joining import SCHEME
-from polyclinic.parallel.ray_site import RayWorkers
+from polyclinic.parallel.messages import Answered, Cancel, Compute, Done, News, Note, Open, Question, Warned
+from polyclinic.parallel.ray_site import LOCAL as RAY
+from polyclinic.parallel.ray_site import SCHEME, RayWorkers
 from polyclinic.parallel.shipping import packed
-from polyclinic.parallel.sites import LocalProcesses, Process, Site, WorkerLost, processors
+from polyclinic.parallel.sites import LocalProcesses, Process, Site, WorkerLost
 from polyclinic.parallel.worker import Task
 
 MOST_LOSSES = 5
@@ -72,17 +58,6 @@ def check_site(name: str) -> None:
         raise UserError(f"--on {name!r}; allowed: {ALLOWED}")
 
 
-def is_local(name: str) -> bool:
-    """Whether a place is this machine's processes."""
-    return name.partition(":")[0] == LOCAL
-
-
-def workers_of(name: str) -> int:
-    """Returns how many processes of this machine a place is."""
-    number = name.partition(":")[2]
-    return int(number) if number else processors()
-
-
 @asynccontextmanager
 async def open_site(name: str) -> AsyncIterator[Site]:
     """Opens the place that is named, for as long as it is needed.
@@ -92,11 +67,11 @@ async def open_site(name: str) -> AsyncIterator[Site]:
     """
     check_site(name)
     kind, _, number = name.partition(":")
+    workers = int(number) if number.isdecimal() else None
     site: Site
-    if is_local(name):
-        site = LocalProcesses(workers_of(name))
+    if kind == LOCAL:
+        site = LocalProcesses(workers or os.cpu_count() or 1)
     else:
-        workers = int(number) if number.isdecimal() else None
         site = await RayWorkers.connect(RAY if kind == RAY and workers else name, workers)
     try:
         yield site
@@ -243,9 +218,8 @@ class WorkerPool:
                 process = await self._site.start()
                 worker = _Worker(process, f"worker {number + 1} of {self.workers}", self._holder, self._warn)
                 worker.places = self._each
-                await worker.open(
-                    Open(self._task, Share(number, self.workers), self._holder.goes_on, self._environment)
-                )
+                share = Share(number, self.workers)
+                await worker.open(Open(self._task, share, self._holder.goes_on, self._environment))
                 lost_at_once = 0
                 self._open.add(worker)
                 for news in self._news:
@@ -306,12 +280,7 @@ class _Worker:
         self._reading = asyncio.create_task(self._read())
 
     async def open(self, opening: Open) -> None:
-        """Waits until its task is open.
-
-        Raises:
-            UserError: the task cannot be opened.
-            WorkerLost: it died.
-        """
+        """Waits until its task is open; raises what went wrong."""
         self.send(opening)
         await self._items[0]
 
@@ -338,7 +307,7 @@ class _Worker:
         for answering in self._answering:
             answering.cancel()
         await asyncio.gather(self._reading, *self._answering, return_exceptions=True)
-        self._over()
+        self._end()
 
     def send(self, message: object) -> None:
         if not self._outbox:
@@ -352,70 +321,62 @@ class _Worker:
 
     async def _read(self) -> None:
         try:
-            while messages := await self._process.receive():
-                for message in messages:
+            while True:
+                for message in await self._process.receive():
                     self._take(message)
-            self.loss = WorkerLost(f"{self._name} {await self._process.death()}")
+        except WorkerLost as lost:
+            self.loss = WorkerLost(f"{self._name} {lost}")
         except PolyclinicError as error:
             self.loss = copy(error)
         except Exception as error:
             self.loss = WorkerLost(f"{self._name}: {in_short(error)}")
-        self._over()
+        self._end()
 
-    def _take(self, message: Opened | Done | Question | Note | Warned) -> None:
+    def _take(self, message: Done | Question | Note | Warned) -> None:
         match message:
-            case Opened():
-                self._settle(0, None, failed=False)
             case Done(number, value, failed):
-                self._settle(number, value, failed=failed)
+                coming = self._items.get(number)
+                if coming is not None and not coming.done():
+                    coming.set_exception(value) if failed else coming.set_result(value)
                 if number:
                     self._holders.pop(number, None)
             case Question():
                 answering = asyncio.create_task(self._answer(message))
                 self._answering.add(answering)
                 answering.add_done_callback(self._answering.discard)
-            case Note(item, what):
-                if isinstance(what, Left):
-                    self._admitted[item] -= 1
-                self._holder(item).take(what)
+            case Note(item, verb, given):
+                self._admitted[item] -= verb == "release"
+                getattr(self._holder(item), verb)(*given)
             case Warned(line):
                 self._warn(line)
 
-    def _settle(self, number: int, value: Any, *, failed: bool) -> None:
-        coming = self._items.get(number)
-        if coming is None or coming.done():
-            return
-        if failed:
-            coming.set_exception(value)
-        else:
-            coming.set_result(value)
-
     async def _answer(self, question: Question) -> None:
+        number, item, verb, given = question
         try:
-            value, failed = await self._holder(question.item).answer(question.what), False
-            if isinstance(question.what, Admit):
-                if self.ended.is_set():
-                    self._holder(question.item).take(Left())
-                self._admitted[question.item] += 1
+            value, failed = await getattr(self._holder(item), verb)(*given), False
         except Exception as error:
             value, failed = error, True
-        self.send(Answered(question.number, value, failed))
+        if verb == "admit" and not failed:
+            if self.ended.is_set():
+                self._holder(item).release()
+            else:
+                self._admitted[item] += 1
+        self.send(Answered(number, value, failed))
 
     def _holder(self, item: int) -> Holder:
         return self._holders.get(item) or self._holders[0]
 
-    def _over(self) -> None:
+    def _end(self) -> None:
         """Ends what waits for it, and gives back what it was admitted."""
         if self.ended.is_set():
             return
         self.ended.set()
         for item, admitted in self._admitted.items():
             for _ in range(admitted):
-                self._holder(item).take(Left())
+                self._holder(item).release()
         self._admitted.clear()
         self.open_items = sum(not coming.done() for number, coming in self._items.items() if number)
         for coming in self._items.values():
             if not coming.done():
                 coming.set_exception(copy(self.loss))
-                with contextlib.suppress(Exception):
-                    coming.exception()  # nobody may wait for it any more
+                coming.exception()  # nobody may wait for it any more

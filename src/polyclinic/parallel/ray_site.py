@@ -1,99 +1,91 @@
-"""Workers on the nodes of a Ray cluster: one that is there, or one that is made on this machine."""
+"""Workers on a Ray cluster: one that is there, or one that is made on this machine.
+
+A worker is an actor. Ray brings it this polyclinic, whatever is installed on its node.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
 import os
-import subprocess
+import re
+import socket
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from typing import Any, Self, TypeVar
+from typing import Any, Self
+from urllib.parse import urlsplit
 
 from polyclinic.errors import MissingExtra, UserError, in_short
-from polyclinic.parallel.alike import Installed, looking, refuse_others
 from polyclinic.parallel.messages import HEAD, frame, unframed
-from polyclinic.parallel.ray_joining import LEASE, LOCAL, SECONDS, cause, joined, look, show_token
-from polyclinic.parallel.shipping import FOLDER
-from polyclinic.parallel.sites import PROGRAM, ClusterLost, WorkerLost, ended_with
+from polyclinic.parallel.sites import ENDS_WITHIN, ClusterLost, WorkerLost
+from polyclinic.parallel.worker import OpenItems
 
-T = TypeVar("T")
+LOCAL = "ray"
+SCHEME = "ray://"
+_PORT = 10001
 
-_WITHIN = 1.0  # seconds that a relay waits for frames
-_CALLS = 4  # of a relay at once: it sends while it waits for frames
-_LAST_WORDS = 2000  # bytes of a dead worker's standard error
+SECONDS = 60.0
+"""For the cluster to be there; Ray's own client waits for minutes on a head that is not."""
+
+_LEASE = 5  # seconds after which a command that is not heard of is taken to be gone
+_WITHIN = 1.0  # seconds that a call waits for frames
+_TRIES = 3  # to be let in; the server that a head starts for each client may end as it begins
+_VERSION = re.compile(r"\b(Ray|Python): (\S+)")
+_JOB = "polyclinic"  # what this is among the jobs of a cluster
+_PACKAGE = Path(__file__).parents[1]
 
 
-class Relay:
-    """Runs on a node: starts a worker there, and passes frames on between it and the command."""
+class RayWorker:
+    """The actor: a worker whose frames are passed on by Ray."""
 
-    def ready(self) -> Installed:
-        """Returns what is installed there."""
-        return looking()()
+    def __init__(self, folder: str) -> None:
+        with suppress(OSError):
+            os.chdir(folder)  # that of the command, if it is there
+        self._files = tempfile.TemporaryDirectory(prefix="polyclinic-", ignore_cleanup_errors=True)
+        self._frames = asyncio.Queue[bytes]()
+        self._items: OpenItems | None = None
+        self._silent = 0
 
-    def start(self, folder: str) -> None:
-        """Starts the worker, in the working directory of the command if it is there."""
-        self._here = tempfile.TemporaryDirectory(prefix="polyclinic-", ignore_cleanup_errors=True)
-        self._errors = (Path(self._here.name) / "said").open("w+b")
-        self._frames: SimpleQueue[bytes] = SimpleQueue()
-        self._process = subprocess.Popen(  # noqa: S603 - our own program
-            PROGRAM,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            cwd=folder if Path(folder).is_dir() else self._here.name,
-            env={**os.environ, FOLDER: self._here.name},
-        )
-        self._heard = time.monotonic()
-        threading.Thread(target=self._read, daemon=True).start()
-        threading.Thread(target=self._end_alone, daemon=True).start()
+    async def send(self, frames: bytes) -> None:
+        """Takes frames of the command."""
+        if self._items is None:
+            self._items = OpenItems(self._frames.put_nowait, Path(self._files.name))
+            self._alone = asyncio.create_task(self._end_alone())
+        while frames:
+            end = HEAD + int.from_bytes(frames[:HEAD])
+            for message in unframed(frames[HEAD:end]):
+                self._items.take(message)
+            frames = frames[end:]
 
-    def send(self, frames: bytes) -> None:
-        """Passes frames on to the worker."""
-        assert self._process.stdin is not None  # noqa: S101
-        with suppress(OSError):  # it has ended, which `receive` tells
-            self._process.stdin.write(frames)
-            self._process.stdin.flush()
-
-    def receive(self, within: float) -> list[bytes]:
-        """Returns frames of the worker; an empty one is its end."""
-        self._heard = time.monotonic()
+    async def receive(self) -> list[bytes]:
+        """Returns frames for the command."""
+        self._silent = 0
         found: list[bytes] = []
-        with suppress(Empty):
-            found.append(self._frames.get(timeout=within))
-            while True:
-                found.append(self._frames.get_nowait())
+        with suppress(TimeoutError):
+            found.append(await asyncio.wait_for(self._frames.get(), _WITHIN))
+        while not self._frames.empty():
+            found.append(self._frames.get_nowait())
         return found
 
-    def death(self) -> str:
-        """Returns how the worker ended."""
-        code = self._process.wait()
-        self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - _LAST_WORDS))
-        return ended_with(code, self._errors.read())
+    async def stop(self) -> None:
+        """Closes what is open."""
+        if self._items is not None:
+            await self._items.close()
+        self._files.cleanup()
 
-    def stop(self) -> None:
-        """Ends the worker."""
-        self._process.kill()
-        self._process.wait()
-        self._errors.close()
-        self._here.cleanup()
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None  # noqa: S101
-        while len(head := self._process.stdout.read(HEAD)) == HEAD:
-            self._frames.put(self._process.stdout.read(int.from_bytes(head)))
-        self._frames.put(b"")
-
-    def _end_alone(self) -> None:
-        # A cluster keeps relays for a while when their command was killed.
-        while self._process.poll() is None:
-            if time.monotonic() - self._heard > LEASE:
-                self._process.kill()
-            time.sleep(LEASE / 10)
+    async def _end_alone(self) -> None:
+        # A cluster keeps actors for a while when their command was killed. Turns count, and not the time: what computes
+        # holds them up, and what the command has sent meanwhile is heard before the next.
+        while self._silent < _LEASE:
+            self._silent += 1
+            await asyncio.sleep(1.0)
+        self._files.cleanup()
+        os._exit(1)
 
 
 class RayWorkers:
@@ -105,7 +97,7 @@ class RayWorkers:
         self._ray, self._address, self._left, self.workers = ray, address, left, 1
         self._idle: list[Any] = []
         self._is_gone = False
-        self._remote = ray.remote(num_cpus=1, max_restarts=0, max_concurrency=_CALLS)(Relay)
+        self._remote = ray.remote(num_cpus=1, max_restarts=0)(RayWorker)
 
     @classmethod
     async def connect(cls, address: str, workers: int | None = None) -> Self:
@@ -113,8 +105,7 @@ class RayWorkers:
 
         Raises:
             MissingExtra: Ray is not installed.
-            UserError: nobody is there, it is no Ray of our version, its nodes have another polyclinic or Python, or no
-                processor is free.
+            UserError: nobody is there, it is no Ray of our version, or no processor is free.
         """
         if address != LOCAL:
             show_token()
@@ -125,66 +116,29 @@ class RayWorkers:
         if address != LOCAL:
             look(address)
         left = threading.Event()
-        await joined(ray, address, workers, left)
+        await join(ray, address, workers, left)
         cluster = cls(ray, address, left)
         try:
-            cluster.workers = workers or await cluster._processors()
+            processors = (await cluster.call(ray.cluster_resources)).get("CPU", 1)
+            cluster.workers = workers or max(1, int(processors))
             await cluster._meet()
         except BaseException:
             await cluster.close()
             raise
         return cluster
 
-    async def start(self) -> RelayedProcess:
+    async def start(self) -> RayProcess:
         """Has a worker started on a node, when one has a processor free."""
-        relay = self._idle.pop() if self._idle else await self._relay()
-        await self.asked(relay.start, str(Path.cwd()))
-        return RelayedProcess(self, relay)
+        return RayProcess(self, self._idle.pop() if self._idle else await self._actor())
 
-    async def asked(self, method: Any, *given: object) -> Any:
-        """Returns what a relay answers.
+    async def ask(self, method: Any, *given: object) -> Any:
+        """Returns what an actor answers.
 
         Raises:
             WorkerLost: it is gone, or its node.
             ClusterLost: the head is gone.
         """
-        return await self._result(await self.told(method.remote, *given))
-
-    async def told(self, call: Callable[..., Any], *given: object) -> Any:
-        """Calls Ray, which may wait, in a thread.
-
-        Raises:
-            ClusterLost: the head is gone.
-        """
-        if self._is_gone:
-            self._check_connected()
-        try:
-            return await asyncio.to_thread(call, *given)
-        except Exception:
-            self._check_connected()
-            raise
-
-    def let_go(self, relay: Any) -> None:
-        """Ends a relay, so that its processor is free."""
-        if not self._is_gone:
-            with suppress(Exception):
-                self._ray.kill(relay)
-
-    async def close(self) -> None:
-        """Leaves the cluster; one that was made here ends."""
-        # Ray counts who refers to a relay, by names that the next cluster gives again.
-        self._idle.clear()
-        await asyncio.to_thread(self._ray.shutdown)
-        self._left.set()
-
-    async def _relay(self) -> Any:
-        """Returns a relay on a node that computes the same; the cluster may have grown since the nodes were met."""
-        made = await self.told(self._remote.remote)
-        there = await self.asked(made.ready)
-        refuse_others(self._address, {there["machine"] if isinstance(there, Mapping) else "a node": there})
-        return made
-
-    async def _result(self, reference: Any) -> Any:
+        reference = await self.call(method.remote, *given)
         coming = asyncio.wrap_future(reference.future())
         coming.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody may wait for it any more
         try:
@@ -194,7 +148,51 @@ class RayWorkers:
             raise
         except (self._ray.exceptions.RayError, ConnectionError) as error:
             self._check_connected()
-            raise WorkerLost(f"a worker of the cluster is gone ({in_short(error)[:200]})") from None
+            raise WorkerLost(f"is gone ({in_short(error)[:200]})") from None
+
+    async def call(self, function: Callable[..., Any], *given: object) -> Any:
+        """Calls Ray, which may wait, in a thread; `ClusterLost` where the head is gone."""
+        if self._is_gone:
+            self._check_connected()
+        try:
+            return await asyncio.to_thread(function, *given)
+        except Exception:
+            self._check_connected()
+            raise
+
+    async def end(self, actor: Any) -> None:
+        """Ends an actor, so that its processor is free."""
+        with suppress(WorkerLost, ClusterLost, TimeoutError):
+            await asyncio.wait_for(self.ask(actor.stop), ENDS_WITHIN)
+        if not self._is_gone:
+            with suppress(Exception):
+                await asyncio.to_thread(self._ray.kill, actor)
+
+    async def close(self) -> None:
+        """Leaves the cluster; one that was made here ends."""
+        # Ray counts who refers to an actor, by names that the next cluster gives again.
+        self._idle.clear()
+        await asyncio.to_thread(self._ray.shutdown)
+        self._left.set()
+
+    async def _actor(self) -> Any:
+        """Returns an actor that is there."""
+        made = await self.call(self._remote.remote, str(Path.cwd()))
+        await self.ask(made.receive)
+        return made
+
+    async def _meet(self) -> None:
+        """Starts the first worker; a UserError where no processor is free, or polyclinic does not run there."""
+        first = asyncio.ensure_future(self._actor())
+        try:
+            self._idle.append(await asyncio.wait_for(first, SECONDS))
+        except TimeoutError:
+            raise UserError(f"--on {self._address}: no node has a processor free within {SECONDS:g} s") from None
+        except (self._ray.exceptions.RayTaskError, WorkerLost) as error:
+            raise UserError(f"--on {self._address}: no worker can be started there: {cause(error)}") from None
+        finally:
+            first.cancel()
+            await asyncio.gather(first, return_exceptions=True)
 
     def _check_connected(self) -> None:
         # Ray's client has waited for the head to come back, and says so in errors of many classes.
@@ -205,56 +203,12 @@ class RayWorkers:
                 "--out or --store: the same command goes on from there when a head is there again"
             ) from None
 
-    async def _processors(self) -> int:
-        return max(1, int((await self.told(self._ray.cluster_resources)).get("CPU", 1)))
 
-    async def _on_nodes(self, call: Callable[[], T]) -> dict[str, T]:
-        """Returns what a function returns on each node with processors that is not lost, by its name."""
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: PLC0415 - see `connect`
+class RayProcess:
+    """A worker on a node."""
 
-        task = self._ray.remote(num_cpus=0)(call)
-        nodes = {
-            one["NodeID"]: f"node {one['NodeManagerAddress']}:{one['NodeManagerPort']}"
-            for one in await self.told(self._ray.nodes)
-            if one["Alive"] and one["Resources"].get("CPU")
-        }
-
-        async def on(node: str) -> T:
-            there = task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False))
-            answer: T = await asyncio.wait_for(self._result(await self.told(there.remote)), SECONDS)
-            return answer
-
-        came = await asyncio.gather(*map(on, nodes), return_exceptions=True)
-        for one in came:
-            if isinstance(one, BaseException) and not isinstance(one, WorkerLost | TimeoutError):
-                raise one
-        return {name: one for name, one in zip(nodes.values(), came, strict=True) if not isinstance(one, BaseException)}
-
-    async def _meet(self) -> None:
-        """Refuses nodes that would not compute the same, and a cluster that has no processor free.
-
-        Raises:
-            UserError: that is so.
-        """
-        on = f"--on {self._address}"
-        first = asyncio.ensure_future(self._relay())
-        try:
-            refuse_others(self._address, await self._on_nodes(looking()))
-            self._idle.append(await asyncio.wait_for(first, SECONDS))
-        except TimeoutError:
-            raise UserError(f"{on}: no node has a processor free within {SECONDS:g} s") from None
-        except (self._ray.exceptions.RayTaskError, WorkerLost) as error:
-            raise UserError(f"{on}: {cause(error)}; install the same polyclinic there") from None
-        finally:
-            first.cancel()
-            await asyncio.gather(first, return_exceptions=True)
-
-
-class RelayedProcess:
-    """A worker on a node, behind its relay."""
-
-    def __init__(self, cluster: RayWorkers, relay: Any) -> None:
-        self._cluster, self._relay = cluster, relay
+    def __init__(self, cluster: RayWorkers, actor: Any) -> None:
+        self._cluster, self._actor = cluster, actor
         self._outbox: list[bytes] = []
         self._sending: asyncio.Task[None] | None = None
 
@@ -268,25 +222,160 @@ class RelayedProcess:
         with suppress(WorkerLost, ClusterLost):  # which `receive` raises, too
             while self._outbox:
                 frames, self._outbox = b"".join(self._outbox), []
-                await self._cluster.asked(self._relay.send, frames)
+                await self._cluster.ask(self._actor.send, frames)
 
     async def receive(self) -> list[Any]:
         """Waits for messages."""
-        while True:
-            frames = await self._cluster.asked(self._relay.receive, _WITHIN)
-            if frames:
-                return [message for body in frames if body for message in unframed(body)]
-
-    async def death(self) -> str:
-        """Returns how the worker ended."""
-        how: str = await self._cluster.asked(self._relay.death)
-        return how
+        while not (frames := await self._cluster.ask(self._actor.receive)):
+            pass
+        return [message for body in frames for message in unframed(body[HEAD:])]
 
     async def stop(self) -> None:
-        """Ends the worker, and its relay."""
+        """Ends the worker."""
         if self._sending is not None:
             self._sending.cancel()
             await asyncio.gather(self._sending, return_exceptions=True)
-        with suppress(WorkerLost, ClusterLost):
-            await self._cluster.asked(self._relay.stop)
-        await asyncio.to_thread(self._cluster.let_go, self._relay)
+        await self._cluster.end(self._actor)
+
+
+def show_token() -> None:
+    """Has Ray's client show the token where there is one: 'ray start' asks for it then, and the client does not know.
+
+    Ray reads this as it is imported. A cluster without tokens lets in who shows one.
+    """
+    there = Path(os.environ.get("RAY_AUTH_TOKEN_PATH") or Path.home() / ".ray" / "auth_token")
+    if os.environ.get("RAY_AUTH_TOKEN") or there.is_file():
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+
+
+def look(address: str) -> None:
+    """Refuses an address at which nobody listens; a UserError."""
+    place = urlsplit(address)
+    try:
+        port = place.port or _PORT
+    except ValueError:
+        port = 0
+    if not address.startswith(SCHEME) or not place.hostname or not port:
+        raise UserError(f"--on {address!r}; a cluster is named ray://HOST:PORT, and ray makes one on this machine")
+    try:
+        socket.create_connection((place.hostname, port), timeout=_LEASE).close()
+    except OSError as error:
+        raise UserError(
+            f"--on {address}: nobody answers at {place.hostname} port {port} ({error.strerror or error}); "
+            "start the head there with 'ray start --head --ray-client-server-port PORT'"
+        ) from None
+
+
+async def join(ray: Any, address: str, workers: int | None, left: threading.Event) -> None:
+    """Joins a cluster, or makes one; `left` is set when it is left.
+
+    Raises:
+        UserError: nobody lets us in, or not with this Ray and Python.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # A client that is gone keeps its processors for so long.
+    os.environ.setdefault("RAY_CLIENT_RECONNECT_GRACE_PERIOD", str(_LEASE))
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    # The client's own words on a head that is gone, which is told by us; it takes no word from those above it.
+    for name in ("ray", "ray.util.client.logsclient"):
+        logging.getLogger(name).addFilter(lambda record: record.levelno >= logging.ERROR)
+    # So do its threads, whose errors come to nobody who waits.
+    threading.excepthook = without_client(threading.excepthook)
+    given: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+    if address == LOCAL:
+        given |= {"address": "local", "include_dashboard": False, "num_cpus": workers}
+    else:
+        given |= {"address": address, "runtime_env": {"py_modules": [str(_PACKAGE)], "excludes": ["web/static"]}}
+    try:
+        async with asyncio.timeout(SECONDS):
+            for left_tries in reversed(range(_TRIES)):
+                try:
+                    with _unnamed(ray):
+                        await _apart(lambda: ray.init(**given), left)
+                    return
+                except ConnectionAbortedError:
+                    if not left_tries:
+                        raise
+                    await asyncio.to_thread(ray.shutdown)
+    except Exception as error:
+        if isinstance(error, TimeoutError) or (type(error) is ConnectionError and "timeout" in str(error)):
+            raise UserError(
+                f"--on {address}: something listens there, and it did not let us in; is it the port of Ray's client "
+                "server, and does the cluster want a token? It lies in ~/.ray/auth_token of who started it: bring it "
+                "here, or name it by RAY_AUTH_TOKEN_PATH, with RAY_AUTH_MODE=token"
+            ) from None
+        raise UserError(f"--on {address}: {_other_versions(error, ray.__version__) or cause(error)}") from None
+
+
+@contextlib.contextmanager
+def _unnamed(ray: Any) -> Iterator[None]:
+    """Has Ray keep no words of the command, in which a password may stand; its list of jobs shows them to everybody."""
+    utils: Any = ray._private.utils  # nothing public says what a job is called
+    named = getattr(utils, "get_entrypoint_name", None)
+    utils.get_entrypoint_name = lambda: _JOB
+    try:
+        yield
+    finally:
+        utils.get_entrypoint_name = named
+
+
+async def _apart(call: Callable[[], object], left: threading.Event) -> None:
+    """Waits for a call in a thread of its own, which nobody waits for where it takes too long.
+
+    The thread stays until the cluster is left: Linux ends the processes that a thread has begun with it.
+    """
+    loop = asyncio.get_running_loop()
+    over: asyncio.Future[None] = loop.create_future()
+
+    def settle(error: Exception | None) -> None:
+        if not over.done():
+            over.set_result(None) if error is None else over.set_exception(error)
+
+    def run() -> None:
+        problem: Exception | None = None
+        try:
+            call()
+        except Exception as error:
+            problem = error
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, problem)
+        left.wait()
+
+    threading.Thread(target=run, daemon=True).start()
+    await over
+
+
+def without_client(hook: Callable[[threading.ExceptHookArgs], object]) -> Callable[[threading.ExceptHookArgs], object]:
+    """Returns what is done of an error that ends a thread: nothing of one of Ray's client."""
+
+    def told(args: threading.ExceptHookArgs) -> object:
+        frames = traceback.walk_tb(args.exc_traceback)
+        if any(str(frame.f_globals.get("__name__")).partition(".")[0] in ("ray", "grpc") for frame, _ in frames):
+            return None
+        return hook(args)
+
+    return told
+
+
+def _other_versions(error: Exception, here: str) -> str:
+    """Returns in one line what Ray says of a cluster of another Ray or Python; "" for anything else."""
+    if isinstance(error, ConnectionAbortedError):  # which a head of another Ray does before it tells of itself
+        return (
+            f"the head does not let us in ({cause(error)}); its Ray has to be the one here, {here}: "
+            "look with 'ray --version' there, and install the same on both"
+        )
+    if "ersion mismatch" not in str(error):
+        return ""
+    match _VERSION.findall(str(error)):
+        case [("Ray", ray), ("Python", python), ("Ray", our_ray), ("Python", our_python)]:
+            return (
+                f"Ray {ray} and Python {python} there, Ray {our_ray} and Python {our_python} here; Ray, and the first "
+                "two numbers of Python, have to be the same on both: install what is there here, or what is here there"
+            )
+    return ""
+
+
+def cause(error: BaseException) -> str:
+    """Returns the last line of what Ray says, which tells what is wrong."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[-1][:300]}" if lines else type(error).__name__

@@ -9,25 +9,23 @@ import pickle
 import re
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from polyclinic.errors import UserError
 from polyclinic.models.session import ModelSettings
 
+MOST = 256 << 20
+"""Bytes of a file that travels with a task; a larger one has to be where the workers run."""
 
-@dataclass(frozen=True)
-class Shipped:
-    """A word of a command that names a file, and what is in it, for a machine that may not have it.
+_AROUND = re.compile(r"(?P<before>(?:\w+:)?)(?P<path>[^#]+?)(?P<after>(?::\w+|#.*)?)")
+"""`scripted:FILE`, `FILE.py:NAME`, `FILE#ID`."""
 
-    Attributes:
-        path: where it lies on the machine that it comes from.
-        content: of the file.
-        before, after: what stands around the path in the word, as in `scripted:FILE` and `FILE.py:NAME`.
-    """
+
+class Shipped(NamedTuple):
+    """A word that names a file, with what is in it; `before` and `after` are what stands around the path."""
 
     path: str
     content: bytes
@@ -36,41 +34,30 @@ class Shipped:
     is_path: bool = False
 
 
-MOST = 256 << 20
-"""Bytes of a file that travels with a job; a larger one has to be where the job runs."""
-
-_AROUND = re.compile(r"(?P<before>--[\w-]+=)?(?P<kind>\w+:)?(?P<path>[^#]+?)(?P<after>(?::\w+|#.*)?)")
-"""`--option=scripted:FILE`, `FILE.py:NAME`, `FILE#ID`."""
-
-
-def shipped(word: str) -> str | Shipped:
-    """Returns a word of a command with the file that it names, where it names one; else as it is.
+def shipped(word: str | Path) -> Shipped | None:
+    """Returns the file that a word names, None where it names none.
 
     Raises:
         UserError: the file is too large to travel.
     """
-    for before, path, after in _readings(word):
+    readings = [("", str(word), "")]
+    if found := _AROUND.fullmatch(str(word)):
+        before, path, after = found.groups()
+        readings += [(before, path, after), ("", before + path, after)]
+    for before, name, after in readings:
+        path = Path(name)
         try:
-            if not path or not Path(path).is_file():
+            if not name or not path.is_file():
                 continue
-            if Path(path).stat().st_size > MOST:
+            if path.stat().st_size > MOST:
                 raise UserError(
                     f"{path} is larger than the {MOST >> 20} MiB that travel with a part; put it on "
                     "every machine under one path that begins with /, or take fewer cases"
                 )
-            return Shipped(str(Path(path).resolve()), Path(path).read_bytes(), before, after)
+            return Shipped(str(path.resolve()), path.read_bytes(), before, after, isinstance(word, Path))
         except OSError:
             continue
-    return word
-
-
-def _readings(word: str) -> list[tuple[str, str, str]]:
-    found = _AROUND.fullmatch(word)
-    whole = [("", word, "")]
-    if found is None:
-        return whole
-    before, kind = found["before"] or "", found["kind"] or ""
-    return [*whole, (before + kind, found["path"], found["after"]), (before, kind + found["path"], found["after"])]
+    return None
 
 
 def packed(task: object) -> bytes:
@@ -84,9 +71,9 @@ def packed(task: object) -> bytes:
     return out.getvalue()
 
 
-def unpacked(task: bytes) -> Any:
-    """Returns a task, with its files where they lie on this machine."""
-    return _Unpacker(io.BytesIO(task)).load()
+def unpacked(task: bytes, folder: Path | None = None) -> Any:
+    """Returns a task, with its files where they lie on this machine, or else in a folder."""
+    return _Unpacker(io.BytesIO(task), folder).load()
 
 
 def keys_of(settings: ModelSettings) -> dict[str, str]:
@@ -102,39 +89,31 @@ class _Packer(pickle.Pickler):
         self._named = named
 
     def persistent_id(self, obj: Any) -> Shipped | None:
-        if id(obj) not in self._named:
-            return None
-        one = shipped(str(obj))
-        return None if isinstance(one, str) else dataclasses.replace(one, is_path=isinstance(obj, Path))
+        return shipped(obj) if id(obj) in self._named else None
 
 
 class _Unpacker(pickle.Unpickler):
+    def __init__(self, data: io.BytesIO, folder: Path | None) -> None:
+        super().__init__(data)
+        self._folder = folder
+
     def persistent_load(self, pid: Shipped) -> str | Path:
         there = Path(pid.path)
         if not there.is_file() or there.read_bytes() != pid.content:
-            there = Path(tempfile.mkdtemp(prefix="polyclinic-", dir=_folder())) / there.name
+            there = Path(tempfile.mkdtemp(prefix="polyclinic-", dir=self._folder)) / there.name
             there.write_bytes(pid.content)
         return there if pid.is_path else f"{pid.before}{there}{pid.after}"
 
 
-def _folder() -> str:
-    """Returns the folder of this worker, which goes away with it."""
-    return os.environ.get(FOLDER, tempfile.gettempdir())
-
-
-FOLDER = "POLYCLINIC_WORKER_FOLDER"
-"""The variable that names the folder of a worker for files."""
-
-
 def _values(value: object) -> Iterator[object]:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for field in dataclasses.fields(value):
-            yield from _values(getattr(value, field.name))
+        fields: Any = [getattr(value, field.name) for field in dataclasses.fields(value)]
     elif isinstance(value, msgspec.Struct):
-        for name in value.__struct_fields__:
-            yield from _values(getattr(value, name))
-    elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _values(one)
+        fields = [getattr(value, name) for name in value.__struct_fields__]
     else:
+        fields = value
+    if not isinstance(fields, list | tuple):
         yield value
+        return
+    for one in fields:
+        yield from _values(one)

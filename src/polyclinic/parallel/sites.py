@@ -13,19 +13,14 @@ from typing import Any, Protocol
 from polyclinic.errors import PolyclinicError
 from polyclinic.parallel.messages import HEAD, frame, unframed
 
-_ENDS_WITHIN = 3.0
+ENDS_WITHIN = 3.0
 """Seconds that a worker has to close what it holds open, before it is killed; a command that is stopped has little."""
 
-_LAST_WORDS = 2000
-"""Bytes of a dead worker's standard error that are quoted."""
-
-
-PROGRAM = (sys.executable, "-P", "-m", "polyclinic.parallel.worker")
-"""What starts a worker; a file of the working directory must not pass for a module."""
-
-
-ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-"""Variables that keep the workers of a machine from competing for its cores with a pool of threads each."""
+_LAST_WORDS = 2000  # bytes of a dead worker's standard error that are quoted
+# A file of the working directory must not pass for a module.
+_PROGRAM = (sys.executable, "-P", "-m", "polyclinic.parallel.worker")
+# Workers of a machine must not compete for its cores with a pool of threads each.
+_ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 class WorkerLost(PolyclinicError):
@@ -43,38 +38,20 @@ class Process(Protocol):
         """Sends messages."""
 
     async def receive(self) -> list[Any]:
-        """Returns the next messages; none where the worker has ended.
-
-        Raises:
-            WorkerLost: its machine is gone.
-            ClusterLost: all are gone.
-        """
-
-    async def death(self) -> str:
-        """Returns how a worker ended."""
+        """Returns the next messages; raises `WorkerLost` where it has ended, `ClusterLost` where all have."""
 
     async def stop(self) -> None:
         """Lets the worker close what it holds open, and ends it."""
 
 
 class Site(Protocol):
-    """Where workers run.
-
-    Attributes:
-        workers: how many run at a time.
-        is_here: whether they are on this machine, with its files.
-    """
+    """Where workers run: how many at a time, and whether on this machine, with its files."""
 
     workers: int
     is_here: bool
 
     async def start(self) -> Process:
-        """Starts a worker, perhaps when there is room for one.
-
-        Raises:
-            WorkerLost: there was one, and it is gone.
-            ClusterLost: all are gone.
-        """
+        """Starts a worker, perhaps when there is room for one; raises as `Process.receive`."""
 
     async def close(self) -> None:
         """Lets go of the site."""
@@ -92,12 +69,12 @@ class LocalProcesses:
         """Starts a process."""
         starting = asyncio.ensure_future(
             asyncio.create_subprocess_exec(
-                *PROGRAM,
+                *_PROGRAM,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 start_new_session=True,  # an interrupt is the command's business: it ends its workers
-                env={**os.environ, **ONE_THREAD},
+                env={**os.environ, **_ONE_THREAD},
             )
         )
         try:
@@ -116,7 +93,7 @@ class LocalProcess:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None  # noqa: S101
         self._process, self._stdin, self._stdout = process, process.stdin, process.stdout
-        self._listening = asyncio.create_task(_last_words(process.stderr))
+        self._last_words = asyncio.create_task(_last_words(process.stderr))
         self._heard_of = False
 
     def send(self, messages: Sequence[object]) -> None:
@@ -125,37 +102,29 @@ class LocalProcess:
             self._stdin.write(frame(messages))
 
     async def receive(self) -> list[Any]:
-        """Reads messages from its standard output."""
+        """Reads messages from its standard output; `WorkerLost` says how it ended."""
         try:
             head = await self._stdout.readexactly(HEAD)
             self._heard_of = True
             return unframed(await self._stdout.readexactly(int.from_bytes(head)))
         except (asyncio.IncompleteReadError, ConnectionError):
-            return []
-
-    async def death(self) -> str:
-        """Returns its exit code or signal, and the last line that it wrote for people."""
-        return ended_with(await self._process.wait(), await self._listening)
+            code = await self._process.wait()
+        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        lines = (await self._last_words).decode(errors="replace").strip().splitlines()
+        raise WorkerLost(f"ended with {how}{f': {lines[-1]}' if lines else ''}")
 
     async def stop(self) -> None:
         """Closes its standard input, at which it ends; one that has not opened anything is ended at once."""
         self._stdin.close()
         try:
-            async with asyncio.timeout(_ENDS_WITHIN if self._heard_of else 0.0):
+            async with asyncio.timeout(ENDS_WITHIN if self._heard_of else 0.0):
                 await self._process.wait()
         except TimeoutError:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
             await self._process.wait()
-        self._listening.cancel()
-        await asyncio.gather(self._listening, return_exceptions=True)
-
-
-def ended_with(code: int, words: bytes) -> str:
-    """Returns how a process ended, from its exit code and the end of its standard error."""
-    how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-    lines = words.decode(errors="replace").strip().splitlines()
-    return f"ended with {how}{f': {lines[-1]}' if lines else ''}"
+        self._last_words.cancel()
+        await asyncio.gather(self._last_words, return_exceptions=True)
 
 
 async def _last_words(stream: asyncio.StreamReader) -> bytes:
@@ -163,8 +132,3 @@ async def _last_words(stream: asyncio.StreamReader) -> bytes:
     while said := await stream.read(4096):
         words = (words + said)[-_LAST_WORDS:]
     return words
-
-
-def processors() -> int:
-    """Returns how many processes this machine computes at a time."""
-    return os.cpu_count() or 1

@@ -15,38 +15,42 @@ import pickle
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
-from typing import Any, BinaryIO, Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 from polyclinic.lazy import collect_seldom
 from polyclinic.models.journal import Key, key_of
 from polyclinic.models.ledger import KeptCall, Ledger
-from polyclinic.models.limits import Limit, Share
+from polyclinic.models.limits import Share
 from polyclinic.models.model import Usage
 from polyclinic.models.pipeline import Call
 from polyclinic.models.prompts import PromptRow
 from polyclinic.models.session import ModelSettings
 from polyclinic.parallel.messages import (
     HEAD,
-    Admit,
     Answered,
     Cancel,
     Compute,
-    Counted,
     Done,
-    Find,
-    Left,
     News,
     Note,
     Open,
-    Opened,
-    Put,
     Question,
-    Spent,
+    Verb,
     Warned,
     frame,
     unframed,
 )
 from polyclinic.parallel.shipping import unpacked
+
+Computes = Callable[[Any, "WorkerSide"], Awaitable[Any]]
+
+
+class Task(Protocol):
+    """What a worker opens once, to compute items with it. It is sent to the worker, so that it can be pickled."""
+
+    def open(self, side: WorkerSide) -> AbstractAsyncContextManager[Computes]:
+        """Opens what is needed, and yields the function that computes an item; each item has a side of its own."""
 
 
 class WorkerSide:
@@ -58,10 +62,10 @@ class WorkerSide:
         counts: whether calls are reported.
     """
 
-    def __init__(self, channel: _Channel, share: Share, *, goes_on: bool, item: int = 0) -> None:
-        self._channel, self._item, self.share, self.counts = channel, item, share, True
+    def __init__(self, line: _Line, share: Share, *, goes_on: bool, item: int = 0) -> None:
+        self._line, self._item, self.share, self.counts = line, item, share, True
         self.keeper = RemoteKeeper(self, goes_on=goes_on)
-        self._listeners = list[Callable[[Any], None]]()
+        self.listeners = list[Callable[[Any], None]]()
 
     def ledger(self, settings: ModelSettings) -> Ledger:
         """Returns a ledger whose limits are held by the command."""
@@ -76,29 +80,17 @@ class WorkerSide:
         finally:
             self.counts = True
 
-    async def ask(self, what: Find | Put | Admit) -> Any:
-        """Asks the command something."""
-        return await self._channel.ask(self._item, what)
-
     def on_news(self, listener: Callable[[Any], None]) -> None:
         """Has the listener called with everything that the command publishes."""
-        self._listeners.append(listener)
+        self.listeners.append(listener)
 
-    def hear(self, news: Any) -> None:
-        """Gives news of the command to who listens."""
-        for listener in self._listeners:
-            listener(news)
+    async def ask(self, verb: Verb, *given: Any) -> Any:
+        """Has the command do something, and returns what it answers."""
+        return await self._line.ask(self._item, verb, given)
 
-    def tell(self, what: Counted | Spent | Left) -> None:
-        """Reports something to the command."""
-        self._channel.send(Note(self._item, what))
-
-
-class Task(Protocol):
-    """What a worker opens once, to compute items with it. It is sent to the worker, so that it can be pickled."""
-
-    def open(self, side: WorkerSide) -> AbstractAsyncContextManager[Callable[[Any, WorkerSide], Awaitable[Any]]]:
-        """Opens what is needed, and yields the function that computes an item; each item has a side of its own."""
+    def tell(self, verb: Verb, *given: Any) -> None:
+        """Has the command take note of something."""
+        self._line.send(Note(self._item, verb, given))
 
 
 class RemoteKeeper:
@@ -109,14 +101,18 @@ class RemoteKeeper:
 
     async def find(self, keys: Sequence[Key]) -> tuple[Key, bytes] | None:
         """Returns the first of the keys that was answered, with what is stored."""
-        found: tuple[Key, bytes] | None = await self._side.ask(Find(keys))
+        found: tuple[Key, bytes] | None = await self._side.ask("find", keys)
         return found
 
     async def put(self, rows: Sequence[PromptRow]) -> bytes | None:
         """Stores an answer; returns when the command has stored it."""
         _, episode, request, k, *_ = rows[-1][1]
-        stood: bytes | None = await self._side.ask(Put(Key(episode, request, k), rows))
+        stood: bytes | None = await self._side.ask("put", Key(episode, request, k), rows)
         return stood
+
+    async def batches(self) -> list[bytes]:
+        """Returns none: a worker makes no batches."""
+        return []
 
     def reread(self) -> None:
         """Does nothing: the command reads its journal."""
@@ -132,81 +128,68 @@ class RemoteLedger(Ledger):
         super().__init__(cost_budget=settings.cost_budget, token_budget=settings.token_budget)
         self._side = side
 
-    async def enter(self, limit: Limit | None) -> Limit | None:
+    async def admit(self) -> None:
         """Waits until the command admits a question."""
-        if not self.is_limited:
-            return await super().enter(limit)
-        line = None if limit is None else await self.wait_in_line(limit)
-        asking = asyncio.ensure_future(self._side.ask(Admit()))
+        asking = asyncio.ensure_future(self._side.ask("admit"))
         try:
             await asyncio.shield(asking)
         except BaseException:
-            asking.add_done_callback(self._given_back)
-            if line is not None:
-                line.leave()
+            asking.add_done_callback(self._give_back)
             raise
-        return line
 
-    def _given_back(self, asking: asyncio.Future[Any]) -> None:
+    def _give_back(self, asking: asyncio.Future[Any]) -> None:
         """Gives back what was admitted, but is not asked any more."""
         if not asking.cancelled() and asking.exception() is None:
-            self._side.tell(Left())
+            self.release()
 
-    def leave(self, line: Limit | None, limit: Limit | None) -> None:
-        """Gives a place back that `enter` returned."""
-        if self.is_limited:
-            self._side.tell(Left())
-        if line is not None and limit is not None:
-            line.now = limit.places
-            line.leave()
+    def release(self) -> None:
+        """Reports that a question is over."""
+        self._side.tell("release")
 
     def spend(self, usage: Usage | None, *, attempts: int = 1, failed: bool = False) -> None:
         """Reports what a question cost."""
         if self.is_limited:
-            self._side.tell(Spent(usage, attempts, failed))
+            self._side.tell("spend", usage, attempts, failed)
 
-    def keep(self, call: Call, kept: KeptCall, usage: Usage, server: str) -> None:
+    def add(self, kept: KeptCall, call: Call | None = None) -> None:
         """Reports a call."""
+        super().add(kept)
         if self._side.counts:
-            self._side.tell(Counted(kept, usage, server, key_of(call)))
+            self._side.tell("count", kept, None if call is None else key_of(call))
 
 
-class _Channel:
-    """The line to the command."""
+class _Line:
+    """The line to the command; `write` takes what is sent in one turn of the event loop as a frame."""
 
-    def __init__(self, out: BinaryIO) -> None:
-        self._out, self._outbox = out, list[object]()
+    def __init__(self, write: Callable[[bytes], object]) -> None:
+        self._write, self._outbox = write, list[object]()
         self._asked = 0
         self._waiting: dict[int, asyncio.Future[Any]] = {}
 
     def send(self, message: object) -> None:
-        """Sends a message together with the others of this turn of the event loop."""
         if not self._outbox:
-            asyncio.get_running_loop().call_soon(self.flush)
+            asyncio.get_running_loop().call_soon(self._flush)
         self._outbox.append(message)
 
-    def flush(self) -> None:
-        """Sends what is left to send; waits if the command is slow to read."""
+    def _flush(self) -> None:
         messages, self._outbox = self._outbox, []
-        if not messages:
-            return
-        left = memoryview(_framed(messages))
-        while left:
-            left = left[self._out.write(left) :]
+        try:
+            body = frame(messages)
+        except Exception:  # one of them holds something that cannot be pickled
+            body = frame([_sendable(one) for one in messages])
+        self._write(body)
 
-    async def ask(self, item: int, what: Find | Put | Admit) -> Any:
-        """Returns what the command answers."""
+    async def ask(self, item: int, verb: Verb, given: tuple[Any, ...]) -> Any:
         self._asked += 1
         number, coming = self._asked, asyncio.get_running_loop().create_future()
         self._waiting[number] = coming
-        self.send(Question(number, item, what))
+        self.send(Question(number, item, verb, given))
         try:
             return await coming
         finally:
             del self._waiting[number]
 
-    def answered(self, answer: Answered) -> None:
-        """Gives an answer of the command to whoever waits for it."""
+    def take(self, answer: Answered) -> None:
         coming = self._waiting.get(answer.number)
         if coming is None or coming.done():
             return
@@ -214,13 +197,6 @@ class _Channel:
             coming.set_exception(answer.value)
         else:
             coming.set_result(answer.value)
-
-
-def _framed(messages: Sequence[object]) -> bytes:
-    try:
-        return frame(messages)
-    except Exception:  # one of them holds something that cannot be pickled
-        return frame([_sendable(one) for one in messages])
 
 
 def _sendable(message: object) -> object:
@@ -235,57 +211,29 @@ def _sendable(message: object) -> object:
 
 
 class _Warnings(logging.Handler):
-    def __init__(self, channel: _Channel, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, line: _Line, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(logging.WARNING)
-        self._channel, self._loop = channel, loop
+        self._line, self._loop = line, loop
 
     def emit(self, record: logging.LogRecord) -> None:
-        line = " ".join(record.getMessage().split())
+        warned = Warned(" ".join(record.getMessage().split()))
         with contextlib.suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(self._channel.send, Warned(line))
+            self._loop.call_soon_threadsafe(self._line.send, warned)
 
 
-def main() -> None:
-    """Runs a worker until its input ends."""
-    collect_seldom()
-    # Whatever a library prints must not stand among the messages.
-    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    with contextlib.suppress(BrokenPipeError):
-        asyncio.run(_work(out))
+class OpenItems:
+    """The items of this worker that are open. Made in the event loop.
 
+    Args:
+        write: sends a frame to the command.
+        folder: for files that the task names and this machine has not.
+    """
 
-async def _received(stream: asyncio.StreamReader) -> list[Any]:
-    """Returns the messages of the next frame; none where the stream has ended."""
-    try:
-        head = await stream.readexactly(HEAD)
-        return unframed(await stream.readexactly(int.from_bytes(head)))
-    except asyncio.IncompleteReadError:
-        return []
-
-
-async def _work(out: BinaryIO) -> None:
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=2**20)
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
-    channel = _Channel(out)
-    logging.getLogger("polyclinic").addHandler(_Warnings(channel, loop))
-    items = _Items(channel)
-    try:
-        while messages := await _received(reader):
-            for message in messages:
-                items.take(message)
-    finally:
-        await items.close()
-
-
-class _Items:
-    """The items of this worker that are open."""
-
-    def __init__(self, channel: _Channel) -> None:
-        self._channel = channel
+    def __init__(self, write: Callable[[bytes], object], folder: Path | None = None) -> None:
+        self._line, self._folder = _Line(write), folder
+        logging.getLogger("polyclinic").addHandler(_Warnings(self._line, asyncio.get_running_loop()))
         self._open: dict[int, asyncio.Task[None]] = {}
-        self._compute: asyncio.Future[Callable[[Any, WorkerSide], Awaitable[Any]]]
+        self._compute: asyncio.Future[Computes]
         self._side: WorkerSide
         self._over = asyncio.Event()
 
@@ -293,19 +241,20 @@ class _Items:
         """Does what the command says."""
         match message:
             case Answered():
-                self._channel.answered(message)
+                self._line.take(message)
             case Compute(number, item, goes_on):
-                side = WorkerSide(self._channel, self._side.share, goes_on=goes_on, item=number)
+                side = WorkerSide(self._line, self._side.share, goes_on=goes_on, item=number)
                 self._side.keeper.goes_on |= goes_on
                 self._begin(number, self._computed(number, item, side))
             case Cancel(number):
                 if (task := self._open.get(number)) is not None:
                     task.cancel()
             case News(value):
-                self._side.hear(value)
+                for listener in self._side.listeners:
+                    listener(value)
             case Open():
                 self._compute = asyncio.get_running_loop().create_future()
-                self._side = WorkerSide(self._channel, message.share, goes_on=message.goes_on)
+                self._side = WorkerSide(self._line, message.share, goes_on=message.goes_on)
                 self._begin(0, self._serve(message))
 
     async def close(self) -> None:
@@ -328,24 +277,54 @@ class _Items:
     async def _serve(self, opening: Open) -> None:
         try:
             os.environ.update(opening.environment)
-            task: Task = unpacked(opening.task)
+            task: Task = unpacked(opening.task, self._folder)
             async with task.open(self._side) as compute:
                 self._compute.set_result(compute)
                 # What is there now stays to the end: it need not be looked through for garbage.
                 gc.freeze()
-                self._channel.send(Opened())
+                self._line.send(Done(0))
                 await self._over.wait()
         except Exception as error:
             self._compute.cancel()
-            self._channel.send(Done(0, error, failed=True))
+            self._line.send(Done(0, error, failed=True))
 
     async def _computed(self, number: int, item: Any, side: WorkerSide) -> None:
         try:
             compute = await asyncio.shield(self._compute)
             await asyncio.sleep(0)  # what never waits lets the worker look at its messages in between
-            self._channel.send(Done(number, await compute(item, side)))
+            self._line.send(Done(number, await compute(item, side)))
         except Exception as error:
-            self._channel.send(Done(number, error, failed=True))
+            self._line.send(Done(number, error, failed=True))
+
+
+def main() -> None:
+    """Runs a worker until its input ends."""
+    collect_seldom()
+    # Whatever a library prints must not stand among the messages.
+    out = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    with contextlib.suppress(BrokenPipeError):
+        asyncio.run(_work(out))
+
+
+async def _work(out: int) -> None:
+    def write(body: bytes) -> None:
+        left = memoryview(body)
+        while left:  # waits if the command is slow to read
+            left = left[os.write(out, left) :]
+
+    reader = asyncio.StreamReader(limit=2**20)
+    protocol = asyncio.StreamReaderProtocol(reader)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, sys.stdin.buffer)
+    items = OpenItems(write)
+    try:
+        with contextlib.suppress(asyncio.IncompleteReadError):  # the end of the input
+            while True:
+                head = await reader.readexactly(HEAD)
+                for message in unframed(await reader.readexactly(int.from_bytes(head))):
+                    items.take(message)
+    finally:
+        await items.close()
 
 
 if __name__ == "__main__":

@@ -37,11 +37,7 @@ Playing = str | Script | Mind[Any] | type[Any]
 
 
 def model_of(name: Playing) -> str | None:
-    """Returns the name of the language model that a mind needs, or None: `saps:direct/x` needs `direct/x`.
-
-    Raises:
-        UserError: the name is that of something in a Python file that cannot be used.
-    """
+    """Returns the name of the language model that a mind needs, or None: `saps:direct/x` needs `direct/x`."""
     if not isinstance(name, str):
         return None
     kind, _, model = name.partition(":")

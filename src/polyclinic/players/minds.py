@@ -421,9 +421,6 @@ def shown_to(
 
     One whose file is named by a `secret`, a name of what the visit is to find out, is told of by its number alone. One
     whose address on the network is, is not shown: the endpoint would be sent the name.
-
-    Raises:
-        BadInput: one of them cannot be shown.
     """
     if pictures is None:
         return ()
@@ -502,7 +499,7 @@ async def open_minds(
     languages: Iterable[Language] = (),
     prompts: bool = True,
     pictures: CasePictures | None = None,
-    batches: Path | str | None = None,
+    batches: bool = False,
     report: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[OpenMinds]:
     """Opens the models among the minds with `open_models`, and gives each doctor minds of its own.

@@ -256,11 +256,7 @@ class ScriptedMind:
 
 
 def read_script(path: Path) -> Script:
-    """Reads a script's file.
-
-    Raises:
-        BadInput: it is none.
-    """
+    """Reads a script's file."""
     check_file(path)
     problem = "a script is a JSON list of answers, or an object with such a list for each purpose (open, speak, ...)"
     try:

@@ -43,12 +43,7 @@ _CUT_OFF = re.compile(r"\A\s*(?:```\w*\s*)?\{\s*(?:\"|\Z)")
 
 
 def json_answers(text: str) -> Iterator[tuple[int, int, list[str]]]:
-    """Yields where in a text an object with an answer stands, and the answer's parts: `{"answer": ["A", "C"]}`.
-
-    Raises:
-        UnreadableReply: an object answers twice, or with something that is neither a text, a number nor a list of them.
-        CutOff: the text is an object that does not end.
-    """
+    """Yields where in a text an object with an answer stands, and the answer's parts: `{"answer": ["A", "C"]}`."""
     found, at = False, 0
     for _ in range(MOST_OBJECTS):
         at = text.find("{", at)

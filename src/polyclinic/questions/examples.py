@@ -102,11 +102,7 @@ def examples_for(question: Question, examples: Iterable[Example] | None = None) 
 
 
 def turns(examples: Iterable[Example], *, reasoning: bool) -> list[tuple[str, str]]:
-    """Returns examples as a conversation: each question from the user, each answer, or reasoning and answer, after it.
-
-    Raises:
-        UserError: an example has no reasoning, and it is to be shown.
-    """
+    """Returns examples as a conversation: each question from the user, then its answer, with reasoning if wanted."""
     said: list[tuple[str, str]] = []
     for example in examples:
         answer = write_answer(example.key, language=example.question.language)

@@ -178,11 +178,7 @@ def _looks_like(record: dict[str, Any]) -> str | None:
 
 
 def parse_fields(text: str) -> dict[str, str]:
-    """Reads a field map from the command line.
-
-    Raises:
-        BadInput: it is not name=field pairs with commas between, or names what there is not.
-    """
+    """Reads a field map from the command line."""
     pairs = [part.partition("=") for part in text.split(",") if part.strip()]
     if not pairs or not all(sign and field.strip() for _, sign, field in pairs):
         raise BadInput(f"the field map {text!r} is not read; it looks like question=stem,options=choices,answer=gold")
@@ -192,11 +188,7 @@ def parse_fields(text: str) -> dict[str, str]:
 
 
 def check_fields(fields: Mapping[str, str], answer_base: Literal[0, 1] | None) -> Fields:
-    """Returns a field map, checked.
-
-    Raises:
-        BadInput: it names what there is not, or lacks the question, the options or the answer.
-    """
+    """Returns a field map, checked."""
     if unknown := [name for name in fields if name not in _NAMES]:
         raise BadInput(f"the field map names {unknown[0]!r}; there are {', '.join(_NAMES)}")
     if missing := [name for name in ("question", "options", "answer") if not fields.get(name)]:
@@ -273,11 +265,7 @@ def _required(record: dict[str, Any], field: str) -> Any:
 
 
 def check(exam_question: ExamQuestion) -> ExamQuestion:
-    """Returns the question if it can be asked and scored.
-
-    Raises:
-        BadInput: it lacks an id, a stem, options or a right answer among them; names the field.
-    """
+    """Returns the question if it can be asked and scored."""
     question, key = exam_question.question, exam_question.key
     if not question.id.strip():
         raise BadInput("a question needs an id", field="$.id")
@@ -304,11 +292,7 @@ _DECISIONS = {"yes": "yes", "no": "no", "maybe": "maybe"}
 
 
 def read_pubmedqa(articles: dict[str, Any], path: Path) -> Iterator[ExamQuestion]:
-    """Yields the test questions in the order of the file beside, or all where there is none, or none is of it.
-
-    Raises:
-        BadInput: an article lacks a part, or is in the list of the test and not here; names it.
-    """
+    """Yields the test questions in the order of the file beside, or all where there is none, or none is of it."""
     test = _test_ids(path.with_name(TEST_IDS))
     named = {id: decision for id, decision in test.items() if id in articles}
     if named and len(named) < len(test):
@@ -362,11 +346,7 @@ _LEAST = 4
 
 
 def read_mmlu(path: Path) -> Iterator[tuple[Element, ExamQuestion]]:
-    """Yields the questions of a file, or of all CSV files of a folder by name, with their places.
-
-    Raises:
-        BadInput: a file cannot be read, or a row is no question; names the line.
-    """
+    """Yields the questions of a file, or of all CSV files of a folder by name, with their places."""
     files = sorted(path.glob("*.csv")) if path.is_dir() else [path]
     if not files:
         raise BadInput("the folder holds no CSV file; MMLU's are called anatomy_test.csv and so on", path=path)

@@ -22,9 +22,6 @@ def of_topic(questions: Sequence[ExamQuestion], topic: Topic, dataset: str) -> l
     """Returns the questions of a data set that are about a topic, in their order.
 
     A question is known by what it asks, so that it is found in any part of its data set, and in any order.
-
-    Raises:
-        BadInput: none of them is.
     """
     known = known_hashes(topic, dataset)
     found = [one for one in questions if hash_of(one.question) in known]

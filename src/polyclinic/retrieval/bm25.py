@@ -133,9 +133,6 @@ class WordIndex:
 
         What is put under a number that is there takes its place if the number is forgotten too. Another process that
         writes is waited for so many seconds.
-
-        Raises:
-            BadInput: another process goes on writing, or the disk takes nothing more.
         """
         large = len(put) >= _LARGE
         if large:

@@ -91,11 +91,7 @@ class CorpusVectors:
         self._dimensions = 0
 
     async def open(self, find: Callable[[], Embedder], base_url: str | None = None) -> None:
-        """Opens the embedder, and checks that it is the one that made the vectors; then keeps where it is.
-
-        Raises:
-            UserError: it is another one, or its vectors have changed; says how to rebuild.
-        """
+        """Opens the embedder, and checks that it is the one that made the vectors; then keeps where it is."""
         if self._embedder is not None:
             return
         embedder, made_by, kept = find(), self._store.fact("embedder"), self._store.fact("probe")

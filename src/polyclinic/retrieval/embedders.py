@@ -187,12 +187,7 @@ def check_embedder(name: str) -> None:
 
 
 def built_in(name: str) -> Embedder:
-    """Returns an embedder that needs no endpoint, by its name.
-
-    Raises:
-        MissingExtra: it is not installed.
-        UserError: there is none of that name, or it is an endpoint's, and nobody opened one.
-    """
+    """Returns an embedder that needs no endpoint, by its name."""
     check_embedder(name)
     if name not in BUILT_IN:
         raise UserError(f"the vectors are {name}'s, and no endpoint is open for it; give --base-url")

@@ -32,11 +32,7 @@ class Library:
         self.folder = data_folder() / "corpora" if folder is None else Path(folder)
 
     def place(self, name: str) -> Path:
-        """Returns the folder of a corpus of that name, whether there is one or not.
-
-        Raises:
-            UserError: the name is no plain one, and might lead out of the library.
-        """
+        """Returns the folder of a corpus of that name, whether there is one or not."""
         if not _PLAIN.fullmatch(name) or name.endswith(".") or len(name.encode()) > _MOST_BYTES:
             raise UserError(
                 f"{_in_short(name)!r} is no name of a corpus; allowed: up to 64 letters, digits, '-', '_' and '.', of "
@@ -52,11 +48,7 @@ class Library:
         return place
 
     def find(self, name: str) -> Path:
-        """Returns the folder of a corpus that is there; errors are those of `place`.
-
-        Raises:
-            UserError: there is none of that name; says which there are.
-        """
+        """Returns the folder of a corpus that is there; errors are those of `place`."""
         place = self.place(name)
         if not (place / FILE).is_file():
             near, there = meant(name, [*self.names(), "knowledge"]), ", ".join(self.names()) or "none yet"
@@ -120,19 +112,6 @@ async def open_corpus(
 
     Vectors of an endpoint are asked for at the address of the options; where they have none, at the one that is kept
     with the corpus, and before there are any, at `OPENAI_BASE_URL`. Nobody is asked who was not named.
-
-    Args:
-        folder: of the corpus; made where there is none.
-        by: how it is searched.
-        embedder: who makes its vectors; who made them, or a default by its language, where left out.
-        options: how an endpoint is asked, where vectors are one's.
-        journal: the file that keeps an endpoint's answers, or a store's address.
-        session: one that is open, whose journal and ledger are used. The address of the options is then that of its
-            models, and only what has none of its own kept with the corpus is asked there.
-        share: of the options' limits, where several processes keep to them.
-
-    Raises:
-        UserError: the corpus, the embedder or its endpoint cannot be used.
     """
     async with AsyncExitStack() as stack:
         # What makes the vectors of a new corpus is opened first: where it cannot be, no empty corpus is left behind.
@@ -177,11 +156,7 @@ def _address(name: str, corpus: Corpus | None, given: str | None, *, players: bo
 
 
 def endpoint_embedder(model: Model, session: Session) -> Embedder:
-    """Returns an endpoint's model as an embedder, journalled and counted in the session.
-
-    Raises:
-        UserError: it makes no vectors.
-    """
+    """Returns an endpoint's model as an embedder, journalled and counted in the session."""
     # With these comes what reaches an endpoint.
     from polyclinic.models.direct import Direct  # noqa: PLC0415
     from polyclinic.models.embeddings import Embeddings  # noqa: PLC0415
@@ -199,9 +174,6 @@ async def open_library(
 
     Vectors that are missing are made first. An endpoint that makes them is asked as the options say, at the address
     that is kept with the corpus, and counted in the session.
-
-    Raises:
-        UserError: there is no such corpus, or it cannot be searched as is wanted.
     """
     if library.corpus is None:
         yield None

@@ -126,10 +126,6 @@ def called(files: Iterable[Path | str], known: Mapping[str, str]) -> Iterator[tu
 
     A file is called by its name, with so many of the folders above it as it takes to tell it from the others; what is
     no path is called as it is.
-
-    Args:
-        files: in their order.
-        known: what files are called already, by key; they keep their names, and no other file gets one of these.
     """
     places = {_key(file): file for file in files}
     endings = {key: _endings(file) for key, file in places.items() if key not in known}
@@ -183,9 +179,6 @@ def read_prose(path: Path, called: str) -> Iterator[tuple[int, NewPassage]]:
     """Yields passages with the lines that they begin in; their titles are the headings above them, or the file's name.
 
     Their ids are what the file is `called`, and their number in it.
-
-    Raises:
-        BadInput: the file cannot be read, or holds headings only, or NUL bytes.
     """
     name = path.name.removesuffix(".gz")
     markdown = name.lower().endswith((".md", ".markdown"))
@@ -297,9 +290,6 @@ def read_passage_records(
     The id of a record without one is what its file is `called`, and its line. Ids of MedQuAD are the names
     of LiveQA's judged answers without their ending, `NIDDK_0000001_Sec1`; the answer to a question that came under the
     same one before ends in ~2.
-
-    Raises:
-        BadInput: a line is no such record; names it.
     """
     found = layout
     named = _name_answers() if layout in {None, "medquad"} else None
@@ -515,11 +505,7 @@ def _suffix(path: Path) -> str:
 
 
 def parse_passage_fields(text: str) -> dict[str, str]:
-    """Reads `id=KEY,title=KEY,text=KEY`, which fields of a record are a passage's; `text` is needed.
-
-    Raises:
-        UserError: it says something else.
-    """
+    """Reads `id=KEY,title=KEY,text=KEY`, which fields of a record are a passage's; `text` is needed."""
     fields: dict[str, str] = {}
     for part in text.split(","):
         ours, sign, theirs = (word.strip() for word in part.partition("="))

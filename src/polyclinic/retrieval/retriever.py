@@ -160,11 +160,7 @@ def _cut(text: str) -> str:
 
 @lru_cache(maxsize=8)
 def library(module: str, what: str, *, extra: str = "retrieval") -> Any:
-    """Returns a module; `what` says what it is for, and `extra` with which of ours it comes.
-
-    Raises:
-        MissingExtra: it is not installed.
-    """
+    """Returns a module; `what` says what it is for, and `extra` with which of ours it comes."""
     try:
         return importlib.import_module(module)
     except ImportError:

@@ -172,9 +172,6 @@ class PassageStore:
         """Adds the passages of files, all or none, and returns the numbers of what changed as well.
 
         A passage whose id is there is replaced. What a file held before and no longer holds is taken out.
-
-        Raises:
-            BadInput: the corpus cannot be written, or a name has become another file's.
         """
         given, gone = 0, list[int]()
         with self._writing():
@@ -206,11 +203,7 @@ class PassageStore:
         return dict(self._read("SELECT key, name FROM files"))
 
     def remove(self, ids: Sequence[str]) -> list[int]:
-        """Takes passages out, all of these ids or none, and returns their numbers; a file's name means all of it.
-
-        Raises:
-            UserError: there is no such passage; names those that are missing.
-        """
+        """Takes passages out, all of these ids or none, and returns their numbers; a file's name means all of it."""
         with self._writing():
             named: dict[str, list[int]] = {}
             for query in (_NUMBERS, _OF_FILES):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
 from polyclinic.errors import UserError
 from polyclinic.methods.table import METHODS, ChosenMethod
@@ -48,15 +47,15 @@ WITHOUT_BATCHES: Mapping[str, str] = {
 """Commands that ask models, and not by batches; each with its reason."""
 
 
-def batches_beside(
+def check_batches(
     kept: KeptOptions,
     asked: Sequence[str | None],
     *,
     wanted: bool,
     methods: Iterable[ChosenMethod] = (),
     talking: bool = False,
-) -> Path | str | None:
-    """Returns where the ids of batches are kept, where it is by batches that questions are to be asked.
+) -> bool:
+    """Returns whether questions are to be asked by batches.
 
     Args:
         kept: where answers are kept.
@@ -69,7 +68,7 @@ def batches_beside(
         UserError: these methods, models or options cannot be asked so.
     """
     if not wanted:
-        return None
+        return False
     if talking:
         raise UserError(f"models.batch-api: {_DIALOGUE}; --one-step has none, or leave models.batch-api out")
     if waiting := [one.name for one in methods if one.name in METHODS and one.name not in IN_ROUNDS]:
@@ -86,4 +85,4 @@ def batches_beside(
         raise UserError(
             "models.batch-api goes on after days, from the answers and the batches' ids that are kept: add --out FOLDER"
         )
-    return kept.database if kept.private is None else kept.private / "batches"
+    return True

@@ -85,14 +85,14 @@ class Run:
             yield advance
 
     def session(
-        self, names: Iterable[str], *, named: str, batches: Path | str | None = None
+        self, names: Iterable[str], *, named: str, batches: bool = False
     ) -> AbstractAsyncContextManager[Session]:
         """Opens models with the answers, seed and shard of the run.
 
         Args:
             names: of the models.
             named: the name of the run among kept answers; answers of other names are not found.
-            batches: where the ids of batches are kept, if the models are asked in batches.
+            batches: whether the models are asked in batches.
         """
         return open_models(
             names,
@@ -128,7 +128,7 @@ class Run:
         judges: Sequence[str] = (),
         languages: Iterable[Language] = (),
         pictures: CasePictures | None = None,
-        batches: Path | str | None = None,
+        batches: bool = False,
         desk: Desk | None = None,
     ) -> AsyncIterator[OpenMinds]:
         """Opens the players of visits and further models that judge.

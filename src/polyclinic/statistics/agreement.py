@@ -17,21 +17,17 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     """Two readings of the same things.
 
     Attributes:
-        labels: in the order of the confusion's rows and columns.
-        confusion: how often each reference label (row) was read as each label (column).
         unreadable: by reference label, how often the other gave none of the labels; it counts as disagreement.
-        percent: of the n things, those read alike, with Wilson's 95 % interval; None where there is nothing.
-        kappa: agreement beyond chance, at most 1; None where chance alone agrees on everything.
     """
 
-    labels: tuple[str, ...]
-    confusion: tuple[tuple[int, ...], ...]
+    labels: tuple[str, ...]  # in the order of the confusion's rows and columns
+    confusion: tuple[tuple[int, ...], ...]  # how often each reference label (row) was read as each label (column)
     unreadable: tuple[int, ...]
     n: int
-    percent: float | None
+    percent: float | None  # of the n things, those read alike, with Wilson's 95 % interval; None where there is nothing
     low: float | None
     high: float | None
-    kappa: float | None
+    kappa: float | None  # agreement beyond chance, at most 1; None where chance alone agrees on everything
 
 
 def agreement(reference: Sequence[str], other: Sequence[str | None], *, labels: Sequence[str]) -> Agreement:

@@ -19,17 +19,12 @@ _CLOSE = 1e-9
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """One judgement of two players.
-
-    Attributes:
-        winner: one of the two; None is a tie.
-        case: what they were compared on; comparisons of one case are resampled together.
-    """
+    """One judgement of two players."""
 
     first: str
     second: str
-    winner: str | None
-    case: str = ""
+    winner: str | None  # one of the two; None is a tie
+    case: str = ""  # what they were compared on; comparisons of one case are resampled together
 
 
 class WinRate(msgspec.Struct, frozen=True, kw_only=True):

@@ -162,13 +162,12 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """A mean over n values and how sure it is, with the ends of its 95 % bootstrap interval.
 
     Attributes:
-        mean: None where nothing was measured.
         stderr: its standard error, from the variance with n - 1; None below two clusters, and where all are equal: that
             is no sign of being sure.
         low: the lower end of the interval; None below 6 clusters, where there is none of 95 %, and where all are equal.
     """
 
-    mean: float | None
+    mean: float | None  # None where nothing was measured
     stderr: float | None
     low: float | None
     high: float | None
@@ -179,19 +178,17 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """How much one differs from another on the n cases that both have, with the ends of its interval.
 
     Attributes:
-        mean: of the differences, case by case; None where they share no case.
         low: the lower end of the 95 % interval; below 20 cases exact, and None below 6, where there is none, and where
             all cases differ alike, which is no sign of being sure.
-        p: two-sided, for no difference; None below two cases.
         detectable: the smallest difference that so many cases, as unlike one another as these, show in four of five
             such comparisons (power 0.8, two-sided 0.05); None where the cases do not say, and below 6, which can show
             none.
     """
 
-    mean: float | None
+    mean: float | None  # of the differences, case by case; None where they share no case
     low: float | None
     high: float | None
-    p: float | None
+    p: float | None  # two-sided, for no difference; None below two cases
     n: int
     detectable: float | None = None
 

@@ -2,7 +2,7 @@
 
 What stands there first stays: of two commands that ask the same at once, both go on with one answer.
 
-The ids of batches that a run has made are beside it, so that whichever machine repeats the command finds them.
+The ids of batches that a run has made are there too, so that whichever machine repeats the command finds them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from polyclinic.grouping import GroupThread
-from polyclinic.storage.server import Connection, StoreAddress, StoreServer, plain
+from polyclinic.storage.server import Connection, StoreAddress, StoreServer, opened_store, plain
 
 Row = tuple[str, tuple[Any, ...]]
 """A table and the values of a row, as a journal's file has them."""
@@ -29,8 +29,21 @@ _INSERTS = {
     "%b::text[]) ON CONFLICT DO NOTHING",
     "calls": "INSERT INTO {s}.calls SELECT * FROM unnest(%b::bytea[], %b::text[], %b::text[], %b::bytea[], %b::int[], "
     "%b::text[], %b::bytea[]) ON CONFLICT DO NOTHING",
+    "batches": "INSERT INTO {s}.batches (line, run) SELECT * FROM unnest(%b::bytea[], %b::text[]) "
+    "ON CONFLICT DO NOTHING",
 }
 """In the order in which everybody writes, each by its keys in theirs: so no two wait for one another."""
+
+# Made when it is first needed: a store may be older than this table.
+_BATCHES = (
+    "LOCK TABLE {s}.store IN SHARE ROW EXCLUSIVE MODE",  # of two that make the table at once, one fails otherwise
+    "CREATE TABLE IF NOT EXISTS {s}.batches (n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, run text NOT NULL, "
+    "line bytea NOT NULL, kept timestamptz NOT NULL DEFAULT now())",
+    # A line names every question of its batch, and is longer than a key may be.
+    "ALTER TABLE {s}.batches DROP CONSTRAINT IF EXISTS batches_line_key",
+    "CREATE UNIQUE INDEX IF NOT EXISTS batches_line_digest ON {s}.batches (sha256(line))",
+)
+_KEPT_BATCHES = "SELECT line FROM {s}.batches WHERE run = %s ORDER BY n"
 
 _AT_ONCE = 1 << 23  # bytes in one statement, about; PostgreSQL takes no more than 1 GiB
 
@@ -61,6 +74,22 @@ class StoreJournal:
     async def put(self, rows: Sequence[Row]) -> bytes | None:
         """Stores an answer, the last of the rows; returns the one that stood there before, None where none did."""
         return await self._writes.ask([*map(_as_stored, rows)])
+
+    async def batches(self) -> list[bytes]:
+        """Returns what is kept of the batches of the run."""
+
+        def read() -> list[bytes]:
+            with opened_store(self._servers[0].address, make=True) as server:
+
+                def rows(connection: Connection) -> list[bytes]:
+                    for statement in _BATCHES:
+                        connection.execute(server.statement(statement))
+                    found = connection.execute(server.statement(_KEPT_BATCHES), (plain(self._run),), binary=True)
+                    return [bytes(line) for (line,) in found]
+
+                return server.together(rows)
+
+        return await asyncio.to_thread(read)
 
     async def close(self) -> None:
         """Writes what is left, and ends the connections."""
@@ -158,66 +187,3 @@ def _portions(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]
             some, size = [], 0
     if some:
         yield some
-
-
-# Made when it is first needed: a store may be older than this table.
-_TABLE = (
-    "CREATE TABLE IF NOT EXISTS {s}.batches (n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, run text NOT NULL, "
-    "line bytea NOT NULL, kept timestamptz NOT NULL DEFAULT now())"
-)
-# A line names every question of its batch, and is longer than a key may be.
-_INDEX = "batches_line_digest"
-_ONCE = (
-    "ALTER TABLE {s}.batches DROP CONSTRAINT IF EXISTS batches_line_key",
-    f"CREATE UNIQUE INDEX IF NOT EXISTS {_INDEX} ON {{s}}.batches (sha256(line))",
-)
-_ALONE = "LOCK TABLE {s}.store IN SHARE ROW EXCLUSIVE MODE"  # of two that make the table at once, one fails otherwise
-_READ = "SELECT line FROM {s}.batches WHERE run = %s ORDER BY n"
-_ADD = "INSERT INTO {s}.batches (run, line) SELECT %s, unnest(%s::bytea[]) ON CONFLICT DO NOTHING"
-
-
-class StoreBatchIds:
-    """See `polyclinic.models.batch.BatchIds`. A line holds a batch's own mark, so that no two are equal.
-
-    Args:
-        address: of the store, made where there is none.
-        run: whose batches they are.
-    """
-
-    def __init__(self, address: StoreAddress, run: str) -> None:
-        self._server, self._run = StoreServer(address), plain(run)
-        self._lines: GroupThread[bytes, None] | None = None
-
-    async def read(self) -> list[bytes]:
-        """Returns the lines of the run."""
-        await asyncio.to_thread(self._server.open, make=True)
-        lines = await asyncio.to_thread(self._server.together, self._read)
-        self._lines = GroupThread(self._add, name="polyclinic-store-batches", end=self._server.close)
-        return lines
-
-    async def add(self, line: bytes) -> None:
-        """Returns when the line is committed."""
-        if self._lines is None:
-            raise RuntimeError("the ids are read before any is added")
-        await self._lines.ask(line)
-
-    async def close(self) -> None:
-        """Ends the connection."""
-        self._server.leave()
-        if self._lines is None:
-            self._server.close()
-        else:
-            await self._lines.aclose()
-
-    def _read(self, connection: Connection) -> list[bytes]:
-        there = "SELECT count(*) FROM pg_indexes WHERE schemaname = %s AND indexname = %s"
-        if not connection.execute(there, (self._server.address.schema, _INDEX)).fetchone()[0]:
-            for statement in (_ALONE, _TABLE, *_ONCE):
-                connection.execute(self._server.statement(statement))
-        found = connection.execute(self._server.statement(_READ), (self._run,), binary=True)
-        return [bytes(line) for (line,) in found]
-
-    def _add(self, lines: Sequence[bytes]) -> Sequence[None]:
-        sql = self._server.statement(_ADD)
-        self._server.together(lambda connection: connection.execute(sql, (self._run, list(lines))))
-        return [None] * len(lines)

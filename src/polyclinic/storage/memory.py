@@ -6,9 +6,9 @@ digit, wherever it is kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,6 @@ from polyclinic.storage.server import Connection, StoreServer, opened_store, pla
 POINTER = "memory.store"
 READING = "reading.store"
 """The same of what a doctor has read, which is a memory of its own, `NAME/read`."""
-
-_GIVEN: ContextVar[Mapping[str, str] | None] = ContextVar("given", default=None)
-"""Addresses as this command was given them, by what is kept of them."""
 
 _NAMES = "SELECT name FROM {s}.memories ORDER BY name"
 _OTHER = "another process writes to this memory; let each have one of its own"
@@ -136,7 +133,7 @@ def point(folder: Path, store: str, memory: str, pointer: str = POINTER) -> None
         BadInput: the folder cannot be written to.
     """
     place = MemoryPlace(read_address(store).kept, plain(memory))
-    _GIVEN.set({**(_GIVEN.get() or {}), place.store: store})
+    _take_password(store)
     write_text(folder / pointer, msgspec.json.encode(place).decode() + "\n")
 
 
@@ -185,13 +182,17 @@ def password_of(folder: Path, store: str, pointer: str = POINTER) -> None:
     if known.kept != place.store:
         was = read_address(place.store).shown
         raise UserError(f"{folder}: its memory is in {was}, and --store says {known.shown}; leave --store out")
-    _GIVEN.set({**(_GIVEN.get() or {}), place.store: store})
+    _take_password(store)
+
+
+def _take_password(store: str) -> None:
+    # What is kept of an address has no password: libpq looks for it there.
+    os.environ.update(read_address(store).secrets)
 
 
 def address_of(folder: Path, pointer: str = POINTER) -> str:
-    """Returns the address by which this command reaches the memory to which a folder points."""
-    place = place_of(folder, pointer)
-    return (_GIVEN.get() or {}).get(place.store, place.store)
+    """Returns the address of the store to which a folder points."""
+    return place_of(folder, pointer).store
 
 
 def place_of(folder: Path, pointer: str = POINTER) -> MemoryPlace:

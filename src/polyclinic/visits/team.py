@@ -31,7 +31,6 @@ from polyclinic.events import (
 from polyclinic.frames import Tabular
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Seat
-from polyclinic.players.roles.examiner import Missing
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.roles.staff import Director
 from polyclinic.visits.consultation import MAX_TURNS
@@ -105,7 +104,6 @@ async def confer(
     order: Order = Order.PARALLEL,
     max_rounds: int = MAX_ROUNDS,
     disputes: bool = True,
-    missing: Missing = "not recorded",
     staging: Staging = OURS,
     watch: Callable[[int, Event], None] | None = None,
 ) -> TeamVisit:
@@ -131,7 +129,6 @@ async def confer(
             minds,
             max_turns=max_turns,
             in_one_step=in_one_step,
-            missing=missing,
             seat=Seat(number, team),
             staging=staging,
             watch=None if watch is None else partial(watch, number),
@@ -147,7 +144,6 @@ async def confer(
         order=order,
         max_rounds=max_rounds,
         disputes=disputes,
-        missing=missing,
         staging=staging,
         watch=watch,
     )
@@ -189,7 +185,6 @@ async def meet(
     order: Order = Order.PARALLEL,
     max_rounds: int = MAX_ROUNDS,
     disputes: bool = True,
-    missing: Missing = "not recorded",
     staging: Staging = OURS,
     watch: Callable[[int, Event], None] | None = None,
 ) -> TeamVisit:
@@ -237,7 +232,7 @@ async def meet(
             attending,
             director,
             None if in_one_step else patient,
-            partial(examiner_of, case, lead, again, missing, key=case.id) if case.setting == "ward" else None,
+            partial(examiner_of, case, lead, again, staging.missing, key=case.id) if case.setting == "ward" else None,
             order=order,
             max_rounds=max_rounds,
             disputes=disputes,

@@ -8,7 +8,6 @@ has been said.
 from __future__ import annotations
 
 import asyncio
-import functools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -59,20 +58,20 @@ if TYPE_CHECKING:
 
 
 class Staging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is the protocol's to say of a visit; as it stands here, ours.
+    """How a protocol holds a visit; the defaults are ours.
 
     Attributes:
         online: no case has an examiner, whatever its setting: the patient holds the findings (aie-saps §4.2.1).
         dialogue_alone: the doctor knows nothing beforehand, not even age and sex, and has what is said (formula 6).
-        greets: the doctor's greeting opens the dialogue also where the source has none (initialization, Table 1).
-        concludes: the doctor may end the dialogue by saying that it does; else it ends where the patient takes what is
-            said for a conclusion (Table 1), or at the limit.
+        greets: the doctor's greeting opens the dialogue even if the source has none (initialization, Table 1).
+        concludes: the doctor may end the dialogue; else the patient does (Table 1), or the limit.
         thinks: the doctor writes down a thought of its own before each turn.
-        whole: the patient has its history whole, and nothing of it is withheld (§4.2.3; ai-hospital, Table 9).
+        whole: the patient has its whole history, and nothing of it is withheld (§4.2.3; ai-hospital, Table 9).
         answers_last: the patient answers the doctor's last turn, too; in AI Hospital's published dialogues the report
             follows it.
         retold: results reach the patient alone, who tells the doctor of them (ai-hospital, Table 9).
-        ai_hospital: intern, patient and director are told what AI Hospital's are (ai-hospital, Tables 9, 12, 15, 16).
+        missing: what the examiner says of an examination that is not recorded; the papers say `normal`.
+        ai_hospital: intern, patient and director have AI Hospital's prompts (ai-hospital, Tables 9, 12, 15, 16).
     """
 
     online: bool = False
@@ -83,6 +82,7 @@ class Staging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     whole: bool = False
     answers_last: bool = True
     retold: bool = False
+    missing: Missing = "not recorded"
     ai_hospital: bool = False
 
     def case(self, case: Case) -> Case:
@@ -98,21 +98,25 @@ class Staging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def greeting(self, record: Record) -> str:
         """Returns what the doctor greets with before the patient opens; "" where the patient begins."""
         theirs = record.opening.greeting if record.opening is not None else ""
-        return theirs or (_greetings()[record.presentation.language] if self.greets else "")
+        if theirs or not self.greets:
+            return theirs
+        return read_yaml(Path(__file__).with_name("greeting.yaml"), dict[Language, str])[record.presentation.language]
 
 
 OURS = Staging()
 """A visit as we hold it."""
 
 AI_HOSPITAL = Staging(
-    dialogue_alone=True, greets=True, concludes=False, whole=True, answers_last=False, retold=True, ai_hospital=True
+    dialogue_alone=True,
+    greets=True,
+    concludes=False,
+    whole=True,
+    answers_last=False,
+    retold=True,
+    missing="normal",
+    ai_hospital=True,
 )
 """A visit as AI Hospital holds it: the doctor greets, knows nothing beforehand, and the patient ends the visit."""
-
-
-@functools.cache
-def _greetings() -> dict[Language, str]:
-    return read_yaml(Path(__file__).with_name("greeting.yaml"), dict[Language, str])
 
 
 class Visit(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -186,7 +190,6 @@ async def see(
     max_turns: int = MAX_TURNS,
     in_one_step: bool = False,
     put_question: bool = False,
-    missing: Missing = "not recorded",
     staging: Staging = OURS,
     watch: Callable[[Event], None] | None = None,
 ) -> Visit:
@@ -200,7 +203,6 @@ async def see(
         max_turns: the doctor's turns.
         in_one_step: the doctor reads the whole record and reports, without a dialogue.
         put_question: the doctor answers the case's question in place of the report.
-        missing: what the examiner says of an examination of which the record says nothing; the papers say `normal`.
         staging: what a paper's protocol changes of it.
         watch: called with each event as it happens.
 
@@ -211,14 +213,7 @@ async def see(
         raise BadInput(f"case {case.id} has no multiple-choice question")
     question = case.question if put_question else None
     attended = await attend(
-        case,
-        minds,
-        max_turns=max_turns,
-        in_one_step=in_one_step,
-        question=question,
-        missing=missing,
-        staging=staging,
-        watch=watch,
+        case, minds, max_turns=max_turns, in_one_step=in_one_step, question=question, staging=staging, watch=watch
     )
     return attended.visit
 
@@ -237,7 +232,6 @@ async def attend(
     *,
     max_turns: int = MAX_TURNS,
     in_one_step: bool = False,
-    missing: Missing = "not recorded",
     question: Question | None = None,
     seat: Seat = ALONE,
     key: str = "",
@@ -249,13 +243,11 @@ async def attend(
     staging: Staging = OURS,
     watch: Callable[[Event], None] | None = None,
 ) -> Attended:
-    """Does what `see` does, for who goes on with doctor and patient; what is not told here is told there.
+    """Does what `see` does, and also returns doctor and patient, who may have more to say.
 
-    `seat` is which doctor of a team it is, `key` names the visit where a case has several (the case's id by default).
-    `post` says which doctor of a hospital sees the patient (any by default), `past` what was noted of it before, which
-    the patient remembers as well, and `remembering` what a doctor who reads remembers of patients of its own (by
-    default what the minds were given). At most `max_examinations` examinations may be done, by default any number;
-    those named as `free` do not count.
+    `seat` is which doctor of a team it is, and `key` names the visit if a case has several. `post` is which doctor of a
+    hospital sees the patient, `past` what was noted of the patient before, and `remembering` what a doctor who reads
+    remembers, by default what the minds were given. At most `max_examinations` may be done, not counting the `free`.
     """
     trace, key, case = Trace(watch=watch), key or case.id, staging.case(case)
     mind = minds.doctor(key, seat=seat, department="" if post is None else post.department)
@@ -290,7 +282,9 @@ async def attend(
     patient = patient_of(case, minds, seat, key=key, past=past, staging=staging)
     examiner = None
     if case.setting == "ward":
-        examiner = examiner_of(case, minds, seat, missing, key=key, max_examinations=max_examinations, free=free)
+        examiner = examiner_of(
+            case, minds, seat, staging.missing, key=key, max_examinations=max_examinations, free=free
+        )
     playing = {Role.DOCTOR: doctor.name}
     if not in_one_step:
         playing[Role.PATIENT] = patient.name
@@ -310,10 +304,9 @@ async def attend(
             pictures=tuple(picture.shown for picture in doctor.pictures),
         )
     )
-    whom = None if in_one_step else patient
     await consultation(
         doctor,
-        whom,
+        None if in_one_step else patient,
         examiner,
         max_turns=max_turns,
         question=question,
@@ -354,9 +347,14 @@ def examiner_of(
     free: frozenset[str] = frozenset(),
 ) -> Examiner:
     """Returns who looks up the findings of a case; outside a ward the patient holds them."""
-    mind, names = minds.examiner(key, seat=seat), minds.examination_names
-    record = held_by_examiner(case)
-    return Examiner(mind, record, names, missing=missing, max_examinations=max_examinations, free=free)
+    return Examiner(
+        minds.examiner(key, seat=seat),
+        held_by_examiner(case),
+        minds.examination_names,
+        missing=missing,
+        max_examinations=max_examinations,
+        free=free,
+    )
 
 
 def held_by_examiner(case: Case) -> Record:

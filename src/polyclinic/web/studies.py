@@ -59,20 +59,16 @@ class NewStudy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """A study to be made.
 
     Attributes:
-        forms: in the order in which they are judged.
         material: names of files of traces or outcomes; none for records.
-        cases: the set of cases that they were made with.
-        people: who judges everything; `thirds` judge what these differ on.
-        sample: so many items of each form, drawn; 0 for all.
     """
 
     title: _Name
-    forms: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=8)]
+    forms: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=8)]  # in the order in which they are judged
     material: Annotated[tuple[str, ...], msgspec.Meta(max_length=50)] = ()
-    cases: str = "shipped"
-    people: _Names
+    cases: str = "shipped"  # the set of cases that they were made with
+    people: _Names  # who judges everything; `thirds` judge what these differ on
     thirds: _Names = ()
-    sample: Annotated[int, msgspec.Meta(ge=0, le=MOST_ITEMS)] = 0
+    sample: Annotated[int, msgspec.Meta(ge=0, le=MOST_ITEMS)] = 0  # so many items of each form, drawn; 0 for all
     seed: int = 0
 
 

@@ -14,6 +14,7 @@ from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput, UnreadableReply
+from polyclinic.evaluations.examiner.declaration import recorded_requests
 from polyclinic.evaluations.examiner.dialogues import (
     RecordedRequest,
     RecordedRequests,
@@ -21,7 +22,6 @@ from polyclinic.evaluations.examiner.dialogues import (
     read_labels,
     read_requests_of,
 )
-from polyclinic.evaluations.examiner.evaluation import recorded_requests
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Request

@@ -24,7 +24,7 @@ from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Disputes, DoctorTurn, Facts, Purpose
 from polyclinic.terminal.screen import console, tables_as_csv
-from polyclinic.visits.visit import AI_HOSPITAL, OURS
+from polyclinic.visits.visit import AI_HOSPITAL, OURS, Staging
 
 N = 6
 
@@ -257,7 +257,7 @@ async def test_rules_for_everything_run_to_an_end(knowledge, cases):
         Entrant("rules + rules", (minds(knowledge), minds(knowledge))),
         Entrant("rules, whole record", (minds(knowledge),), one_step=True),
     ]
-    came = await evaluated(knowledge, cases, entrants, RulesJudge(knowledge), missing="normal")
+    came = await evaluated(knowledge, cases, entrants, RulesJudge(knowledge), staging=Staging(missing="normal"))
     assert [row.setting for row in came.entrants] == list(TablePart)
     for row in came.entrants:
         assert (row.failed, row.no_report, len(row.judgements)) == ({}, 0, N)

@@ -335,7 +335,7 @@ def test_three_raters_are_read_and_their_mean_is_taken(tmp_path):
     path.write_bytes(b"\n".join(map(msgspec.json.encode, lines)))
     assert read_ratings(path)["1", "m"].relevance == pytest.approx(4)
     path.write_bytes(b"\n".join(map(msgspec.json.encode, [*lines, lines[0]])))
-    with pytest.raises(BadInput, match=r"line 4.*marked case '1'"):
+    with pytest.raises(BadInput, match=r"line 4.*case 1, method m stands in line 1"):
         read_ratings(path)
     path.write_text('{"case": "1", "method": "m", "rater": "a", "relevance": 7, "completeness": 1}\n')
     with pytest.raises(BadInput, match="line 1"):

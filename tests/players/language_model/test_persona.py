@@ -6,9 +6,10 @@ import random
 import msgspec
 import pytest
 from tests.tables import each_row
+from tests.truth_terms import truth_terms
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.check import find_leaks, truth_terms
+from polyclinic.cases.check import find_leaks
 from polyclinic.cases.loaders import find_case, read_cases, write_cases
 from polyclinic.cases.persona import Persona
 from polyclinic.cases.presentation import Presentation

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 from tests.tables import each_row
+from tests.truth_terms import truth_terms
 
 import polyclinic
-from polyclinic.cases.check import truth_terms
 from polyclinic.cases.loaders import read_cases
 from polyclinic.events import Role, Said, State
 from polyclinic.knowledge.knowledge import read_knowledge

@@ -4,8 +4,8 @@ import time
 import msgspec
 import pytest
 from tests.tables import each_row
+from tests.truth_terms import truth_terms
 
-from polyclinic.cases.check import truth_terms
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, Record

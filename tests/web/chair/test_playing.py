@@ -5,10 +5,11 @@ import sqlite3
 from urllib.parse import quote
 
 import pytest
+from tests.truth_terms import truth_terms
 from tests.web.asking import asked
 from tests.web.chair.conftest import Client
 
-from polyclinic.cases.check import find_leaks, truth_terms
+from polyclinic.cases.check import find_leaks
 from polyclinic.cases.loaders import find_case, read_cases
 from polyclinic.events import Trace
 from polyclinic.visits.revisit import revisit

@@ -184,11 +184,7 @@ def recognise(element: Element, record: dict[str, Any]) -> str:
 
 
 def load_element(element: Element, layout: str | Loader, record: dict[str, Any]) -> Case:
-    """Makes the case of one element of a file that has been decoded.
-
-    Raises:
-        BadInput: it is no case in that layout; names the place and the field, and the layout that it looks like.
-    """
+    """Makes the case of one element of a file that has been decoded."""
     name = _name_of(layout)
     if layout == "tor" and (twice := key_twice(element.text)):
         raise element.bad(f"the key {twice!r} stands twice in an object; a key stands once")
@@ -276,14 +272,7 @@ class UsableCases:
         strict: bool = False,
         needs: Callable[[Case], str] | None = None,
     ) -> None:
-        """Opens a case file, and checks the layout.
-
-        Args:
-            path: the file, or a folder of .json files.
-            layout: as for `read_cases`.
-            strict: whether a record that cannot be used is an error.
-            needs: says what a case lacks for what it is read for, "" where it lacks nothing; it is left out, too.
-        """
+        """Opens a case file; `needs` says what a case lacks for its use, "" for nothing."""
         self._path, self._strict, self._needs = shipped_path(path), strict, needs
         self._placed = read_placed(self._path, layout=layout, leave_out=self._leave_out)
         self._errors: list[BadInput] = []
@@ -293,12 +282,7 @@ class UsableCases:
         """Of cases whose id an earlier one bears: that, by the one under which they are read."""
 
     def __iter__(self) -> Iterator[Case]:
-        """Yields the cases, once.
-
-        Raises:
-            BadInput: the file cannot be used, or a record, where that is an error, or no record is a case, or none of
-                the first thousands; then it says what is wrong with the first.
-        """
+        """Yields the cases, once."""
         for case, element, shared_id in self._placed:
             if problem := self._needs(case) if self._needs is not None else "":
                 self._leave_out(element, element.bad(f"case {case.id!r}: {problem}"), most=_MOST_LEFT_OUT)

@@ -46,11 +46,7 @@ def load(record: dict[str, Any], order: int) -> Case:
 
 
 def record_of(record: dict[str, Any], order: int) -> tuple[str, Record]:
-    """Returns the id and the patient of an AIE record, without the question that is asked after the dialogue.
-
-    Raises:
-        BadInput: there is no vignette, or no complaint.
-    """
+    """Returns the id and the patient of an AIE record, without the question that is asked after the dialogue."""
     raw = as_object(record.get("raw_data"), "$.raw_data")
     text = as_text(raw.get("question"))
     if not text:

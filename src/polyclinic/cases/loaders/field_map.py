@@ -28,8 +28,8 @@ from polyclinic.cases.loaders.fields import (
     as_text,
     is_unsaid,
     literal,
-    read_keys,
     read_options,
+    right_options,
     sex_of,
     split_diagnoses,
     split_points,
@@ -54,35 +54,24 @@ _SEXES = "write female or male, f or m, 女 or 男; leave it empty where nobody 
 
 
 class CaseFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which field of a record is what in a case. A dot goes into an object, a `+` joins several fields.
+    """Which field of a record is what in a case. A dot goes into an object, a `+` joins several fields."""
 
-    Attributes:
-        complaint, diagnoses: what every case needs; several diagnoses in a list, or numbered or parted in a text.
-        id: what names a case; its number in the file where it is left out.
-        age: in years, or as text ("3 weeks old").
-        options, answer: of a question; `question` is its text.
-        image: the address of a picture.
-        history: part of the history (`present`, `past`, ...) to field.
-        findings: "examination" or "examination, item" to field.
-        setting, language: the same for all cases, as a value and no field's name.
-    """
-
-    complaint: str
+    complaint: str  # what every case needs; several diagnoses in a list, or numbered or parted in a text
     diagnoses: str
-    id: str = ""
-    age: str = ""
+    id: str = ""  # what names a case; its number in the file where it is left out
+    age: str = ""  # in years, or as text ("3 weeks old")
     sex: str = ""
     about: str = ""
     department: str = ""
     question: str = ""
-    options: str = ""
+    options: str = ""  # of a question; `question` is its text
     answer: str = ""
     treatment: str = ""
     rationale: str = ""
-    image: str = ""
-    history: dict[str, str] = {}
-    findings: dict[str, str] = {}
-    setting: Setting = "ward"
+    image: str = ""  # the address of a picture
+    history: dict[str, str] = {}  # part of the history (`present`, `past`, ...) to field
+    findings: dict[str, str] = {}  # "examination" or "examination, item" to field
+    setting: Setting = "ward"  # the same for all cases, as a value and no field's name
     language: Language | None = None
 
 
@@ -92,11 +81,7 @@ def names_map(layout: str) -> bool:
 
 
 def loader_of(path: Path) -> Callable[[dict[str, Any], int], Case]:
-    """Returns the layout that a file with a field map describes.
-
-    Raises:
-        BadInput: the file cannot be read, or says what there is not.
-    """
+    """Returns the layout that a file with a field map describes."""
     check_file(path)
     return _loader(path, path.stat().st_mtime_ns)
 
@@ -175,12 +160,7 @@ def _question(
         return None, ()
     listed = [_value(record, part) for part in fields.options.split("+")]
     options = read_options(listed[0] if len(listed) == 1 else listed, f"$.{fields.options}")
-    answers = read_keys(_value(record, fields.answer), options)
-    if not answers or any(key not in options for key in answers):
-        came = ", ".join(answers) or "nothing"
-        raise BadInput(
-            f"the right option is needed, one of {', '.join(options)}; {came} came", field=f"$.{fields.answer}"
-        )
+    answers = right_options(options, (_value(record, fields.answer),), f"$.{fields.answer}")
     stem = as_text(_value(record, fields.question)) or _STEM[language]
     question = Question(id=identifier, stem=stem, options=options, language=language, several=len(answers) > 1)
     return question, answers

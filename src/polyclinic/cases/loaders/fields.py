@@ -6,13 +6,14 @@ import ast
 import re
 import string
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from polyclinic.cases.presentation import Sex
+from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Diagnosis
 from polyclinic.errors import BadInput
 from polyclinic.language.word_lists import WordLists
@@ -227,9 +228,6 @@ def read_options(value: Any, field: str) -> dict[str, str]:
 
     An object keeps its keys. An array, an array literal in a text, and plain lines get letters. A text is split at its
     letters ("A. ..., B. ..." or "(A) ... (B) ..."), which must follow the alphabet, so that commas inside survive.
-
-    Raises:
-        BadInput: no options can be read, or a key or letter stands before two of them.
     """
     if isinstance(value, str):
         value = literal(value)
@@ -277,6 +275,33 @@ def read_keys(value: Any, options: dict[str, str]) -> tuple[str, ...]:
         parts = list(parts[0])
     # A letter by itself may be small; several together would be a word.
     return tuple(part if part in options or part.upper() not in options else part.upper() for part in parts)
+
+
+def right_options(options: dict[str, str], given: Iterable[Any], field: str) -> tuple[str, ...]:
+    """Returns the keys of the right options, as the first of some values names them that names any."""
+    keys = next((keys for value in given if (keys := read_keys(value, options))), ())
+    wrong = [key for key in keys if key not in options]
+    if wrong or not keys:
+        came = f"{wrong[0]!r} came" if wrong else "there is none"
+        raise BadInput(f"the right option is needed, one of {', '.join(options)}; {came}", field=field)
+    return keys
+
+
+def nested_findings(
+    value: Any, examination: str, name_of: Callable[[Any], str] = lambda key: readable(str(key))
+) -> Iterator[Finding]:
+    """Yields results: a text is one; of an object each key is an item, or an examination with items of its own."""
+    if not isinstance(value, dict):
+        if text := as_text(value):
+            yield Finding(examination=examination, value=text)
+        return
+    for name, part in value.items():
+        if isinstance(part, dict):
+            for item, result in part.items():
+                if text := as_text(result):
+                    yield Finding(examination=name_of(name), item=name_of(item), value=text)
+        elif text := as_text(part):
+            yield Finding(examination=examination, item=name_of(name), value=text)
 
 
 def _bare(option: str) -> str:

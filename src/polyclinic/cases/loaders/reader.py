@@ -32,18 +32,15 @@ class Element(msgspec.Struct, frozen=True, kw_only=True):
     """One record of a file, not yet read.
 
     Attributes:
-        number: the line, from 1; in an array, the element, from 1.
-        order: which record of the file it is, from 1; blank lines do not count.
         part: what `number` counts; an `object` is a whole file, which begins in line `number`.
-        broken: what is wrong with it before anybody decodes it; "" where nothing is.
     """
 
     path: Path
-    number: int
-    order: int
+    number: int  # the line, from 1; in an array, the element, from 1
+    order: int  # which record of the file it is, from 1; blank lines do not count
     text: str
     part: Literal["line", "element", "object"] = "line"
-    broken: str = ""
+    broken: str = ""  # what is wrong with it before anybody decodes it; "" where nothing is
 
     def bad(self, problem: str, field: str = "") -> BadInput:
         """Returns the error that names this record's place."""
@@ -51,11 +48,7 @@ class Element(msgspec.Struct, frozen=True, kw_only=True):
         return BadInput(problem, path=self.path, line=self.number, part=part, field=field)
 
     def fields(self) -> dict[str, Any]:
-        """Decodes the record.
-
-        Raises:
-            BadInput: it is broken, not JSON, or not an object; says where.
-        """
+        """Decodes the record."""
         if self.broken:
             raise self.bad(self.broken)
         try:
@@ -81,11 +74,7 @@ class Element(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_elements(path: Path) -> Iterator[Element]:
-    """Yields the records of a file, whichever way it strings them together.
-
-    Raises:
-        BadInput: the file cannot be read or holds no records; says what came.
-    """
+    """Yields the records of a file, whichever way it strings them together."""
     if path.is_dir():
         yield from _folder(path)
         return

@@ -18,6 +18,7 @@ from polyclinic.cases.loaders.fields import (
     WORDS,
     age_in_years,
     as_text,
+    nested_findings,
     read_keys,
     read_options,
     same_options,
@@ -123,7 +124,12 @@ def _diagnoses(value: Any) -> tuple[Diagnosis, ...]:
 def _findings(fields: dict[str, Any], language: Language) -> Iterator[Finding]:
     words, physical = _words(language), as_text(fields.get("physical-examination"))
     yield from physical_findings(physical) if language == "zh" else _physical(physical)
-    yield from _laboratory(fields.get("laboratory-examination"), words.laboratory)
+    laboratory = fields.get("laboratory-examination")
+    if isinstance(laboratory, str) and laboratory.lstrip().startswith("{"):
+        # What is no JSON after all is read out as the text that it is.
+        with suppress(msgspec.DecodeError, RecursionError):
+            laboratory = msgspec.json.decode(laboratory)
+    yield from nested_findings(laboratory, words.laboratory, str)
     for key, name in words.imaging.items():
         if text := as_text(fields.get(key)):
             yield Finding(examination=name, value=text)
@@ -139,21 +145,3 @@ def _physical(text: str) -> Iterator[Finding]:
     for part, end in zip(parts, ends, strict=False):
         if value := text[part.end() : end].strip():
             yield Finding(examination="physical examination", item=part[1], value=value)
-
-
-def _laboratory(value: Any, name: str) -> Iterator[Finding]:
-    if isinstance(value, str) and value.lstrip().startswith("{"):
-        # What is no JSON after all is read out as the text that it is.
-        with suppress(msgspec.DecodeError, RecursionError):
-            value = msgspec.json.decode(value)
-    if not isinstance(value, dict):
-        if text := as_text(value):
-            yield Finding(examination=name, value=text)
-        return
-    for key, part in value.items():
-        if isinstance(part, dict):
-            for item, result in part.items():
-                if text := as_text(result):
-                    yield Finding(examination=str(key), item=str(item), value=text)
-        elif text := as_text(part):
-            yield Finding(examination=name, item=str(key), value=text)

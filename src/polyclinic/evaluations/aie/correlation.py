@@ -13,9 +13,10 @@ metrics that are no counts of turns and words; beside each its mean coefficient 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 
@@ -23,12 +24,10 @@ from polyclinic.errors import BadInput
 from polyclinic.judging.pairs import CRITERIA, Judgements
 from polyclinic.judging.people import comparisons
 from polyclinic.judging.verdicts import PersonsVerdict
-from polyclinic.metrics.conversation import MCQE, METRICS, by_case
+from polyclinic.metrics.conversation import MCQE, METRICS, ConversationSummary, by_case
 from polyclinic.statistics.agreement import spearman
 from polyclinic.statistics.pairwise import Comparison, win_rates
-
-if TYPE_CHECKING:
-    from polyclinic.evaluations.aie.evaluation import DoctorResult
+from polyclinic.statistics.uncertainty import Estimate
 
 JUDGED = {f"{view}.{criterion}": (view, criterion) for view, criteria in CRITERIA.items() for criterion in criteria}
 """A judge's indicators."""
@@ -80,8 +79,19 @@ class Correlations(msgspec.Struct, frozen=True, kw_only=True):
     study: Matrix | None = None
 
 
+class Measured(Protocol):
+    """A doctor with its metrics and its share of right choices."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def summary(self) -> ConversationSummary: ...  # noqa: D102
+    @property
+    def mcqe(self) -> Estimate: ...  # noqa: D102
+
+
 def correlate(
-    doctors: Sequence[DoctorResult],
+    doctors: Sequence[Measured],
     judgements: Judgements | None = None,
     *,
     groups: Mapping[str, str] | None = None,
@@ -98,81 +108,63 @@ def correlate(
     missing = [name for name in names if groups is not None and name not in groups]
     if missing:
         raise BadInput(f"no group is given for: {', '.join(missing)}")
-    pairs = list(combinations(names, 2))
     among: dict[str, list[tuple[str, str]]] = {}
     if groups is not None:
         order = list(dict.fromkeys(groups[name] for name in names))
-        for a, b in pairs:
-            both = sorted({groups[a], groups[b]}, key=order.index)
-            among.setdefault(" - ".join(both), []).append((a, b))
-    compared = _compared(judgements, people, names)
-    across, differences = _across(doctors, compared), _differences(doctors, compared)
+        for pair in combinations(names, 2):
+            both = sorted({groups[name] for name in pair}, key=order.index)
+            among.setdefault(" - ".join(both), []).append(pair)
+    # Who won against whom, by indicator of the judge and of people; only of doctors that are here.
+    compared = {} if judgements is None else {name: judgements.comparisons(*place) for name, place in JUDGED.items()}
+    compared |= {name: comparisons(people, f"pairs {view}", one) for name, (view, one) in PEOPLE.items()}
+    for name, some in list(compared.items()):
+        compared[name] = [one for one in some if {one.first, one.second} <= {*names}]
+        if not compared[name] and name in PEOPLE:
+            del compared[name]
+    metrics = doctors[0].summary.metrics if doctors else METRICS
+    across: dict[str, Column] = {name: [one.summary.metrics[name].mean for one in doctors] for name in metrics}
+    across[MCQE] = [one.mcqe.mean for one in doctors]
+    for name, some in compared.items():
+        rates = win_rates(some)
+        across[name] = [rates[one].percent if one in rates else None for one in names]
+    differences = _differences(doctors, compared)
     indicators = [name for name in across if name != MCQE]
 
-    def over(what: str, some: Sequence[tuple[str, str]], of: Sequence[str] = indicators) -> Matrix:
-        rows = [values for (a, b, _), values in differences.items() if (a, b) in some]
+    def over(what: str, of: Sequence[str], some: Sequence[tuple[str, str]] | None = None) -> Matrix:
+        rows = [values for (a, b, _), values in differences.items() if some is None or (a, b) in some]
         forth = {name: [values.get(name) for values in rows] for name in of}
         # Each pair in both directions.
         both = {name: [*column, *(None if x is None else -x for x in column)] for name, column in forth.items()}
         return _matrix(what, both, each=2)
 
+    pairs = "pairs of doctors on a case"
+    studied = [name for name in (*PEOPLE, *JUDGED, *STUDIED) if name in across]
     return Correlations(
         doctors=_matrix("doctors", across),
-        pairs=over("pairs of doctors on a case", pairs),
-        groups={name: over(f"{name}: pairs on a case", some) for name, some in among.items()},
-        study=over("pairs of doctors on a case", pairs, _studied(across)) if set(PEOPLE) & compared.keys() else None,
+        pairs=over(pairs, indicators),
+        groups={name: over(f"{name}: pairs on a case", indicators, some) for name, some in among.items()},
+        study=over(pairs, studied) if PEOPLE.keys() & compared.keys() else None,
     )
 
 
-def _studied(indicators: Iterable[str]) -> list[str]:
-    """Returns the indicators of the paper's study: people's, the judge's, the metrics."""
-    there = set(indicators)
-    return [name for name in (*PEOPLE, *JUDGED, *STUDIED) if name in there]
-
-
-def _compared(
-    judgements: Judgements | None, people: Sequence[PersonsVerdict], doctors: Sequence[str]
-) -> dict[str, list[Comparison]]:
-    """Returns who won against whom, by indicator of the judge and of people; only of doctors that are here."""
-    found = {} if judgements is None else {name: judgements.comparisons(*place) for name, place in JUDGED.items()}
-    for name, (view, criterion) in PEOPLE.items():
-        found[name] = comparisons(people, f"pairs {view}", criterion)
-    here = set(doctors)
-    kept = {name: [one for one in some if {one.first, one.second} <= here] for name, some in found.items()}
-    return {name: some for name, some in kept.items() if some or name in JUDGED}
-
-
-def _across(doctors: Sequence[DoctorResult], compared: Mapping[str, Sequence[Comparison]]) -> dict[str, Column]:
-    metrics = doctors[0].summary.metrics if doctors else METRICS
-    columns: dict[str, Column] = {name: [one.summary.metrics[name].mean for one in doctors] for name in metrics}
-    columns[MCQE] = [one.mcqe.mean for one in doctors]
-    for indicator, some in compared.items():
-        rates = win_rates(some)
-        columns[indicator] = [rates[one.name].percent if one.name in rates else None for one in doctors]
-    return columns
-
-
 def _differences(
-    doctors: Sequence[DoctorResult], compared: Mapping[str, Sequence[Comparison]]
+    doctors: Sequence[Measured], compared: Mapping[str, Sequence[Comparison]]
 ) -> dict[tuple[str, str, str], dict[str, float]]:
     """Returns by two doctors and a case how much the one is above the other, by indicator."""
-    found: dict[tuple[str, str, str], dict[str, float]] = {}
+    found: defaultdict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
     for first, second in combinations(doctors, 2):
         for metric in first.summary.metrics:
             ours, theirs = by_case(first.summary, metric), by_case(second.summary, metric)
-            for case in ours:
-                if case in theirs:
-                    key = (first.name, second.name, str(case))
-                    found.setdefault(key, {})[metric] = ours[case] - theirs[case]
+            for case in (case for case in ours if case in theirs):
+                found[first.name, second.name, str(case)][metric] = ours[case] - theirs[case]
     place = {one.name: number for number, one in enumerate(doctors)}
-    won: dict[tuple[tuple[str, str, str], str], list[float]] = {}
     for indicator, some in compared.items():
+        won: defaultdict[tuple[str, str, str], list[float]] = defaultdict(list)
         for one in some:
             a, b = sorted((one.first, one.second), key=place.__getitem__)
-            value = 0.0 if one.winner is None else 1.0 if one.winner == a else -1.0
-            won.setdefault(((a, b, one.case), indicator), []).append(value)
-    for (key, indicator), several in won.items():
-        found.setdefault(key, {})[indicator] = sum(several) / len(several)
+            won[a, b, one.case].append(0.0 if one.winner is None else 1.0 if one.winner == a else -1.0)
+        for key, several in won.items():
+            found[key][indicator] = sum(several) / len(several)
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated
@@ -14,12 +15,12 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.check import unanswerable
 from polyclinic.errors import UserError
 from polyclinic.evaluations.aie.distractors import with_made_questions, with_questions
-from polyclinic.evaluations.aie.evaluation import AieResult, aie
+from polyclinic.evaluations.aie.evaluation import aie, check_result
 from polyclinic.evaluations.aie.tables import aie_output
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Work, check_judge
 from polyclinic.judging.pairs import CRITERIA
 from polyclinic.judging.verdicts import Known, in_order
-from polyclinic.metrics.conversation import check_measured, choose_metrics
+from polyclinic.metrics.conversation import choose_metrics
 from polyclinic.models.pipeline import Asker
 from polyclinic.players.mind_names import model_of
 from polyclinic.protocols.following import FollowedProtocol
@@ -73,8 +74,22 @@ def plan(options: AieOptions, setup: Setup[AieSettings]) -> Plan:
         raise UserError("--judge compares doctors in pairs; name a second --doctor")
     read = setup.cases(options, options.doctor, needs=_lacks)
     cases = read[: options.limit]
-    people = setup.verdicts(options.verdicts, lambda: _judged(read, options.doctor))
-    _check_options(rules, options.distractors, cases)
+
+    def judged() -> Known:
+        """Returns what people can have judged: every two doctors on every case."""
+        pairs = {in_order((case.id, *two)): None for case in read for two in combinations(options.doctor, 2)}
+        return {f"pairs {view}": pairs for view in CRITERIA}
+
+    people = setup.verdicts(options.verdicts, judged)
+    if options.distractors is not None and model_of(options.distractors) is None:
+        raise UserError(f"--distractors {options.distractors!r} is not a model; name one, such as direct/NAME")
+    without = [case.id for case in cases if case.question is None]
+    if options.distractors is None and without and rules.of(rules.settings.distractors) == "model":
+        raise UserError(
+            f"--protocol {rules.given} has wrong options made by a model ({rules.settings.distractors.section}), and "
+            f"{len(without)} cases have none, such as {without[0]}; name one: --distractors MODEL, or take "
+            "--protocol ours"
+        )
 
     async def prepare(opened: Opened) -> Work:
         made = None
@@ -96,20 +111,15 @@ def plan(options: AieOptions, setup: Setup[AieSettings]) -> Plan:
             truncated=options.truncated,
             seed=setup.seed,
         )
-        return plays.by(
-            opened.minds,
-            lambda result: aie_output(
-                result,
-                protocol=options.protocol,
-                cases=options.cases,
-                patient=options.patient,
-                seed=setup.seed,
-                made=made,
-            ),
+        report = partial(
+            aie_output,
+            protocol=options.protocol,
+            cases=options.cases,
+            patient=options.patient,
+            seed=setup.seed,
+            made=made,
         )
-
-    def check(result: AieResult) -> None:
-        check_measured(metrics, (one.summary.scores for one in result.doctors))
+        return plays.by(opened.minds, report)
 
     return Plan(
         prepare=prepare,
@@ -119,7 +129,7 @@ def plan(options: AieOptions, setup: Setup[AieSettings]) -> Plan:
         roles={"doctor": options.doctor, "patient": [options.patient], "judge": [options.judge]},
         cases=cases,
         people=people,
-        check=check,
+        check=partial(check_result, metrics),
     )
 
 
@@ -127,25 +137,6 @@ def _lacks(case: Case) -> str:
     if case.question is None and not case.truth.diagnoses:
         return "no question, and no diagnosis to make one of"
     return unanswerable(case)
-
-
-def _judged(cases: Sequence[Case], doctors: Sequence[str]) -> Known:
-    """Returns what people can have judged: every two doctors on every case."""
-    pairs = {in_order((case.id, *two)): None for case in cases for two in combinations(doctors, 2)}
-    return {f"pairs {view}": pairs for view in CRITERIA}
-
-
-def _check_options(rules: FollowedProtocol[AieSettings], distractors: str | None, cases: Sequence[Case]) -> None:
-    """Refuses a maker of options that is not a model, and cases without options if the paper has a model make them."""
-    if distractors is not None and model_of(distractors) is None:
-        raise UserError(f"--distractors {distractors!r} is not a model; name one, such as direct/NAME")
-    without = [case.id for case in cases if case.question is None]
-    setting = rules.settings.distractors
-    if distractors is None and without and rules.of(setting) == "model":
-        raise UserError(
-            f"--protocol {rules.given} has wrong options made by a model ({setting.section}), and {len(without)} cases "
-            f"have none, such as {without[0]}; name one: --distractors MODEL, or take --protocol ours"
-        )
 
 
 def staging_of(rules: FollowedProtocol[AieSettings], *, thinks: bool = False) -> Staging:

@@ -40,6 +40,7 @@ from polyclinic.metrics.conversation import (
     MetricDifference,
     Score,
     Wanted,
+    check_measured,
     compare,
     covered,
     measure,
@@ -52,7 +53,6 @@ from polyclinic.players.minds import Minds
 from polyclinic.players.player import choose_from
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.statistics.uncertainty import Estimate, estimate, share_estimate
-from polyclinic.tasks import AT_ONCE, run_all
 from polyclinic.visits.visit import OURS, Staging, Visit, see
 
 LIMITS: dict[Language, int] = {"zh": 10, "en": 15}
@@ -116,7 +116,21 @@ class AieResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     correlations: Correlations | None = None
 
 
-AiePlay = Play[AskedCase, Minds, Visit, Score | LeftOut]
+class CutVisit(NamedTuple):
+    """One dialogue by length: COVERAGE in percent, and whether the choice was right; None if there was no answer."""
+
+    coverage: tuple[float, ...]
+    right: tuple[bool | None, ...] = ()
+
+
+class ScoredVisit(NamedTuple):
+    """The score of a visit, and of a dialogue what it was worth after each of its turns."""
+
+    score: Score | LeftOut
+    cut: CutVisit | None = None
+
+
+AiePlay = Play[AskedCase, Minds, Visit, ScoredVisit]
 
 
 def aie(
@@ -131,7 +145,7 @@ def aie(
     staging: Staging = OURS,
     truncated: bool = False,
     seed: int = 0,
-) -> Plays[AskedCase, Minds, Visit, Score | LeftOut, AieResult]:
+) -> Plays[AskedCase, Minds, Visit, ScoredVisit, AieResult]:
     """Returns the evaluation of cases with questions; its players are the minds of each doctor.
 
     A doctor speaks at most `max_turns` times; by default once less than the `limits` of a dialogue, as the opening
@@ -155,22 +169,20 @@ def aie(
         visit = await minds.desk.play(case.id, meet)
         return visit if one_step else await with_states(case, visit, minds, staging=staging)
 
-    async def score(asked: AskedCase, minds: Minds, visit: Visit) -> Score | LeftOut:
-        return score_choice(visit) if asked.one_step else await score_dialogue(asked.case, visit, metrics)
+    async def score(asked: AskedCase, minds: Minds, visit: Visit) -> ScoredVisit:
+        case, one_step = asked
+        if one_step:
+            return ScoredVisit(score_choice(visit))
+        cut = await _cut(case, visit, minds, staging=staging, max_turns=turns(case), choices=truncated)
+        return ScoredVisit(await score_dialogue(case, visit, metrics), cut)
 
-    async def doctor(name: str, plays: Sequence[AiePlay]) -> DoctorResult:
+    def doctor(name: str, plays: Sequence[AiePlay]) -> DoctorResult:
         dialogues = [play for play in plays if not play.item.one_step]
-        cuts = await run_all(
-            (
-                partial(_cut, one, staging=staging, max_turns=turns(one.item.case), choices=truncated)
-                for one in dialogues
-            ),
-            at_once=AT_ONCE,
-        )
-        at_once = [play.scored for play in plays if play.item.one_step]
+        cuts = [play.scored.cut for play in dialogues if play.scored.cut is not None]
+        at_once = [play.scored.score for play in plays if play.item.one_step]
         visits = tuple(play.played for play in dialogues)
-        scores = [play.scored for play in dialogues if isinstance(play.scored, Score)]
-        left_out = [play.scored for play in dialogues if isinstance(play.scored, LeftOut)]
+        scores = [one.scored.score for one in dialogues if isinstance(one.scored.score, Score)]
+        left_out = [one.scored.score for one in dialogues if isinstance(one.scored.score, LeftOut)]
         answered = [one for one in at_once if isinstance(one, Score)]
         said = [event for visit in visits for event in visit.trace if isinstance(event, Said)]
         length, source = {visit.case: visit.turns for visit in visits}, {case.id: case.source for case in cases}
@@ -181,7 +193,7 @@ def aie(
             chosen={str(one.id): bool(one.values[MCQE]) for one in answered if MCQE in one.values},
             mcqe_failed=len(at_once) - len(answered),
             by_length=dict(sorted(_by(length, scores, ("DIAGNOSIS", "COVERAGE"), seed).items())),
-            truncated=truncated_at([one for one in cuts if one is not None], seed),
+            truncated=truncated_at(cuts, seed),
             by_turn=_states_by_turn(visits),
             by_source=_by(source, [*scores, *answered], ("DIAGNOSIS", MCQE), seed),
             visits=visits,
@@ -190,7 +202,7 @@ def aie(
         )
 
     async def summarise(plays: Mapping[str, Sequence[AiePlay]]) -> AieResult:
-        doctors = tuple([await doctor(name, theirs) for name, theirs in plays.items()])
+        doctors = tuple(doctor(name, theirs) for name, theirs in plays.items())
         here = {case.id for case in cases}
         said = [one for one in people if one.item[0] in here and {*one.item[1:]} <= plays.keys()]
         judgements = None
@@ -206,6 +218,11 @@ def aie(
 
     items = [AskedCase(case, one_step) for one_step in (False, True) for case in cases]
     return Plays(items=items, play=play, score=score, summarise=summarise, sums_up_parts=True)
+
+
+def check_result(metrics: Wanted, result: AieResult) -> None:
+    """Raises a BrokenMetric if a metric of the user's measured nothing."""
+    check_measured(metrics, (one.summary.scores for one in result.doctors))
 
 
 async def see_patient(
@@ -249,16 +266,10 @@ def score_choice(visit: Visit) -> Score | LeftOut:
     return Score(id=visit.case, values={MCQE: 100.0 * right}, counts={}, lengths=())
 
 
-class CutVisit(NamedTuple):
-    """One dialogue by length: COVERAGE in percent, and whether the choice was right; None if there was no answer."""
-
-    coverage: tuple[float, ...]
-    right: tuple[bool | None, ...] = ()
-
-
-async def _cut(play: AiePlay, *, staging: Staging, max_turns: int, choices: bool) -> CutVisit | None:
+async def _cut(
+    case: Case, visit: Visit, minds: Minds, *, staging: Staging, max_turns: int, choices: bool
+) -> CutVisit | None:
     """Returns a dialogue after each of its turns, if wanted with the doctor's choices; None if unscorable."""
-    case, visit, minds = play.item.case, play.played, play.player
     try:
         dialogue = from_trace(visit.trace, case)
     except Unscorable:

@@ -7,14 +7,18 @@ three ways, with what came to mind (Figure 14, Table 1). Nothing is learnt in an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
+from rich.table import Table
 
 from polyclinic.evaluations.evolution.patients import PracticePatient
 from polyclinic.evaluations.evolution.practice import BOTH, Practice, Remembers, TaskDone
 from polyclinic.memory.entries import ClinicalTask, Experience, MedicalRecord
 from polyclinic.memory.library import of
 from polyclinic.statistics.uncertainty import mcnemar, paired_difference
+from polyclinic.terminal.figures import low_to_high, number
+from polyclinic.terminal.tables import p_value, table
 
 MODES = {"experience only": Remembers(records=False), "records only": Remembers(experience=False), "both": BOTH}
 """What is used of a memory; the last is all of it."""
@@ -26,7 +30,34 @@ _BOTH = "both"
 _SHOWN = 3
 """Records, and principles, that are shown of one patient."""
 
+T = TypeVar("T")
+
+TASKS = tuple(task.value for task in ClinicalTask)
+
 _Treated = Sequence[Mapping[ClinicalTask, TaskDone]]
+
+
+def percent(right: Mapping[ClinicalTask, int], n: int) -> dict[str, float]:
+    """Returns the share of each task in per cent."""
+    return {task.value: 100 * right[task] / n for task in ClinicalTask}
+
+
+def percent_cells(right: Mapping[ClinicalTask, int], n: int) -> list[str]:
+    """Returns the same as cells of a table."""
+    return [number(share, ".1f") for share in percent(right, n).values()]
+
+
+def by_task(counts: Mapping[ClinicalTask, int]) -> dict[str, int]:
+    """Returns counts by the name of the task."""
+    return {task.value: counts[task] for task in ClinicalTask}
+
+
+def thinned(points: Sequence[T], most: int) -> list[T]:
+    """Returns so many of the points at most, evenly, the first and the last among them."""
+    if len(points) <= most:
+        return list(points)
+    step = (len(points) - 1) / (most - 1)
+    return [points[round(n * step)] for n in range(most)]
 
 
 class Gain(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +121,30 @@ class Ablations(msgspec.Struct, frozen=True, kw_only=True):
     gains: tuple[Gain, ...]
     by_k: dict[int, dict[ClinicalTask, int]]
     study: CaseStudy | None
+
+    def document(self) -> dict[str, Any]:
+        """Returns it as plain values; shares in per cent."""
+        return {
+            "right": {name: percent(right, self.n) for name, right in self.right.items()},
+            "both_over": [msgspec.to_builtins(gain) for gain in self.gains],
+            "by_k": [{"k": k, **percent(right, self.n)} for k, right in self.by_k.items()],
+            "one_patient": None if self.study is None else msgspec.to_builtins(self.study),
+        }
+
+    def parts_table(self, right: Mapping[str, Mapping[ClinicalTask, int]]) -> Table:
+        """Returns how many were treated rightly with parts of the memory."""
+        shown = table("\nthe memory at the end, with parts of it, in per cent", ("with", *TASKS))
+        for name, counts in right.items():
+            shown.add_row(name, *percent_cells(counts, self.n))
+        return shown
+
+    def gains_table(self) -> Table:
+        """Returns the gains of all of the memory over parts of it."""
+        shown = table("\nboth over", ("part", "task", "points", "95 % interval", "p"), left=2)
+        for gain in self.gains:
+            ends = low_to_high(gain.low, gain.high, "+.1f", " to ")
+            shown.add_row(gain.over, gain.task.value, number(gain.difference, "+.1f"), ends, p_value(gain.p))
+        return shown
 
 
 async def ablate(practice: Practice, test: Sequence[PracticePatient], *, ks: Sequence[int] = KS) -> Ablations:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from polyclinic.evaluations.evolution.ablations import thinned
 from polyclinic.terminal.html import shown
 
 _WIDTH, _HEIGHT = 680, 310
@@ -38,15 +39,7 @@ class CurveLine(NamedTuple):
 
 
 def curves(lines: Sequence[CurveLine], *, across: str, up: str, says: str, top: float | None = None) -> str:
-    """Returns lines as an SVG.
-
-    Args:
-        lines: at least one.
-        across: what the axis to the right shows.
-        up: what the axis upwards shows.
-        says: what the picture shows, for whoever hears the page.
-        top: of the axis that goes up; the highest point where left out.
-    """
+    """Returns lines as an SVG."""
     every = [point for line in lines for point in line.points]
     right, highest = max((x for x, _ in every), default=1) or 1, top or max((y for _, y in every), default=1) or 1
     x_ticks, y_ticks = _ticks(right), _ticks(highest)
@@ -76,7 +69,7 @@ def curves(lines: Sequence[CurveLine], *, across: str, up: str, says: str, top: 
             around = " ".join("{:.1f},{:.1f}".format(*at(x, min(max(y, 0), most))) for x, y in edge)
             parts.append(f'<polygon class="band b{line.kind % _KINDS}" points="{around}"/>')
     for line in lines:
-        way = " ".join("{:.1f},{:.1f}".format(*at(*point)) for point in _thinned(line.points))
+        way = " ".join("{:.1f},{:.1f}".format(*at(*point)) for point in thinned(line.points, _MOST))
         look = f"line k{line.kind % _KINDS}" + (" level" if line.level else "")
         parts.append(f'<polyline class="{look}" points="{way}"/>')
     ends = [(at(*line.points[-1])[1], line) for line in lines if line.points]
@@ -88,13 +81,6 @@ def curves(lines: Sequence[CurveLine], *, across: str, up: str, says: str, top: 
         parts.append(f'<text x="{x + 18}" y="{y:.1f}">{shown(line.name)} {_number(round(value, 1))}</text>')
     view = f'viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{shown(says)}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {view}><title>{shown(says)}</title>{"".join(parts)}</svg>'
-
-
-def _thinned(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
-    if len(points) <= _MOST:
-        return points
-    step = (len(points) - 1) / (_MOST - 1)
-    return [points[round(n * step)] for n in range(_MOST)]
 
 
 def _ticks(highest: float) -> list[float]:
@@ -111,17 +97,12 @@ def _number(value: float) -> str:
 
 def _spread(wanted: Sequence[float], first: float, last: float) -> list[float]:
     """Returns heights near those that are wanted, in their order, with room between them."""
-    order = sorted(range(len(wanted)), key=lambda n: wanted[n])
-    placed: list[float] = []
-    for n in order:
-        placed.append(max(wanted[n] + 4, first, placed[-1] + _APART if placed else first))
-    over = placed[-1] - last if placed else 0
-    for back in range(len(placed) - 1, -1, -1):
-        if over <= 0:
-            break
-        limit = last if back == len(placed) - 1 else placed[back + 1] - _APART
-        placed[back] = min(placed[back], limit)
     heights = [0.0] * len(wanted)
-    for n, y in zip(order, placed, strict=True):
-        heights[n] = y
+    free = first
+    for left, n in zip(
+        range(len(wanted) - 1, -1, -1), sorted(range(len(wanted)), key=lambda n: wanted[n]), strict=True
+    ):
+        # Those that come after need room, too.
+        heights[n] = min(max(wanted[n] + 4, free), max(last - _APART * left, free))
+        free = heights[n] + _APART
     return heights

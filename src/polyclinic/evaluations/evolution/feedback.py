@@ -25,13 +25,7 @@ class Came(StrEnum):
 
 
 def came_of(patient: PracticePatient, *, right: bool, seed: int) -> Came:
-    """Returns how a patient is after it was treated.
-
-    Args:
-        patient: whose disease and severity say what to expect.
-        right: whether the plan was that of its disease at its severity; the course is the `wrongly` treated one's else.
-        seed: with the patient's id, of its luck.
-    """
+    """Returns how a patient is after it was treated."""
     luck = derive(seed, patient.case.id, "outcome")
     chance, share = luck.random(), luck.random()
     course = patient.disease.course.treated if right else patient.disease.course.wrongly

@@ -5,17 +5,17 @@ Whatever a model or a case says is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from rich.table import Table
+
 from polyclinic import __version__
-from polyclinic.evaluations.evolution.ablations import Ablations, AnswerShown, CaseStudy, NearCase
+from polyclinic.evaluations.evolution.ablations import TASKS, Ablations, AnswerShown, CaseStudy, NearCase
 from polyclinic.evaluations.evolution.curves import CurveLine, curves
-from polyclinic.evaluations.evolution.replicas import EvolutionReplicas, interval
-from polyclinic.evaluations.evolution.results import Evolution, gain_cells
+from polyclinic.evaluations.evolution.practice import Point
+from polyclinic.evaluations.evolution.results import Evolution, EvolutionReplicas, curve_table
 from polyclinic.memory.entries import ClinicalTask
-from polyclinic.statistics.uncertainty import wilson
-from polyclinic.terminal.figures import NOTHING, low_to_high, number
 from polyclinic.terminal.html import page_table, shown, whole_page
 from polyclinic.terminal.tables import counted
 
@@ -39,115 +39,60 @@ def page(evolution: Evolution) -> str:
 
 def page_of_replicas(replicas: EvolutionReplicas) -> str:
     """Returns what came of several practices as HTML: the mean of their tests with its interval, and each of them."""
-    last = replicas.curve[-1]
-    heads = ("task", "mean", "95 % interval", "cap", "constant")
-    rows = [
-        (
-            task.value,
-            number(last.right[task].mean, ".1f"),
-            interval(last.right[task]),
-            number(replicas.cap[task], ".1f"),
-            number(replicas.constant[task], ".1f"),
-        )
-        for task in ClinicalTask
-    ]
+    mean = []
+    for kind, task in enumerate(ClinicalTask):
+        among = [(point.patients, point.right[task]) for point in replicas.curve]
+        band = [(x, one.low, one.high) for x, one in among if one.low is not None and one.high is not None]
+        mean.append(CurveLine(task.value, [(x, one.mean or 0.0) for x, one in among], kind, band=band))
+    curve, each = replicas.tables()
     says = "Treated rightly, in per cent of the patients of the test; Student's interval over practices."
-    mean = [
-        CurveLine(
-            task.value,
-            [(point.patients, point.right[task].mean or 0.0) for point in replicas.curve],
-            kind,
-            band=_band(replicas, task),
-        )
-        for kind, task in enumerate(ClinicalTask)
+    parts = [
+        _section("How they learnt", _figure("In tests (Figure 7)", mean, "The mean, and around it its interval.")),
+        _section("Tests", _scrolled(curve), says),
+        _section("Each practice, at the end", _scrolled(each)),
     ]
-    parts = ["<h2>At the end</h2>", _scrolled(page_table(heads, rows)), f'<p class="note">{says}</p>']
-    parts += ["<h2>How they learnt</h2>", _figure("In tests (Figure 7)", mean, "The mean, and around it its interval.")]
-    tasks = [task.value for task in ClinicalTask]
-    each = [
-        (
-            str(seed),
-            *(number(run["final"][task], ".1f") for task in tasks),
-            number(run["records"], ","),
-            number(run["experience"], ","),
-        )
-        for seed, run in zip(replicas.seeds, replicas.runs, strict=True)
-    ]
-    parts += ["<h2>Each practice</h2>"]
-    parts += [_scrolled(page_table(("seed", *(f"{task}, %" for task in tasks), "records", "experience"), each))]
+    seeds = f"seeds {replicas.seeds[0]} to {replicas.seeds[-1]}"
     return whole_page(
         f"A doctor who learns, {counted(len(replicas.runs), 'time')}: {replicas.learner}",
         "\n".join(parts),
-        made_from=f"{last.patients:,} patients of practice, seeds {replicas.seeds[0]} to {replicas.seeds[-1]}.",
+        made_from=f"{replicas.curve[-1].patients:,} patients of practice, {seeds}.",
         made_by=_MADE_BY,
         style=_STYLE.read_text("utf-8"),
     )
 
 
-def _band(replicas: EvolutionReplicas, task: ClinicalTask) -> list[tuple[float, float, float]]:
-    among = [(point.patients, point.right[task]) for point in replicas.curve]
-    return [(patients, one.low, one.high) for patients, one in among if one.low is not None and one.high is not None]
-
-
 def _sections(evolution: Evolution) -> list[str]:
-    parts = [*_end(evolution), *_curves(evolution), *_kept(evolution), _snapshots(evolution)]
-    if evolution.ablations is not None:
-        parts += _parts(evolution.ablations)
-        if evolution.ablations.study is not None:
-            parts += _study(evolution.ablations.study)
-    return parts
+    points, last = evolution.curve, evolution.curve[-1]
 
+    def lines(value: Callable[[Point, ClinicalTask], float], among: Sequence[Point] = points) -> list[CurveLine]:
+        return [
+            CurveLine(task.value, [(p.patients, value(p, task)) for p in among], kind)
+            for kind, task in enumerate(ClinicalTask)
+        ]
 
-def _figure(title: str, lines: Sequence[CurveLine], says: str, *, up: str = _RIGHT, across: str = _PATIENTS) -> str:
-    top = 100.0 if up == _RIGHT else None
-    drawn = curves(lines, across=across, up=up, says=f"{title}. {says}", top=top)
-    return f"<figure><h3>{shown(title)}</h3>{drawn}<figcaption>{shown(says)}</figcaption></figure>"
-
-
-def _scrolled(table: str) -> str:
-    return f'<div class="scroll">{table}</div>'
-
-
-def _end(evolution: Evolution) -> list[str]:
-    last = evolution.curve[-1]
-    rows = []
-    for task in ClinicalTask:
-        low, high = wilson(last.right[task], last.n)
-        counts = (evolution.curve[0].right[task], last.right[task], evolution.cap[task], evolution.constant[task])
-        first, right, cap, constant = (number(100 * n / last.n, ".1f") for n in counts)
-        practice = number(100 * last.train[task] / last.patients, ".1f") if last.patients else NOTHING
-        rows.append((task.value, first, right, low_to_high(low, high, ".1f"), cap, constant, practice))
     says = "Treated rightly, in per cent of the patients of the test; cap is what the exact reader of the knowledge "
     says += "reaches with the same information, constant the best single answer, given to all. In practice: of those "
     says += "it learnt from, when they came."
-    heads = ("task", "before", "at the end", "95 % interval", "cap", "constant", "in practice")
-    return ["<h2>At the end</h2>", _scrolled(page_table(heads, rows)), f'<p class="note">{says}</p>']
-
-
-def _curves(evolution: Evolution) -> list[str]:
-    points, cap = evolution.curve, evolution.cap
-    train = [
-        CurveLine(t.value, [(p.patients, 100 * p.train[t] / p.patients) for p in points if p.patients], kind)
-        for kind, t in enumerate(ClinicalTask)
-    ]
-    test = [
-        CurveLine(t.value, [(p.patients, 100 * p.right[t] / p.n) for p in points], kind)
-        for kind, t in enumerate(ClinicalTask)
-    ]
-    last = points[-1]
+    parts = [_section("At the end", _scrolled(evolution.end_table()), says)]
+    figures = []
+    if last.patients:
+        train = lines(lambda p, t: 100 * p.train[t] / p.patients, [p for p in points if p.patients])
+        figures.append(_figure("In practice (Figure 6)", train, "Right so far, of all the patients who had come."))
     bounds = [
         CurveLine(
-            f"cap, {t.value}", [(0, 100 * cap[t] / last.n), (last.patients, 100 * cap[t] / last.n)], kind, level=True
+            f"cap, {task.value}",
+            [(x, 100 * evolution.cap[task] / last.n) for x in (0, last.patients)],
+            kind,
+            level=True,
         )
-        for kind, t in enumerate(ClinicalTask)
+        for kind, task in enumerate(ClinicalTask)
     ]
-    parts = ["<h2>How it learnt</h2>"]
-    if last.patients:
-        parts.append(_figure("In practice (Figure 6)", train, "Right so far, of all the patients who had come."))
-    parts.append(_figure("In tests (Figure 7)", [*test, *bounds], "Patients kept apart; dotted: the cap."))
-    parts.append("<h2>By disease</h2>")
-    for nth, task in enumerate(ClinicalTask, start=8):
-        lines = [
+    tests = [*lines(lambda p, t: 100 * p.right[t] / p.n), *bounds]
+    figures.append(_figure("In tests (Figure 7)", tests, "Patients kept apart; dotted: the cap."))
+    parts.append(_section("How it learnt", *figures))
+    diseases, kept = [], []
+    for nth, task in enumerate(ClinicalTask):
+        of_each = [
             CurveLine(
                 evolution.names[id],
                 [
@@ -159,64 +104,63 @@ def _curves(evolution: Evolution) -> list[str]:
             )
             for kind, id in enumerate(sorted(last.by_disease))
         ]
-        says = "In tests; each line is of a few dozen patients, so it jumps."
-        parts.append(_figure(f"{task.value.capitalize()} (Figure {nth})", lines, says))
-    return parts
-
-
-def _kept(evolution: Evolution) -> list[str]:
-    parts = ["<h2>What was kept</h2>"]
-    points = evolution.curve
-    for nth, task in enumerate(ClinicalTask, start=11):
-        lines = [
-            CurveLine("wrong answers", [(p.patients, p.wrong[task]) for p in points], 1),
-            CurveLine("experience", [(p.patients, p.experience[task]) for p in points], 0),
-        ]
+        title, jumps = (
+            f"{task.value.capitalize()} (Figure {8 + nth})",
+            "In tests; each line is of a few dozen patients, so it jumps.",
+        )
+        diseases.append(_figure(title, of_each, jumps))
+        wrong = CurveLine("wrong answers", [(p.patients, p.wrong[task]) for p in points], 1)
+        experience = CurveLine("experience", [(p.patients, p.experience[task]) for p in points], 0)
         says = "No wrong answer gives more than one principle, kept only where the retest came out right."
-        parts.append(_figure(f"{task.value.capitalize()} (Figure {nth})", lines, says, up="so far"))
-    lines = [
-        CurveLine(t.value, [(p.patients, p.records[t]) for p in points], kind) for kind, t in enumerate(ClinicalTask)
-    ]
-    parts.append(_figure("Records", lines, "Each right answer is one.", up="so far"))
+        kept.append(_figure(f"{task.value.capitalize()} (Figure {11 + nth})", [wrong, experience], says, up="so far"))
+    kept.append(_figure("Records", lines(lambda p, t: p.records[t]), "Each right answer is one.", up="so far"))
+    says = "A memory is read as it was after so many patients by FOLDER@2000."
+    snapshots = _scrolled(curve_table(None, evolution.snapshots()))
+    parts += [_section("By disease", *diseases), _section("What was kept", *kept)]
+    parts.append(_section("Snapshots (as Table 4)", snapshots, says))
+    if evolution.ablations is not None:
+        parts += _parts(evolution.ablations)
+        if evolution.ablations.study is not None:
+            parts += _study(evolution.ablations.study)
     return parts
 
 
-def _snapshots(evolution: Evolution) -> str:
-    """Returns how good it was with the memory of its first so many patients (as Table 4)."""
-    rows = []
-    for point in evolution.snapshots():
-        shares = [number(100 * point.right[task] / point.n, ".1f") for task in ClinicalTask]
-        counts = [number(sum(each.values()), ",") for each in (point.records, point.experience, point.wrong)]
-        rows.append((number(point.patients, ","), *shares, *counts))
-    heads = ("patients", *(f"{task.value}, %" for task in ClinicalTask), "records", "experience", "wrong")
-    says = "A memory is read as it was after so many patients by FOLDER@2000."
-    table = _scrolled(page_table(heads, rows))
-    return f'<h2>Snapshots (as Table 4)</h2>{table}<p class="note">{says}</p>'
+def _section(title: str, *parts: str) -> str:
+    """Returns a section; a part that is no markup is a note."""
+    noted = (part if part.startswith("<") else f'<p class="note">{part}</p>' for part in parts)
+    return "\n".join([f"<h2>{title}</h2>", *noted])
+
+
+def _figure(title: str, lines: Sequence[CurveLine], says: str, *, up: str = _RIGHT, across: str = _PATIENTS) -> str:
+    top = 100.0 if up == _RIGHT else None
+    drawn = curves(lines, across=across, up=up, says=f"{title}. {says}", top=top)
+    return f"<figure><h3>{shown(title)}</h3>{drawn}<figcaption>{shown(says)}</figcaption></figure>"
+
+
+def _scrolled(table: Table, *, left: int = 1) -> str:
+    """Returns a table of the terminal's as HTML."""
+    heads = [str(column.header) for column in table.columns]
+    rows = zip(*([str(cell) for cell in column.cells] for column in table.columns), strict=True)
+    return f'<div class="scroll">{page_table(heads, list(rows), left=left)}</div>'
 
 
 def _parts(ablations: Ablations) -> list[str]:
-    def shares(right: Mapping[ClinicalTask, int]) -> list[str]:
-        return [number(100 * right[task] / ablations.n, ".1f") for task in ClinicalTask]
-
-    tasks = [f"{task.value}, %" for task in ClinicalTask]
-    parts = ["<h2>Records and experience (as Table 3)</h2>"]
-    parts.append(_scrolled(page_table(("with", *tasks), [(name, *shares(r)) for name, r in ablations.right.items()])))
-    gains = [(one.over, one.task.value, *gain_cells(one)) for one in ablations.gains]
-    heads = ("both over", "task", "points", "95 % interval", "p")
-    parts.append(_scrolled(page_table(heads, gains, left=2)))
     says = (
         "The same memory, in the end, with a part of it; patient by patient: interval by paired bootstrap, p McNemar's."
     )
-    parts.append(f'<p class="note">{says}</p>')
-    lines = [
-        CurveLine(t.value, [(k, 100 * right[t] / ablations.n) for k, right in ablations.by_k.items()], kind)
-        for kind, t in enumerate(ClinicalTask)
+    gains = _scrolled(ablations.gains_table(), left=2)
+    parts = [
+        _section("Records and experience (as Table 3)", _scrolled(ablations.parts_table(ablations.right)), gains, says)
     ]
     if ablations.by_k:
+        lines = [
+            CurveLine(t.value, [(k, 100 * right[t] / ablations.n) for k, right in ablations.by_k.items()], kind)
+            for kind, t in enumerate(ClinicalTask)
+        ]
         says = "The same memory, with k records and k principles brought to mind; the paper's k is 3."
+        numbers = _scrolled(ablations.parts_table({f"k = {k}": right for k, right in ablations.by_k.items()}))
         parts.append(_figure("How many come to mind", lines, says, across="k"))
-        rows = [(str(k), *shares(right)) for k, right in ablations.by_k.items()]
-        parts.append(f"<details><summary>in numbers</summary>{_scrolled(page_table(('k', *tasks), rows))}</details>")
+        parts.append(f"<details><summary>in numbers</summary>{numbers}</details>")
     return parts
 
 
@@ -228,7 +172,7 @@ def _study(study: CaseStudy) -> list[str]:
     told = f"{study.case}: {study.disease}, {study.severity}."
     parts = ["<h2>One patient in three ways (Figure 14, Table 1)</h2>", f"<p>{shown(told)}</p>"]
     parts.append(f'<p class="said">{shown(study.symptoms)}</p>')
-    parts.append(_scrolled(page_table(("with", *(task.value for task in ClinicalTask)), rows)))
+    parts.append(f'<div class="scroll">{page_table(("with", *TASKS), rows)}</div>')
     for task in ClinicalTask:
         shown_ = [_answer(mode, answers[task]) for mode, answers in study.answers.items() if task in answers]
         parts.append(f'<h3>{task.value.capitalize()}</h3><div class="answers">{"".join(shown_)}</div>')

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import string
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,14 +19,11 @@ from polyclinic.knowledge.entries import Disease
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import MARKS, Language
 from polyclinic.language.word_lists import WordLists
-from polyclinic.memory.entries import AskedTask, ClinicalTask, picture_of
+from polyclinic.memory.entries import GRADES, AskedTask, ClinicalTask, examinations_named, picture_of
 from polyclinic.memory.recall import Put
 
 _NAMED = 12
 """Names that a complaint gives."""
-
-PHYSICAL = "physical-examination"
-"""Free in the paper's hospital, and none of the sixteen that a doctor chooses from."""
 
 
 class _TaskWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,7 +35,6 @@ class _TaskWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     female: str
     male: str
     plan: str
-    grades: dict[Severity, str]
 
 
 _words = WordLists(Path(__file__).with_name("words")).section("task", _TaskWords)
@@ -50,16 +45,9 @@ class Choices:
 
     def __init__(self, knowledge: Knowledge, language: Language) -> None:
         self.language, self.knowledge = language, knowledge
-        self.examinations = {
-            one.name.get(language): one.id for one in knowledge.examinations.values() if one.id != PHYSICAL
-        }
+        self.examinations = examinations_named(knowledge, language)
         self.diseases = {one.name.get(language): one.id for one in knowledge.diseases.values()}
-        self.grades: dict[str, Severity] = {_words(language).grades[severity]: severity for severity in SEVERITIES}
-
-    def named(self) -> str:
-        """Names what the answers of a memory are among; other choices have another name."""
-        named = "\n".join([self.language, *self.diseases, *self.examinations, *self.grades])
-        return f"{len(self.diseases)} diseases, {hashlib.sha256(named.encode()).hexdigest()[:12]}"
+        self.grades: dict[str, Severity] = {grade: severity for severity, grade in GRADES[language].items()}
 
 
 class PracticePatient(NamedTuple):
@@ -181,12 +169,7 @@ def lacks(case: Case) -> str:
 
 
 def practice_patients(cases: Sequence[Case], knowledge: Knowledge) -> list[PracticePatient]:
-    """Returns cases as patients to practise on.
-
-    Raises:
-        BadInput: there is none; one `lacks` something, or has a disease that is none of the knowledge's; two have one
-            id; or they are in two languages.
-    """
+    """Returns cases as patients to practise on."""
     if not cases:
         raise BadInput("no patients; needed: at least one case")
     languages = {case.presentation.language for case in cases}

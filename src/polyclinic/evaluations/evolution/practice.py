@@ -138,17 +138,7 @@ class Practice:
         advance: Callable[[int], None] = lambda _: None,
         on_point: Callable[[Point], None] = lambda _: None,
     ) -> list[Point]:
-        """Treats all patients of the practice that have not been, and tests between; returns all points.
-
-        Args:
-            train: in the order in which they come.
-            test: those kept apart.
-            batch: so many are treated against the same memory.
-            test_every: a test after so many patients, one before the first and one after the last.
-            snapshots: a test after so many patients too, where no batch goes beyond.
-            advance: called with the number of patients treated so far.
-            on_point: called with each point, those of before a restart too.
-        """
+        """Treats all patients of the practice that have not been, and tests between; returns all points."""
         notes = self._memory.notes()
         points = [msgspec.msgpack.decode(note.came, type=Point) for note in notes if note.what == POINT]
         batches = [msgspec.msgpack.decode(note.came, type=BatchLearnt) for note in notes if note.what == BATCH]

@@ -1,24 +1,22 @@
-"""What came of a practice: the curve, the cap, and both as a document and as tables."""
+"""What came of a practice, or of several: the curve, the cap, and both as a document and as tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 from rich.table import Table
 
-from polyclinic.evaluations.evolution.ablations import Ablations, Gain
+from polyclinic.evaluations.evolution.ablations import TASKS, Ablations, by_task, percent, percent_cells, thinned
 from polyclinic.evaluations.evolution.practice import Point
 from polyclinic.frames import Tabular
 from polyclinic.memory.entries import ClinicalTask
 from polyclinic.memory.options import NEAREST
 from polyclinic.results.folder import ItemRow
-from polyclinic.statistics.uncertainty import wilson
-from polyclinic.terminal.figures import NOTHING, low_to_high, number
-from polyclinic.terminal.tables import p_value, table
-
-T = TypeVar("T")
+from polyclinic.statistics.uncertainty import Estimate, mean_of_runs, wilson
+from polyclinic.terminal.figures import NOTHING, ShownFigure, low_to_high, number
+from polyclinic.terminal.tables import counted, table
 
 SNAPSHOTS = 2000
 """Patients from one snapshot to the next (§6.2)."""
@@ -76,98 +74,158 @@ class Evolution(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         return {
             "doctor": self.learner,
             "curve": [_plain(point) for point in self.curve],
-            "final": _percent(last.right, last.n),
-            "cap": _percent(self.cap, last.n),
-            "constant": _percent(self.constant, last.n),
+            "final": percent(last.right, last.n),
+            "cap": percent(self.cap, last.n),
+            "constant": percent(self.constant, last.n),
             "records": sum(last.records.values()),
             "experience": sum(last.experience.values()),
             "wrong": sum(last.wrong.values()),
             "unusable": last.unusable,
-            "by_disease": {id: {"n": n, **_percent(right, n)} for id, (n, right) in sorted(last.by_disease.items())},
-            "snapshots": [{"patients": p.patients, **_percent(p.right, p.n)} for p in self.snapshots()],
-            "ablations": None if self.ablations is None else _ablations(self.ablations),
+            "by_disease": {id: {"n": n, **percent(right, n)} for id, (n, right) in sorted(last.by_disease.items())},
+            "snapshots": [{"patients": p.patients, **percent(p.right, p.n)} for p in self.snapshots()],
+            "ablations": None if self.ablations is None else self.ablations.document(),
             "wall_seconds": round(self.wall_seconds, 1),
         }
 
     def tables(self) -> list[Table]:
-        """Returns the curve, the last test beside the cap, and the last test by disease."""
+        """Returns the curve, the last test beside its bounds, and the last test by disease; then the ablations."""
+        title = f"{self.learner}: treated rightly, in per cent of the {self.curve[-1].n} patients of the test"
+        shown = [curve_table(title, thinned(self.curve, _ROWS)), self.end_table(), self.disease_table()]
+        if self.ablations is not None:
+            k = {f"k = {k}": right for k, right in self.ablations.by_k.items() if k == NEAREST}
+            shown += [self.ablations.parts_table(self.ablations.right | k), self.ablations.gains_table()]
+        return shown
+
+    def end_table(self) -> Table:
+        """Returns the last test beside its bounds."""
         last = self.curve[-1]
-        curve = table(
-            f"{self.learner}: treated rightly, in per cent of the {last.n} patients of the test",
-            ("patients", *(task.value for task in ClinicalTask), "records", "experience", "wrong"),
-        )
-        for point in thinned(self.curve, _ROWS):
-            shares = [number(share, ".1f") for share in _percent(point.right, point.n).values()]
-            counts = (sum(each.values()) for each in (point.records, point.experience, point.wrong))
-            curve.add_row(number(point.patients, ","), *shares, *(number(count, ",") for count in counts))
-        end = table(
-            "\nat the end (constant: the best single answer, given to all)",
-            ("task", "right", "95 % interval", "cap", "constant", "in practice"),
-        )
+        heads = ("task", "before", "right", "95 % interval", "cap", "constant", "in practice")
+        end = table("\nat the end (constant: the best single answer, given to all)", heads)
         for task in ClinicalTask:
             low, high = wilson(last.right[task], last.n)
+            counts = (self.curve[0].right[task], last.right[task], self.cap[task], self.constant[task])
+            before, right, cap, constant = (number(100 * n / last.n, ".1f") for n in counts)
             practice = number(100 * last.train[task] / last.patients, ".1f") if last.patients else NOTHING
-            ends = (last.right[task], self.cap[task], self.constant[task])
-            right, cap, constant = (number(100 * n / last.n, ".1f") for n in ends)
-            end.add_row(task.value, right, low_to_high(low, high, ".1f"), cap, constant, practice)
-        diseases = table("\nby disease, in per cent", ("disease", "patients", *(task.value for task in ClinicalTask)))
-        for id, (n, of_disease) in sorted(last.by_disease.items()):
-            diseases.add_row(
-                self.names[id], str(n), *(number(share, ".1f") for share in _percent(of_disease, n).values())
-            )
-        return [curve, end, diseases, *(_ablation_tables(self.ablations) if self.ablations is not None else ())]
+            end.add_row(task.value, before, right, low_to_high(low, high, ".1f"), cap, constant, practice)
+        return end
+
+    def disease_table(self) -> Table:
+        """Returns the last test by disease."""
+        diseases = table("\nby disease, in per cent", ("disease", "patients", *TASKS))
+        for id, (n, of_disease) in sorted(self.curve[-1].by_disease.items()):
+            diseases.add_row(self.names[id], str(n), *percent_cells(of_disease, n))
+        return diseases
 
 
-def gain_cells(gain: Gain) -> tuple[str, str, str]:
-    """Returns a gain as three cells: points, `low to high`, p."""
-    ends = low_to_high(gain.low, gain.high, "+.1f", " to ")
-    return number(gain.difference, "+.1f"), ends, p_value(gain.p)
-
-
-def _ablation_tables(ablations: Ablations) -> list[Table]:
-    tasks = [task.value for task in ClinicalTask]
-    parts = table("\nthe memory at the end, with parts of it, in per cent", ("with", *tasks))
-    some = {f"k = {k}": right for k, right in ablations.by_k.items() if k == NEAREST}
-    for name, right in (ablations.right | some).items():
-        parts.add_row(name, *(number(share, ".1f") for share in _percent(right, ablations.n).values()))
-    gains = table("\nboth over", ("part", "task", "points", "95 % interval", "p"), left=2)
-    for gain in ablations.gains:
-        gains.add_row(gain.over, gain.task.value, *gain_cells(gain))
-    return [parts, gains]
-
-
-def _ablations(ablations: Ablations) -> dict[str, Any]:
-    study = None if ablations.study is None else msgspec.to_builtins(ablations.study)
-    return {
-        "right": {name: _percent(right, ablations.n) for name, right in ablations.right.items()},
-        "both_over": [msgspec.to_builtins(gain) for gain in ablations.gains],
-        "by_k": [{"k": k, **_percent(right, ablations.n)} for k, right in ablations.by_k.items()],
-        "one_patient": study,
-    }
-
-
-def thinned(points: Sequence[T], most: int) -> list[T]:
-    """Returns so many of the points at most, evenly, the first and the last among them."""
-    if len(points) <= most:
-        return list(points)
-    step = (len(points) - 1) / (most - 1)
-    return [points[round(n * step)] for n in range(most)]
+def curve_table(title: str | None, points: Sequence[Point]) -> Table:
+    """Returns tests, a row each."""
+    shown = table(title, ("patients", *TASKS, "records", "experience", "wrong"))
+    for point in points:
+        counts = (sum(each.values()) for each in (point.records, point.experience, point.wrong))
+        shares = percent_cells(point.right, point.n)
+        shown.add_row(number(point.patients, ","), *shares, *(number(count, ",") for count in counts))
+    return shown
 
 
 def _plain(point: Point) -> dict[str, Any]:
     return {
         "patients": point.patients,
-        **_percent(point.right, point.n),
-        "train": _percent(point.train, point.patients or 1),  # before the first patient nothing is right
-        "records": _by_task(point.records),
-        "experience": _by_task(point.experience),
-        "wrong": _by_task(point.wrong),
+        **percent(point.right, point.n),
+        "train": percent(point.train, point.patients or 1),  # before the first patient nothing is right
+        "records": by_task(point.records),
+        "experience": by_task(point.experience),
+        "wrong": by_task(point.wrong),
     }
 
 
-def _percent(right: Mapping[ClinicalTask, int], n: int) -> dict[str, float]:
-    return {task.value: 100 * right[task] / n for task in ClinicalTask}
+class MeanPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """The test after so many patients: how many of its patients were treated rightly, in per cent, over practices."""
+
+    patients: int
+    right: dict[ClinicalTask, Estimate]
 
 
-def _by_task(counts: Mapping[ClinicalTask, int]) -> dict[str, int]:
-    return {task.value: counts[task] for task in ClinicalTask}
+class EvolutionReplicas(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """Several practices.
+
+    Attributes:
+        curve: a point a test that all of them had.
+        learner: who learnt.
+        seeds: of each practice.
+        cap, constant: in per cent, the same for all; see `Evolution`.
+        runs: what came of each, as its own document.
+    """
+
+    curve: tuple[MeanPoint, ...]
+    learner: str
+    seeds: tuple[int, ...]
+    cap: dict[ClinicalTask, float]
+    constant: dict[ClinicalTask, float]
+    runs: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, documents: Sequence[dict[str, Any]], *, first: int) -> EvolutionReplicas:
+        """Returns what the documents of practices with seeds from the first on say together."""
+        tests = [{point["patients"]: point for point in one["curve"]} for one in documents]
+        shared = [patients for patients in tests[0] if all(patients in others for others in tests)]
+        return cls(
+            curve=tuple(
+                MeanPoint(
+                    patients=patients,
+                    right={t: _mean([of_one[patients][t.value] for of_one in tests]) for t in ClinicalTask},
+                )
+                for patients in shared
+            ),
+            learner=documents[0]["doctor"],
+            seeds=tuple(range(first, first + len(documents))),
+            cap={task: documents[0]["cap"][task.value] for task in ClinicalTask},
+            constant={task: documents[0]["constant"][task.value] for task in ClinicalTask},
+            runs=list(documents),
+        )
+
+    def document(self) -> dict[str, Any]:
+        """Returns it as plain values; shares in per cent."""
+        return {
+            "doctor": self.learner,
+            "replicas": len(self.runs),
+            "seeds": list(self.seeds),
+            "curve": [{"patients": point.patients, **_in_full(point)} for point in self.curve],
+            "final": _in_full(self.curve[-1]),
+            "cap": {task.value: share for task, share in self.cap.items()},
+            "constant": {task.value: share for task, share in self.constant.items()},
+            "runs": self.runs,
+        }
+
+    def tables(self) -> list[Table]:
+        """Returns the mean curve, and the last test of each practice."""
+        said = counted(len(self.runs), "practice")
+        curve = table(
+            f"{self.learner}: treated rightly, in per cent, mean of {said}\n(Student's 95 % interval over practices)",
+            ("patients", *TASKS),
+        )
+        for point in thinned(self.curve, _ROWS):
+            curve.add_row(number(point.patients, ","), *(_cell(point.right[task]) for task in ClinicalTask))
+        curve.add_row("cap", *(number(self.cap[task], ".1f") for task in ClinicalTask))
+        curve.add_row("constant", *(number(self.constant[task], ".1f") for task in ClinicalTask))
+        ends = table("\nat the end, each", ("seed", *TASKS, "records", "experience"))
+        for seed, one in zip(self.seeds, self.runs, strict=True):
+            shares = (number(one["final"][task], ".1f") for task in TASKS)
+            ends.add_row(str(seed), *shares, number(one["records"], ","), number(one["experience"], ","))
+        return [curve, ends]
+
+
+def _mean(shares: Sequence[float]) -> Estimate:
+    """Returns the mean with its interval, which ends where a share does; none where all are equal, which is no sign."""
+    mean = mean_of_runs(shares)
+    ends = (None, None) if len(set(shares)) == 1 else (mean.low, mean.high)
+    low, high = (None if end is None else min(max(end, 0.0), 100.0) for end in ends)
+    return msgspec.structs.replace(mean, low=low, high=high)
+
+
+def _cell(estimate: Estimate) -> str:
+    parts = {"": estimate.mean, "low": estimate.low, "high": estimate.high}
+    return ShownFigure(f"{estimate.mean:.1f} ({low_to_high(estimate.low, estimate.high, '.1f')})", parts)
+
+
+def _in_full(point: MeanPoint) -> dict[str, Any]:
+    return {task.value: msgspec.to_builtins(one) for task, one in point.right.items()}

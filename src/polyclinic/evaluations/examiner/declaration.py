@@ -1,21 +1,314 @@
-"""An evaluation of examiners: how recorded requests for examinations are read."""
+"""How an examiner reads recorded requests: what is ordered and recorded is given, and nothing else is.
+
+    found = read_requests_of([Path("dialogues.jsonl")], {case.id: case for case in cases})
+    evaluation = recorded_requests(cases, found, labels=read_labels(Path("labels.jsonl"), found.requests, by_id))
+    result = await evaluation.hold({"rules": Minds(examiner="rules", knowledge=read_knowledge(), seed=1)})
+    print(result.given, result.ordered, result.beyond, result.false_normal)
+
+Each request is put to an examiner of its own, who holds what the examiner of a visit holds, results that the history
+tells included, and says of what is not recorded that it is normal, as with `--missing normal`. What is ordered is what
+people say, or, without their labels, what the recorded examiner gave. That one is no gold standard: it passes one kind
+of examination off as another, and gives what nobody ordered.
+"""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 from cyclopts import Parameter
+from rich.console import Console
 
+from polyclinic.cases.case import Case
+from polyclinic.cases.record import Finding
 from polyclinic.errors import BadInput, PlayFailure
-from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Work
-from polyclinic.evaluations.examiner.dialogues import read_labels, read_requests_of
-from polyclinic.evaluations.examiner.evaluation import ExaminerResult, recorded_requests
-from polyclinic.evaluations.examiner.tables import examiner_output
+from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Work
+from polyclinic.evaluations.examiner.dialogues import (
+    RecordedRequest,
+    RecordedRequests,
+    RequestLabel,
+    read_labels,
+    read_requests_of,
+)
+from polyclinic.events import Role, Said
+from polyclinic.frames import Tabular
+from polyclinic.knowledge.name_table import key_of
+from polyclinic.knowledge.names import Names
+from polyclinic.knowledge.orders.meaning import may_be_about, title_of
+from polyclinic.players.minds import Minds
+from polyclinic.players.player import EXAMINE, Results
+from polyclinic.players.roles.examiner import Examiner
 from polyclinic.protocols.papers import Settings
-from polyclinic.run.options import FILE, BatchOption, CaseOptions, Cases, Examiner, Layout
-from polyclinic.terminal.screen import note
+from polyclinic.results.folder import ItemMeasure, ItemRow, grouped, mean_of_parts
+from polyclinic.results.output import Output
+from polyclinic.run.options import FILE, BatchOption, CaseOptions, Cases, Layout
+from polyclinic.run.options import Examiner as ExaminerOption
+from polyclinic.statistics.uncertainty import share
+from polyclinic.terminal.figures import NOTHING, ShownFigure, with_ends
+from polyclinic.terminal.screen import note, plain
+from polyclinic.terminal.tables import counted, table
+from polyclinic.visits.visit import held_by_examiner
+
+MEASURES = [
+    ItemMeasure(name="given", share=False),
+    ItemMeasure(name="not_ordered", share=False, less_is_better=True),
+    ItemMeasure(name="requests", percent=False, share=False),
+]
+"""Means over what is ordered and recorded, and over what was given, of all requests; and requests a case."""
+
+
+_CLAUSE = re.compile(r"[，,。；;：:、\n]+")
+_TELLING = 6  # Blanks between the words (or characters) of a clause of a result that stands in a reply by no chance.
+
+
+class RequestRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One request and what came of it.
+
+    Attributes:
+        ordered: what it orders of what is recorded, by the record's names.
+        given: what of that was given.
+        beyond: examinations that were given and that nobody says were ordered.
+        false_normal: what is ordered and recorded, was not given, and was told as normal.
+        told_as_normal: everything that was told as normal, in the request's words.
+        not_recorded: everything that was not found, in the request's words.
+        unknown: names of its label by which nothing is recorded; nothing is made of them.
+        error: the name of the failure; "" where there was none. A request that failed is outside all figures.
+    """
+
+    case: str
+    request: str
+    ordered: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
+    beyond: tuple[str, ...] = ()
+    false_normal: tuple[str, ...] = ()
+    told_as_normal: tuple[str, ...] = ()
+    not_recorded: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    error: str = ""
+
+
+class ExaminerResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """How an examiner did.
+
+    Attributes:
+        requests: those that were put and answered; of labelled ones, if there are labels.
+        left_out: dialogues without a case.
+        unlabelled: requests without a label if others have one; they were not put.
+        empty: turns to the examiner that ask for nothing; they are no requests.
+        unknown: names of labels by which nothing is recorded; they are ignored.
+        ordered, given: recorded examinations that a request orders, and those of them that were given.
+        beyond: examinations given that were not ordered.
+        false_normal: ordered and recorded examinations that would be told as normal with `--missing normal`.
+        failed: requests that brought no answer, by the name of the failure.
+    """
+
+    rows: tuple[RequestRow, ...]
+    requests: int
+    left_out: int
+    unlabelled: int
+    empty: int
+    unknown: int
+    ordered: int
+    given: int
+    beyond: int
+    false_normal: int
+    failed: dict[str, int]
+
+
+_SUMMED = ("unknown", "ordered", "given", "beyond", "false_normal")
+Answered = Results | PlayFailure
+
+RequestPlay = Play[tuple[int, RecordedRequest], Minds, Answered, RequestRow]
+
+
+def recorded_requests(
+    cases: Iterable[Case],
+    recorded: RecordedRequests,
+    *,
+    labels: Mapping[tuple[str, str], RequestLabel] | None = None,
+) -> Plays[tuple[int, RecordedRequest], Minds, Answered, RequestRow, ExaminerResult]:
+    """Returns the evaluation of one examiner, whose minds are its player.
+
+    With `labels`, by case and request, only labelled requests are put.
+    """
+    by_id = {case.id: case for case in cases}
+    asked = [one for one in recorded.requests if labels is None or (one.case, one.text) in labels]
+
+    async def play(item: tuple[int, RecordedRequest], minds: Minds) -> Answered:
+        number, request = item
+        mind = minds.examiner(f"{request.case}/request {number}")
+        examiner = Examiner(mind, held_by_examiner(by_id[request.case]), minds.examination_names, missing="normal")
+        examiner.observe(Said(seq=0, turn=1, who=Role.PATIENT, to=Role.EXAMINER, text=request.text))
+        try:
+            return await examiner.act(EXAMINE)
+        except PlayFailure as failure:
+            return failure
+
+    async def score(item: tuple[int, RecordedRequest], minds: Minds, came: Answered) -> RequestRow:
+        _, request = item
+        if isinstance(came, PlayFailure):
+            return RequestRow(case=request.case, request=request.text, error=type(came).__name__)
+        label = None if labels is None else labels[request.case, request.text]
+        case = by_id[request.case]
+        held = held_by_examiner(case).findings
+        moved = frozenset(held) - frozenset(case.record.findings)
+        return beside_label(request, label, held, came, minds.examination_names, moved=moved)
+
+    async def summarise(plays: Mapping[str, Sequence[RequestPlay]]) -> ExaminerResult:
+        rows = tuple(play.scored for theirs in plays.values() for play in theirs)
+        return ExaminerResult(
+            rows=rows,
+            requests=sum(not row.error for row in rows),
+            left_out=recorded.left_out,
+            unlabelled=len(recorded.requests) - len(asked),
+            empty=recorded.empty,
+            failed=dict(Counter(row.error for row in rows if row.error)),
+            **{name: sum(len(getattr(row, name)) for row in rows) for name in _SUMMED},
+        )
+
+    return Plays(items=list(enumerate(asked, start=1)), play=play, score=score, summarise=summarise, sums_up_parts=True)
+
+
+def beside_label(
+    request: RecordedRequest,
+    label: RequestLabel | None,
+    findings: Sequence[Finding],
+    came: Results,
+    names: Names,
+    *,
+    moved: frozenset[Finding] = frozenset(),
+) -> RequestRow:
+    """Returns what came of a request beside its label, or, without one, beside what the recorded examiner gave.
+
+    Of the `findings`, those `moved` were told in the history and are the examiner's to give; where no label names them,
+    nothing is made of them, as who labels a record's findings does not see them.
+    """
+    if label is None:
+        recorded = [finding for finding in findings if finding not in moved]
+        ordered, also = _replied(request.reply, recorded), frozenset[Finding]()
+    else:
+        ordered = {name: _called(name, findings, names) for name in label.examinations}
+        also = frozenset[Finding]().union(*(_called(name, findings, names) for name in label.also))
+    known = {name: theirs for name, theirs in ordered.items() if theirs}
+    given = {name for name, theirs in known.items() if not theirs.isdisjoint(came.findings)}
+    named = also.union(*known.values())
+    examinations = dict.fromkeys(finding.examination for finding in came.findings)
+    within = {finding.examination for finding in came.findings if finding in named or finding in moved}
+    return RequestRow(
+        case=request.case,
+        request=request.text,
+        ordered=tuple(known),
+        given=tuple(name for name in known if name in given),
+        beyond=tuple(name for name in examinations if name not in within),
+        false_normal=tuple(
+            name for name, theirs in known.items() if name not in given and _told(theirs, came.told_as_normal)
+        ),
+        told_as_normal=came.told_as_normal,
+        not_recorded=came.not_recorded,
+        unknown=tuple(name for name in ordered if name not in known),
+    )
+
+
+def _called(name: str, findings: Sequence[Finding], names: Names) -> frozenset[Finding]:
+    """Returns what a label's name is a name of: an examination, an item, or both; else what it asks for."""
+    key = key_of(name.replace("_", " "))
+
+    def goes_by(finding: Finding) -> bool:
+        called = (finding.examination, finding.item, f"{finding.examination} {finding.item}")
+        return key in map(key_of, (*called, *finding.item.split(",")))
+
+    return frozenset(filter(goes_by, findings)) or frozenset(names.of(findings).look_up(name.replace("_", " "))[0])
+
+
+def _replied(reply: str, findings: Sequence[Finding]) -> dict[str, frozenset[Finding]]:
+    """Returns what a recorded reply gives of what is recorded, by examination: what it says the result of."""
+    lines = [key_of(line) for line in reply.splitlines()]
+    given: dict[str, None] = {}
+    for finding in findings:
+        clauses = [key for clause in _CLAUSE.split(finding.value_text) if (key := key_of(clause))]
+        called = [key_of(name) for name in (finding.item, finding.examination) if name]
+        for line in lines:
+            by_name = any(name in line for name in called)
+            if any(clause in line and (by_name or clause.count(" ") >= _TELLING) for clause in clauses):
+                given[finding.examination] = None
+    return {name: frozenset(f for f in findings if f.examination == name) for name in given}
+
+
+def _told(findings: Iterable[Finding], normal: Sequence[str]) -> bool:
+    """Whether one of these names that were told as normal may have been about one of these findings."""
+    titles = [title_of(finding.examination, finding.item) for finding in findings]
+    return any(may_be_about(name, title) for name in normal for title in titles)
+
+
+def examiner_rows(result: ExaminerResult, examiner: str, *, seed: int) -> Iterator[ItemRow]:
+    """Yields the shares of each case's requests; those that failed are outside, and where all did there is no value."""
+    for case, rows in grouped(result.rows, lambda row: row.case).items():
+        put = [row for row in rows if not row.error]
+        values, weights = mean_of_parts({
+            "given": [100.0 * (name in row.given) for row in put for name in row.ordered],
+            "not_ordered": [mark for row in put for mark in [0.0] * len(row.given) + [100.0] * len(row.beyond)],
+        })  # fmt: skip
+        if put:
+            values["requests"] = float(len(put))
+        end = "" if put else rows[0].error
+        yield ItemRow(item=case, values=values, weights=weights, model=examiner, seed=seed, end=end)
+
+
+def examiner_output(result: ExaminerResult, about: Mapping[str, Any]) -> Output:
+    """Returns the output of the requests, with how they were put."""
+    figures = {name: getattr(result, name) for name in result.__struct_fields__ if name != "rows"}
+    return Output(
+        document={**figures, **about, "missing": "normal", "rows": result.rows},
+        show=lambda screen: _show(screen, result, about),
+        written="Summary: {}",
+        rows=[*examiner_rows(result, about["examiner"], seed=about["seed"])],
+        measures=MEASURES,
+        asked_for=lambda call: (about["examiner"], "", call.item.rpartition("/")[0]),
+    )
+
+
+def _show(screen: Console, result: ExaminerResult, about: Mapping[str, Any]) -> None:
+    given = ShownFigure(f"{result.given} of {result.ordered}", {"": result.given, "of": result.ordered})
+    rows = (
+        ("ordered and recorded: given", given, _share(result.given, result.ordered)),
+        ("of what was given: not ordered", str(result.beyond), _share(result.beyond, result.given + result.beyond)),
+        ("ordered and recorded: would be told as normal with --missing normal", str(result.false_normal), ""),
+    )
+    title = f"{counted(result.requests, 'request')} to the examiner {about['examiner']}"
+    screen.print(table(plain(title), ("", "n", "% [95 % interval]"), rows))
+    by = "as a person labelled them" if about["labels"] else "as the recorded examiner's reply does; it is no standard"
+    screen.print(f"what is ordered: {by}", style="dim", soft_wrap=True)
+    outside = {
+        "dialogues without a case": result.left_out,
+        "requests without a label": result.unlabelled,
+        "turns to the examiner without a request": result.empty,
+        "names of labels by which nothing is recorded": result.unknown,
+        **{f"requests failed ({name})": n for name, n in result.failed.items()},
+    }
+    if told := "; ".join(f"{name}: {n}" for name, n in outside.items() if n):
+        screen.print(f"left out: {told}", style="yellow", soft_wrap=True)
+    for row in result.rows:
+        kinds = {
+            "not given": [name for name in row.ordered if name not in (*row.given, *row.false_normal)],
+            "would be told as normal with --missing normal": row.false_normal,
+            "not ordered": row.beyond,
+            "not recorded by this name": row.unknown,
+        }
+        if any(kinds.values()):
+            screen.print()
+            screen.print(plain(f"{row.case}: {' '.join(row.request.split())}"), soft_wrap=True)
+        for kind, names in kinds.items():
+            if names:
+                screen.print(plain(f"  {kind}: {', '.join(names)}"), style="red", soft_wrap=True)
+
+
+def _share(part: int, whole: int) -> str:
+    return with_ends(*share(part, whole), ".1f") if whole else NOTHING
 
 
 @Parameter(name="*")
@@ -29,7 +322,7 @@ class ExaminerOptions(BatchOption):
     labels: Annotated[Path | None, FILE] = None
     """The examinations that each request orders, as JSON lines: case, request (or sha256:HEX of it), examinations;
     by default those that the recorded examiner gave."""
-    examiner: Examiner = "rules"
+    examiner: ExaminerOption = "rules"
     layout: Layout = None
 
 

@@ -80,11 +80,7 @@ class RequestLabel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_requests_of(paths: Iterable[Path], cases: Mapping[str, Case]) -> RecordedRequests:
-    """Reads the requests in recorded dialogues of these cases, by their ids; dialogues of others are left out.
-
-    Raises:
-        BadInput: a file cannot be read, has no request, or no dialogue of these cases; says what was allowed.
-    """
+    """Reads the requests in recorded dialogues of these cases, by their ids; dialogues of others are left out."""
     found: list[RecordedRequest] = []
     left_out = empty = 0
     for path in paths:
@@ -141,11 +137,7 @@ def _to_examiner(content: str) -> str | None:
 def read_labels(
     path: Path, requests: Sequence[RecordedRequest], cases: Mapping[str, Case]
 ) -> dict[tuple[str, str], RequestLabel]:
-    """Reads what people say that requests order, by case and text.
-
-    Raises:
-        BadInput: the file cannot be read, or a line labels no request of a case, or one twice; says which.
-    """
+    """Reads what people say that requests order, by case and text."""
     texts: dict[tuple[str, str], str] = {}
     for one in requests:
         for written in (one.text, f"{_HASH}{hashlib.sha256(one.text.encode()).hexdigest()}"):

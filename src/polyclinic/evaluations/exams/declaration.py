@@ -245,11 +245,7 @@ def _methods(
 
 
 def _baseline(given: str | None, chosen: Sequence[ChosenMethod]) -> str | None:
-    """Returns the label of the method that the others are compared with.
-
-    Raises:
-        UserError: no method has this name or label.
-    """
+    """Returns the label of the method that the others are compared with."""
     if given is None:
         return None
     known = {name: one.label for one in reversed(chosen) for name in (one.name, one.label)}
@@ -260,11 +256,7 @@ def _baseline(given: str | None, chosen: Sequence[ChosenMethod]) -> str | None:
 
 
 def read_questions(file: ExamFile, options: ExamOptions, *, seed: int) -> list[ExamQuestion]:
-    """Reads the questions of an exam, and draws as many as the options say.
-
-    Raises:
-        UserError: the file or the fields cannot be used, or the options contradict.
-    """
+    """Reads the questions of an exam, and draws as many as the options say."""
     limit = None if options.limit == "all" else options.limit
     if options.fields is not None and file.exam != "any":
         raise UserError(f"{file.exam} has fields of its own; --fields belongs to 'polyclinic eval exam any'")

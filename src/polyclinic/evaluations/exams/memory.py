@@ -23,11 +23,7 @@ REMEMBERS = "medagent_zero"
 
 
 def remembering(chosen: Sequence[ChosenMethod], memory: MemoryOptions) -> list[ChosenMethod]:
-    """Returns the methods with how much comes to mind, where the options say that.
-
-    Raises:
-        UserError: a method remembers and no memory is named, or the other way round.
-    """
+    """Returns the methods with how much comes to mind, where the options say that."""
     if any(one.name == REMEMBERS for one in chosen) and memory.memory is None:
         raise UserError(f"{REMEMBERS} goes by what was learnt; name it with --memory DIR")
     if memory.memory is not None and all(one.name != REMEMBERS for one in chosen):
@@ -45,10 +41,6 @@ async def open_exam_memory(memory: MemoryOptions, models: ModelSettings) -> Asyn
     """Opens what is remembered on an exam, and says how much it is; None where no memory is named.
 
     Vectors of an endpoint are asked for as the models are.
-
-    Raises:
-        BadInput: there is no such memory, or it cannot be read.
-        MissingExtra: what makes its vectors is not installed.
     """
     async with AsyncExitStack() as stack:
         opened = await stack.enter_async_context(open_what_is_remembered(memory))

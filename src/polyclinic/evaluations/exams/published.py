@@ -31,9 +31,6 @@ def as_published(
     """Returns the methods with what the paper sets of each; as they are where ours is followed.
 
     Methods that the paper does not name keep what they have, and so do settings in which methods of one name differ.
-
-    Raises:
-        UserError: a setting, or the `temperature` for all, is another than the paper's.
     """
     names = {one.name for one in chosen}
     varied = {name: varied_settings([one for one in chosen if one.name == name]) for name in names}
@@ -73,11 +70,7 @@ def limit_of(rules: FollowedProtocol[MedAgentsSettings], dataset: str) -> int | 
 
 
 def check_limit(rules: FollowedProtocol[MedAgentsSettings], dataset: str, given: int | str | None) -> None:
-    """Refuses another number of questions than the paper's.
-
-    Raises:
-        UserError: it is another.
-    """
+    """Refuses another number of questions than the paper's."""
     number = limit_of(rules, dataset)
     if rules.side == "paper" and given not in (None, "all" if number is None else number):
         had = "all questions" if number is None else f"{number} questions"

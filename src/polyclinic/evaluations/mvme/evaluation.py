@@ -42,7 +42,6 @@ from polyclinic.models.model import Model
 from polyclinic.models.tally import CallTally, CallTotal, SharedAnswers
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import ALONE, Seat
-from polyclinic.players.roles.examiner import Missing
 from polyclinic.statistics.uncertainty import Difference, Estimate, estimate, holm, paired_difference, share
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.dispute_resolution import MAX_ROUNDS
@@ -188,7 +187,6 @@ def mvme(
     max_turns: int = MAX_TURNS,
     order: Order = Order.PARALLEL,
     max_rounds: int = MAX_ROUNDS,
-    missing: Missing = "not recorded",
     missing_grade: MissingGrade = "left out",
     names_by: Model | None = None,
     staging: Staging = OURS,
@@ -198,8 +196,7 @@ def mvme(
 
     Why a diagnosis graded 1 went wrong is what people say (`words`), else `reason_judge`, else rules that need the
     knowledge. `linkers` link names to ICD-10, which `names_by` reads out of the diagnoses first, where that is a model;
-    `missing` is what an examiner says of what is not recorded, and `missing_grade` what becomes of an aspect that the
-    judge did not grade.
+    `missing_grade` is what becomes of an aspect that the judge did not grade.
 
     A doctor sees a patient once: alone and in every team it is the same consultation, of which each team hears. What
     two teams ask alike (one may be the other's ablation) is asked once. The calls of a case are an entrant's where its
@@ -207,7 +204,7 @@ def mvme(
     """
     shared = SharedAnswers()
     tallies: defaultdict[tuple[str, Entrant], CallTally] = defaultdict(CallTally)
-    consulted = _Consultations(max_turns=max_turns, missing=missing, staging=staging)
+    consulted = _Consultations(max_turns=max_turns, staging=staging)
 
     async def play(case: Case, entrant: Entrant) -> Visit | TeamVisit:
         tally = tallies[case.id, entrant]
@@ -239,7 +236,6 @@ def mvme(
                 order=order,
                 max_rounds=max_rounds,
                 disputes=entrant.disputes,
-                missing=missing,
                 staging=staging,
             )
             return met, made
@@ -318,9 +314,8 @@ def mvme(
 class _Consultations:
     """Each doctor's visit to each case, held once, whoever asks for it first."""
 
-    def __init__(self, *, max_turns: int, missing: Missing, staging: Staging) -> None:
-        self._max_turns: int = max_turns
-        self._missing: Missing = missing
+    def __init__(self, *, max_turns: int, staging: Staging) -> None:
+        self._max_turns = max_turns
         self._staging = staging
         self._held: dict[tuple[str, int, bool, int], tuple[Attended, CallTally]] = {}
         self._holding: defaultdict[tuple[str, int, bool, int], asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -341,7 +336,6 @@ class _Consultations:
                 minds.tallied(made),
                 max_turns=self._max_turns,
                 in_one_step=one_step,
-                missing=self._missing,
                 seat=seat,
                 staging=self._staging,
             )

@@ -110,10 +110,6 @@ async def attack(
     """Puts every request to `rules`, to the worst case, and to a further reader, such as a model: once a list.
 
     Calls `advance` after each request of each language and reader.
-
-    Raises:
-        WrongKey: the reader's endpoint wants another key.
-        BudgetSpent: the run has cost what it may cost.
     """
     tried = None if reader is None else _ReadOnce(reader)
     readers: dict[str, Callable[[Case], Mind[Examiner]]] = {

@@ -94,11 +94,7 @@ class TorOptions(BatchOption, ProtocolOption):
     library: Library = LIBRARY
 
     def minds(self) -> list[str]:
-        """Returns the models, or the doctors by rules.
-
-        Raises:
-            UserError: neither is named, or both, or other doctors.
-        """
+        """Returns the models, or the doctors by rules."""
         if self.model is None and self.doctor is None:
             raise UserError("name who thinks: --model MODEL, or --doctor rules")
         if self.model is not None and self.doctor is not None:

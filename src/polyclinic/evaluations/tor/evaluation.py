@@ -162,11 +162,7 @@ RecordPlays = Plays[Inpatient, RecordEntrant, tuple[Outcome, tuple[ShownPassage,
 
 
 def entrants(given: RecordsAndMinds, chosen: Sequence[ChosenMethod], *, mind: str = "") -> list[RecordEntrant]:
-    """Returns methods with the model of a mind, or with the doctors by rules.
-
-    Raises:
-        UserError: a method needs a model, and there is none.
-    """
+    """Returns methods with the model of a mind, or with the doctors by rules."""
     if given.models is None and (unable := [one.name for one in chosen if one.name != tree_of_reasoning.__name__]):
         raise UserError(f"method {unable[0]!r} needs a model; by rules there is tree_of_reasoning alone")
     nobody = Scripted([], name=RULES)
@@ -229,13 +225,7 @@ def records(given: RecordsAndMinds, *, at_once: int = AT_ONCE) -> RecordPlays:
 async def run_on_records(
     given: RecordsAndMinds, chosen: Sequence[ChosenMethod], *, advance: Callable[[], None] = lambda: None
 ) -> dict[str, RecordScores]:
-    """Puts every record to every method, all at once; calls `advance` after each.
-
-    Raises:
-        UserError: a method needs a model, and there is none.
-        WrongKey: the endpoint wants another key.
-        StoppedEarly: the budget is spent, or somebody stopped the run; holds what was over by then.
-    """
+    """Puts every record to every method, all at once; calls `advance` after each."""
     players = {one.label: one for one in entrants(given, chosen)}
     return (await records(given).hold(players, advance=advance))[""]
 
@@ -306,11 +296,7 @@ def shares(
 
 
 def check_ratings(given: Iterable[tuple[str, str]], cases: Collection[str], methods: Collection[str]) -> None:
-    """Refuses people's marks on a record or a method that is not here.
-
-    Raises:
-        UserError: names it.
-    """
+    """Refuses people's marks on a record or a method that is not here."""
     for case, method in given:
         if case not in cases:
             raise UserError(f"there are marks on case {case!r}, which is none of the {len(cases)} cases")

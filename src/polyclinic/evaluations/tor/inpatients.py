@@ -42,13 +42,7 @@ class Inpatient(NamedTuple):
 
 
 def inpatients(cases: Iterable[Case], knowledge: Knowledge) -> list[Inpatient]:
-    """Returns the cases as they are put to a method. Every method is shown the record in the same form.
-
-    Raises:
-        BadInput: a case has no examination, no options, two options that are the same, none that is right, a right
-            one that is none of the options, or right ones that are other diseases than its diagnoses; or two cases have
-            one id.
-    """
+    """Returns the cases as they are put to a method. Every method is shown the record in the same form."""
     made: list[Inpatient] = []
     seen: set[str] = set()
     for case in cases:
@@ -84,9 +78,6 @@ def read_inpatients(
     """Reads a case file, and returns its cases, or the first so many, as `inpatients` does.
 
     A record that is no case, or lacks what is asked of an inpatient, is left out; with `strict` it is an error.
-
-    Raises:
-        BadInput: as `read_usable` and `inpatients`; names the file and the line.
     """
     cases, share = read_usable(path, layout=layout, strict=strict, needs=lambda case: _problem(case, knowledge))
     return ReadInpatients(inpatients(cases[:limit], knowledge), share)

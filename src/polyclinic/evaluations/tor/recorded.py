@@ -31,11 +31,7 @@ class RecordedMeeting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_meetings(path: str | Path) -> list[RecordedMeeting]:
-    """Reads meetings as `polyclinic eval tor --out` writes them.
-
-    Raises:
-        BadInput: the file cannot be read, or a line is something else.
-    """
+    """Reads meetings as `polyclinic eval tor --out` writes them."""
     return [one for _, one in read_records(Path(path), RecordedMeeting, "a meeting of 'polyclinic eval tor --out'")]
 
 

@@ -56,7 +56,7 @@ def care_given(truth: Disease, plan: Plan, done: VisitDone, case: Case, knowledg
     needed, covered = {True: 0.0, False: 0.0}, {True: 0.0, False: 0.0}  # by whether anybody knows that it is due
     missed: list[str] = []
     measures: list[tuple[Measure, WhyNot | None]] = [(due.measure, None) for due in wanted.due]
-    measures += [(left.measure, left.why) for left in wanted.left if left.why is not WhyNot.NOT_SO]
+    measures += [(left.measure, left.why_not) for left in wanted.left if left.why_not is not WhyNot.NOT_SO]
     for measure, why in measures:
         operates = operation and measure.procedure is not None
         operation = operation and not operates

@@ -23,24 +23,17 @@ from polyclinic.hospital.plan.plan import (
     Area,
     AreaKind,
     Duration,
-    Durations,
     Epidemic,
     Hospital,
-    Illness,
     Job,
     Member,
-    Shift,
 )
 from polyclinic.hospital.record.happenings import DAY
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.players.roles.doctor import Skill
 from polyclinic.yaml_files import read_yaml
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 """Days of the week as a file names them; Monday is 0."""
-
-MOST_SPREAD = 3.0
-"""Beyond it one draw in twenty would be hundreds of times the median: a mistake in the file."""
 
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": DAY}
 _DURATION = re.compile(r"(-?\d+(?:\.\d+)?) ?(s|min|h|d)")
@@ -90,23 +83,8 @@ def read_seconds(value: Any, field: str) -> float:
     return seconds
 
 
-def read_duration(value: Any, field: str) -> Duration:
-    """Reads how long something takes: `read_seconds`' forms, or {median: ..., spread: ...}."""
-    if not isinstance(value, dict):
-        return Duration(median=read_seconds(value, field))
-    unknown = sorted(map(str, set(value) - {"median", "spread"}))
-    if unknown or "median" not in value:
-        what = f"an unknown field {unknown[0]!r}" if unknown else "no median"
-        raise BadInput(f"{what}; write a duration, or {{median: 12 min, spread: 0.4}}", field=field)
-    spread = value.get("spread", 0.0)
-    if not isinstance(spread, int | float) or isinstance(spread, bool) or not 0 <= spread <= MOST_SPREAD:
-        raise BadInput(f"{spread!r} is no spread; 0 to {MOST_SPREAD:g} is allowed", field=f"{field}.spread")
-    return Duration(median=read_seconds(value["median"], f"{field}.median"), spread=float(spread))
-
-
 LANGUAGES = ("en", "zh")
 
-MOST_RESIDENTS = 10_000_000
 _LAST_YEAR = 2900  # a run may last for centuries
 _EPSILON = 1e-6
 _WHERE_WORKED = {
@@ -137,10 +115,6 @@ def _wrong_head(hospital: Hospital, knowledge: Knowledge) -> Iterator[tuple[str,
         yield f"{hospital.first_day!r} is no day; write it as 2026-01-05", "$.first_day"
     if not hospital.open:
         yield "the hospital is never open; name a day and its hours", "$.open"
-    if not 1 <= hospital.residents <= MOST_RESIDENTS:
-        yield f"{hospital.residents} residents; 1 to {MOST_RESIDENTS:,} are allowed", "$.residents"
-    if hospital.examinations is not None and hospital.examinations < 0:
-        yield f"{hospital.examinations} examinations a visit; 0 or more are allowed, or null", "$.examinations"
     for key, name in hospital.departments.items():
         yield from _unnamed(name, f"$.departments.{key}")
     yield from _unknown("examination", hospital.free_examinations, knowledge.examinations, "$.free_examinations")
@@ -159,38 +133,21 @@ def _wrong_areas(hospital: Hospital, knowledge: Knowledge) -> Iterator[tuple[str
     for kind in (AreaKind.TRIAGE, AreaKind.REGISTRATION, AreaKind.WAITING, AreaKind.PHARMACY):
         if not any(area.kind is kind for area in hospital.areas.values()):
             yield f"no area of the kind {kind.value!r}; at least one is needed", "$.areas"
-    reached = _reached(hospital.areas, entrances[0])
+    reached = [entrances[0]]
+    for id in reached:
+        reached += [to for to in hospital.areas[id].ways if to not in reached]
     for key, area in hospital.areas.items():
         field = f"$.areas.{key}"
         yield from _unnamed(area.name, f"{field}.name")
-        if area.capacity < 1:
-            yield f"the capacity is {area.capacity}; at least 1 is needed", f"{field}.capacity"
-        yield from _wrong_beds(area, f"{field}.beds")
+        if (area.kind in WITH_BEDS and area.beds < 1) or (area.kind not in WITH_BEDS and area.beds):
+            problem = f"{area.beds} beds in an area of the kind {area.kind.value!r}"
+            yield f"{problem}; those of {', '.join(WITH_BEDS)} need beds, and no others", f"{field}.beds"
         yield from _unknown("department", area.departments, hospital.departments, f"{field}.departments")
         yield from _unknown("kind of examination", area.examinations, kinds, f"{field}.examinations")
         if not all(map(math.isfinite, area.at)):
             yield "a place on the map is two numbers", f"{field}.at"
-        for side in ("width", "height", "seats"):
-            value = getattr(area, side)
-            if not (math.isfinite(value) and value >= 0):
-                yield f"it is {value}; 0 or more is needed", f"{field}.{side}"
         if key not in reached:
             yield f"no way leads here from the entrance; name one under `ways`, to any of {', '.join(reached)}", field
-
-
-def _wrong_beds(area: Area, field: str) -> Iterator[tuple[str, str]]:
-    if area.kind in WITH_BEDS and area.beds < 1:
-        yield f"an area of the kind {area.kind.value!r} needs beds; it has {area.beds}", field
-    elif area.kind not in WITH_BEDS and area.beds:
-        kinds = ", ".join(WITH_BEDS)
-        yield f"{area.beds} beds in an area of the kind {area.kind.value!r}; only those of {kinds} have beds", field
-
-
-def _reached(areas: Mapping[str, Area], start: str) -> list[str]:
-    reached = [start]
-    for key in reached:
-        reached += [to for to in areas[key].ways if to not in reached]
-    return reached
 
 
 def _unknown(what: str, wanted: Iterable[str], known: Iterable[str], field: str) -> Iterator[tuple[str, str]]:
@@ -231,38 +188,27 @@ def _wrong_workplace(hospital: Hospital, member: Member, field: str) -> Iterator
 
 
 def _wrong_shifts(hospital: Hospital, member: Member, field: str) -> Iterator[tuple[str, str]]:
-    if member.on_call is not None and member.on_call < 1:
-        waiting = field.replace("shifts", "on_call")
-        yield f"on call when {member.on_call} wait; at least 1 is needed", waiting
     if not member.shifts and member.on_call is None:
         yield "no shift, and not on call; nobody is on the staff who never works", field
     spans = sorted((day, shift.begin, shift.end) for shift in member.shifts for day in shift.days)
     for (day, _, end), (next_day, begin, _) in itertools.pairwise(spans):
         if day == next_day and begin < end:
-            yield f"two shifts overlap on {_day(day)}", field
+            yield f"two shifts overlap on {DAYS[day]}", field
     for day, begin, end in spans:
         opening, closing = hospital.open.get(day, (0, 0))
         doors = [(opening, closing), hospital.emergencies.get(day, (0, 0))]
         if all(min(end, closes) <= max(begin, opens) for opens, closes in doors):
             hours = f"open {_time(opening)}-{_time(closing)}" if closing else "closed"
-            yield f"{_time(begin)}-{_time(end)} on {_day(day)}, when the hospital is {hours}", field
+            yield f"{_time(begin)}-{_time(end)} on {DAYS[day]}, when the hospital is {hours}", field
 
 
 def _wrong_illness(hospital: Hospital, knowledge: Knowledge) -> Iterator[tuple[str, str]]:
     illness = hospital.illness
-    if not 0 <= illness.per_day <= 1:
-        yield f"{illness.per_day:g} is no chance; 0 to 1 is allowed", "$.illness.per_day"
-    if any(not share >= 0 for share in illness.severities) or not abs(sum(illness.severities) - 1) < _EPSILON:
-        problem = f"the shares {', '.join(f'{s:g}' for s in illness.severities)} must be 0 or more and sum to 1"
-        yield problem, "$.illness.severities"
-    for name in ("follow_up_days", "most_visits"):
-        if getattr(illness, name) < 1:
-            yield f"{getattr(illness, name)}; at least 1 is needed", f"$.illness.{name}"
+    if not abs(sum(illness.severities) - 1) < _EPSILON:
+        yield f"the shares {', '.join(f'{s:g}' for s in illness.severities)} must sum to 1", "$.illness.severities"
     known = {name for disease in knowledge.diseases.values() for name in (disease.id, disease.department)}
-    for key, weight in illness.weights.items():
+    for key in illness.weights:
         yield from _unknown("disease or department", [key], known, f"$.illness.weights.{key}")
-        if not 0 <= weight < math.inf:
-            yield f"the weight is {weight:g}; 0 or more is allowed", f"$.illness.weights.{key}"
     for number, epidemic in enumerate(illness.epidemics):
         yield from _wrong_epidemic(epidemic, knowledge, f"$.illness.epidemics[{number}]")
     try:
@@ -284,8 +230,6 @@ def _wrong_epidemic(epidemic: Epidemic, knowledge: Knowledge, field: str) -> Ite
             datetime.date.fromisoformat(f"2024-{day}")
         except ValueError:
             yield f"{day!r} is no day of the year; write it as 12-15", f"{field}.{name}"
-    if not 1 <= epidemic.times < math.inf:
-        yield f"{epidemic.times:g} times as often; 1 or more is allowed", f"{field}.times"
     try:
         knowledge.select(epidemic.diseases)
     except BadInput as error:
@@ -309,10 +253,6 @@ def _wrong_examinations(hospital: Hospital, knowledge: Knowledge) -> Iterator[tu
             yield f"how long does {kind!r} take?", "$.durations.examination"
 
 
-def _day(day: int) -> str:
-    return DAYS[day]
-
-
 def _time(seconds: int) -> str:
     return f"{seconds // 3600:02d}:{seconds % 3600 // 60:02d}"
 
@@ -327,49 +267,6 @@ _BY_ENTRY = frozenset(("areas", "staff", "illness", "durations"))
 """Sections of which a preset changes single entries."""
 
 T = TypeVar("T")
-
-
-class _AreaText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    name: dict[str, str]
-    kind: AreaKind
-    capacity: int = 1
-    beds: int = 0
-    departments: tuple[str, ...] = ()
-    examinations: tuple[str, ...] = ()
-    ways: dict[str, str | int | float] = {}
-    at: tuple[float, float] = (0.0, 0.0)
-    width: float = 0.0
-    height: float = 0.0
-    seats: int = 0
-
-
-class _MemberText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    name: dict[str, str]
-    job: Job
-    area: str
-    departments: tuple[str, ...] = ()
-    shifts: tuple[str, ...] | dict[str, str] = ()
-    on_call: int | None = None
-    about: dict[str, str] = {}
-    skill: Skill = "specialist"
-
-
-class _HospitalText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    name: dict[str, str]
-    first_day: str
-    open: dict[str, str]
-    emergencies: dict[str, str] = {}
-    departments: dict[str, dict[str, str]]
-    areas: dict[str, Any]
-    shifts: dict[str, dict[str, str]] = {}
-    staff: dict[str, Any]
-    durations: dict[str, Any]
-    illness: Illness
-    residents: int = 1000
-    examinations: int | None = None
-    free_examinations: tuple[str, ...] = ()
-    candidates: bool = False
-    deaths: bool = True
 
 
 def read_hospital(path: str | Path | None, knowledge: Knowledge) -> Hospital:
@@ -410,24 +307,30 @@ def _changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _typed(data: Any) -> Hospital:
-    text = _convert(data, _HospitalText, "$")
-    shifts = {name: _shifts(hours, f"$.shifts.{name}") for name, hours in text.shifts.items()}
-    return Hospital(
-        name=text.name,
-        first_day=text.first_day,
-        open=_opening(text.open, "open"),
-        emergencies=_opening(text.emergencies, "emergencies"),
-        departments=text.departments,
-        areas=_both_ways({key: _area(key, value) for key, value in text.areas.items()}),
-        staff={key: _member(key, value, shifts) for key, value in text.staff.items()},
-        durations=_durations(text.durations),
-        illness=text.illness,
-        residents=text.residents,
-        examinations=text.examinations,
-        free_examinations=text.free_examinations,
-        candidates=text.candidates,
-        deaths=text.deaths,
-    )
+    """Returns the hospital of a file; texts such as "12 min" or "mon-fri" are read first, the rest is as it is."""
+    made = dict(_mapping(data, "$"))
+    shifts = {
+        name: _shifts(hours, f"$.shifts.{name}") for name, hours in _mapping(made.pop("shifts", {}), "$.shifts").items()
+    }
+    for name in ("open", "emergencies"):
+        if name in made:
+            made[name] = _opening(_mapping(made[name], f"$.{name}"), name)
+    if "areas" in made:
+        areas = _mapping(made["areas"], "$.areas")
+        made["areas"] = _both_ways({key: _area(key, value) for key, value in areas.items()})
+    if "staff" in made:
+        staff = _mapping(made["staff"], "$.staff")
+        made["staff"] = {key: _member(key, value, shifts) for key, value in staff.items()}
+    if "durations" in made:
+        made["durations"] = _durations(_mapping(made["durations"], "$.durations"))
+    for name, kind in (("areas", Area), ("staff", Member)):
+        if name in made:
+            made[name] = {key: _convert(value, kind, f"$.{name}.{key}") for key, value in made[name].items()}
+    return _convert(made, Hospital, "$")
+
+
+def _mapping(value: Any, field: str) -> dict[str, Any]:
+    return _convert(value, dict[str, Any], field)
 
 
 def _convert(data: Any, kind: type[T], field: str) -> T:
@@ -449,59 +352,67 @@ def _opening(text: Mapping[str, str], name: str) -> dict[int, tuple[int, int]]:
     return hours
 
 
-def _shifts(text: Mapping[str, str], field: str) -> tuple[Shift, ...]:
+def _shifts(hours: Any, field: str) -> list[dict[str, Any]]:
     shifts = []
-    for days, span in text.items():
+    for days, span in _mapping(hours, field).items():
         begin, end = read_hours(span, f"{field}.{days}")
-        shifts.append(Shift(days=read_days(days, f"{field}.{days}"), begin=begin, end=end))
-    return tuple(shifts)
+        shifts.append({"days": read_days(days, f"{field}.{days}"), "begin": begin, "end": end})
+    return shifts
 
 
-def _area(key: str, value: Any) -> Area:
+def _area(key: str, value: Any) -> dict[str, Any]:
     field = f"$.areas.{key}"
-    text = _convert(value, _AreaText, field)
-    ways = {to: math.ceil(read_seconds(way, f"{field}.ways.{to}")) for to, way in text.ways.items()}
-    return Area(id=key, ways=ways, **{k: v for k, v in msgspec.structs.asdict(text).items() if k != "ways"})
+    area = _mapping(value, field)
+    ways = _mapping(area.get("ways", {}), f"{field}.ways").items()
+    return {**area, "id": key, "ways": {to: math.ceil(read_seconds(way, f"{field}.ways.{to}")) for to, way in ways}}
 
 
-def _both_ways(areas: dict[str, Area]) -> dict[str, Area]:
+def _both_ways(areas: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Returns the areas with each way in both directions; a file gives it once."""
     ways: dict[str, dict[str, int]] = {key: {} for key in areas}
-    for area in areas.values():
-        for to, seconds in area.ways.items():
-            field = f"$.areas.{area.id}.ways.{to}"
-            if to == area.id:
+    for key, area in areas.items():
+        for to, seconds in area["ways"].items():
+            field = f"$.areas.{key}.ways.{to}"
+            if to == key:
                 raise BadInput("the way leads to where it begins", field=field)
             if to not in areas:
                 raise BadInput(f"no area {to!r}; there are {', '.join(areas)}", field=field)
-            if ways[to].get(area.id, seconds) != seconds:
-                problem = f"{seconds} s, and {ways[to][area.id]} s the other way; give it once, or twice the same"
+            if ways[to].get(key, seconds) != seconds:
+                problem = f"{seconds} s, and {ways[to][key]} s the other way; give it once, or twice the same"
                 raise BadInput(problem, field=field)
-            ways[area.id][to] = ways[to][area.id] = seconds
-    return {key: msgspec.structs.replace(area, ways=ways[key]) for key, area in areas.items()}
+            ways[key][to] = ways[to][key] = seconds
+    return {key: {**area, "ways": ways[key]} for key, area in areas.items()}
 
 
-def _member(key: str, value: Any, named: Mapping[str, tuple[Shift, ...]]) -> Member:
-    field = f"$.staff.{key}"
-    text = _convert(value, _MemberText, field)
-    if isinstance(text.shifts, dict):
-        shifts = _shifts(text.shifts, f"{field}.shifts")
-    else:
-        for name in text.shifts:
-            if name not in named:
-                raise BadInput(f"no shift {name!r}; there are {', '.join(named) or 'none'}", field=f"{field}.shifts")
-        shifts = tuple(shift for name in text.shifts for shift in named[name])
-    rest = {k: v for k, v in msgspec.structs.asdict(text).items() if k != "shifts"}
-    return Member(id=key, shifts=shifts, **rest)
+def _member(key: str, value: Any, named: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    field = f"$.staff.{key}.shifts"
+    member = _mapping(value, f"$.staff.{key}")
+    text = member.get("shifts", ())
+    if isinstance(text, dict):
+        return {**member, "id": key, "shifts": _shifts(text, field)}
+    shifts = []
+    for name in _convert(text, tuple[str, ...], field):
+        if name not in named:
+            raise BadInput(f"no shift {name!r}; there are {', '.join(named) or 'none'}", field=field)
+        shifts += named[name]
+    return {**member, "id": key, "shifts": shifts}
 
 
-def _durations(data: Mapping[str, Any]) -> Durations:
-    built: dict[str, Any] = {}
+def _durations(data: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     for key, value in data.items():
         field = f"$.durations.{key}"
         if key in ("examination", "present"):
-            kinds = _convert(value, dict[str, Any], field)
-            built[key] = {kind: read_duration(v, f"{field}.{kind}") for kind, v in kinds.items()}
+            kinds = _mapping(value, field)
+            found[key] = {kind: _duration(one, f"{field}.{kind}") for kind, one in kinds.items()}
         elif value is not None or key != "patience":
-            built[key] = read_duration(value, field)
-    # The durations are built, and so convertible as they are; what is left to find are fields too many or too few.
-    return _convert(msgspec.to_builtins(built), Durations, "$.durations")
+            found[key] = _duration(value, field)
+    return found
+
+
+def _duration(value: Any, field: str) -> Duration:
+    """Reads how long something takes: `read_seconds`' forms, or {median: ..., spread: ...}."""
+    if not isinstance(value, dict):
+        return Duration(median=read_seconds(value, field))
+    seconds = {"median": read_seconds(value["median"], f"{field}.median")} if "median" in value else {}
+    return _convert({**value, **seconds}, Duration, field)

@@ -9,10 +9,20 @@ from __future__ import annotations
 import math
 import random
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
 
 from polyclinic.players.roles.doctor import Skill
+
+MOST_RESIDENTS = 10_000_000
+
+NotNegative = Annotated[int, msgspec.Meta(ge=0)]
+AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
+Size = Annotated[float, msgspec.Meta(ge=0, le=1e6)]  # in metres
+Spread = Annotated[float, msgspec.Meta(ge=0, le=3)]  # beyond 3 one draw in twenty is hundreds of times the median
+Weight = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class AreaKind(StrEnum):
@@ -44,15 +54,15 @@ class Area(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     id: str  # unique in the hospital
     name: dict[str, str]  # in English and Chinese
     kind: AreaKind  # what it is for
-    capacity: int = 1  # how many can be served in it at once (rooms, machines, counters)
+    capacity: AtLeastOne = 1  # how many can be served in it at once (rooms, machines, counters)
     beds: int = 0  # of a place where patients stay; tables of a theatre
     departments: tuple[str, ...] = ()  # whose consultations are held here
     examinations: tuple[str, ...] = ()  # the kinds that are done here (`Examination.kind` of the knowledge)
     ways: dict[str, int] = {}  # a neighbouring area to the seconds of walking there; every way leads back
     at: tuple[float, float] = (0.0, 0.0)  # its middle on a map, (x, y), in metres from the entrance
-    width: float = 0.0  # on the map, in metres along x; 0 where that is not known
-    height: float = 0.0  # the same along y
-    seats: int = 0  # for those who wait there; more of them stand
+    width: Size = 0.0  # on the map, in metres along x; 0 where that is not known
+    height: Size = 0.0  # the same along y
+    seats: NotNegative = 0  # for those who wait there; more of them stand
 
 
 class Job(StrEnum):
@@ -82,7 +92,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     area: str  # where it works
     departments: tuple[str, ...] = ()  # of a doctor: the one or more that it sees patients for
     shifts: tuple[Shift, ...] = ()  # when
-    on_call: int | None = None  # comes, outside its shifts too, when so many wait in one of its queues; None: does not
+    on_call: AtLeastOne | None = None  # comes outside its shifts when so many wait in a queue of its; None: never
     about: dict[str, str] = {}  # one line on the person
     skill: Skill = "specialist"  # of a doctor: how practised it is
 
@@ -91,7 +101,7 @@ class Duration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """How long something takes: a log-normal draw, in seconds."""
 
     median: float  # half of the draws are shorter
-    spread: float = 0.0  # of the logarithm; two thirds of the draws lie within a factor of exp(spread)
+    spread: Spread = 0.0  # of the logarithm; two thirds of the draws lie within a factor of exp(spread)
 
     def draw(self, rng: random.Random) -> int:
         """Draws one, in whole seconds, at least one."""
@@ -118,7 +128,7 @@ class Epidemic(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     diseases: str  # as `Knowledge.select` takes them
     begins: str  # month and day, such as 12-15
     ends: str  # the last day; before `begins` it lies in the next year
-    times: float  # how many times as often
+    times: Annotated[float, msgspec.Meta(ge=1, le=1e6)]  # how many times as often
 
     def goes_on(self, month: int, day: int) -> bool:
         """Whether it goes on on a day of the year."""
@@ -131,13 +141,13 @@ class Epidemic(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class Illness(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How the town falls ill."""
 
-    per_day: float  # chance that a healthy resident falls ill on a day, the year's mean
+    per_day: Share  # chance that a healthy resident falls ill on a day, the year's mean
     diseases: str = "all"  # what can be caught: `all`, or a list as `Knowledge.select` takes it
-    weights: dict[str, float] = {}  # how often over the year, by disease or else department; others have 1
+    weights: dict[str, Weight] = {}  # how often over the year, by disease or else department; others have 1
     epidemics: tuple[Epidemic, ...] = ()  # when something is caught more often
-    severities: tuple[float, float, float] = (0.5, 0.35, 0.15)  # shares of mild, moderate and severe
-    follow_up_days: int = 3  # days after a visit at which the patient reports back
-    most_visits: int = 4  # visits for one illness at most; after that it takes its course at home
+    severities: tuple[Share, Share, Share] = (0.5, 0.35, 0.15)  # shares of mild, moderate and severe
+    follow_up_days: AtLeastOne = 3  # days after a visit at which the patient reports back
+    most_visits: AtLeastOne = 4  # visits for one illness at most; after that it takes its course at home
 
 
 class Hospital(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -152,8 +162,8 @@ class Hospital(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     staff: dict[str, Member]  # by id
     durations: Durations  # how long things take
     illness: Illness  # how the town falls ill
-    residents: int = 1000  # how many live in the town
-    examinations: int | None = None  # a visit at most; None for as many as the doctor orders
+    residents: Annotated[int, msgspec.Meta(ge=1, le=MOST_RESIDENTS)] = 1000  # how many live in the town
+    examinations: NotNegative | None = None  # a visit at most; None for as many as the doctor orders
     free_examinations: tuple[str, ...] = ()  # ids of those that do not count among them
     candidates: bool = False  # whether doctors are told the diseases that can be caught
     deaths: bool = True  # whether somebody can die of an illness; else the gravely ill stay gravely ill

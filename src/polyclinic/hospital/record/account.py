@@ -8,55 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import msgspec
 
+from polyclinic.hospital.record import figures
+from polyclinic.hospital.record import happenings as events
 from polyclinic.hospital.record.attendances import DIED, FAILED, LEFT, SEEN, Attendances, Treated
-from polyclinic.hospital.record.figures import (
-    Groups,
-    Learnt,
-    RunSummary,
-    Series,
-    Span,
-    Stay,
-    Work,
-    agreement,
-    by_cause,
-    days_of,
-    grouped,
-    groups_of,
-    hours_of,
-    incident,
-    learnt_of,
-    level_waits,
-    occupancy,
-    overlap,
-    proportion_of,
-    waits_of,
-)
-from polyclinic.hospital.record.happenings import (
-    DAY,
-    HOUR,
-    Acuity,
-    Admitted,
-    Died,
-    Discharged,
-    FellIll,
-    FollowedUp,
-    FollowUpFailed,
-    FollowUpOutcome,
-    Happening,
-    MemoriesPublished,
-    Moved,
-    Operated,
-    Referred,
-    ShiftEnded,
-    VisitFailed,
-    What,
-    Worsened,
-)
+from polyclinic.hospital.record.figures import Groups, Learnt, RunSummary, Series, Span, Stay, Work, proportion_of
+from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity, FollowUpOutcome, Happening, What
 from polyclinic.hospital.record.world import Doing, World
 
 _CENSUS = {
@@ -102,7 +63,7 @@ class Account:
         self.begin = begin
         self.visits = Attendances()
         self._hash = log_hash()
-        self._counts: Counter[type] = Counter()  # happenings since `begin`, of the types in `_COUNTED`
+        self._counts: Counter[type] = Counter()  # happenings since `begin`, by type
         self._kept: dict[type, list[Happening]] = defaultdict(list)  # happenings of the types in `_KEPT`
         self._stays: list[Stay] = []
         self._lying: dict[str, Stay] = {}
@@ -120,16 +81,14 @@ class Account:
 
     def add(self, happening: Happening) -> None:
         """Takes the next line of the log."""
-        t, who, what, world = happening.t, happening.who, happening.what, self.world
-        kind = type(what)
+        t, who, kind, world = happening.t, happening.who, type(happening.what), self.world
         if self.begin and t >= self.begin > world.t:
             self._counts.clear()
-        if kind in _COUNTED:
-            self._counts[kind] += 1
+        self._counts[kind] += 1
         self._hash.update(encode(happening) + b"\n")
         while t >= len(self._hours) * HOUR:
             self._look_round(len(self._hours) * HOUR)
-        if kind is ShiftEnded and who in world.duty:
+        if kind is events.ShiftEnded and who in world.duty:
             self._work[who].shifts.append((world.duty[who].since, t))
         before = world.staff_with(who)
         world.apply(happening)
@@ -138,9 +97,8 @@ class Account:
             self._serve(t, before, after)
         if kind in _KEPT:
             self._kept[kind].append(happening)
-        lies = _BEDS.get(kind)
-        if lies is not None:
-            lies(self, max(0, t), who, what)
+        if kind in _BEDS:
+            self._lie(max(0, t), who, happening.what)
         self.visits.add(happening)
 
     def _look_round(self, t: int) -> None:
@@ -166,21 +124,16 @@ class Account:
             if work.serves == 1:
                 work.since = t
 
-    # --- stays in beds
-
-    def _admit(self, t: int, who: str, what: Admitted | Moved) -> None:
-        if isinstance(what, Moved):
-            self._get_up(t, who, what)
-        most = 1 + sum(stay.area == what.area for stay in self._lying.values())
-        first = isinstance(what, Admitted)
-        stay = Stay(area=what.area, care=what.care, first=first, since=t, waited=what.waited, most=most)
-        self._lying[who] = stay
-        self._stays.append(stay)
-
-    def _get_up(self, t: int, who: str, what: Moved | Discharged | Died) -> None:
-        stay = self._lying.pop(who, None)
-        if stay is not None:
+    def _lie(self, t: int, who: str, what: Any) -> None:
+        """Takes what changes where somebody lies: the end of a stay, the beginning of one, or both."""
+        first = isinstance(what, events.Admitted)
+        if not first and (stay := self._lying.pop(who, None)) is not None:
             stay.until, stay.stayed = t, what.stayed
+        if first or isinstance(what, events.Moved):
+            most = 1 + sum(stay.area == what.area for stay in self._lying.values())
+            stay = Stay(area=what.area, care=what.care, first=first, since=t, waited=what.waited, most=most)
+            self._lying[who] = stay
+            self._stays.append(stay)
 
     # --- queries
 
@@ -190,19 +143,20 @@ class Account:
         return self.begin if self.world.t >= self.begin else 0
 
     def _all(self, kind: type) -> list[Any]:
-        return [happening.what for happening in self._kept[kind] if happening.t >= self._since]
+        since = self._since
+        return [happening.what for happening in self._kept[kind] if not since or happening.t >= since]
 
     @property
     def first_failure(self) -> str:
         """Whose visit failed first, and why; "" where none has."""
-        for happening in self._kept[VisitFailed]:
+        for happening in self._kept[events.VisitFailed]:
             failed: Any = happening.what
             return f"resident {happening.who}: {failed.error}: {failed.problem}"
         return ""
 
     def summary(self) -> RunSummary:
         """Returns what the log says so far, over all of it."""
-        since, counts = self._since, self._counts
+        since = self._since
         rows = self.visits.rows(since)
         ends = {end: [row for row in rows if row.ended == end] for end in (SEEN, LEFT, FAILED, DIED, "")}
         judged = [(_RANK[row.acuity], _RANK[row.right_acuity]) for row in rows if row.acuity and row.right_acuity]
@@ -212,45 +166,42 @@ class Account:
         serves = any(work.serves for work in self._work.values())
         until = self.world.t if serves or not rows else self._served or since
         window = since, max(since, until)
-        followed, deaths = self._all(FollowedUp), self._all(Died)
+        followed, deaths = self._all(events.FollowedUp), self._all(events.Died)
         outcomes = Counter(what.outcome for what in followed)
         worse = [what.cause for what in followed if what.outcome is FollowUpOutcome.WORSE and what.cause is not None]
-        first_calls = grouped([call for call in calls if call.first], lambda call: call.queue)
-        area_calls = grouped([call for call in calls if not call.of_department], lambda call: call.queue)
+        first_beds = Counter(stay.care for stay in self._stays if stay.first and stay.since >= since)
         return RunSummary(
-            fell_ill=counts[FellIll],
+            fell_ill=self._counts[events.FellIll],
             counted=window,
             arrived=len(rows),
             came_again=sum(row.turned_away is not None and row.turned_away >= since for row in rows),
             seen=len(ends[SEEN]),
-            admitted=dict(
-                Counter(stay.care for stay in self._stays if stay.first and stay.since >= since).most_common()
-            ),
-            operated=counts[Operated],
+            admitted=dict(first_beds.most_common()),
+            operated=self._counts[events.Operated],
             died=len(deaths),
             died_inside=len(ends[DIED]),
-            died_by_cause=by_cause(what.cause for what in deaths),
+            died_by_cause=figures.by_cause(what.cause for what in deaths),
             died_by_disease=dict(sorted(Counter(what.disease for what in deaths).items())),
-            worse_by_cause=by_cause([*(what.cause for what in self._all(Worsened)), *worse]),
-            beds=occupancy(self._stays, window),
+            worse_by_cause=figures.by_cause([*(what.cause for what in self._all(events.Worsened)), *worse]),
+            beds=figures.occupancy(self._stays, window),
             left=dict(sorted(Counter(row.reason for row in ends[LEFT]).items())),
             failed=dict(sorted(Counter(row.reason for row in ends[FAILED]).items())),
             inside=len(ends[""]),
-            referred=counts[Referred],
+            referred=self._counts[events.Referred],
             taken_over=sum(call.taken_over for call in calls),
             follow_ups={
                 **{outcome.value: outcomes[outcome] for outcome in FollowUpOutcome},
-                **Counter(f"failed: {what.error}" for what in self._all(FollowUpFailed)),
+                **Counter(f"failed: {what.error}" for what in self._all(events.FollowUpFailed)),
             },
-            waits={queue: waits_of(call.waited for call in part) for queue, part in first_calls.items()},
-            area_waits={area: waits_of(call.waited for call in part) for area, part in area_calls.items()},
+            waits=figures.waits_by_queue(call for call in calls if call.first),
+            area_waits=figures.waits_by_queue(call for call in calls if not call.of_department),
             work={who: self._work_of(who, called[who], window) for who in sorted({*self._work, *self.world.duty})},
             triage=proportion_of(row.right_department for row in rows),
             acuity=proportion_of(row.judged_right for row in rows),
             over_triage=proportion_of(given < right for given, right in judged),
             under_triage=proportion_of(given > right for given, right in judged),
-            levels=agreement(levels),
-            level_waits=level_waits(rows),
+            levels=figures.agreement(levels),
+            level_waits=figures.level_waits(rows),
             worse_waiting=sum(row.worse_waiting for row in rows),
             triaged_again=sum(row.triaged_again for row in rows),
             examination=proportion_of(row.right_examination for row in rows),
@@ -262,7 +213,8 @@ class Account:
         worked, duty, now = self._work[who], self.world.duty.get(who), self.world.t
         shifts = worked.shifts if duty is None else [*worked.shifts, (duty.since, window[1])]
         busy = [*worked.busy, (worked.since, now)] if worked.serves else worked.busy
-        return Work(at_work=overlap(shifts, window), busy=overlap(busy, (window[0], now)), called=called)
+        at_work, with_patients = figures.overlap(shifts, window), figures.overlap(busy, (window[0], now))
+        return Work(at_work=at_work, busy=with_patients, called=called)
 
     def series(self) -> Series:
         """Returns what the log says so far, by day, hour and department."""
@@ -273,11 +225,11 @@ class Account:
         acuity = Counter((row.right_acuity, row.acuity) for row in rows)
         outcomes = Counter((one.treated, one.outcome) for one in self.visits.outcomes if one.since >= since)
         return Series(
-            days=days_of(rows, self.begin // DAY),
-            hours=hours_of((t, counts) for t, counts in self._hours if t >= since and t // DAY <= served),
+            days=figures.days_of(rows, self.begin // DAY),
+            hours=figures.hours_of((t, counts) for t, counts in self._hours if t >= since and t // DAY <= served),
             diagnosis={
                 name: proportion_of(row.right_diagnosis for row in part)
-                for name, part in grouped(told, lambda row: row.diagnosed_by).items()
+                for name, part in figures.grouped(told, lambda row: row.diagnosed_by).items()
             },
             acuity={right.value: {given.value: acuity[right, given] for given in Acuity} for right in Acuity},
             outcomes={
@@ -288,25 +240,18 @@ class Account:
 
     def groups(self) -> Groups:
         """Returns what the log says so far by disease, department, acuity, level and hour."""
-        return groups_of(self.visits.rows(self.begin))
+        return figures.groups_of(self.visits.rows(self.begin))
 
     def learnt(self) -> Learnt:
         """Returns what the doctors learnt so far, also while the hospital warmed up."""
-        return learnt_of(self.visits.rows(), self._kept[MemoriesPublished])
-
-    def incident(self, said: str, begin: int, end: int) -> dict[str, Any]:
-        """Returns what came before, during and after an event (`polyclinic.hospital.record.figures.incident`)."""
-        return incident(self.visits.rows(), said, begin, end)
+        return figures.learnt_of(self.visits.rows(), self._kept[events.MemoriesPublished])
 
 
-_COUNTED = frozenset({FellIll, Referred, Operated})
-_KEPT = frozenset({Died, Worsened, FollowedUp, FollowUpFailed, VisitFailed, MemoriesPublished})
-_BEDS: dict[type, Callable[[Account, int, str, Any], None]] = {
-    Admitted: Account._admit,
-    Moved: Account._admit,
-    Discharged: Account._get_up,
-    Died: Account._get_up,
-}
+_BEDS = {events.Admitted, events.Moved, events.Discharged, events.Died}
+_KEPT = {
+    events.Died, events.Worsened, events.FollowedUp,
+    events.FollowUpFailed, events.VisitFailed, events.MemoriesPublished,
+}  # fmt: skip
 
 
 def account_of(happenings: Iterable[Happening], *, begin: int = 0) -> Account:

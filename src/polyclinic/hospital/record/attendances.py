@@ -5,34 +5,13 @@ Almost every figure of a run, of a comparison of two runs and of the rows of `po
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 import msgspec
 
-from polyclinic.hospital.record.happenings import (
-    TURNED_AWAY,
-    Acuity,
-    Admitted,
-    CalledIn,
-    Diagnosed,
-    Died,
-    FellIll,
-    FollowedUp,
-    FollowUpOutcome,
-    GotWorse,
-    Happening,
-    LeftUnseen,
-    Prescribed,
-    Queued,
-    Registered,
-    Triaged,
-    TriagedAgain,
-    VisitFailed,
-    WentHome,
-    Worsened,
-)
+from polyclinic.hospital.record import happenings as events
+from polyclinic.hospital.record.happenings import TURNED_AWAY, Acuity, FollowUpOutcome, Happening
 
 SEEN, LEFT, FAILED, DIED = "seen", "left", "failed", "died"
 """How a visit ends; "" while the patient is in the hospital."""
@@ -137,35 +116,45 @@ class Attendances:
         self._done: list[Attendance] = []  # rows that are complete
         self._ill: dict[str, _Illness] = {}
 
-    def add(self, happening: Happening) -> None:
-        """Takes the next line of the log."""
-        kind = type(happening.what)
-        change, take = _CHANGES.get(kind), _TAKEN.get(kind)
-        if change is None and take is None:
-            return
-        ill = self._ill.get(happening.who)
-        if change is not None and ill is not None and ill.last is not None:
-            change(ill.last, happening.t, happening.what)
-        if take is not None:
-            take(self, happening.t, happening.who, happening.what, ill)
-
     def rows(self, begin: int | None = None) -> list[Attendance]:
         """Returns all visits, or those from a time on; complete rows come first."""
         rows = [*self._done, *(ill.last for ill in self._ill.values() if ill.last is not None)]
         return rows if begin is None else [row for row in rows if row.arrived >= begin]
+
+    def add(self, happening: Happening) -> None:
+        """Takes the next line of the log."""
+        t, who, kind = happening.t, happening.who, type(happening.what)
+        if kind not in _OF_VISITS:
+            return
+        what: Any = happening.what
+        ill = self._ill.get(who)
+        row = None if ill is None else ill.last
+        if row is not None:
+            _change(row, t, kind, what)
+        match kind:
+            case events.FellIll:
+                self._finish(who)
+                self._ill[who] = _Illness(t, what.disease)
+            case events.Queued:
+                self._queue(t, who, ill or self._ill.setdefault(who, _Illness()))
+            case events.Prescribed | events.LeftUnseen | events.VisitFailed if ill is not None and row is not None:
+                ill.treated = row.arrived, _TREATED[getattr(what, "right", None)]
+            case events.FollowedUp if ill is not None:
+                # Somebody who was better is told of again when recovered; that is no second outcome.
+                if ill.treated is not None:
+                    self.outcomes.append(Outcome(*ill.treated, what.outcome))
+                ill.treated = (t, Treated.NOT) if what.outcome is FollowUpOutcome.WORSE else None
+                if what.outcome is FollowUpOutcome.RECOVERED:
+                    self._finish(who)
+            case events.Died:
+                self._finish(who)
 
     def _finish(self, who: str) -> None:
         ill = self._ill.pop(who, None)
         if ill is not None and ill.last is not None:
             self._done.append(ill.last)
 
-    def _fall_ill(self, t: int, who: str, what: FellIll, _: _Illness | None) -> None:
-        self._finish(who)
-        self._ill[who] = _Illness(t, what.disease)
-
-    def _queue(self, t: int, who: str, _: Queued, ill: _Illness | None) -> None:
-        if ill is None:
-            ill = self._ill[who] = _Illness()
+    def _queue(self, t: int, who: str, ill: _Illness) -> None:
         before = ill.last
         if before is not None:
             if not before.ended:
@@ -174,105 +163,53 @@ class Attendances:
         away = None if before is None or not before.comes_once_more else before.arrived
         ill.last = Attendance(who=who, onset=ill.onset, disease=ill.disease, arrived=t, turned_away=away)
 
-    def _treat(self, _: int, __: str, what: Prescribed | LeftUnseen | VisitFailed, ill: _Illness | None) -> None:
-        if ill is not None and ill.last is not None:
-            how = Treated.NOT
-            if isinstance(what, Prescribed):
-                how = Treated.RIGHT if what.right else Treated.WRONG
-            ill.treated = ill.last.arrived, how
 
-    def _follow_up(self, t: int, who: str, what: FollowedUp, ill: _Illness | None) -> None:
-        if ill is None:
-            return
-        # Somebody who was better is told of again when recovered; that is no second outcome.
-        if ill.treated is not None:
-            self.outcomes.append(Outcome(*ill.treated, what.outcome))
-        ill.treated = (t, Treated.NOT) if what.outcome is FollowUpOutcome.WORSE else None
-        if what.outcome is FollowUpOutcome.RECOVERED:
-            self._finish(who)
-
-    def _die(self, _: int, who: str, __: Died, ___: _Illness | None) -> None:
-        self._finish(who)
-
-
-def _triage(row: Attendance, _: int, what: Triaged) -> None:
-    row.department = row.registered = what.department
-    row.acuity, row.level = what.acuity, what.level
-    row.right_acuity, row.right_level = what.right_acuity, what.right_level
-    row.right_department = what.department == what.right_department
-
-
-def _register(row: Attendance, _: int, what: Registered) -> None:
-    row.registered, row.expected = what.department, True
-
-
-def _call(row: Attendance, t: int, what: CalledIn) -> None:
-    of_department = what.queue == row.registered
-    first = of_department and row.expected
-    if first:
-        row.expected = False
-    if row.waited is None and what.queue == row.department:
-        row.waited = t - row.arrived
-    taken_over = bool(what.instead_of)
-    row.calls.append(Call(t, what.queue, what.area, what.staff, what.waited, of_department, first, taken_over))
-
-
-def _diagnose(row: Attendance, t: int, what: Diagnosed) -> None:
-    row.diagnosed, row.diagnosed_by = t, row.registered
-    row.right_diagnosis, row.right_examination = what.right, what.right_examination
+def _change(row: Attendance, t: int, kind: type, what: Any) -> None:  # noqa: PLR0912 - a branch for each kind of event
+    """Writes down what happens in a visit."""
+    match kind:
+        case events.Triaged:
+            row.department = row.registered = what.department
+            row.acuity, row.level = what.acuity, what.level
+            row.right_acuity, row.right_level = what.right_acuity, what.right_level
+            row.right_department = what.department == what.right_department
+        case events.Registered:
+            row.registered, row.expected = what.department, True
+        case events.CalledIn:
+            of_department = what.queue == row.registered
+            first = of_department and row.expected
+            row.expected = row.expected and not first
+            if row.waited is None and what.queue == row.department:
+                row.waited = t - row.arrived
+            taken_over = bool(what.instead_of)
+            row.calls.append(Call(t, what.queue, what.area, what.staff, what.waited, of_department, first, taken_over))
+        case events.Diagnosed:
+            row.diagnosed, row.diagnosed_by = t, row.registered
+            row.right_diagnosis, row.right_examination = what.right, what.right_examination
+        case events.Prescribed:
+            row.prescribed, row.right_treatment = t, what.right
+        case events.Admitted:
+            row.admitted = what.care
+        case events.Worsened:
+            row.worse = True
+        case events.GotWorse:
+            row.worse_waiting += 1
+        case events.TriagedAgain:
+            row.triaged_again += 1
+        case events.FollowedUp:
+            row.outcome = row.outcome or what.outcome
+            row.recovered |= what.outcome is FollowUpOutcome.RECOVERED
+        case events.WentHome | events.LeftUnseen | events.VisitFailed | events.Died:
+            row.died |= kind is events.Died
+            if kind is not events.Died or not row.ended:
+                row.ended, row.left = _ENDS[kind], t
+                row.reason = getattr(what, "reason", "") or getattr(what, "error", "")
 
 
-def _prescribe(row: Attendance, t: int, what: Prescribed) -> None:
-    row.prescribed, row.right_treatment = t, what.right
-
-
-def _admit(row: Attendance, _: int, what: Admitted) -> None:
-    row.admitted = what.care
-
-
-def _worsen(row: Attendance, _: int, what: Worsened | GotWorse | TriagedAgain) -> None:
-    row.worse |= isinstance(what, Worsened)
-    row.worse_waiting += isinstance(what, GotWorse)
-    row.triaged_again += isinstance(what, TriagedAgain)
-
-
-def _end(row: Attendance, t: int, what: WentHome | LeftUnseen | VisitFailed | Died) -> None:
-    if isinstance(what, Died):
-        row.died = True
-        if row.ended:
-            return
-    row.ended, row.left = _ENDS[type(what)], t
-    row.reason = getattr(what, "reason", "") or getattr(what, "error", "")
-
-
-def _follow_up(row: Attendance, _: int, what: FollowedUp) -> None:
-    row.outcome = row.outcome or what.outcome
-    row.recovered |= what.outcome is FollowUpOutcome.RECOVERED
-
-
-_ENDS: dict[type, str] = {WentHome: SEEN, LeftUnseen: LEFT, VisitFailed: FAILED, Died: DIED}
-_CHANGES: dict[type, Callable[[Attendance, int, Any], None]] = {
-    Triaged: _triage,
-    Registered: _register,
-    CalledIn: _call,
-    Diagnosed: _diagnose,
-    Prescribed: _prescribe,
-    Admitted: _admit,
-    Worsened: _worsen,
-    GotWorse: _worsen,
-    TriagedAgain: _worsen,
-    WentHome: _end,
-    LeftUnseen: _end,
-    VisitFailed: _end,
-    Died: _end,
-    FollowedUp: _follow_up,
-}
-_TAKEN: dict[type, Callable[[Attendances, int, str, Any, _Illness | None], None]] = {
-    FellIll: Attendances._fall_ill,
-    Queued: Attendances._queue,
-    Prescribed: Attendances._treat,
-    LeftUnseen: Attendances._treat,
-    VisitFailed: Attendances._treat,
-    FollowedUp: Attendances._follow_up,
-    Died: Attendances._die,
-}
+_TREATED = {True: Treated.RIGHT, False: Treated.WRONG, None: Treated.NOT}
+_ENDS: dict[type, str] = {
+    events.WentHome: SEEN, events.LeftUnseen: LEFT, events.VisitFailed: FAILED, events.Died: DIED,
+}  # fmt: skip
+_OF_VISITS = {
+    *_ENDS, events.FellIll, events.Queued, events.Triaged, events.TriagedAgain, events.Registered, events.CalledIn,
+    events.Diagnosed, events.Prescribed, events.Admitted, events.Worsened, events.GotWorse, events.FollowedUp,
+}  # fmt: skip

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import difflib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, cast
 
 import msgspec
@@ -23,35 +24,9 @@ import msgspec
 from polyclinic.cases.truth import Severity
 from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Event, Examined, Reported, Said
+from polyclinic.hospital.record import happenings as log
 from polyclinic.hospital.record.episodes import AtDoor, ConsultationHeld, Episode
-from polyclinic.hospital.record.happenings import (
-    DAY,
-    HOUR,
-    TURNED_AWAY,
-    Activity,
-    ActivityBegan,
-    Acuity,
-    Admitted,
-    CalledIn,
-    Consulted,
-    Diagnosed,
-    Died,
-    FellIll,
-    FollowedUp,
-    GotWorse,
-    Happening,
-    Interrupted,
-    LeftUnseen,
-    Referred,
-    Registered,
-    Resumed,
-    Triaged,
-    VisitFailed,
-    Walked,
-    WentHome,
-    What,
-    Worsened,
-)
+from polyclinic.hospital.record.happenings import DAY, HOUR, TURNED_AWAY, Activity, Acuity, Happening
 from polyclinic.hospital.record.recorded import RecordedRun
 
 UNDER_WAY = "under way"
@@ -93,47 +68,19 @@ class VisitRead:
     admitted: bool = False
 
 
-_SAYS: dict[type, Callable[[Any], dict[str, Any]]] = {
-    Triaged: lambda what: {"department": what.department, "acuity": what.acuity},
-    Registered: lambda what: {"department": what.department},
-    Referred: lambda what: {"department": what.to_department},
-    Diagnosed: lambda what: {"diagnosis": what.diagnosis, "right": what.right},
-    LeftUnseen: lambda what: {"outcome": f"left: {what.reason}"},
-    VisitFailed: lambda what: {"outcome": f"failed: {what.error} ({what.who})"},
-    FollowedUp: lambda what: {"later": what.outcome.value},
-    Died: lambda _: {"later": "died"},
-}
-"""What a happening says of the visit."""
-
-
+@dataclass
 class _Resident:
     """What the log says of one resident so far."""
 
-    def __init__(self) -> None:
-        self.ill: FellIll | None = None
-        self.severity: Severity | None = None
-        self.before: list[Happening] = []  # what belongs to the next visit
-        self.last: VisitRead | None = None
-        self.home = ""
-        self.out = False
+    ill: log.FellIll | None = None
+    severity: Severity | None = None
+    before: list[Happening] = field(default_factory=list)  # what belongs to the next visit
+    last: VisitRead | None = None
+    home: str = ""
+    out: bool = False
 
-    def take(self, happening: Happening, *, keep: bool) -> VisitRead | None:
-        """Takes the next that happens to it; returns the visit that begins with it, or None."""
-        what, begun = happening.what, None
-        if isinstance(what, FellIll):
-            self.ill, self.severity, self.last, self.before = what, what.severity, None, [happening]
-            return None
-        if isinstance(what, Walked) and not self.out:
-            begun = self._set_out(happening.who, happening.t, what.path[0])
-        if self.last is not None:
-            if keep:
-                self.last.happenings.append(happening)
-            self._change(self.last, happening.t, what)
-        return begun
-
-    def _set_out(self, who: str, t: int, home: str) -> VisitRead | None:
-        """Leaves home; returns the visit that this begins, None where it comes again for the last one."""
-        self.out, self.home = True, home
+    def set_out(self, who: str, t: int) -> VisitRead | None:
+        """Returns the visit that begins, None for a patient who comes again for the last one."""
         last, ill = self.last, self.ill
         if last is not None and last.comings == 1 and last.visit.outcome in _TURNED_AWAY:
             last.comings, last.visit.outcome, last.visit.end = 2, UNDER_WAY, None
@@ -151,34 +98,61 @@ class _Resident:
         self.last, self.before = VisitRead(visit, self.before), []
         return self.last
 
-    def _change(self, last: VisitRead, t: int, what: What) -> None:
-        kind, visit = type(what), last.visit
-        says = _SAYS.get(kind)
-        if says is not None:
-            for name, value in says(what).items():
-                setattr(visit, name, value)
-        if kind is Admitted:
-            last.admitted = True
-        elif kind is WentHome:
-            visit.outcome = "discharged" if last.admitted else "went home"
-        elif isinstance(what, Walked) and what.path[-1] == self.home:
-            self.out, visit.end = False, what.times[-1]
-        elif kind is Died and self.out:
-            self.out, visit.end, visit.outcome = False, t, "died"
-        elif isinstance(what, FollowedUp | Worsened | GotWorse) and what.severity is not None:
-            self.severity = what.severity
+    def change(self, read: VisitRead, t: int, what: Any) -> None:  # noqa: PLR0912 - a branch for each kind of event
+        """Takes what happens from setting out on."""
+        visit = read.visit
+        match type(what):
+            case log.Triaged:
+                visit.department, visit.acuity = what.department, what.acuity
+            case log.Registered:
+                visit.department = what.department
+            case log.Referred:
+                visit.department = what.to_department
+            case log.Diagnosed:
+                visit.diagnosis, visit.right = what.diagnosis, what.right
+            case log.Admitted:
+                read.admitted = True
+            case log.LeftUnseen:
+                visit.outcome = f"left: {what.reason}"
+            case log.VisitFailed:
+                visit.outcome = f"failed: {what.error} ({what.who})"
+            case log.WentHome:
+                visit.outcome = "discharged" if read.admitted else "went home"
+            case log.Walked if what.path[-1] == self.home:
+                self.out, visit.end = False, what.times[-1]
+            case log.Died:
+                visit.later = "died"
+                if self.out:
+                    self.out, visit.end, visit.outcome = False, t, "died"
+            case log.FollowedUp:
+                visit.later, self.severity = what.outcome.value, what.severity or self.severity
+            case log.Worsened | log.GotWorse:
+                self.severity = what.severity
 
 
 def fold(happenings: Iterable[Happening], *, keep: bool = False) -> list[VisitRead]:
-    """Returns the visits in a log, or in what of it concerns some residents, by the time of setting out."""
+    """Returns the visits in a log, or in what of it concerns some residents, by the time of setting out.
+
+    With `keep`, visits have their happenings, from falling ill on.
+    """
     lives: dict[str, _Resident] = defaultdict(_Resident)
     visits = []
     for happening in happenings:
-        if happening.who not in lives and not isinstance(happening.what, FellIll | Walked):
+        what = happening.what
+        if happening.who not in lives and not isinstance(what, log.FellIll | log.Walked):
             continue  # of the staff
-        begun = lives[happening.who].take(happening, keep=keep)
-        if begun is not None:
-            visits.append(begun)
+        life = lives[happening.who]
+        if isinstance(what, log.FellIll):
+            life.ill, life.severity, life.last, life.before = what, what.severity, None, [happening]
+            continue
+        if isinstance(what, log.Walked) and not life.out:
+            life.out, life.home = True, what.path[0]
+            if (begun := life.set_out(happening.who, happening.t)) is not None:
+                visits.append(begun)
+        if life.last is not None:
+            if keep:
+                life.last.happenings.append(happening)
+            life.change(life.last, happening.t, what)
     return visits
 
 
@@ -259,71 +233,79 @@ def _told(run: RecordedRun, read: VisitRead) -> VisitStory:
 def _episode(run: RecordedRun, read: VisitRead) -> Episode | None:
     """Returns the medical part; of somebody who got worse waiting, that of the worse illness."""
     illness, _, number = read.visit.id.rpartition("/")
-    found = sorted((one for one in run.episodes_of(illness) if _number(one) == number), key=_stage)
+
+    def stage(episode: Episode) -> int:
+        """Returns how often the illness had got worse."""
+        found = episode.key.partition("/")[0].partition(".")[2]
+        return int(found) if found.isdigit() else 1
+
+    # Behind the number of the visit the key may name what its doctors had learnt.
+    ours = [one for one in run.episodes_of(illness) if one.key.rpartition("/")[2].partition("@")[0] == number]
+    found = sorted(ours, key=stage)
     if not found:
         return None
-    if not any(isinstance(happening.what, GotWorse) for happening in read.happenings):
+    if not any(isinstance(happening.what, log.GotWorse) for happening in read.happenings):
         return found[0]
     return found[-1] if len(found) > 1 else found[0].worse or found[0]
 
 
-def _number(episode: Episode) -> str:
-    """Returns which visit of its illness it is; behind it the key may name what its doctors had learnt."""
-    return episode.key.rpartition("/")[2].partition("@")[0]
-
-
-def _stage(episode: Episode) -> int:
-    """Returns how often the illness had got worse."""
-    stage = episode.key.partition("/")[0].partition(".")[2]
-    return int(stage) if stage.isdigit() else 1
+_TOLD = (log.Diagnosed, log.Referred, log.VisitFailed)
+"""What ends a consultation after its results."""
 
 
 def _moments(happenings: Sequence[Happening], episode: Episode | None) -> Iterator[Moment]:
     seen = list(() if episode is None else episode.seen)
     held: ConsultationHeld | None = None
+    left: list[Said | Examined] = []  # what is said when the results are there
+    reported: list[Reported] = []
     triage: int | None = None
     for place, happening in enumerate(happenings):
         what, after = happening.what, happenings[place + 1 :]
-        if isinstance(what, CalledIn):
+        if isinstance(what, log.CalledIn):
             triage = happening.t if triage is None else triage
-        if isinstance(what, Triaged) and episode is not None and episode.at_door is not None:
+        if isinstance(what, log.Triaged) and episode is not None and episode.at_door is not None:
             yield from _at_door(episode.at_door, (triage or happening.t, happening.t))
-        if isinstance(what, Diagnosed | Referred | VisitFailed) and held is not None:
-            yield from _reports(held, happening.t)
+        if isinstance(what, _TOLD) and held is not None:
+            for event in reported:
+                yield _moment(
+                    happening.t, "reported", {"department": held.department, **msgspec.to_builtins(event.report)}
+                )
             held = None
         yield _moment(happening.t, type(what).__struct_config__.tag, msgspec.to_builtins(what))
-        if type(what) is not ActivityBegan:
+        if type(what) is not log.ActivityBegan:
             continue
-        if what.activity is Activity.CONSULTATION and seen and any(isinstance(h.what, Consulted) for h in after):
+        if what.activity is Activity.CONSULTATION and seen and any(isinstance(h.what, log.Consulted) for h in after):
             held = seen.pop(0)
-            comes_back = _comes_back(after)
-            said = _said(held, before_results=comes_back)
-            yield from _spread(said, _spans(happening.t, after, Consulted))
+            events = _events(held)
+            reported = [event for event in events if isinstance(event, Reported)]
+            said = [event for event in events if isinstance(event, Said | Examined)]
+            last = max((place for place, event in enumerate(said) if isinstance(event, Examined)), default=len(said))
+            left = said[last:]
+            yield from _spread(said[:last] if _comes_back(after) else said, _spans(happening.t, after, log.Consulted))
         elif what.activity is Activity.RESULTS and held is not None:
-            said = _said(held)[len(_said(held, before_results=True)) :]
-            yield from _spread(said, _spans(happening.t, after, Diagnosed | Referred | VisitFailed))
+            yield from _spread(left, _spans(happening.t, after, _TOLD))
 
 
 def _comes_back(after: Iterable[Happening]) -> bool:
     """Whether a consultation goes on when its results are there."""
     for happening in after:
         what = happening.what
-        if isinstance(what, Diagnosed | Referred | VisitFailed):
+        if isinstance(what, _TOLD):
             return False
-        if type(what) is ActivityBegan and what.activity is Activity.RESULTS:
+        if type(what) is log.ActivityBegan and what.activity is Activity.RESULTS:
             return True
     return False
 
 
-def _spans(begin: int, after: Iterable[Happening], end: Any) -> list[Span]:
+def _spans(begin: int, after: Iterable[Happening], end: type | tuple[type, ...]) -> list[Span]:
     """Returns when a talk went on that began at a time: without the pauses in it."""
     spans: list[Span] = []
     since: int | None = begin
     for happening in after:
-        if isinstance(happening.what, Interrupted) and since is not None:
+        if isinstance(happening.what, log.Interrupted) and since is not None:
             spans.append((since, happening.t))
             since = None
-        elif isinstance(happening.what, Resumed):
+        elif isinstance(happening.what, log.Resumed):
             since = happening.t
         elif isinstance(happening.what, end):
             return [*spans, (happening.t if since is None else since, happening.t)]
@@ -335,20 +317,6 @@ def _events(held: ConsultationHeld) -> list[Event]:
         return [_EVENT.decode(line) for line in held.trace.splitlines() if line]
     except msgspec.DecodeError as error:
         raise BadInput(f"a dialogue of the run is damaged ({error})") from None
-
-
-def _said(held: ConsultationHeld, *, before_results: bool = False) -> list[Said | Examined]:
-    said = [event for event in _events(held) if isinstance(event, Said | Examined)]
-    if before_results:
-        last = max((place for place, event in enumerate(said) if isinstance(event, Examined)), default=len(said))
-        return said[:last]
-    return said
-
-
-def _reports(held: ConsultationHeld, t: int) -> Iterator[Moment]:
-    for event in _events(held):
-        if isinstance(event, Reported):
-            yield _moment(t, "reported", {"department": held.department, **msgspec.to_builtins(event.report)})
 
 
 def _spread(said: Sequence[Said | Examined], spans: Sequence[Span]) -> Iterator[Moment]:
@@ -375,19 +343,15 @@ def begins(texts: Sequence[str], spans: Sequence[Span]) -> list[int]:
     """Returns when each of several lines begins that fill some stretches of time, in whole seconds."""
     lengths = [len(text) + _PAUSE for text in texts]
     letters, seconds = sum(lengths), sum(end - begin for begin, end in spans)
-    found, spoken = [], 0
-    for length in lengths:
-        found.append(_after(spoken * seconds // letters, spans))
-        spoken += length
-    return found
 
+    def at(after: int) -> int:
+        for begin, end in spans:
+            if after < end - begin:
+                return begin + after
+            after -= end - begin
+        return spans[-1][1]
 
-def _after(seconds: int, spans: Sequence[Span]) -> int:
-    for begin, end in spans:
-        if seconds < end - begin:
-            return begin + seconds
-        seconds -= end - begin
-    return spans[-1][1]
+    return [at(spoken * seconds // letters) for spoken in accumulate(lengths[:-1], initial=0)] if texts else []
 
 
 def _moment(t: int, what: Any, about: dict[str, Any]) -> Moment:

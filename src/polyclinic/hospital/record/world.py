@@ -13,7 +13,6 @@ Only those who are ill or out of their homes are held, so that it grows with the
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable
 from enum import StrEnum
 from heapq import heappop, heappush
 from typing import Any
@@ -21,44 +20,8 @@ from typing import Any
 import msgspec
 
 from polyclinic.cases.truth import Severity
-from polyclinic.hospital.record.happenings import (
-    Activity,
-    ActivityBegan,
-    ActivityEnded,
-    Acuity,
-    Admitted,
-    CalledIn,
-    Consulted,
-    Diagnosed,
-    Died,
-    Discharged,
-    Dispensed,
-    ExaminationDone,
-    FellIll,
-    FollowedUp,
-    FollowUpFailed,
-    FollowUpOutcome,
-    GotWorse,
-    Happening,
-    Interrupted,
-    LeftUnseen,
-    Moved,
-    Prescribed,
-    Queued,
-    Referred,
-    Registered,
-    Resumed,
-    Sampled,
-    ShiftBegan,
-    ShiftEnded,
-    StaffWalked,
-    Triaged,
-    TriagedAgain,
-    VisitFailed,
-    Walked,
-    WentHome,
-    Worsened,
-)
+from polyclinic.hospital.record import happenings as events
+from polyclinic.hospital.record.happenings import Activity, Acuity, FollowUpOutcome, Happening
 
 
 class Doing(StrEnum):
@@ -219,195 +182,141 @@ class World(msgspec.Struct, kw_only=True):
         """Returns it as MessagePack."""
         return _encode(self)
 
-    def apply(self, happening: Happening) -> None:
+    def apply(self, happening: Happening) -> None:  # noqa: PLR0912 - a branch for each kind of event
         """Takes the next happening of the log."""
         self.advance(happening.t)
         self.seq = happening.seq
-        kind = type(happening.what)
-        counted = _COUNTED.get(kind)
-        if counted is not None:
+        who, kind = happening.who, type(happening.what)
+        what: Any = happening.what
+        if (counted := _COUNTED.get(kind)) is not None:
             setattr(self.counts, counted, getattr(self.counts, counted) + 1)
-        change = _CHANGES.get(kind)
-        if change is not None:
-            change(self, happening.who, happening.what)
+        # By type: asking whether something is an instance of a msgspec struct takes ten times as long.
+        match kind:
+            case events.FellIll:
+                self.ill[who] = IllResident(what.name, what.disease, what.severity, what.home, self.t)
+            case events.Walked:
+                self._walk(who, what.path, what.times)
+            case events.Diagnosed:
+                self.counts.diagnosed_right += what.right
+            case events.FollowedUp:
+                setattr(self.counts, what.outcome, getattr(self.counts, what.outcome) + 1)
+                if what.outcome is FollowUpOutcome.RECOVERED:
+                    self.ill.pop(who, None)
+                elif who in self.ill and what.severity is not None:
+                    self.ill[who].severity = what.severity
+            case events.Worsened | events.GotWorse:
+                if who in self.ill:
+                    self.ill[who].severity = what.severity
+            case events.Died:
+                self.ill.pop(who, None)
+                self.leave(who)
+            case events.WentHome:
+                self.leave(who)
+            case events.StaffWalked:
+                self.staff_walks[who] = StaffWalk(what.path, what.times, self.t)
+                heappush(self.homecoming, (what.times[-1], who))
+            case events.ShiftBegan:
+                self.duty[who] = Duty(area=what.area, since=self.t)
+            case events.ShiftEnded:
+                self.duty.pop(who, None)
+            case _ if kind in _OF_VISITORS:
+                self._change(who, kind, what)
 
-    def _person(self, who: str) -> Visitor:
-        person = self.people.get(who)
-        if person is None:
-            person = self.people[who] = Visitor()
-        return person
-
-    def _walk(self, who: str, what: Walked) -> None:
+    def _walk(self, who: str, path: tuple[str, ...], times: tuple[int, ...]) -> None:
         if who not in self.people:
             self.counts.came += 1
-            self.people[who] = Visitor(home=what.path[0])
+            self.people[who] = Visitor(home=path[0])
         person = self.people[who]
         self.end_wait(who)
-        if person.served and person.area != what.path[-1]:
+        if person.served and person.area != path[-1]:
             self.end_service(who)
-        person.path, person.times, person.began, person.area = what.path, what.times, self.t, what.path[-1]
-        if what.path[-1] == person.home:
-            heappush(self.homecoming, (what.times[-1], who))
+        person.path, person.times, person.began, person.area = path, times, self.t, path[-1]
+        if path[-1] == person.home:
+            heappush(self.homecoming, (times[-1], who))
 
-    def _queue(self, who: str, what: Queued) -> None:
-        person = self._person(who)
-        self.end_wait(who)
-        self.end_service(who)
-        person.queue, person.since = what.queue, self.t
-        first = 0 if what.acuity is Acuity.EMERGENCY else 1 if what.again else 2
-        insort(self.queues.setdefault(what.queue, []), (first, _RANK[what.acuity], self.seq, who))
-
-    def _call(self, who: str, what: CalledIn) -> None:
-        person = self._person(who)
-        self.end_wait(who)
-        self.end_service(who)
-        person.staff, person.served, person.since, person.area = what.staff, what.queue, self.t, what.area
-        if what.staff in self.duty:
-            self.duty[what.staff].serves.append(who)
-            self.duty[what.staff].area = what.area
-
-    def _begin_activity(self, who: str, what: ActivityBegan) -> None:
-        person = self._person(who)
-        person.activity, person.examination = what.activity, what.examination
-
-    def _end_activity(self, who: str, what: Consulted | ExaminationDone | Sampled | ActivityEnded) -> None:
-        person = self._person(who)
-        # A result that comes later ends nothing.
-        if not isinstance(what, ExaminationDone) or what.examination == person.examination:
-            person.activity, person.examination = None, ""
-
-    def _interrupt(self, who: str, _: Interrupted) -> None:
-        person = self._person(who)
+    def _change(self, who: str, kind: type, what: Any) -> None:  # noqa: PLR0912 - a branch for each kind of event
+        """Takes what happens to a resident out of its home."""
+        person = self.people.get(who) or self.people.setdefault(who, Visitor())
         served = person.served
-        self.end_service(who)
-        person.served = served  # it stays in the room, and nobody is with it
+        if kind in _ENDS_WAIT:
+            self.end_wait(who)
+        if kind in _ENDS_SERVICE:
+            self.end_service(who)
+        match kind:
+            case events.Queued:
+                person.queue, person.since = what.queue, self.t
+                first = 0 if what.acuity is Acuity.EMERGENCY else 1 if what.again else 2
+                insort(self.queues.setdefault(what.queue, []), (first, _RANK[what.acuity], self.seq, who))
+            case events.CalledIn:
+                person.served, person.since, person.area = what.queue, self.t, what.area
+                self._serve(who, person, what.staff)
+            case events.ActivityBegan:
+                person.activity, person.examination = what.activity, what.examination
+            case events.ActivityEnded | events.Sampled | events.Consulted:
+                person.activity, person.examination = None, ""
+            case events.ExaminationDone:
+                if what.examination == person.examination:  # a result that comes later ends nothing
+                    person.activity, person.examination = None, ""
+            case events.Interrupted:
+                person.served = served  # it stays in the room, and nobody is with it
+            case events.Resumed:
+                self._serve(who, person, what.staff)
+            case events.Triaged:
+                person.department, person.acuity = what.department, what.acuity
+            case events.TriagedAgain:
+                person.acuity = what.acuity
+                line = self.queues.get(person.queue, [])
+                for place in [place for place in line if place[-1] == who]:
+                    line.remove(place)
+                    first = 0 if what.acuity is Acuity.EMERGENCY else place[0]
+                    insort(line, (first, _RANK[what.acuity], *place[2:]))
+            case events.Registered:
+                person.department = what.department
+            case events.Admitted | events.Moved:
+                person.bed = person.area = what.area
+                person.since = self.t
+            case events.Discharged:
+                person.bed = ""
+            case events.LeftUnseen | events.VisitFailed if not person.home:
+                self.leave(who)  # it cannot be seen to arrive
 
-    def _resume(self, who: str, what: Resumed) -> None:
-        person = self._person(who)
-        person.staff = what.staff
-        if what.staff in self.duty:
-            self.duty[what.staff].serves.append(who)
-            self.duty[what.staff].area = person.area
-
-    def _move_up(self, who: str, what: TriagedAgain) -> None:
-        person = self._person(who)
-        person.acuity = what.acuity
-        line = self.queues.get(person.queue, [])
-        for place in [place for place in line if place[-1] == who]:
-            line.remove(place)
-            first = 0 if what.acuity is Acuity.EMERGENCY else place[0]
-            insort(line, (first, _RANK[what.acuity], *place[2:]))
-
-    def _send(self, who: str, what: Triaged | Registered) -> None:
-        person = self._person(who)
-        self.end_service(who)
-        person.department = what.department
-        if isinstance(what, Triaged):
-            person.acuity = what.acuity
-
-    def _serve(self, who: str, _: Referred | Prescribed | Dispensed) -> None:
-        self._person(who)
-        self.end_service(who)
-
-    def _lie(self, who: str, what: Admitted | Moved) -> None:
-        person = self._person(who)
-        self.end_wait(who)
-        self.end_service(who)
-        person.bed = person.area = what.area
-        person.since = self.t
-
-    def _get_up(self, who: str, _: Discharged) -> None:
-        person = self._person(who)
-        self.end_wait(who)
-        person.bed = ""
-
-    def _diagnose(self, _: str, what: Diagnosed) -> None:
-        self.counts.diagnosed_right += what.right
-
-    def _go(self, who: str, _: LeftUnseen | VisitFailed) -> None:
-        person = self._person(who)
-        self.end_wait(who)
-        self.end_service(who)
-        if not person.home:
-            self.leave(who)  # it cannot be seen to arrive
-
-    def _follow_up(self, who: str, what: FollowedUp) -> None:
-        outcome = what.outcome.value
-        setattr(self.counts, outcome, getattr(self.counts, outcome) + 1)
-        if what.outcome is FollowUpOutcome.RECOVERED:
-            self.ill.pop(who, None)
-        elif what.severity is not None:
-            self._grade(who, what)
-
-    def _fall_ill(self, who: str, what: FellIll) -> None:
-        self.ill[who] = IllResident(what.name, what.disease, what.severity, what.home, self.t)
-
-    def _grade(self, who: str, what: FollowedUp | Worsened | GotWorse) -> None:
-        patient = self.ill.get(who)
-        if patient is not None and what.severity is not None:
-            patient.severity = what.severity
-
-    def _die(self, who: str, _: Died) -> None:
-        self.ill.pop(who, None)
-        self.leave(who)
-
-    def _walk_staff(self, who: str, what: StaffWalked) -> None:
-        self.staff_walks[who] = StaffWalk(what.path, what.times, self.t)
-        heappush(self.homecoming, (what.times[-1], who))
-
-    def _begin(self, who: str, what: ShiftBegan) -> None:
-        self.duty[who] = Duty(area=what.area, since=self.t)
+    def _serve(self, who: str, person: Visitor, staff: str) -> None:
+        person.staff = staff
+        if staff in self.duty:
+            self.duty[staff].serves.append(who)
+            self.duty[staff].area = person.area
 
 
-# Looked up by type: asking whether something is an instance of a msgspec struct takes ten times as long.
 _COUNTED: dict[type, str] = {
-    FellIll: "fell_ill",
-    Triaged: "triaged",
-    Referred: "referred",
-    ExaminationDone: "examined",
-    Diagnosed: "diagnosed",
-    WentHome: "went_home",
-    LeftUnseen: "left_unseen",
-    VisitFailed: "failed",
-    FollowUpFailed: "follow_ups_failed",
-    Admitted: "admitted",
-    Discharged: "discharged",
-    Died: "died",
+    events.FellIll: "fell_ill",
+    events.Triaged: "triaged",
+    events.Referred: "referred",
+    events.ExaminationDone: "examined",
+    events.Diagnosed: "diagnosed",
+    events.WentHome: "went_home",
+    events.LeftUnseen: "left_unseen",
+    events.VisitFailed: "failed",
+    events.FollowUpFailed: "follow_ups_failed",
+    events.Admitted: "admitted",
+    events.Discharged: "discharged",
+    events.Died: "died",
 }
+_MOVES = {
+    events.Queued, events.CalledIn, events.Admitted, events.Moved, events.LeftUnseen, events.VisitFailed,
+}  # fmt: skip
+_ENDS_WAIT = _MOVES | {events.Discharged}
 # Neither a talk nor an examination lets the staff go: what follows it does.
-_CHANGES: dict[type, Callable[[World, str, Any], object]] = {
-    FellIll: World._fall_ill,
-    Walked: World._walk,
-    Queued: World._queue,
-    CalledIn: World._call,
-    ActivityBegan: World._begin_activity,
-    ActivityEnded: World._end_activity,
-    Sampled: World._end_activity,
-    Consulted: World._end_activity,
-    ExaminationDone: World._end_activity,
-    Interrupted: World._interrupt,
-    Resumed: World._resume,
-    Triaged: World._send,
-    TriagedAgain: World._move_up,
-    Registered: World._send,
-    Referred: World._serve,
-    Diagnosed: World._diagnose,
-    Prescribed: World._serve,
-    Dispensed: World._serve,
-    Admitted: World._lie,
-    Moved: World._lie,
-    Discharged: World._get_up,
-    Worsened: World._grade,
-    GotWorse: World._grade,
-    Died: World._die,
-    LeftUnseen: World._go,
-    VisitFailed: World._go,
-    WentHome: lambda world, who, _: world.leave(who),
-    FollowedUp: World._follow_up,
-    StaffWalked: World._walk_staff,
-    ShiftBegan: World._begin,
-    ShiftEnded: lambda world, who, _: world.duty.pop(who, None),
-}
+_ENDS_SERVICE = _MOVES | {
+    events.Interrupted, events.Triaged, events.Registered, events.Referred, events.Prescribed, events.Dispensed,
+}  # fmt: skip
+_OF_VISITORS = (
+    _ENDS_WAIT
+    | _ENDS_SERVICE
+    | {
+        events.ActivityBegan, events.ActivityEnded, events.Sampled, events.Consulted, events.ExaminationDone,
+        events.Resumed, events.TriagedAgain,
+    }
+)  # fmt: skip
 
 _encode = msgspec.msgpack.Encoder().encode
 _DECODER = msgspec.msgpack.Decoder(World)

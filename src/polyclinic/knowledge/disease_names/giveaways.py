@@ -47,18 +47,12 @@ class GiveawayRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Giveaway(NamedTuple):
-    """What gives a disease away, as it stands in a text.
+    """What gives a disease away, as it stands in a text."""
 
-    Attributes:
-        begin: where it begins; `end` is where it ends.
-        disease: one of its names.
-        is_sure: it is said of this disease and no other.
-    """
-
-    begin: int
+    begin: int  # where it begins; `end` is where it ends
     end: int
-    disease: str
-    is_sure: bool
+    disease: str  # one of its names
+    is_sure: bool  # it is said of this disease and no other
 
 
 @functools.lru_cache(maxsize=1 << 13)

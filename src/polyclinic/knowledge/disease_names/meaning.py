@@ -32,16 +32,11 @@ _BESIDE = frozenset(("around", "below", "above", "within", "both legs"))
 
 
 class NamePiece(NamedTuple):
-    """A word in a name.
-
-    Attributes:
-        atoms: what it means; of an unknown word, itself.
-        chinese: whether it is written in Chinese.
-    """
+    """A word in a name."""
 
     kind: Kind | Literal["unknown", "separator"]
-    atoms: tuple[str, ...]
-    chinese: bool = False
+    atoms: tuple[str, ...]  # what it means; of an unknown word, itself
+    chinese: bool = False  # whether it is written in Chinese
 
 
 # 肾动脉瘤 is no tumour of the artery.
@@ -213,23 +208,14 @@ _MARKS = frozenset("?？")
 
 
 class NameMeaning(NamedTuple):
-    """What a name says.
+    """What a name says."""
 
-    Attributes:
-        atoms: of the disease itself; those beside it begin with "~".
-        denied: whether the name says that the disease is not there.
-        plain: whether all its words are known.
-        heads: whether it names a disease, and not only what could be said of one.
-        causes: of what brings the disease about ("diabetic nephropathy").
-        linked: whether it has a word such as "with", "due to" or "without"; there the order of words counts.
-    """
-
-    atoms: frozenset[str]
-    denied: bool = False
-    plain: bool = True
-    heads: bool = True
-    linked: bool = False
-    causes: frozenset[str] = frozenset()
+    atoms: frozenset[str]  # of the disease itself; those beside it begin with "~"
+    denied: bool = False  # whether the name says that the disease is not there
+    plain: bool = True  # whether all its words are known
+    heads: bool = True  # whether it names a disease, and not only what could be said of one
+    linked: bool = False  # whether it has a word such as "with", "due to" or "without"; there the order of words counts
+    causes: frozenset[str] = frozenset()  # of what brings the disease about ("diabetic nephropathy")
 
     @property
     def empty(self) -> bool:
@@ -315,13 +301,7 @@ Entails = Callable[[frozenset[str]], frozenset[str]]
 
 
 def read(row: tuple[str, ...], words: NameVocabulary, entails: Entails) -> NameMeaning:
-    """Returns what the units of a name say.
-
-    Args:
-        row: the units.
-        words: the vocabulary.
-        entails: from atoms to all that they are as well.
-    """
+    """Returns what the units of a name say."""
     whole = words.whole.get(row)
     if whole is not None:
         return NameMeaning(frozenset(whole.atoms))

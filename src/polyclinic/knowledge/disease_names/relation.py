@@ -47,14 +47,12 @@ class ReadName(NamedTuple):
     """What a name says, and what follows from it.
 
     Attributes:
-        row: its units.
-        said: its atoms, with a disease in place of those that define it.
         all: all atoms that are so; `flat` are those that are so where what is said beside the disease is so too.
     """
 
-    row: tuple[str, ...]
+    row: tuple[str, ...]  # its units
     meaning: NameMeaning
-    said: frozenset[str]
+    said: frozenset[str]  # its atoms, with a disease in place of those that define it
     all: frozenset[str]
     flat: frozenset[str]
 

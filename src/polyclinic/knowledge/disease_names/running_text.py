@@ -45,31 +45,20 @@ class LearntNames(msgspec.Struct, frozen=True, array_like=True):
 
 
 class KeptPhrase(msgspec.Struct, frozen=True, array_like=True):
-    """What gives a disease away, by its units behind the first.
-
-    Attributes:
-        is_sure: it is said of this disease and no other.
-        written: how it must be written; "" for in any way.
-    """
+    """What gives a disease away, by its units behind the first."""
 
     rest: tuple[str, ...]
     disease: str
-    is_sure: bool
-    written: str = ""
+    is_sure: bool  # it is said of this disease and no other
+    written: str = ""  # how it must be written; "" for in any way
 
 
 class KeptGiveaways(msgspec.Struct, frozen=True, array_like=True):
-    """What gives diseases away.
+    """What gives diseases away."""
 
-    Attributes:
-        phrases: by their first unit.
-        codes: with their diseases, by their category.
-        sounds: the diseases that long words give away, by how these sound.
-    """
-
-    phrases: dict[str, list[KeptPhrase]]
-    codes: dict[str, list[tuple[str, str]]]
-    sounds: dict[str, list[str]]
+    phrases: dict[str, list[KeptPhrase]]  # by their first unit
+    codes: dict[str, list[tuple[str, str]]]  # with their diseases, by their category
+    sounds: dict[str, list[str]]  # the diseases that long words give away, by how these sound
 
 
 class _KeptNames(msgspec.Struct, frozen=True, array_like=True):
@@ -142,18 +131,12 @@ _LEAST_SPELT = 2  # letters of initials
 
 
 class TextWord(NamedTuple):
-    """A word of a text.
+    """A word of a text."""
 
-    Attributes:
-        begin: where it begins; `end` is where it ends.
-        units: what it is in a name.
-        spelt: its letters, where it is written letter by letter; else "".
-    """
-
-    begin: int
+    begin: int  # where it begins; `end` is where it ends
     end: int
-    units: tuple[str, ...]
-    spelt: str
+    units: tuple[str, ...]  # what it is in a name
+    spelt: str  # its letters, where it is written letter by letter; else ""
 
 
 @functools.lru_cache(maxsize=1 << 10)

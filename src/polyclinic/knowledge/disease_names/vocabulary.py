@@ -36,14 +36,10 @@ _FILES = ("diseases.yaml", *(f"diseases_{number}.yaml" for number in range(2, 12
 
 
 class NameWord(NamedTuple):
-    """What a row of units means.
-
-    Attributes:
-        atoms: those that it names; a link, or what adds nothing, has its own name here.
-    """
+    """What a row of units means."""
 
     kind: Kind
-    atoms: tuple[str, ...]
+    atoms: tuple[str, ...]  # those that it names; a link, or what adds nothing, has its own name here
 
 
 class _NameRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -278,19 +278,14 @@ class OrderMeaning(NamedTuple):
 
 
 class FindingTitle(NamedTuple):
-    """What a recorded finding is called: its examination, its item, both together, and in what material it is.
-
-    Attributes:
-        in_full: it tells of the whole panel that it names, and not of one part ("Neurological examination, gait").
-        unread: what was done or looked at is not understood, so that it may be anything.
-    """
+    """What a recorded finding is called: its examination, its item, both together, and in what material it is."""
 
     examination: OrderMeaning
     item: OrderMeaning
     whole: OrderMeaning
     materials: frozenset[str]
-    in_full: bool
-    unread: bool
+    in_full: bool  # it tells of the whole panel that it names, and not of one part ("Neurological examination, gait")
+    unread: bool  # what was done or looked at is not understood, so that it may be anything
 
 
 _KIND = {PROCEDURE: 0, REGION: 1, MATERIAL: 2, ANALYTE: 3, PANEL: 4}

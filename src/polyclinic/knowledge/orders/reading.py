@@ -57,31 +57,19 @@ def _between(name: str) -> re.Pattern[str]:
 
 @dataclass(eq=False)
 class OrderPhrase:
-    """Words that stand together.
+    """Words that stand together."""
 
-    Attributes:
-        link: how it follows the phrase before it.
-        hand: what a doctor does by hand, where that is said.
-        generic: that it is an examination is said.
-        after: a region stands behind what is done there: "CT of the head".
-        dropped: it is no order.
-        such: it is an example of what stands before it.
-        by: something that stands before it is looked at by it.
-        anew: it is ordered by a verb of its own.
-        more: it is said to be one more thing to do.
-    """
-
-    link: str
+    link: str  # how it follows the phrase before it
     words: list[Term] = field(default_factory=list)
     concepts: set[str] = field(default_factory=set)
-    hand: str = ""
-    generic: bool = False
-    after: bool = False
-    dropped: bool = False
-    such: bool = False
-    by: bool = False
-    anew: bool = False
-    more: bool = False
+    hand: str = ""  # what a doctor does by hand, where that is said
+    generic: bool = False  # that it is an examination is said
+    after: bool = False  # a region stands behind what is done there: "CT of the head"
+    dropped: bool = False  # it is no order
+    such: bool = False  # it is an example of what stands before it
+    by: bool = False  # something that stands before it is looked at by it
+    anew: bool = False  # it is ordered by a verb of its own
+    more: bool = False  # it is said to be one more thing to do
 
     def add(self, word: Term) -> None:
         """Adds the word that follows."""
@@ -341,21 +329,15 @@ _LOOKS = frozenset(("physical", "inspection"))
 
 
 class AskedFor(NamedTuple):
-    """An examination that a text asks for: as it stands there, from `start` to `end`, and what it means.
-
-    Attributes:
-        core: from where to where the words stand that mean something.
-        loose: only a part of the body or a kind of examination is named, and not what is done.
-        name: what it is called where one speaks of it.
-    """
+    """An examination that a text asks for: as it stands there, from `start` to `end`, and what it means."""
 
     text: str
     start: int
     end: int
-    core: tuple[int, int]
+    core: tuple[int, int]  # from where to where the words stand that mean something
     meaning: OrderMeaning
-    loose: bool = False
-    name: str = ""
+    loose: bool = False  # only a part of the body or a kind of examination is named, and not what is done
+    name: str = ""  # what it is called where one speaks of it
 
 
 class Reading(NamedTuple):

@@ -222,20 +222,17 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     """A name, or a part of one, as it was compared, and the title it is linked to.
 
     Attributes:
-        code: None where no title is similar enough.
-        similarity: 0 to 1; of the most similar title, also where it is below the threshold.
         ties: how many further codes are as similar. The title in its own words goes before a variant of another, then
             the first in the table is taken, which in a sorted table is the most general.
-        other_categories: whether any of these codes is of another category.
         nearest: the most similar titles, where names are compared by these (`nearest`); None elsewhere.
     """
 
     name: str
-    code: str | None
+    code: str | None  # None where no title is similar enough
     title: str | None
-    similarity: float
+    similarity: float  # 0 to 1; of the most similar title, also where it is below the threshold
     ties: int = 0
-    other_categories: bool = False
+    other_categories: bool = False  # whether any of these codes is of another category
     nearest: frozenset[str] | None = None
 
 

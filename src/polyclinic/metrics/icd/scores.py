@@ -55,23 +55,17 @@ class IcdSummary(msgspec.Struct, frozen=True, kw_only=True):
         metrics: pooled over the cases, in percent, by whole code and by category; `number` is how many disease names a
             report holds that names any (the paper's #; by nearest titles one that names none counts one),
             `category_number` how many categories all come to.
-        per_case: the same six shares as means over the cases.
-        names: different names that were linked or not, on either side.
-        unlinked: those of them with no title similar enough.
-        tied: those of them whose title fits further codes as well; the first one was taken.
-        tied_categories: those of them for which the further codes are of other categories too.
-        without_names: reports in which no disease is named; they count, with an empty set.
     """
 
     metrics: dict[str, Estimate]
-    per_case: dict[str, Estimate]
+    per_case: dict[str, Estimate]  # the same six shares as means over the cases
     reference_number: Estimate
     cases: tuple[IcdCase, ...]
-    names: int
-    unlinked: int
-    tied: int
-    tied_categories: int
-    without_names: int
+    names: int  # different names that were linked or not, on either side
+    unlinked: int  # those of them with no title similar enough
+    tied: int  # those of them whose title fits further codes as well; the first one was taken
+    tied_categories: int  # those of them for which the further codes are of other categories too
+    without_names: int  # reports in which no disease is named; they count, with an empty set
 
 
 def named(names: Iterable[str]) -> tuple[Diagnosis, ...]:

@@ -8,10 +8,11 @@ journal).
 from __future__ import annotations
 
 import asyncio
+import functools
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -20,11 +21,15 @@ import msgspec
 from rich.text import Text
 
 from polyclinic.errors import PersonLeft, PolyclinicError
+from polyclinic.events import Examined, Role, Said
+from polyclinic.language.language import Language
 from polyclinic.players.human.advice import Rung
 from polyclinic.players.human.moves import Kept
+from polyclinic.players.player import PlayedRole
 from polyclinic.terminal.screen import console, plain
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.typed import TypedLines
+from polyclinic.yaml_files import read_yaml
 
 T = TypeVar("T")
 
@@ -115,12 +120,7 @@ class Desk:
         return tuple(self._hints[seat])
 
     async def play(self, visit: str, hold: Callable[[], Awaitable[T]]) -> T:
-        """Holds a visit, once more without its last line where that is taken back; other visits go on beside it.
-
-        Args:
-            visit: what the seats at which its lines are typed are called by: the id of its case.
-            hold: holds it from its beginning, in the same way each time.
-        """
+        """Holds a visit, once more without its last line where that is taken back; other visits go on beside it."""
         begun = Counter(self._played)
         named = re.compile(rf"(?<!\S){re.escape(visit)}(?=$|[/@])")
         while True:
@@ -171,9 +171,6 @@ class Desk:
         """Waits until the desk is free for a seat; who has just answered comes first.
 
         Yields whether the seat was the last to answer, so that what it was shown is still to be read.
-
-        Raises:
-            PersonLeft: the person has left, at this seat or at another.
         """
         loop = asyncio.get_running_loop()
         while True:
@@ -199,11 +196,7 @@ class Desk:
         self._seated = ""
 
     async def line(self, seat: str, prompt: str) -> str:
-        """Shows a prompt and returns what is typed, without the white space around it.
-
-        Raises:
-            PersonLeft: nobody answers any more.
-        """
+        """Shows a prompt and returns what is typed, without the white space around it."""
         if waiting := self._again[seat]:
             self._played[seat] += 1
             return waiting.pop(0)
@@ -243,47 +236,107 @@ class Desk:
         return bool(self._again[seat])
 
 
-class ShownBefore:
-    """What one visit shows at a seat, of which whoever takes it up again has to read what went before.
+class DeskSeat:
+    """A seat at the desk in one visit: what is shown there, and what is typed.
 
     While lines are played again nothing is shown; before the first that is typed now, all of it is, once.
+
+    Args:
+        desk: where the person sits.
+        seat: names the role in the visit.
+        says: the file of what is shown, whose words for commands are those of `commands`.
+        commands: by their names in that file; they go by their English words in all languages.
     """
 
-    def __init__(self, desk: Desk, seat: str) -> None:
-        self._desk, self._seat = desk, seat
+    def __init__(self, desk: Desk, seat: str, says: Path, commands: Sequence[str]) -> None:
+        self.desk, self._seat, self._commands = desk, seat, commands
+        self._says = read_says(says)
         self._before: list[str] = []
+        self._shown = 0
+        self._quiet = False
 
-    def show(self, text: str, *, quiet: bool) -> None:
-        """Shows a text; one that is `quiet`, as it belongs to what is played again, when the visit goes on."""
-        if quiet:
+    @asynccontextmanager
+    async def taken(self) -> AsyncIterator[bool]:
+        """Waits until the desk is free; see `Desk.at`."""
+        async with self.desk.at(self._seat) as goes_on:
+            self._quiet = self.desk.is_playing_again(self._seat)
+            yield goes_on
+
+    def says(self, language: Language) -> dict[str, str]:
+        """Returns what is shown in a language."""
+        return self._says[language]
+
+    def show(self, text: str) -> None:
+        """Shows a text; what belongs to lines that are played again, only when the visit goes on."""
+        if self._quiet:
             self._before.append(text)
             return
-        self.catch_up()
-        self._desk.show(text)
+        self._catch_up()
+        self.desk.show(text)
 
-    def typed(self, prompt: str, line: str) -> None:
-        """Notes a line that is played again."""
-        self._before.append(f"{prompt}{line}")
+    def show_events(self, role: PlayedRole, listener: Role, say: Mapping[str, str]) -> None:
+        """Shows what was said to a listener, and found, since the last time."""
+        for event in role.seen[self._shown :]:
+            if isinstance(event, Said) and event.to is listener:
+                self.show(f"{say[event.who.value]}: {event.text}")
+            elif isinstance(event, Examined):
+                self.show(f"{say['examiner']}: {event.text}")
+        self._shown = len(role.seen)
 
-    def catch_up(self) -> None:
+    def command(self, line: str) -> tuple[str, str]:
+        """Returns a line without its command, and the command by its name; "" for none, and as typed if unknown."""
+        if not line.startswith("/"):
+            return line.strip(), ""
+        typed, _, rest = line[1:].partition(" ")
+        named = (name for name in self._commands if any(typed == say[name] for say in self._says.values()))
+        return rest.strip(), next(named, typed or "/")
+
+    def without_sign(self, line: str, say: Mapping[str, str]) -> str:
+        """Returns what to say of a line that is nothing but a command without its sign; "" if it is none."""
+        word = "help" if line in ("?", "？") else line.casefold()
+        known = {"help", say["help word"], *(of[name] for of in (say, self._says["en"]) for name in self._commands)}
+        return say["no sign"].format(command=word) if word in known else ""
+
+    async def read(
+        self,
+        prompt: str,
+        say: Mapping[str, str],
+        objection: Callable[[str], str] | None = None,
+        *,
+        stays: str = "",
+        is_answer: Callable[[str], object] = bool,
+    ) -> tuple[str, str]:
+        """Returns a line as `command` does, once there is no objection to it; by default, a missing slash is one.
+
+        A line that `is_answer` is kept; it can be taken back unless it is the command that `stays`.
+        """
+        again = self._quiet = self.desk.is_playing_again(self._seat)
+        if not again:
+            self._catch_up()
+        line = await self.desk.heard(self._seat, prompt, objection or (lambda line: self.without_sign(line, say)))
+        rest, command = self.command(line)
+        if command == "undo":
+            raise LineTakenBack(line, self._seat)
+        if command == "leave":
+            raise self.desk.left()
+        if again:
+            self._before.append(f"{prompt}{line}")
+        elif is_answer(line) or not line:
+            self.desk.keep(self._seat, line, stays=bool(command) and command == stays)
+        return rest, command
+
+    def _catch_up(self) -> None:
         """Shows what went before, unless somebody has typed at the seat already, who has read it."""
-        if self._desk.is_first(f"taken up: {self._seat}"):
+        if self.desk.is_first(f"taken up: {self._seat}"):
             for text in self._before:
-                self._desk.show(text)
+                self.desk.show(text)
         self._before.clear()
 
 
-def without_sign(line: str, say: Mapping[str, str], of: Iterable[str]) -> str:
-    """Returns what to say of a line that is nothing but a command without its sign; "" where it is none.
-
-    Args:
-        line: what was typed.
-        say: has the commands' words in the visit's language, the word for help, and what is said then.
-        of: which commands there are, by their English words.
-    """
-    word = "help" if line in ("?", "？") else line.casefold()
-    known = {"help", say["help word"], *of, *(say[command] for command in of)}
-    return say["no sign"].format(command=word) if word in known else ""
+@functools.cache
+def read_says(path: Path) -> dict[Language, dict[str, str]]:
+    """Reads what a person who plays is shown, and says by itself."""
+    return read_yaml(path, dict[Language, dict[str, str]])
 
 
 def _on_stderr(text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
@@ -13,34 +13,19 @@ from typing import Any
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import ScriptError
-from polyclinic.events import Examined, Role, Said
+from polyclinic.events import Role
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import Language
 from polyclinic.players.human.advice import Adviser, Rung
-from polyclinic.players.human.desk import Desk, LineTakenBack, ShownBefore, without_sign
+from polyclinic.players.human.desk import Desk, DeskSeat, read_says
 from polyclinic.players.language_model.mind import describe, known_lines
 from polyclinic.players.player import Ask, Choice, DoctorTurn, NextStep, Purpose
 from polyclinic.players.roles.doctor import Doctor
-from polyclinic.yaml_files import read_yaml
 
 _LIKE = 0.75
 _ALIKE: dict[Language, float] = {"en": 0.75, "zh": 0.65}
 """How alike a word in a sentence is to a name that was meant; a Chinese name has few letters, one of them wrong."""
 
-# A sentence that orders, and nothing else: what is asked of the patient is none.
-_ORDERS: dict[Language, re.Pattern[str]] = {
-    "en": re.compile(
-        r"(?:please,?\s+|let'?s\s+|let us\s+|we(?:'ll| will)\s+|i(?:'ll| will| want to|'d like to| would like to)\s+)?"
-        r"(?:(?:order|arrange|perform|request|run)|(?:get|do|have|take)(?=\s+(?:an?|the|some)\s)"
-        r"|i(?:'d| would) like(?: you to have| to have)?|you need)\s+(?P<names>[^?.;]{3,120}?)(?:,?\s+please)?[.!]*",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile(
-        r"(?:请|麻烦|给您|给你|我们|先|再|去|您|你|需要|要)*(?:开单|开个|开一个|开|查一下|查个|查|做一下|做一个|做个|做)"
-        r"(?P<names>[^？?。]{2,40}?)(?:吧|检查单)?[。！]*"
-    ),
-}
-_AND: dict[Language, re.Pattern[str]] = {"en": re.compile(r",|\band\b"), "zh": re.compile(r"[,，、和]")}
 _ARTICLE = re.compile(r"^(?:an?|the|some)\s+", re.IGNORECASE)
 
 
@@ -78,11 +63,12 @@ class OrderNames:
 
         Nothing of a line that orders nothing, or by words that are no name and near none.
         """
-        order = _ORDERS[language].fullmatch(line.strip())
+        say = doctor_says(language)
+        order = re.fullmatch(say["orders"], line.strip(), re.IGNORECASE)
         if order is None:
             return {}
         found = {}
-        for part in _AND[language].split(order["names"]):
+        for part in re.split(say["between orders"], order["names"]):
             typed = _ARTICLE.sub("", part.strip())
             if not typed or self._named(typed.casefold()) or _letters(typed) in self._spelt:
                 continue
@@ -109,9 +95,8 @@ def _letters(name: str) -> str:
     return re.sub(r"[\W_]", "", name.casefold())
 
 
+_SAYS = Path(__file__).with_suffix(".yaml")
 _COMMANDS = ("undo", "leave", "done", "order", "list", "hint", "back")
-_LEAVING = ("undo", "leave")
-_TURN_COMMANDS = (*_LEAVING, "done", "order", "hint")
 _PARTS = ("diagnoses", "symptoms", "examinations", "rationale", "treatment")
 _LIKELY = re.compile(r"(?P<name>.+?)[\s,，]*(?P<percent>\d{1,3})\s*[%％]")
 _HINTS = (Rung.TURN, Rung.DISEASES)  # what a hint tells, and one more at the same turn; after that nothing new
@@ -135,23 +120,16 @@ class HumanDoctor:
 
     def __init__(self, desk: Desk, seat: str, names: OrderNames, adviser: Adviser) -> None:
         self._desk, self._seat, self._names, self._adviser = desk, seat, names, adviser
-        self._told = ShownBefore(desk, seat)
-        self._shown = 0
+        self._place = DeskSeat(desk, seat, _SAYS, _COMMANDS)
         self._is_met = False
         self._hints = self._hints_now = 0
         self._report: Report | None = None
-        self._quiet = False
         self._asked_back = ""
 
     async def answer(self, ask: Ask[Any], role: Doctor) -> object:
-        """Asks the person, until the answer is one.
-
-        Raises:
-            PersonLeft: the person goes, to come back, or nobody answers any more.
-            LineTakenBack: the person takes back the last line.
-        """
+        """Asks the person, until the answer is one."""
         say = doctor_says(role.presentation.language)
-        async with self._desk.at(self._seat):
+        async with self._place.taken():
             self._tell(role, say, is_question=ask.purpose is Purpose.CHOOSE)
             self._hints_now = 0
             match ask.purpose:
@@ -171,65 +149,34 @@ class HumanDoctor:
         raise ScriptError(f"a person at the terminal cannot be asked to {ask.purpose}")
 
     def _tell(self, role: Doctor, say: dict[str, str], *, is_question: bool) -> None:
-        """Shows what is new since the last answer; where a question comes first, there is no talk, and why it comes."""
-        self._quiet = self._desk.is_playing_again(self._seat)
+        """Shows what is new since the last answer; if a question comes first, there is no talk, and why it comes."""
+        show = self._place.show
         if not self._is_met:
             self._is_met = True
-            self._say("\n" + say["comes"].format(who=describe(role.presentation)))
+            show("\n" + say["comes"].format(who=describe(role.presentation)))
             for picture in role.pictures:
-                self._say(say["picture"].format(where=picture.shown.name))
+                show(say["picture"].format(where=picture.shown.name))
             if is_question:
-                self._say(say["record alone"])
+                show(say["record alone"])
             if role.record is not None:
                 record, language = role.record, role.presentation.language
                 for line in known_lines(record.history, record.findings, language):
-                    self._say(f"  {line}")
-            self._say(say["question help" if is_question else "short help"])
-        for event in role.seen[self._shown :]:
-            if isinstance(event, Said) and event.to is Role.DOCTOR:
-                self._say(f"{say[event.who.value]}: {event.text}")
-            elif isinstance(event, Examined):
-                self._say(f"{say['examiner']}: {event.text}")
-        self._shown = len(role.seen)
-
-    def _say(self, text: str) -> None:
-        """Shows a text; what a line brought that is played again, only when the visit goes on."""
-        self._told.show(text, quiet=self._quiet)
-
-    async def _read(
-        self, prompt: str, say: dict[str, str], *, objection: Callable[[str], str] | None = None
-    ) -> tuple[str, str]:
-        """Returns a line, and the command that it is ("" for none) without its sign.
-
-        An `objection` says what is wrong with a line, for which another is read; else that a command lacks its sign.
-        """
-        again = self._quiet = self._desk.is_playing_again(self._seat)
-        if not again:
-            self._told.catch_up()
-        line = await self._desk.heard(self._seat, prompt, objection or partial(without_sign, say=say, of=_COMMANDS))
-        command, _, rest = line.removeprefix("/").partition(" ")
-        if not line.startswith("/"):
-            command, rest = "", line
-        if command == say["undo"] or command == "undo":
-            raise LineTakenBack(line, self._seat)
-        if command in ("leave", say["leave"]):
-            raise self._desk.left()
-        if again:
-            self._told.typed(prompt, line)
-        else:
-            self._desk.keep(self._seat, line, stays=command in ("hint", say["hint"]))
-        return rest.strip(), command
+                    show(f"  {line}")
+            show(say["question help" if is_question else "short help"])
+        self._place.show_events(role, Role.DOCTOR, say)
 
     async def _turn(self, role: Doctor, say: dict[str, str]) -> DoctorTurn:
         objection = partial(self._unclear, say=say, language=role.presentation.language)
         while True:
-            line, command = await self._read(say["you"].format(left=role.turns_left()), say, objection=objection)
-            if command in ("done", say["done"]):
+            line, command = await self._place.read(
+                say["you"].format(left=role.turns_left()), say, objection, stays="hint"
+            )
+            if command == "done":
                 return DoctorTurn(line or say["thanks"], conclude=True)
-            if command in ("order", say["order"]):
+            if command == "order":
                 if ordered := await self._ordered(line, role, say):
                     return DoctorTurn(say["please"].format(names=say["and"].join(ordered)))
-            elif command in ("hint", say["hint"]):
+            elif command == "hint":
                 await self._hint(role, say)
             elif line and not command:
                 return DoctorTurn(line)
@@ -240,14 +187,14 @@ class HumanDoctor:
         A command without its sign, or an order by a name that nearly is one; typed once more, the order is said.
         What only asks for help or for names is answered with them.
         """
-        if line.startswith("/"):
-            command, _, rest = line.removeprefix("/").partition(" ")
-            if command in ("list", say["list"]):
-                return ", ".join(self._names.titles(rest.strip(), language)) or say["unknown"]
-            return "" if _is_one_of(command, _TURN_COMMANDS, say) else say["help"].rstrip()
+        rest, command = self._place.command(line)
+        if command == "list":
+            return ", ".join(self._names.titles(rest, language)) or say["unknown"]
+        if command:
+            return "" if command in _COMMANDS and command != "back" else say["help"].rstrip()
         if not line:
             return say["short help"]
-        if (told := without_sign(line, say, _COMMANDS)) or line == self._asked_back:
+        if (told := self._place.without_sign(line, say)) or line == self._asked_back:
             return told
         misspelt = self._names.misspelt(line, language)
         if not misspelt:
@@ -260,20 +207,20 @@ class HumanDoctor:
         """Returns the examinations that a line names, each by its name in full; none where one is not clear."""
         wanted = [part.strip() for part in _SEPARATOR.split(line) if part.strip()]
         if not wanted:
-            self._say(say["order what"])
+            self._place.show(say["order what"])
         ordered = []
         for part in wanted:
             meant = self._names.meant(part, role.presentation.language)
             if len(meant) > 1:
-                self._say("  ".join(f"{number} {title}" for number, title in enumerate(meant, start=1)))
-                number, _ = await self._read(say["which"], say)
+                self._place.show("  ".join(f"{number} {title}" for number, title in enumerate(meant, start=1)))
+                number, _ = await self._place.read(say["which"], say)
                 if not (number.isdecimal() and 1 <= int(number) <= len(meant)):
-                    self._say(say["not ordered"])
+                    self._place.show(say["not ordered"])
                     return []
                 meant = [meant[int(number) - 1]]
             elif not meant:
                 # A record of the world may hold what our knowledge has no name for.
-                self._say(say["as written"].format(name=part))
+                self._place.show(say["as written"].format(name=part))
             ordered.append((meant or [part])[0])
         return ordered
 
@@ -285,26 +232,25 @@ class HumanDoctor:
             self._desk.hinted(self._seat, _HINTS[self._hints_now - 1])
         if self._hints_now == 1:
             hint = await self._adviser.hint(Rung.TURN, role)
-            self._say(say["hint done" if hint.step else "hint turn"].format(turn=hint.turn))
+            self._place.show(say["hint done" if hint.step else "hint turn"].format(turn=hint.turn))
             return
         hint = await self._adviser.hint(Rung.DISEASES, role)
         told = [
             diagnosis.name if diagnosis.probability is None else f"{diagnosis.name} {100 * diagnosis.probability:.0f} %"
             for diagnosis in hint.diseases
         ]
-        self._say(say["hint diseases"].format(names=", ".join(told)))
+        self._place.show(say["hint diseases"].format(names=", ".join(told)))
 
     async def _form(self, say: dict[str, str]) -> Report:
         """Asks for the five parts of a report, each line by line, an empty line after the last."""
-        self._say(say["form"])
+        self._place.show(say["form"])
         found: dict[str, list[str]] = {part: [] for part in _PARTS}
         part = 0
         while part < len(_PARTS):
             name = _PARTS[part]
-            objection = partial(_not_in, say=say, commands=("back", *_LEAVING), help=say["form help"])
-            prompt = say[name].format(number=len(found[name]) + 1)
-            line, command = await self._read(prompt, say, objection=objection)
-            if command in ("back", say["back"]):
+            objection = partial(self._not_in, say=say, commands=("back", "undo", "leave"), help=say["form help"])
+            line, command = await self._place.read(say[name].format(number=len(found[name]) + 1), say, objection)
+            if command == "back":
                 part = max(0, part - (not found[name]))
                 found[_PARTS[part]].clear()
             elif line and not command:
@@ -320,15 +266,15 @@ class HumanDoctor:
         return Report(diagnoses=named, **rest)
 
     async def _option(self, question: Question, say: dict[str, str], *, none: bool) -> str | None:
-        self._say(question.stem)
+        self._place.show(question.stem)
         keys = list(question.options)
         for number, key in enumerate(keys, start=1):
-            self._say(f"  {number} {question.options[key]}")
+            self._place.show(f"  {number} {question.options[key]}")
         answers = {str(number) for number in range(1, len(keys) + 1)} | ({"0", "-"} if none else set())
-        objection = partial(_not_in, say=say, commands=_LEAVING, help=say["question help"], answers=answers)
+        objection = partial(self._not_in, say=say, help=say["question help"], answers=answers)
         prompt = say["choose or none" if none else "choose"].format(most=len(keys))
         while True:
-            line, _ = await self._read(prompt, say, objection=objection)
+            line, _ = await self._place.read(prompt, say, objection)
             if none and line in ("0", "-"):
                 return None
             if line.isdecimal() and 1 <= int(line) <= len(keys):
@@ -338,11 +284,11 @@ class HumanDoctor:
         among = list(ask.among)
         post = role.post
         for number, id in enumerate(among, start=1):
-            self._say(f"  {number} {id if post is None else post.departments.get(id, id)}")
+            self._place.show(f"  {number} {id if post is None else post.departments.get(id, id)}")
         answers = {"", "t", "treat", "a", "admit", *map(str, range(1, len(among) + 1))}
-        objection = partial(_not_in, say=say, commands=_LEAVING, help=say["question help"], answers=answers)
+        objection = partial(self._not_in, say=say, help=say["question help"], answers=answers)
         while True:
-            line, _ = await self._read(say["onward"], say, objection=objection)
+            line, _ = await self._place.read(say["onward"], say, objection)
             word = line.casefold()
             if word in ("", "t", "treat"):
                 return NextStep(say["reason"])
@@ -351,23 +297,24 @@ class HumanDoctor:
             if word.isdecimal() and 1 <= int(word) <= len(among):
                 return NextStep(say["reason"], "refer", among[int(word) - 1])
 
+    def _not_in(
+        self,
+        line: str,
+        *,
+        say: dict[str, str],
+        help: str,
+        commands: Sequence[str] = ("undo", "leave"),
+        answers: Collection[str] | None = None,
+    ) -> str:
+        """Returns what is said of a line that is none of the commands and answers there are here; "" if it is one.
 
-def _is_one_of(command: str, commands: Iterable[str], say: dict[str, str]) -> bool:
-    return any(command in (one, say[one]) for one in commands)
-
-
-def _not_in(
-    line: str, *, say: dict[str, str], commands: Sequence[str], help: str, answers: Collection[str] | None = None
-) -> str:
-    """Returns what is said of a line that is none of the commands and answers there are here; "" where it is one.
-
-    Any line answers where `answers` is None.
-    """
-    if line.startswith("/"):
-        return "" if _is_one_of(line.removeprefix("/").partition(" ")[0], commands, say) else help
-    if told := without_sign(line, say, _COMMANDS):
-        return told
-    return "" if answers is None or line.casefold() in answers else f"{say['no answer']} {help}"
+        Any line answers if `answers` is None.
+        """
+        if command := self._place.command(line)[1]:
+            return "" if command in commands else help
+        if told := self._place.without_sign(line, say):
+            return told
+        return "" if answers is None or line.casefold() in answers else f"{say['no answer']} {help}"
 
 
 def _diagnosis(line: str) -> Diagnosis:
@@ -379,9 +326,4 @@ def _diagnosis(line: str) -> Diagnosis:
 
 def doctor_says(language: Language) -> dict[str, str]:
     """Returns what a person who plays the doctor is shown, and says by itself, in a language."""
-    return _says()[language]
-
-
-@functools.cache
-def _says() -> dict[Language, dict[str, str]]:
-    return read_yaml(Path(__file__).with_suffix(".yaml"), dict[Language, dict[str, str]])
+    return read_says(_SAYS)[language]

@@ -6,19 +6,16 @@ themselves on standard output.
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import Any
 
 from polyclinic.cases.record import read_out
 from polyclinic.errors import ScriptError
 from polyclinic.knowledge.acuity import Level
-from polyclinic.language.language import Language
-from polyclinic.players.human.desk import Desk, LineTakenBack
+from polyclinic.players.human.desk import Desk, DeskSeat
 from polyclinic.players.language_model.mind import describe
 from polyclinic.players.player import Ask, Purpose, Triage, Urgency
 from polyclinic.players.roles.staff import Nurse
-from polyclinic.yaml_files import read_yaml
 
 _HELP = ("/help", "help", "/帮助", "帮助", "?", "？", "/?")
 _ACUITIES: dict[str, Urgency] = {"e": "emergency", "u": "urgent", "r": "routine"}
@@ -36,18 +33,13 @@ class HumanNurse:
     name = "human"
 
     def __init__(self, desk: Desk, seat: str) -> None:
-        self._desk, self._seat = desk, seat
+        self._desk, self._place = desk, DeskSeat(desk, seat, Path(__file__).with_suffix(".yaml"), ("undo", "leave"))
 
     async def answer(self, ask: Ask[Any], role: Nurse) -> object:
-        """Asks the person, until the answer is a judgement or a question to the patient.
-
-        Raises:
-            PersonLeft: the person goes, to come back, or nobody answers any more.
-            LineTakenBack: the person takes back the last line.
-        """
+        """Asks the person, until the answer is a judgement or a question to the patient."""
         if ask.purpose is not Purpose.TRIAGE:
             raise ScriptError(f"the nurse triages; it was asked to {ask.purpose}")
-        async with self._desk.at(self._seat) as goes_on:
+        async with self._place.taken() as goes_on:
             triage = await self._triage(list(ask.among), role, goes_on=goes_on)
             if triage.ask:
                 self._desk.wait_for_answer()
@@ -57,19 +49,25 @@ class HumanNurse:
 
     async def _triage(self, departments: list[str], role: Nurse, *, goes_on: bool) -> Triage:
         language = role.presentation.language
-        say, left = _says()[language], role.questions_left()
+        say, left, show = self._place.says(language), role.questions_left(), self._place.show
         names = [f"{number} {role.departments.get(id, id)}" for number, id in enumerate(departments, start=1)]
         told = [say["told"].format(asked=asked, told=answered) for asked, answered in role.exchanges()]
         if goes_on:
-            self._desk.show(told[-1])
+            show(told[-1])
         else:
-            self._desk.show("\n" + say["comes"].format(who=describe(role.presentation)))
+            show("\n" + say["comes"].format(who=describe(role.presentation)))
             for line in (*read_out(role.vital_signs(), language), *told, "  ".join(names)):
-                self._desk.show(line)
+                show(line)
         while True:
-            line = await self._read(left, say)
-            if line.casefold() in _HELP:
-                self._desk.show(say["help"])
+            if self._desk.is_first("how the nurse answers"):
+                prompt = (say["may ask"].format(left=left) if left > 0 else "") + say["ask"]
+            else:
+                prompt = say["asked" if left > 0 else "asked last"].format(left=left)
+            line, command = await self._place.read(
+                prompt, say, lambda _: "", is_answer=lambda line: line.casefold() not in _HELP
+            )
+            if command in _HELP or line.casefold() in _HELP:
+                show(say["help"])
                 continue
             if left > 0 and line.endswith(("?", "？")):
                 # What stands beside a question counts for nothing: it is asked again before it could.
@@ -81,25 +79,4 @@ class HumanNurse:
                     return Triage(department, _ACUITIES[words[1]], say["reason"])
                 if words[1] in _LEVELS:
                     return Triage.at(_LEVELS[words[1]], department, say["reason"])
-            self._desk.show(say["wrong"].format(n=len(departments)))
-
-    async def _read(self, left: int, say: dict[str, str]) -> str:
-        """Returns the next line, which is kept; what may be typed is said in full once."""
-        if self._desk.is_first("how the nurse answers"):
-            prompt = (say["may ask"].format(left=left) if left > 0 else "") + say["ask"]
-        else:
-            prompt = say["asked" if left > 0 else "asked last"].format(left=left)
-        again = self._desk.is_playing_again(self._seat)
-        line = await self._desk.line(self._seat, prompt)
-        if line in ("/undo", say["undo"]):
-            raise LineTakenBack(line, self._seat)
-        if line in ("/leave", say["leave"]):
-            raise self._desk.left()
-        if not again and line.casefold() not in _HELP:
-            self._desk.keep(self._seat, line)
-        return line
-
-
-@functools.cache
-def _says() -> dict[Language, dict[str, str]]:
-    return read_yaml(Path(__file__).with_suffix(".yaml"), dict[Language, dict[str, str]])
+            show(say["wrong"].format(n=len(departments)))

@@ -34,11 +34,7 @@ class SeatedDoctor:
         self._chair, self._adviser = chair, adviser
 
     async def answer(self, ask: Ask[Any], role: Doctor) -> object:
-        """Waits for the move that answers.
-
-        Raises:
-            ScriptError: a person in the chair cannot be asked for this.
-        """
+        """Waits for the move that answers."""
         if ask.purpose not in (Purpose.SPEAK, Purpose.REPORT):
             raise ScriptError(f"a person in the doctor's chair cannot be asked to {ask.purpose}")
         say = doctor_says(role.presentation.language)

@@ -60,9 +60,6 @@ def persona_from_templates(patient: Patient, rng: random.Random, *, manner: Mann
     """Puts a persona together: the complaint in the first person, and a life, a character and a manner beside it.
 
     The manner is drawn, so that it fits the age, unless given.
-
-    Raises:
-        BadInput: a parent is to speak for somebody who is no child.
     """
     presentation = patient.presentation
     templates = read_templates()[presentation.language]

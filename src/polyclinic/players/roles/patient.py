@@ -118,14 +118,7 @@ class Parted(NamedTuple):
 
 
 def part(record: Record, *, setting: Setting = "ward", withheld: tuple[str, ...] = ()) -> Parted:
-    """Divides the history of a record between patient and examiner.
-
-    Args:
-        record: the case's record.
-        setting: `ward`, where an examiner holds the findings, or `online`, where the patient keeps all it was told.
-        withheld: names that this visit is to find out. A clause with one is the patient's only where it shows that the
-            patient knows of it, or where the doctor reads it at the door; a result with one is the examiner's.
-    """
+    """Divides the history of a record between patient and examiner."""
     secret = secret_of(record, withheld)
     texts, results = _Parting(record, secret).part() if setting == "ward" else (_texts(record.history), ())
     told: dict[str, list[str]] = {}

@@ -32,11 +32,6 @@ def earlier_evidence(reader: Reader, visits: Sequence[NotedVisit], presentation:
     """Returns the log-likelihoods of what earlier visits found.
 
     They speak for or against diseases, and of none for how badly it is there: that has changed since.
-
-    Args:
-        reader: the knowledge.
-        visits: of this illness.
-        presentation: who it is.
     """
     log = np.zeros_like(reader.prior())
     lexicon = reader.lexicons[presentation.language]

@@ -58,17 +58,7 @@ def step_after(
     disposition: Disposition,
     reader: Reader,
 ) -> NextStep:
-    """Returns what comes after a report.
-
-    Args:
-        report: the doctor's.
-        presentation: what was known at the door.
-        findings: all results so far.
-        post: the doctor's.
-        others: the departments that the patient may be sent on to.
-        disposition: where the plan for the likeliest disease treats.
-        reader: the whole knowledge.
-    """
+    """Returns what comes after a report."""
     language: Language = presentation.language
     say = next_step_sayings(language)
     if report.diagnoses:

@@ -22,19 +22,12 @@ from polyclinic.players.minds import Cast, Minds, OpenMinds, open_minds
 
 @dataclass(frozen=True, kw_only=True)
 class OfferedPlayers:
-    """Who may play, by the names that the command line uses.
+    """Who may play, by the names that the command line uses."""
 
-    Attributes:
-        patients: minds for the patient that a player may choose from.
-        beside: doctors who see the same patient, to be compared with.
-        judge: a model that grades reports; "" for rules.
-        models: how models are reached.
-    """
-
-    patients: tuple[str, ...] = ("rules",)
-    beside: tuple[str, ...] = ("rules",)
-    judge: str = ""
-    models: ModelSettings = field(default_factory=ModelSettings)
+    patients: tuple[str, ...] = ("rules",)  # minds for the patient that a player may choose from
+    beside: tuple[str, ...] = ("rules",)  # doctors who see the same patient, to be compared with
+    judge: str = ""  # a model that grades reports; "" for rules
+    models: ModelSettings = field(default_factory=ModelSettings)  # how models are reached
 
 
 class Staff:
