@@ -16,7 +16,6 @@ from polyclinic.hospital.record.recorded import CALLS as ANSWERS
 from polyclinic.hospital.record.recorded import RUN, RecordedRun
 from polyclinic.models.journal import calls_of
 from polyclinic.models.ledger import KeptCall, KeptCalls, Ledger
-from polyclinic.models.model import Usage
 from polyclinic.models.model_file import NOTHING_SAID, read_model_file
 from polyclinic.models.session import Address
 from polyclinic.players.mind_names import model_of
@@ -110,11 +109,10 @@ def calls_of_run(folder: Path, begun: Mapping[str, Any], store: str | None) -> I
 
 def _ledger(folder: Path, calls: Iterable[KeptCall]) -> Ledger:
     """Returns the sums of the calls of a run; writes the calls to its folder."""
-    ledger, kept = Ledger(), KeptCalls()
+    kept = KeptCalls()
+    ledger = Ledger(calls=kept)
     for call in calls:
-        kept.add(call)
-        usage = Usage(call.tokens_in, call.cached, call.tokens_out, cost=call.cost)
-        ledger.add(call.role, call.purpose, usage, attempts=call.requests, failed=bool(call.error))
+        ledger.add(call)
     if kept.n:
         kept.write(folder / CALLS)
     return ledger

@@ -38,6 +38,7 @@ from polyclinic.hospital.simulation import LOOKAHEAD
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.models.journal import servers_of
+from polyclinic.parallel.pool import check_site
 from polyclinic.players.mind_names import HUMAN
 from polyclinic.players.patient_trust import trust_in
 from polyclinic.run import options
@@ -142,7 +143,8 @@ def run(
     """Runs the hospital once or several times, or goes on with a run that was kept."""
     if HUMAN in (doctor, patient, nurse) and (replicas.on is not None or replicas.several):
         raise UserError("a person plays in one process and one run; leave out --on and --replicas")
-    replicas.check()
+    if replicas.on is not None:
+        check_site(replicas.on)
     check_store_of_run(store, kept=out is not None)
     on, out, traces = (None, None, None) if models.dry_run else (replicas.on, out, traces)
     out = where_kept(out, live=live and not models.dry_run, several=replicas.several)
@@ -192,7 +194,6 @@ def run(
     kept_whole = out is not None and (_worth_reading(first) if traces is None else traces)
     if out is not None and replicas.several:
         make_folder(out)
-
     held: list[tuple[dict[str, Any], str]] = []
     for seed in replicas.seeds(town.seed, held, quiet=json):
         own = msgspec.structs.replace(setup, seed=seed, traces=kept_whole)
@@ -200,6 +201,7 @@ def run(
         configuration = msgspec.structs.replace(configuration, made_of=made_of(configuration))
         folder = out if out is None or not replicas.several else out / f"seed-{seed}"
         if folder is not None and has_begun(folder):
+            watch(folder if live else None, port)
             held.append(_go_on(folder, configuration, on, json, store))
         elif folder is not None:
             with Store.create(folder, msgspec.to_builtins(configuration, str_keys=True)) as record:

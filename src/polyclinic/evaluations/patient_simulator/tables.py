@@ -147,14 +147,8 @@ def _show(screen: Console, result: RecordedResult, patient: str) -> None:
         "another language: n, agree": lambda row: _other_language(row[1].other_language),
     }
     screen.print(table_of(f"how {patient} takes recorded turns", rows.items(), columns))
-    screen.print("\nturns in their case's language: recorded state by row, patient's state by column")
-    states = result.all.states
-    used = [i for i, row in enumerate(states.confusion) if any(row)]
-    shown = table(None, ("", "n", "found", *(str(states.labels[i]) for i in used)))
-    for state, recall in result.all.by_state.items():
-        row = states.confusion[states.labels.index(state)]
-        shown.add_row(state, str(recall.n), number(recall.recall), *(str(row[i] or "·") for i in used))
-    screen.print(shown)
+    screen.print()
+    _show_confusion(screen, "turns in their case's language: recorded state by row", result.all.states)
     failed = result.all.failed
     told = f": {', '.join(f'{name} {n}' for name, n in failed.items())}" if failed else ""
     screen.print(f"\n{counted(sum(failed.values()), 'turn')} failed, outside all figures{told}")
@@ -258,11 +252,7 @@ def _show_tables(screen: Console, result: SimulatorResult, patient: str) -> None
     screen.print(table_of("states that agree with people's labels", which.items(), columns))
     screen.print("a guess: knows the kind of turn, and takes every specific one for ineffective", style="dim")
     screen.print(f"{result.all_states.failed} questions failed, outside all figures\n")
-    states = result.all_states.states
-    used = [i for i, row in enumerate(states.confusion) if any(row) or any(r[i] for r in states.confusion)]
-    labels = [str(states.labels[i]) for i in used]
-    rows = ((label, *(str(states.confusion[i][j] or "·") for j in used)) for label, i in zip(labels, used, strict=True))
-    screen.print(table("label by row, patient's state by column", ("", *labels), rows))
+    _show_confusion(screen, "label by row", result.all_states.states)
     metrics: dict[str, Callable[[str], str]] = {
         "metric": str,
         patient: lambda name: mean_and_error(result.told.metrics[name]),
@@ -277,3 +267,15 @@ def _show_tables(screen: Console, result: SimulatorResult, patient: str) -> None
 
 def _coefficient(one: InstanceCorrelation | None) -> str:
     return "" if one is None else number(one.coefficient, "+.2f")
+
+
+def _show_confusion(screen: Console, title: str, states: Agreement) -> None:
+    """Prints how often each state by row was taken for which, how many there are, and the share that was found."""
+    matrix = states.confusion
+    used = [i for i, row in enumerate(matrix) if any(row) or states.unreadable[i] or any(other[i] for other in matrix)]
+    shown = table(f"{title}, patient's state by column", ("", "n", "found", *(str(states.labels[i]) for i in used)))
+    for i in used:
+        n = sum(matrix[i]) + states.unreadable[i]
+        found = number(matrix[i][i] / n if n else None)
+        shown.add_row(str(states.labels[i]), str(n), found, *(str(matrix[i][j] or "·") for j in used))
+    screen.print(shown)
