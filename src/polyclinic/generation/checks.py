@@ -461,10 +461,7 @@ def _band(age: float) -> tuple[int, int]:
 
 
 def _normal_values(context: CheckContext) -> Looking:
-    """Counts groups (item, band of age, sex, and each item over all) that lie too seldom within the reference range.
-
-    Counted are those whose illness does not touch the item.
-    """
+    """Counts groups (item, band of age, sex, and each item over all) that lie too seldom within the reference range."""
     physiology = context.physiology
     items = {
         id: physiology.derived[id].of if id in physiology.derived else (id,)
