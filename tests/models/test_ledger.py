@@ -108,10 +108,10 @@ async def test_an_endpoint_that_does_not_say_what_it_used_cannot_be_held_to_a_li
             usage = Price(1, 1).of(Usage())  # a price makes no tokens known
             return Completion(self.says, usage=usage)
 
-    for limits, name in (({"token_budget": 100}, "tokens"), ({"cost_budget": 1.0}, "cost")):
+    for limits, name in (({"token_budget": 100}, "token"), ({"cost_budget": 1.0}, "cost")):
         for Silent.says in ("nonsense", "yes"):
             ledger = Ledger(**limits)
-            with pytest.raises(UserError, match=f"--max-{name} cannot be kept: silent does not say"):
+            with pytest.raises(UserError, match=f"--{name}-budget cannot be kept: silent does not say"):
                 await ledger.meter(Silent()).ask("x", answer=("yes", "no"))
     assert (await Ledger().meter(Silent()).ask("x")).text == "yes"
 

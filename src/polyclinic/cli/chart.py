@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,6 @@ from rich.text import Text
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.record import Finding, flag_of
-from polyclinic.cases.truth import Truth
 from polyclinic.knowledge.entries import Disposition
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.ages import say_age
@@ -73,24 +73,26 @@ class _ChartWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _words = WORDS.section("chart", _ChartWords)
 
 
-def _of_its_day(finding: Finding) -> Finding:
-    return (
-        msgspec.structs.replace(finding, examination=f"{finding.examination}, {finding.date}")
-        if finding.date
-        else finding
-    )
-
-
 def show_chart(screen: Console, case: Case, knowledge: Knowledge, *, truth: bool) -> None:
     """Prints a record as a chart; the truth, and what hints at it, only where it is wanted."""
     language = case.presentation.language
     words = _words(language)
-    screen.rule(Text(_head(case, words), style="bold"), align="left", style="dim")
-    _section(screen, words.complaint, Text(plain(case.presentation.complaint)))
-    for name, text in _history(case, language):
-        _section(screen, words.history[name], Text(plain(text)))
-    # Where a source tells of several days, each stands by itself, vital signs too.
-    found = [_of_its_day(finding) for finding in case.record.findings]
+    person = case.presentation
+    age = "" if person.age is None else say_age(person.age, person.language)
+    sex = "" if person.sex is None else words.sexes[person.sex]
+    head = " · ".join(plain(part) for part in (case.id, person.about, sex, age) if part)
+    screen.rule(Text(head, style="bold"), align="left", style="dim")
+    _section(screen, words.complaint, Text(plain(person.complaint)))
+    history = case.record.history
+    sections = dict(history.sections()) | {"symptoms": MARKS[language].semicolon.join(history.symptoms)}
+    for name, heading in words.history.items():
+        if sections.get(name) or name in _ALWAYS:
+            _section(screen, heading, Text(plain(sections.get(name) or words.nothing_told)))
+    # Findings of several days are shown day by day, and so are vital signs.
+    found = [
+        msgspec.structs.replace(one, examination=f"{one.examination}, {one.date}") if one.date else one
+        for one in case.record.findings
+    ]
     vital = [f for f in found if f.code is not None and f.code.code in _VITAL and not f.date]
     if vital:
         _section(screen, words.vital_signs, _vital_row(vital, words))
@@ -114,31 +116,12 @@ def show_chart(screen: Console, case: Case, knowledge: Knowledge, *, truth: bool
         _show_truth(screen, case, knowledge, words)
 
 
-def _head(case: Case, words: _ChartWords) -> str:
-    person = case.presentation
-    age = "" if person.age is None else say_age(person.age, person.language)
-    sex = "" if person.sex is None else words.sexes[person.sex]
-    return " · ".join(plain(part) for part in (case.id, person.about, sex, age) if part)
-
-
 def _section(screen: Console, name: str, told: RenderableType) -> None:
     row = Table.grid(padding=(0, 2, 0, 0))
     row.add_column(style="bold", min_width=15, max_width=15)
     row.add_column(overflow="fold")
     row.add_row(name, told)
     screen.print(row)
-
-
-def _history(case: Case, language: Language) -> Iterator[tuple[str, str]]:
-    """Yields the sections of the history that say something, and those that a chart has even where nothing is told."""
-    history = case.record.history
-    told = dict(history.sections()) | {"symptoms": MARKS[language].semicolon.join(history.symptoms)}
-    words = _words(language)
-    for name in words.history:
-        if told.get(name):
-            yield name, told[name]
-        elif name in _ALWAYS:
-            yield name, words.nothing_told
 
 
 def _vital_row(findings: Sequence[Finding], words: _ChartWords) -> Text:
@@ -173,35 +156,23 @@ def _usual(knowledge: Knowledge, language: Language) -> _NormalTexts:
 
 
 def _flag(finding: Finding, usual: _NormalTexts) -> str:
-    if isinstance(finding.value, str):
-        normal = usual.get((finding.examination, finding.item))
-        if normal is not None:
-            return "" if finding.value in normal else "A"
-    return flag_of(finding)
+    normal = usual.get((finding.examination, finding.item)) if isinstance(finding.value, str) else None
+    if normal is None:
+        return flag_of(finding)
+    return "" if finding.value in normal else "A"
 
 
 def _results(findings: Iterable[Finding], words: _ChartWords, usual: _NormalTexts) -> Table:
     shown = Table.grid(padding=(0, 2, 0, 0))
-    shown.add_column(overflow="fold", ratio=3)
-    shown.add_column(overflow="fold", ratio=2)
-    shown.add_column(no_wrap=True, style="bold red")
-    shown.add_column(overflow="fold")
-    shown.add_column(no_wrap=True, style="dim")
+    for style, ratio in (("", 3), ("", 2), ("bold red", None), ("", None), ("dim", None)):
+        shown.add_column(overflow="fold", style=style, ratio=ratio, no_wrap=bool(style))
     shown.add_row(*(Text(name, style="dim") for name in words.columns))
-    last = ""
-    for finding in findings:
-        if finding.examination != last:
-            last = finding.examination
-            shown.add_row(Text(capitalised(plain(last)), style="italic"))
-        name = finding.item or finding.examination
-        value = Text(plain(finding.value_text))
-        shown.add_row(
-            Text(f"  {plain(name)}"),
-            value,
-            _flag(finding, usual),
-            plain(finding.printed_unit),
-            plain(finding.reference),
-        )
+    for examination, of_one in groupby(findings, key=lambda one: one.examination):
+        shown.add_row(Text(capitalised(plain(examination)), style="italic"))
+        for finding in of_one:
+            name, value = plain(finding.item or examination), Text(plain(finding.value_text))
+            unit, reference = plain(finding.printed_unit), plain(finding.reference)
+            shown.add_row(Text(f"  {name}"), value, _flag(finding, usual), unit, reference)
     return shown
 
 
@@ -214,17 +185,16 @@ def _reports(findings: Iterable[Finding], usual: _NormalTexts, language: Languag
         row = Table.grid(padding=(0, 1, 0, 0))
         row.add_column(no_wrap=True, style="bold red", min_width=1)
         row.add_column(overflow="fold")
-        text = Text()
-        text.append(f"{capitalised(plain(examination))}{marks.colon}", style="italic")
+        told = Text().append(f"{capitalised(plain(examination))}{marks.colon}", style="italic")
         flags = ["A" if _flag(finding, usual) else "" for finding in of_one]
         for number, (finding, flag) in enumerate(zip(of_one, flags, strict=True)):
-            text.append(marks.semicolon if number else "")
+            told.append(marks.semicolon if number else "")
             # What was looked at, unless the examination is named for it.
             named = finding.item and (len(of_one) > 1 or finding.item.casefold() not in examination.casefold())
             item = f"{finding.item}{marks.colon}" if named else ""
-            text.append(plain(f"{item}{finding.value_text}"), style="bold" if flag else "")
-            text.append(" (A)" if flag and len(of_one) > 1 else "", style="bold red")
-        row.add_row("A" if any(flags) else " ", text)
+            told.append(plain(f"{item}{finding.value_text}"), style="bold" if flag else "")
+            told.append(" (A)" if flag and len(of_one) > 1 else "", style="bold red")
+        row.add_row("A" if any(flags) else " ", told)
         yield row
 
 
@@ -236,7 +206,10 @@ def _show_truth(screen: Console, case: Case, knowledge: Knowledge, words: _Chart
     _section(screen, words.diagnosis, Text("\n".join(map(plain, named))))
     if truth.severity:
         _section(screen, words.severity, words.severities[truth.severity])
-    if listed := list(_differential(truth, words)):
+    # What else it might be, in the source's order, with probabilities where there are any.
+    shares = {} if truth.probabilities is msgspec.UNSET else dict(truth.probabilities)
+    listed = [words.likely.format(name=name, percent=100 * share) for name, share in shares.items()]
+    if listed := [*listed, *(name for name in truth.differential if name not in shares)]:
         _section(screen, words.differential, Text("\n".join(map(plain, listed))))
     if truth.acuity:
         _section(screen, words.acuity, words.acuities[truth.acuity - 1])
@@ -252,10 +225,3 @@ def _show_truth(screen: Console, case: Case, knowledge: Knowledge, words: _Chart
         _section(screen, words.disposition, words.dispositions[disease.plan(truth.severity).disposition])
     if truth.answers:
         _section(screen, words.answers, Text(plain(", ".join(truth.answers))))
-
-
-def _differential(truth: Truth, words: _ChartWords) -> Iterator[str]:
-    """Yields what else it might be, in the source's order, with probabilities where there are any."""
-    shares = {} if truth.probabilities is msgspec.UNSET else dict(truth.probabilities)
-    for name in [*shares, *(one for one in truth.differential if one not in shares)]:
-        yield words.likely.format(name=name, percent=100 * shares[name]) if name in shares else name

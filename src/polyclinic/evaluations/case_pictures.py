@@ -71,20 +71,16 @@ def note_pictures(
         raise UserError(f"{problem}, or leave cases.pictures out, and it has the text alone")
     for mind in blind:
         note(f"{some}; {mind} has the text alone, as nobody says that it sees (models.model-file: sees = true)")
-    if any(_sees(mind, models.said) for mind in doctors):
-        _note_of_network(having, addresses=choice == "addresses")
-
-
-def _note_of_network(having: Sequence[Case], *, addresses: bool) -> None:
-    """Names how many pictures that lie on the network are not shown."""
+    if not any(_sees(mind, models.said) for mind in doctors):
+        return
     on_network = [(case, one.url) for case in having for one in case.attachments if is_address(one.url)]
-    if on_network and not addresses:
+    if on_network and choice != "addresses":
         note(
             f"{counted(len(on_network), 'picture')} on the network: not shown; nothing is fetched from there. "
             "cases.pictures addresses lets the endpoint of the model fetch them"
         )
     telling = sum(tells_in_address(url, diagnosis_terms(case.truth.diagnoses)) for case, url in on_network)
-    if telling and addresses:
+    if telling and choice == "addresses":
         note(f"{counted(telling, 'picture')} on the network: not shown, as the address names the diagnosis")
 
 

@@ -46,7 +46,7 @@ class MeasuredDifference(msgspec.Struct, frozen=True, kw_only=True):
     entrant: str
     less: str
     difference: Difference
-    p_holm: float | None
+    p_holm: float | None = None
 
 
 class MeasuredResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,67 +86,56 @@ def measured(
             return MeasuredItem(item=name(item), failure=f"{type(failure).__name__}: {failure}")
 
     async def same(item: Item, player: Who, played: MeasuredItem) -> MeasuredItem:
-        del item, player
         return played
 
     async def summarise(plays: Mapping[str, Sequence[Play[Any, Any, Any, MeasuredItem]]]) -> MeasuredResult:
-        came = {entrant: [one.scored for one in theirs] for entrant, theirs in plays.items()}
-        entrants = tuple(_entrant(entrant, theirs, measures, seed=seed) for entrant, theirs in came.items())
-        return MeasuredResult(entrants=entrants, comparisons=_compare(entrants, measures, seed=seed))
+        values = {
+            (entrant, one.name): {
+                play.scored.item: play.scored.values[one.name] for play in theirs if one.name in play.scored.values
+            }
+            for entrant, theirs in plays.items()
+            for one in measures
+        }
+        entrants = []
+        for entrant, theirs in plays.items():
+            items = tuple(play.scored for play in theirs)
+            means = {}
+            for one in measures:
+                of_items = list(values[entrant, one.name].values())
+                means[one.name] = share_estimate(of_items) if one.share else estimate(of_items, seed=seed)
+            failed = sum(bool(item.failure) for item in items)
+            entrants.append(MeasuredEntrant(name=entrant, means=means, failed=failed, items=items))
+        found = []
+        for measure in (one.name for one in measures):
+            for first, second in combinations(plays, 2):
+                before, after = values[first, measure], values[second, measure]
+                both = [item for item in after if item in before]
+                less = paired_difference([after[item] for item in both], [before[item] for item in both], seed=seed)
+                found.append(MeasuredDifference(measure=measure, entrant=second, less=first, difference=less))
+        corrected = holm([one.difference.p for one in found])
+        compared = (msgspec.structs.replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True))
+        return MeasuredResult(entrants=tuple(entrants), comparisons=tuple(compared))
 
     def report(result: MeasuredResult) -> Output:
-        return _output(title, result, measures, seed=seed)
+        items = [(entrant.name, one) for entrant in result.entrants for one in entrant.items]
+        failures = [one.failure for _, one in items if one.failure]
+        return Output(
+            document={"entrants": result.entrants, "comparisons": result.comparisons},
+            show=lambda screen: _show(screen, title, result, measures),
+            written="Summary: {}",
+            failed=len(failures),
+            n=len(items),
+            plays="plays",
+            failures=f"the first: {failures[0]}" if failures else "",
+            rows=[
+                ItemRow(item=one.item, values=one.values, model=entrant, seed=seed, end=one.failure or "over")
+                for entrant, one in items
+            ],
+            measures=measures,
+        )
 
     return Plays(
         items=items, players=players, play=put, score=same, summarise=summarise, report=report, sums_up_parts=True
-    )
-
-
-def _entrant(
-    name: str, items: Sequence[MeasuredItem], measures: Sequence[ItemMeasure], *, seed: int
-) -> MeasuredEntrant:
-    means = {}
-    for measure in measures:
-        values = [one.values[measure.name] for one in items if measure.name in one.values]
-        means[measure.name] = share_estimate(values) if measure.share else estimate(values, seed=seed)
-    failed = sum(bool(one.failure) for one in items)
-    return MeasuredEntrant(name=name, means=means, failed=failed, items=tuple(items))
-
-
-def _compare(
-    entrants: Sequence[MeasuredEntrant], measures: Sequence[ItemMeasure], *, seed: int
-) -> tuple[MeasuredDifference, ...]:
-    """Compares every two entrants in every measure, the later less the earlier."""
-    found = []
-    for measure in (one.name for one in measures):
-        for first, second in combinations(entrants, 2):
-            before = {one.item: one.values[measure] for one in first.items if measure in one.values}
-            both = [one for one in second.items if measure in one.values and one.item in before]
-            mine, theirs = [one.values[measure] for one in both], [before[one.item] for one in both]
-            found.append((measure, second.name, first.name, paired_difference(mine, theirs, seed=seed)))
-    corrected = holm([difference.p for *_, difference in found])
-    return tuple(
-        MeasuredDifference(measure=measure, entrant=entrant, less=less, difference=difference, p_holm=p)
-        for (measure, entrant, less, difference), p in zip(found, corrected, strict=True)
-    )
-
-
-def _output(title: str, result: MeasuredResult, measures: Sequence[ItemMeasure], *, seed: int) -> Output:
-    failures = [one.failure for entrant in result.entrants for one in entrant.items if one.failure]
-    return Output(
-        document={"entrants": result.entrants, "comparisons": result.comparisons},
-        show=lambda screen: _show(screen, title, result, measures),
-        written="Summary: {}",
-        failed=len(failures),
-        n=sum(len(one.items) for one in result.entrants),
-        plays="plays",
-        failures=f"the first: {failures[0]}" if failures else "",
-        rows=[
-            ItemRow(item=one.item, values=one.values, model=entrant.name, seed=seed, end=one.failure or "over")
-            for entrant in result.entrants
-            for one in entrant.items
-        ],
-        measures=measures,
     )
 
 

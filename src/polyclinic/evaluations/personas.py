@@ -38,7 +38,8 @@ async def with_personas(
     Raises:
         UserError: the mind makes none.
     """
-    check_maker(mind)
+    if mind != TEMPLATES and model_of(mind) is None:
+        raise UserError(f"no personas by {mind!r}; allowed: {TEMPLATES}, or a model, such as direct/NAME")
     missing = [case for case in cases if case.persona is None]
 
     async def make(case: Case) -> Persona | str:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import base64
-import functools
 import hashlib
+import time
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from functools import partial
+from typing import NamedTuple, Protocol, Unpack
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from polyclinic.errors import Broken, EndpointError
+from polyclinic.errors import Broken
 from polyclinic.models import wire
 from polyclinic.models.direct import Direct
-from polyclinic.models.journal import AskedQuestion, Journal, Key, StoredReply
-from polyclinic.models.ledger import Ledger
-from polyclinic.models.model import Usage
+from polyclinic.models.journal import Journal, Journalling
+from polyclinic.models.ledger import Budget, Counting, Ledger
+from polyclinic.models.model import Answer, AskOptions, Messages, Reply, Usage
+from polyclinic.models.pipeline import Hook, with_hooks
 from polyclinic.models.retry import Fault
 from polyclinic.tasks import run_all
 
@@ -25,8 +27,6 @@ BATCH = 32
 """Texts in one request."""
 
 PURPOSE = "embedding"
-
-_encode = msgspec.json.Encoder().encode
 
 
 class EmbeddingModel(Protocol):
@@ -66,8 +66,10 @@ class Embeddings:
         episode: str = "retrieval",
         batch: int = BATCH,
     ) -> None:
-        self._provider, self._ledger, self._journal = provider, ledger, journal
-        self._role, self._episode, self._batch = role, episode, batch
+        self._provider, self._batch = provider, batch
+        self._asker = {"role": role, "episode": episode}
+        self._hooks: list[Hook] = [] if journal is None else [Journalling(journal)]
+        self._hooks += [] if ledger is None else [Counting(ledger), Budget(ledger)]
 
     @property
     def name(self) -> str:
@@ -77,56 +79,32 @@ class Embeddings:
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Returns a row for each text; batches are asked for at once, as far as the limit allows."""
         batches = [tuple(texts[start : start + self._batch]) for start in range(0, len(texts), self._batch)]
-        keys = [None if self._journal is None else self._journal.key(self._episode, self._hash(one)) for one in batches]
-        asked = [functools.partial(self._answer, one, key) for one, key in zip(batches, keys, strict=True)]
-        rows = await run_all(asked)
+        replies = await run_all(partial(self._ask, batch) for batch in batches)
+        rows = [_unpack(reply.text) for reply in replies]
         if len({part.shape[1] for part in rows}) > 1:
             raise Broken(f"{self.name}: vectors of different lengths for texts of one kind")
         return np.concatenate(rows) if rows else np.zeros((0, 0), dtype=np.float32)
 
-    def _hash(self, texts: tuple[str, ...]) -> bytes:
-        return hashlib.blake2b(_encode((self.name, PURPOSE, texts)), digest_size=16).digest()
+    async def _ask(self, texts: tuple[str, ...]) -> Reply:
+        model = with_hooks(_BatchOfTexts(self._provider, texts), *self._hooks, **self._asker)
+        digest = hashlib.blake2b(msgspec.json.encode(texts), digest_size=16).hexdigest()
+        return await model.ask(f"vectors of {len(texts)} texts: {digest}", purpose=PURPOSE)
 
-    async def _answer(self, texts: tuple[str, ...], key: Key | None) -> NDArray[np.float32]:
-        """Takes the vectors from the journal, or asks for them and stores them."""
-        stored = None if self._journal is None or key is None else await self._journal.find(AskedQuestion(key, PURPOSE))
-        if stored is not None:
-            vectors, usage, attempts = _unpack(stored.text), stored.usage, stored.attempts
-        else:
-            vectors, usage, attempts = await self._ask(texts)
-            if self._journal is not None and key is not None:
-                kept = StoredReply(_pack(vectors), usage=usage, attempts=attempts)
-                with self._provider.limit.storing():
-                    first = await self._journal.store(AskedQuestion(key, PURPOSE), kept)
-                vectors = vectors if first is None else _unpack(first.text)
-        if self._ledger is not None and stored is not None:
-            self._ledger.add(self._role, PURPOSE, usage, attempts=attempts, replayed=True)
-        return vectors
 
-    async def _ask(self, texts: tuple[str, ...]) -> tuple[NDArray[np.float32], Usage, int]:
-        """Asks as far as the ledger lets in, and writes there what that cost."""
-        if self._ledger is None:
-            return await self._post(texts)
-        line = await self._ledger.enter(self._provider.limit)
-        try:
-            vectors, usage, attempts = await self._post(texts)
-            self._ledger.spend(usage, attempts=attempts)
-            self._ledger.add(self._role, PURPOSE, usage, attempts=attempts)
-        finally:
-            self._ledger.leave(line, self._provider.limit)
-        return vectors, usage, attempts
+class _BatchOfTexts:
+    """The model, asked for the vectors of some texts, which a question only names: no journal keeps them."""
 
-    async def _post(self, texts: tuple[str, ...]) -> tuple[NDArray[np.float32], Usage, int]:
-        body = {"model": self._provider.model, "input": texts, "encoding_format": "float"}
-        try:
-            answer, attempts = await self._provider.post("embeddings", body, lambda raw: _read(raw, len(texts)))
-        except EndpointError as failure:
-            if self._ledger is not None:
-                self._ledger.spend(None, attempts=failure.attempts, failed=True)
-                self._ledger.add(self._role, PURPOSE, None, attempts=failure.attempts, failed=True)
-            raise
-        usage = answer.usage if self._provider.price is None else self._provider.price.of(answer.usage)
-        return answer.vectors, usage, attempts
+    def __init__(self, provider: Direct, texts: Sequence[str]) -> None:
+        self.name, self.limit, self._provider, self._texts = provider.name, provider.limit, provider, texts
+
+    async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
+        """Returns the vectors as text."""
+        del messages, answer, options
+        body = {"model": self._provider.model, "input": self._texts, "encoding_format": "float"}
+        began = time.monotonic()
+        found, attempts = await self._provider.post("embeddings", body, lambda raw: _read(raw, len(self._texts)))
+        usage = found.usage if self._provider.price is None else self._provider.price.of(found.usage)
+        return Reply(_pack(found.vectors), None, usage, time.monotonic() - began, attempts)
 
 
 class _EmbeddingTokens(msgspec.Struct):

@@ -16,9 +16,8 @@ import contextlib
 import hashlib
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -27,12 +26,12 @@ import msgspec
 from polyclinic.errors import BadInput, CutOff, ModelError, Refused, UnreadableReply
 from polyclinic.models.answers import Completion, read
 from polyclinic.models.ledger import KeptCall, Line
-from polyclinic.models.model import Answer, Messages, Model, Reply, Usage
+from polyclinic.models.model import Answer, Model, Reply, Usage
 from polyclinic.models.pipeline import Call, Hook, Pipeline, Place, with_hooks
 from polyclinic.models.prompts import INSERTS, TABLES, KeptPrompts, PromptRow
 from polyclinic.models.provider import SENT
 from polyclinic.models.schema import form_of
-from polyclinic.seals import seal
+from polyclinic.seals import SEAL_BYTES, seal
 from polyclinic.sqlite_file import GroupWriter, claim, connect, read_errors
 from polyclinic.storage.server import is_store, read_address
 
@@ -47,13 +46,13 @@ CREATE TABLE calls (
   run TEXT NOT NULL, episode TEXT NOT NULL, request BLOB NOT NULL, k INTEGER NOT NULL,
   purpose TEXT NOT NULL, reply BLOB NOT NULL, PRIMARY KEY (run, episode, request, k)
 ) WITHOUT ROWID"""
+_BATCHES = "CREATE TABLE IF NOT EXISTS batches (line BLOB NOT NULL, run TEXT NOT NULL)"
 _FIND = "SELECT reply FROM calls WHERE run = ? AND episode = ? AND request = ? AND k = ?"
 _INSERT = {
     **INSERTS,
     "calls": "INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?)",
     "batches": "INSERT INTO batches VALUES (?, ?)",
 }
-_BATCHES = "CREATE TABLE IF NOT EXISTS batches (line BLOB NOT NULL, run TEXT NOT NULL)"
 
 
 class Key(NamedTuple):
@@ -62,115 +61,6 @@ class Key(NamedTuple):
     episode: str
     request: bytes
     k: int
-
-
-class JournalFile:
-    """See `polyclinic.models.journal.Keeper`.
-
-    Raises:
-        BadInput: the file is something else, or cannot be used.
-    """
-
-    def __init__(self, path: Path, run: str, *, prompts: bool) -> None:
-        self.path, self._run = path, run
-        self._reader: sqlite3.Connection | None = open_journal(path)
-        with read_errors(path):
-            if self._reader.execute("SELECT 1 FROM calls WHERE run = ? LIMIT 1", (run,)).fetchone() is None:
-                self._reader.close()
-                self._reader = None
-        connection = open_journal(path)
-        with read_errors(path):
-            for table in TABLES if prompts else ():
-                connection.execute(table)
-        self._writer = GroupWriter(connection, named=self._named, name="polyclinic-journal")
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether there were answers of this run when it was opened."""
-        return self._reader is not None
-
-    def reread(self) -> None:
-        """Has `find` return also what was stored since it was opened."""
-        if self._reader is None:
-            self._reader = open_journal(self.path)
-
-    async def find(self, keys: Sequence[Key]) -> tuple[Key, bytes] | None:
-        """Returns the first of the keys that was answered, with what is stored."""
-        if self._reader is None:
-            return None
-        for key in keys:
-            with read_errors(self.path):
-                row = self._reader.execute(_FIND, (self._run, *key)).fetchone()
-            if row is not None:
-                return key, row[0]
-        return None
-
-    async def put(self, rows: Sequence[PromptRow]) -> None:
-        """Stores an answer, the last of the rows, with what was asked; returns when it is in the file."""
-        await self._writer.ask([(_INSERT[table], values) for table, values in rows])
-
-    async def batches(self) -> list[bytes]:
-        """Returns what is kept of the batches of the run."""
-        with closing(open_journal(self.path)) as file, read_errors(self.path):
-            file.execute(_BATCHES)
-            return [line for (line,) in file.execute("SELECT line FROM batches WHERE run = ?", (self._run,))]
-
-    async def close(self) -> None:
-        """Writes what is left, and closes the files."""
-        try:
-            await self._writer.aclose()
-        finally:
-            if self._reader is not None:
-                self._reader.close()
-
-    def _named(self, error: sqlite3.Error) -> BadInput:
-        if isinstance(error, sqlite3.IntegrityError):
-            return BadInput("another process writes to this journal; let each run have one of its own", path=self.path)
-        return BadInput(f"cannot be written ({error})", path=self.path)
-
-
-def open_journal(path: Path) -> sqlite3.Connection:
-    """Opens the file of a journal, and makes it where there is none."""
-    if path.is_dir():
-        raise BadInput("this is a directory; a journal is a file", path=path)
-    try:
-        with ExitStack() as stack:
-            connection = connect(path)
-            stack.callback(connection.close)
-            if not claim(connection, APPLICATION, [(_TABLE,), (f"PRAGMA user_version = {FORMAT}",)]):
-                raise BadInput("a SQLite file, but no journal of answers; name another", path=path)
-            number = connection.execute("PRAGMA user_version").fetchone()[0]
-            if number != FORMAT:
-                raise BadInput(
-                    f"a journal in format {number}; this polyclinic keeps format {FORMAT}; name another", path=path
-                )
-            stack.pop_all()
-            return connection
-    except sqlite3.Error as error:
-        raise BadInput(f"cannot be used as a journal ({error})", path=path) from None
-
-
-_SEAL = 8  # bytes
-
-FAILURES = {failure.__name__: failure for failure in (CutOff, ModelError, Refused, UnreadableReply)}
-"""Failures that are answers of the model: they are stored, and met again by a run that starts again."""
-
-
-class StoredReply(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is stored of a `Reply`; or of a `failure`, named by its class, with its `problem`."""
-
-    text: str
-    failure: str = ""
-    problem: str = ""
-    usage: Usage = Usage()
-    seconds: float = 0.0
-    attempts: int = 1
-    thought: str = ""
-    server: str = ""
-
-
-_STORED = msgspec.json.Decoder(StoredReply)
-_encode = msgspec.json.Encoder().encode
 
 
 class Keeper(Protocol):
@@ -203,8 +93,188 @@ class Keeper(Protocol):
         """Writes what is left, and closes."""
 
 
-Answers = Path | str | Keeper
-"""Where answers are kept: a file, the address of a database, or what the command keeps for its workers."""
+class JournalFile:
+    """The rows in a file; see `Keeper`."""
+
+    def __init__(self, path: Path, run: str, *, prompts: bool, begin: Callable[[], None] | None = None) -> None:
+        self.path, self._run, self._prompts, self._begin = path, run, prompts, begin
+        self._writer: GroupWriter | None = None
+        self._reader: sqlite3.Connection | None = None
+        if begin is None and not path.parent.is_dir():
+            raise BadInput(f"cannot be used as a journal: there is no folder {path.parent}", path=path)
+        if path.exists():
+            self._reader = open_journal(path)
+            with read_errors(path):
+                if self._reader.execute("SELECT 1 FROM calls WHERE run = ? LIMIT 1", (run,)).fetchone() is None:
+                    self._reader.close()
+                    self._reader = None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there were answers of this run when it was opened."""
+        return self._reader is not None
+
+    def reread(self) -> None:
+        """Has `find` return also what was stored since it was opened."""
+        if self._reader is None and self.path.exists():
+            self._reader = open_journal(self.path)
+
+    async def find(self, keys: Sequence[Key]) -> tuple[Key, bytes] | None:
+        """Returns the first of the keys that was answered, with what is stored."""
+        reader = self._reader
+        if reader is None:
+            return None
+        for key in keys:
+            with read_errors(self.path):
+                row = reader.execute(_FIND, (self._run, *key)).fetchone()
+            if row is not None:
+                return key, row[0]
+        return None
+
+    async def put(self, rows: Sequence[PromptRow]) -> None:
+        """Stores an answer, the last of the rows, with what was asked; returns when it is in the file."""
+        if self._writer is None:
+            self._writer = self._opened()
+        await self._writer.ask([(_INSERT[table], values) for table, values in rows])
+
+    def _opened(self) -> GroupWriter:
+        """Makes the file and its folder with the first answer: a command that is refused before leaves nothing."""
+        if self._begin is not None:
+            self._begin()
+        connection = open_journal(self.path)
+        with read_errors(self.path):
+            for table in (*(TABLES if self._prompts else ()), _BATCHES):
+                connection.execute(table)
+        return GroupWriter(connection, named=self._named, name="polyclinic-journal")
+
+    async def batches(self) -> list[bytes]:
+        """Returns what is kept of the batches of the run."""
+        if not self.path.exists():
+            return []
+        with closing(open_journal(self.path)) as file, read_errors(self.path):
+            file.execute(_BATCHES)
+            return [line for (line,) in file.execute("SELECT line FROM batches WHERE run = ?", (self._run,))]
+
+    async def close(self) -> None:
+        """Writes what is left, and closes the files."""
+        try:
+            if self._writer is not None:
+                await self._writer.aclose()
+        finally:
+            if self._reader is not None:
+                self._reader.close()
+
+    def _named(self, error: sqlite3.Error) -> BadInput:
+        if isinstance(error, sqlite3.IntegrityError):
+            return BadInput("another process writes to this journal; let each run have one of its own", path=self.path)
+        return BadInput(f"cannot be written ({error})", path=self.path)
+
+
+def open_journal(path: Path) -> sqlite3.Connection:
+    """Opens the file of a journal, and makes it where there is none; another file is `BadInput`."""
+    if path.is_dir():
+        raise BadInput("this is a directory; a journal is a file", path=path)
+    try:
+        with ExitStack() as stack:
+            connection = connect(path)
+            stack.callback(connection.close)
+            if not claim(connection, APPLICATION, [(_TABLE,), (f"PRAGMA user_version = {FORMAT}",)]):
+                raise BadInput("a SQLite file, but no journal of answers; name another", path=path)
+            number = connection.execute("PRAGMA user_version").fetchone()[0]
+            if number != FORMAT:
+                raise BadInput(
+                    f"a journal in format {number}; this polyclinic keeps format {FORMAT}; name another", path=path
+                )
+            stack.pop_all()
+            return connection
+    except sqlite3.Error as error:
+        raise BadInput(f"cannot be used as a journal ({error})", path=path) from None
+
+
+FAILURES = {failure.__name__: failure for failure in (CutOff, ModelError, Refused, UnreadableReply)}
+"""Failures that are answers of the model: they are stored, and met again by a run that starts again."""
+
+
+class StoredReply(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is stored of a `Reply`; or of a `failure`, named by its class, with its `problem`."""
+
+    text: str
+    failure: str = ""
+    problem: str = ""
+    usage: Usage = Usage()
+    seconds: float = 0.0
+    attempts: int = 1
+    thought: str = ""
+    server: str = ""
+
+
+_STORED = msgspec.json.Decoder(StoredReply)
+_encode = msgspec.json.Encoder().encode
+
+
+def read_stored(key: Key, stored: bytes) -> StoredReply:
+    """Returns an answer as it was stored for a call; ValueError if it is damaged."""
+    reply = stored[SEAL_BYTES:]
+    if stored[:SEAL_BYTES] != _seal(key, reply):
+        raise ValueError("it is not what was stored")
+    return _STORED.decode(reply)
+
+
+def _seal(key: Key, reply: bytes) -> bytes:
+    return seal(repr(tuple(key)).encode() + reply)
+
+
+class KeptAnswers(NamedTuple):
+    """Where the answers of a run are kept.
+
+    Attributes:
+        where: a file, or the address of a database; None keeps none.
+        reuse: the same of another run, from which answers are taken too.
+        begin: called before the first answer is kept in the file.
+    """
+
+    where: Path | str | None
+    reuse: Path | str | None = None
+    begin: Callable[[], None] | None = None
+
+
+Answers = Path | str | Keeper | KeptAnswers
+"""Where answers are kept: a file, the address of a database, both, or what the command keeps for its workers."""
+
+
+class ReusedAnswers:
+    """Answers of this run and of another; new ones are kept with this run's. See `Keeper`."""
+
+    def __init__(self, own: Keeper | None, other: Keeper) -> None:
+        self._own, self._other = own, other
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there may be answers of this run."""
+        return True
+
+    def reread(self) -> None:
+        """Has `find` return also what was stored since it was opened."""
+        if self._own is not None:
+            self._own.reread()
+
+    async def find(self, keys: Sequence[Key]) -> tuple[Key, bytes] | None:
+        """Returns the first of the keys that was answered, in this run or else in the other."""
+        found = None if self._own is None else await self._own.find(keys)
+        return found or await self._other.find(keys)
+
+    async def put(self, rows: Sequence[PromptRow]) -> bytes | None:
+        """Stores an answer with this run's."""
+        return None if self._own is None else await self._own.put(rows)
+
+    async def batches(self) -> list[bytes]:
+        """Returns what is kept of the batches of this run."""
+        return [] if self._own is None else await self._own.batches()
+
+    async def close(self) -> None:
+        """Closes both."""
+        for keeper in filter(None, (self._own, self._other)):
+            await keeper.close()
 
 
 class Journal:
@@ -214,29 +284,31 @@ class Journal:
     unless `prompts` is False. A file that is something else, or cannot be read or written, is `BadInput`.
 
     Of a database (`postgresql://...`) what others are answered at the same time is taken as well, and where two ask at
-    once, the answer that is stored first is that of both.
-
-    A worker has a `Keeper` in place of a file.
+    once, the answer that is stored first is that of both. A worker has a `Keeper` in place of a file.
     """
 
     def __init__(self, where: Answers, *, run: str = "", prompts: bool = True) -> None:
         self.run, self._where = run, where
-        self._prompts = KeptPrompts() if prompts else None
+        self.prompts = KeptPrompts() if prompts else None
         self.answered = self.stored = 0
         self._seen: defaultdict[str, Counter[bytes]] = defaultdict(Counter)
         self._keeper: Keeper | None = None
 
     async def __aenter__(self) -> Self:
         where = self._where
-        if not isinstance(where, str | Path):
-            self._keeper = where
-        elif is_store(str(where)):
+        if isinstance(where, KeptAnswers):
+            own = None if where.where is None else await self._open(where.where, where.begin)
+            self._keeper = own if where.reuse is None else ReusedAnswers(own, await self._open(where.reuse))
+        else:
+            self._keeper = await self._open(where) if isinstance(where, str | Path) else where
+        return self
+
+    async def _open(self, where: Path | str, begin: Callable[[], None] | None = None) -> Keeper:
+        if is_store(str(where)):
             from polyclinic.storage.journal import open_store_journal  # noqa: PLC0415 - for those who share one
 
-            self._keeper = await open_store_journal(read_address(str(where)), self.run)
-        else:
-            self._keeper = JournalFile(Path(where), self.run, prompts=self._prompts is not None)
-        return self
+            return await open_store_journal(read_address(str(where)), self.run)
+        return JournalFile(Path(where), self.run, prompts=self.prompts is not None, begin=begin)
 
     async def __aexit__(self, *_: object) -> None:
         keeper, self._keeper = self._keeper, None
@@ -271,16 +343,18 @@ class Journal:
         seen[request] = k + 1
         return Key(episode, request, k)
 
-    async def find(self, question: AskedQuestion, *also: Key) -> StoredReply | None:
-        """Returns the answer to a question that is stored under its key or another, the first that has one, or None."""
-        stored = await self._keeper.find((question.key, *also)) if self._keeper is not None and self.goes_on else None
+    async def find(self, *keys: Key) -> StoredReply | None:
+        """Returns the answer that is stored under the first of the keys that has one, or None."""
+        stored = await self._keeper.find(keys) if self._keeper is not None and self.goes_on else None
         if stored is None:
             return None
         self.answered += 1
         return self._read(*stored)
 
-    async def store(self, question: AskedQuestion, reply: StoredReply) -> StoredReply | None:
-        """Stores an answer, with what was asked, where that is kept; returns when it is there.
+    async def store(
+        self, key: Key, purpose: str, reply: StoredReply, asked: Iterable[PromptRow] = ()
+    ) -> StoredReply | None:
+        """Stores an answer, with the rows that keep what was `asked`; returns when it is there.
 
         Returns:
             The answer that holds in its place, where another command was answered first; None otherwise.
@@ -288,9 +362,11 @@ class Journal:
         Raises:
             BadInput: it cannot be written.
         """
-        stood = await self.keeper.put(question.rows(self.run, reply, self._prompts))
+        encoded = _encode(reply)
+        row = self.run, *key, purpose, _seal(key, encoded) + encoded
+        stood = await self.keeper.put([*asked, ("calls", row)])
         self.stored += 1
-        return None if stood is None else self._read(question.key, stood)
+        return None if stood is None else self._read(key, stood)
 
     async def batches(self) -> list[bytes]:
         """Returns the lines that say which batches the run has made."""
@@ -309,51 +385,6 @@ class Journal:
             raise BadInput(problem, path=where) from None
 
 
-@dataclass(frozen=True, slots=True)
-class AskedQuestion:
-    """A question that is put to a model now, as a journal keeps it."""
-
-    key: Key
-    purpose: str
-    messages: Messages | None = None  # None where only the answer is kept
-    model: str = ""
-    role: str = ""
-    answer: Any = None  # the form that is wanted
-
-    def rows(self, run: str, reply: StoredReply, prompts: KeptPrompts | None) -> list[PromptRow]:
-        """Returns the rows that keep it beside an answer, the answer's last; without `prompts` that one alone."""
-        answered = "calls", (run, *self.key, self.purpose, _sealed(self.key, _encode(reply)))
-        if prompts is None or self.messages is None:
-            return [answered]
-        how = {"model": self.model, "role": self.role, "answer": self.answer}
-        return [*prompts.rows(self.key.request, self.messages, **how), answered]
-
-
-def read_stored(key: Key, stored: bytes) -> StoredReply:
-    """Returns an answer as it was stored for a call.
-
-    Raises:
-        ValueError: it is damaged.
-    """
-    return _STORED.decode(_opened(key, stored))
-
-
-def _sealed(key: Key, reply: bytes) -> bytes:
-    """Returns an answer behind what tells whether it is the one that was stored for this call."""
-    return _seal(key, reply) + reply
-
-
-def _opened(key: Key, stored: bytes) -> bytes:
-    sealed, reply = stored[:_SEAL], stored[_SEAL:]
-    if sealed != _seal(key, reply):
-        raise ValueError("it is not what was stored")
-    return reply
-
-
-def _seal(key: Key, reply: bytes) -> bytes:
-    return seal(repr(tuple(key)).encode() + reply)
-
-
 class Journalling(Hook):
     """Answers from a journal what stands there, and stores what was asked now before it is used."""
 
@@ -368,15 +399,14 @@ class Journalling(Hook):
         wanted = answer if answer is None or isinstance(answer, tuple) else form_of(answer).text
         what = (call.messages, wanted, [options.get(name) for name in SENT], options.get("purpose", ""))
         key = self._journal.key(call.asker.episode, _digest((*call.pipeline.known_as, *what)))
-        question = AskedQuestion(key, call.purpose, call.messages, call.pipeline.name, call.asker.role, wanted)
-        call.notes[self] = question, what
+        call.notes[self] = key, what
 
     async def admitted(self, call: Call) -> None:
         """Answers from the journal."""
         if self._journal.goes_on:
-            question, what = call.notes[self]
-            others = (question.key._replace(request=_digest((*one, *what))) for one in call.pipeline.also_known_as)
-            if (stored := await self._journal.find(question, *others)) is not None:
+            key, what = call.notes[self]
+            others = (key._replace(request=_digest((*one, *what))) for one in call.pipeline.also_known_as)
+            if (stored := await self._journal.find(key, *others)) is not None:
                 call.reply = _replayed(stored, call.answer)
 
     async def answered(self, call: Call) -> None:
@@ -408,17 +438,17 @@ class Journalling(Hook):
             call.reply, call.failure = _replayed(first, call.answer), None
 
     async def _store(self, call: Call, reply: StoredReply) -> StoredReply | None:
-        question, _ = call.notes[self]
-        if (places := call.limit) is None:
-            return await self._journal.store(question, reply)
-        with places.storing():
-            return await self._journal.store(question, reply)
+        key, (messages, wanted, *_) = call.notes[self]
+        asked: Iterable[PromptRow] = ()
+        if (prompts := self._journal.prompts) is not None:
+            asked = prompts.rows(key.request, messages, model=call.pipeline.name, role=call.asker.role, answer=wanted)
+        with contextlib.nullcontext() if call.limit is None else call.limit.storing():
+            return await self._journal.store(key, call.purpose, reply, asked)
 
 
 def key_of(call: Call) -> Key | None:
     """Returns what an answer to a call is known by in its journal, None if it has none."""
-    noted = next((note for hook, note in call.notes.items() if isinstance(hook, Journalling)), None)
-    return None if noted is None else noted[0].key
+    return next((note[0] for hook, note in call.notes.items() if isinstance(hook, Journalling)), None)
 
 
 def _digest(asked: tuple[Any, ...]) -> bytes:
@@ -435,7 +465,6 @@ def _replayed(stored: StoredReply, answer: Answer) -> Reply:
     return Reply(stored.text, value, stored.usage, stored.seconds, stored.attempts, stored.thought, True, stored.server)
 
 
-_WITH_SERVER = "SELECT episode, request, k, reply FROM calls WHERE instr(reply, CAST('\"server\":' AS BLOB)) > 0"
 _CALL = "SELECT calls.episode, calls.request, calls.k, purpose, reply"
 _UNASKED = f"{_CALL}, '', '' FROM calls ORDER BY episode"
 _ASKED = (
@@ -452,15 +481,8 @@ def servers_of(paths: Iterable[Path]) -> dict[tuple[str, str], Line]:
         BadInput: a file is no journal, or damaged.
     """
     found: dict[tuple[str, str], Line] = {}
-    for path in paths:
-        with closing(open_journal(path)) as file, read_errors(path):
-            for *key, stored in file.execute(_WITH_SERVER):
-                try:
-                    reply = read_stored(Key(*key), stored)
-                except ValueError as error:
-                    raise BadInput(f"an answer is damaged ({error})", path=path) from None
-                if reply.server:
-                    found.setdefault(("", reply.server), Line()).add(Line(1, 0, reply.attempts, reply.usage))
+    for call in (call for path in paths for call in calls_of(path) if call.server):
+        found.setdefault(("", call.server), Line()).count(call.usage, call.requests)
     return found
 
 
@@ -474,8 +496,7 @@ def calls_of(where: Path | str, run: str = "") -> Iterator[KeptCall]:
     Raises:
         BadInput: it is no journal, or damaged.
     """
-    rows = _stored_calls(str(where), run) if is_store(str(where)) else _calls_in(Path(where))
-    for *key, purpose, stored, model, role in rows:
+    for *key, purpose, stored, model, role in _rows_in(where, run):
         try:
             reply = read_stored(Key(*key), stored)
         except ValueError as error:
@@ -485,23 +506,20 @@ def calls_of(where: Path | str, run: str = "") -> Iterator[KeptCall]:
             model=model,
             purpose=purpose,
             item=key[0],
-            tokens_in=reply.usage.tokens_in,
-            cached=reply.usage.cached,
-            tokens_out=reply.usage.tokens_out,
-            cost=reply.usage.cost,
+            **msgspec.structs.asdict(reply.usage),
             seconds=round(reply.seconds, 3),
             requests=reply.attempts,
             error=reply.failure,
+            server=reply.server,
         )
 
 
-def _calls_in(path: Path) -> Iterator[tuple[Any, ...]]:
-    with closing(open_journal(path)) as file, read_errors(path):
+def _rows_in(where: Path | str, run: str) -> Iterator[tuple[Any, ...]]:
+    if is_store(str(where)):
+        from polyclinic.storage.journal import stored_calls  # noqa: PLC0415 - for those who share one
+
+        yield from stored_calls(read_address(str(where)), run)
+        return
+    with closing(open_journal(Path(where))) as file, read_errors(Path(where)):
         there = {name for (name,) in file.execute(_THERE)}
         yield from file.execute(_ASKED if "prompts" in there else _UNASKED)
-
-
-def _stored_calls(address: str, run: str) -> Iterable[tuple[Any, ...]]:
-    from polyclinic.storage.journal import stored_calls  # noqa: PLC0415 - for those who share one
-
-    return stored_calls(read_address(address), run)

@@ -35,6 +35,7 @@ class KeptCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         requests: that were made for it.
         error: the name of the failure; "" where it was answered.
         replayed: the answer comes from a journal, and cost nothing now; tokens, cost and seconds are those of then.
+        server: which of several servers answered.
     """
 
     role: str
@@ -45,11 +46,18 @@ class KeptCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tokens_in: int = 0
     cached: int = 0
     tokens_out: int = 0
+    reasoning: int = 0
     cost: float | None = None
     seconds: float = 0.0
     requests: int = 1
     error: str = ""
     replayed: bool = False
+    server: str = ""
+
+    @property
+    def usage(self) -> Usage:
+        """Its tokens and cost."""
+        return Usage(self.tokens_in, self.cached, self.tokens_out, self.reasoning, self.cost)
 
 
 AskedFor = Callable[[KeptCall], tuple[str, str, str]]
@@ -84,11 +92,7 @@ class KeptCalls:
             self._file.seek(0, 2)
 
     def write(self, path: Path) -> None:
-        """Writes them as lines of JSON.
-
-        Raises:
-            BadInput: the file cannot be written.
-        """
+        """Writes them as lines of JSON; `BadInput` if the file cannot be written."""
         with whole(path) as temporary, temporary.open("wb") as out:
             self._file.seek(0)
             shutil.copyfileobj(self._file, out)
@@ -118,6 +122,11 @@ class Line(msgspec.Struct):
         self.replayed += other.replayed
         self.unpriced += other.unpriced
 
+    def count(self, usage: Usage, attempts: int, *, failed: bool = False, replayed: bool = False) -> None:
+        """Adds one question."""
+        unpriced = usage.tokens > 0 and usage.cost is None
+        self.add(Line(1, int(failed), attempts, usage, int(replayed), int(unpriced)))
+
 
 class Spending:
     """What all ledgers of a command ask together, against which each of them holds its limits.
@@ -133,7 +142,7 @@ class Spending:
 
     def elsewhere(self, usage: Usage) -> None:
         """Takes in what another process of the command asked."""
-        self.asked.add(Line(calls=1, usage=usage))
+        self.asked.count(usage, 0)
 
 
 _SPENDING: ContextVar[Spending | None] = ContextVar("spending", default=None)
@@ -182,6 +191,7 @@ class Ledger:
         spending: Spending | None = None,
     ) -> None:
         self.cost_budget, self.token_budget, self.calls = cost_budget, token_budget, calls
+        self.is_limited = cost_budget is not None or token_budget is not None
         self.lines: dict[tuple[str, str], Line] = {}
         self._spending = spending or _SPENDING.get() or Spending()
         self.total, self.asked = Line(), self._spending.asked
@@ -208,13 +218,6 @@ class Ledger:
             raise BudgetSpent(f"the models have used the tokens that --token-budget allows: {self.token_budget:,}")
         if self.cost_budget is not None and (self.asked.usage.cost or 0.0) >= self.cost_budget:
             raise BudgetSpent(f"the models have cost what --cost-budget allows: {self.cost_budget:g}")
-
-    def _reaches(self) -> bool:
-        """Whether what is under way may use up what is left."""
-        usage, asking = self.asked.usage, self._asking
-        tokens = self.token_budget is not None and usage.tokens + asking * self._dearest_tokens >= self.token_budget
-        cost = self.cost_budget is not None and (usage.cost or 0.0) + asking * self._dearest_cost >= self.cost_budget
-        return asking > 0 and (tokens or cost)
 
     def include(self, other: Ledger) -> None:
         """Takes in what another ledger has written down, of a part of the same command; limits stay as they are."""
@@ -244,25 +247,17 @@ class Ledger:
         if not self.is_limited:
             self.check()
             return None
-        line = None if limit is None else await self._wait_in_line(limit)
+        line = None
+        if limit is not None:
+            line = self._waiting.setdefault(limit, Limit(limit.at_most))
+            line.now = limit.places
+            await line.enter()
         try:
             await self.admit()
         except BaseException:
             if line is not None:
                 line.leave()
             raise
-        return line
-
-    @property
-    def is_limited(self) -> bool:
-        """Whether there is a budget."""
-        return self.cost_budget is not None or self.token_budget is not None
-
-    async def _wait_in_line(self, limit: Limit) -> Limit:
-        """Waits until no more questions than the endpoint takes are before the budget; returns the place."""
-        line = self._waiting.setdefault(limit, Limit(limit.at_most))
-        line.now = limit.places
-        await line.enter()
         return line
 
     async def admit(self) -> None:
@@ -278,6 +273,13 @@ class Ledger:
             self.check()
         self._asking += 1
 
+    def _reaches(self) -> bool:
+        """Whether what is under way may use up what is left."""
+        usage, asking = self.asked.usage, self._asking
+        tokens = self.token_budget is not None and usage.tokens + asking * self._dearest_tokens >= self.token_budget
+        cost = self.cost_budget is not None and (usage.cost or 0.0) + asking * self._dearest_cost >= self.cost_budget
+        return asking > 0 and (tokens or cost)
+
     def release(self) -> None:
         """Takes note that a question is over which `admit` let through."""
         self._asking -= 1
@@ -291,47 +293,23 @@ class Ledger:
             line.now = limit.places
             line.leave()
 
-    def add(
-        self,
-        role: str,
-        purpose: str,
-        usage: Usage | None,
-        *,
-        attempts: int = 1,
-        failed: bool = False,
-        replayed: bool = False,
-        of: str = "",
-    ) -> None:
-        """Writes down one question; `UserError` where the cost has a limit, and the answer of that model no price.
-
-        Limits are held against what was asked by `spend` alone.
-        """
-        question = _asked_once(usage or Usage(), attempts, failed=failed, replayed=replayed)
-        for line in (self.lines.setdefault((role, purpose), Line()), self.total):
-            line.add(question)
-        if self.cost_budget is not None and usage is not None and usage.tokens_out and usage.cost is None:
-            tokens = f"tokens of {of}" if of else "tokens"
-            raise UserError(f"--cost-budget needs to know what {tokens} cost: give a price, or use --token-budget")
-
     def spend(self, usage: Usage | None, *, attempts: int = 1, failed: bool = False) -> None:
         """Holds the limits against one question that was asked now."""
-        self.asked.add(_asked_once(usage or Usage(), attempts, failed=failed))
+        self.asked.count(usage or Usage(), attempts, failed=failed)
         if usage is not None:
             self._dearest_tokens = max(self._dearest_tokens, usage.tokens)
             self._dearest_cost = max(self._dearest_cost, usage.cost or 0.0)
 
-    def keep(self, kept: KeptCall, usage: Usage, server: str, call: Call | None = None) -> None:
-        """Keeps a call that was added, and the server that answered it."""
+    def add(self, kept: KeptCall, call: Call | None = None) -> None:
+        """Writes down a call, made now or replayed. The limits are held against what `spend` is told alone."""
         del call
-        if server:
-            self.servers.setdefault((kept.model, server), Line()).add(_asked_once(usage, kept.requests))
+        usage, attempts, failed = kept.usage, kept.requests, bool(kept.error)
+        for line in (self.lines.setdefault((kept.role, kept.purpose), Line()), self.total):
+            line.count(usage, attempts, failed=failed, replayed=kept.replayed)
+        if kept.server:
+            self.servers.setdefault((kept.model, kept.server), Line()).count(usage, attempts)
         if self.calls is not None:
             self.calls.add(kept)
-
-
-def _asked_once(usage: Usage, attempts: int, *, failed: bool = False, replayed: bool = False) -> Line:
-    unpriced = usage.tokens > 0 and usage.cost is None
-    return Line(1, int(failed), attempts, usage, int(replayed), int(unpriced))
 
 
 class Budget(Hook):
@@ -369,41 +347,28 @@ class Counting(Hook):
 
     async def answered(self, call: Call) -> None:
         """Writes an answer down."""
-        reply, ledger, name = call.reply, self._ledger, call.pipeline.name
+        reply = call.reply
         assert reply is not None  # noqa: S101
-        usage, attempts = reply.usage, reply.attempts
-        ledger.add(call.asker.role, call.purpose, usage, attempts=attempts, replayed=reply.replayed, of=name)
-        self._keep(call, usage, reply.seconds, attempts, replayed=reply.replayed, server=reply.server)
-        self._check_told(call, usage)
+        self._count(call, reply.usage, reply.attempts, reply.seconds, replayed=reply.replayed, server=reply.server)
+        self._check_told(call, reply.usage)
 
     async def failed(self, call: Call) -> None:
         """Writes a failure down."""
         failure = call.failure
         if not isinstance(failure, ModelError | EndpointError):
             return
-        usage, attempts = _usage_of(failure), failure.attempts
+        usage, seconds, error = _usage_of(failure) or Usage(), time.monotonic() - call.began, type(failure).__name__
         replayed = isinstance(failure, ModelError) and failure.replayed
-        self._ledger.add(call.asker.role, call.purpose, usage, attempts=attempts, failed=True, replayed=replayed)
-        seconds, error = time.monotonic() - call.began, type(failure).__name__
-        self._keep(call, usage or Usage(), seconds, attempts, error=error, replayed=replayed)
+        self._count(call, usage, failure.attempts, seconds, replayed=replayed, error=error)
         if isinstance(failure, ModelError) and not replayed:
-            self._check_told(call, usage or Usage())
+            self._check_told(call, usage)
 
-    def _check_told(self, call: Call, usage: Usage) -> None:
-        """Refuses an answer of an endpoint that does not say what a limit is held against."""
-        if usage.tokens or call.limit is None:
-            return
-        limits = (("tokens", self._ledger.token_budget), ("cost", None if usage.cost else self._ledger.cost_budget))
-        if name := next((name for name, most in limits if most is not None), ""):
-            told = f"{call.pipeline.name} does not say how many tokens it used"
-            raise UserError(f"--max-{name} cannot be kept: {told}")
-
-    def _keep(
+    def _count(
         self,
         call: Call,
         usage: Usage,
-        seconds: float,
         attempts: int,
+        seconds: float,
         *,
         replayed: bool,
         error: str = "",
@@ -415,16 +380,27 @@ class Counting(Hook):
             purpose=call.purpose,
             item=call.asker.item,
             player=call.asker.player,
-            tokens_in=usage.tokens_in,
-            cached=usage.cached,
-            tokens_out=usage.tokens_out,
-            cost=usage.cost,
+            **msgspec.structs.asdict(usage),
             seconds=round(seconds, 3),
             requests=attempts,
             error=error,
             replayed=replayed,
+            server=server,
         )
-        self._ledger.keep(kept, usage, server, call)
+        self._ledger.add(kept, call)
+
+    def _check_told(self, call: Call, usage: Usage) -> None:
+        """Refuses an answer if its endpoint does not say what a limit is held against."""
+        ledger, name = self._ledger, call.pipeline.name
+        if ledger.cost_budget is not None and usage.tokens_out and usage.cost is None:
+            raise UserError(
+                f"--cost-budget needs to know what tokens of {name} cost: give a price, or use --token-budget"
+            )
+        if usage.tokens or call.limit is None:
+            return
+        budgets = {"--token-budget": ledger.token_budget, "--cost-budget": None if usage.cost else ledger.cost_budget}
+        if option := next((option for option, most in budgets.items() if most is not None), ""):
+            raise UserError(f"{option} cannot be kept: {name} does not say how many tokens it used")
 
 
 def _usage_of(failure: ModelError | EndpointError) -> Usage | None:

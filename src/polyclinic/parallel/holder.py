@@ -63,23 +63,14 @@ class Holder:
         """Holds what an answer cost against the budget."""
         self._ledger.spend(usage, attempts=attempts, failed=failed)
 
-    def count(self, call: KeptCall, usage: Usage, server: str, key: Key | None) -> None:
+    def count(self, call: KeptCall, key: Key | None) -> None:
         """Adds one call to the sums of the run; `key` is that of its answer in the journal, None if it has none."""
         if key is not None:
             if call.replayed and hash(key) in self._counted:
                 return  # asked by a worker that died before its item was over
             self._counted.add(hash(key))
-        self._ledger.add(
-            call.role,
-            call.purpose,
-            usage,
-            attempts=call.requests,
-            failed=bool(call.error),
-            replayed=call.replayed,
-            of=call.model,
-        )
         self._ledger.asked_of.add((call.role, call.model))
-        self._ledger.keep(call, usage, server)
+        self._ledger.add(call)
 
     @property
     def _keeper(self) -> Keeper:

@@ -151,10 +151,11 @@ class RemoteLedger(Ledger):
         if self.is_limited:
             self._side.tell("spend", usage, attempts, failed)
 
-    def keep(self, kept: KeptCall, usage: Usage, server: str, call: Call | None = None) -> None:
+    def add(self, kept: KeptCall, call: Call | None = None) -> None:
         """Reports a call."""
+        super().add(kept)
         if self._side.counts:
-            self._side.tell("count", kept, usage, server, None if call is None else key_of(call))
+            self._side.tell("count", kept, None if call is None else key_of(call))
 
 
 class _Line:
