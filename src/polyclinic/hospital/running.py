@@ -348,10 +348,10 @@ def _learning(
             if setup.reads and kept is not None:
                 learning.keep = kept.keep_read
                 OffShift(
-                    configuration.hospital,
-                    setup,
-                    read_whole(setup.reads, setup.language),
-                    clock,
+                    hospital=configuration.hospital,
+                    setup=setup,
+                    passages=read_whole(setup.reads, setup.language),
+                    clock=clock,
                     seed=configuration.seed,
                     read=_reading(learn),
                     takes=learning.reads,
