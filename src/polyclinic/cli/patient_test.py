@@ -89,19 +89,13 @@ async def patient_test(
     if not built:
         raise failed[0] if failed else UserError(f"there is no case in {cases}")
     write_text(out, msgspec.json.format(msgspec.json.encode([one.record for one in built]), indent=1).decode() + "\n")
-    questions, matched = sum(one.questions for one in built), sum(one.matched for one in built)
-    lacking = sum(one.lacking for one in built)
-    counts = {
-        "cases": len(built),
-        "questions": questions,
-        "matched": matched,
-        "lacking": lacking,
-        "failed": len(failed),
-    }
+    counts = {"cases": len(built)}
+    counts |= {name: sum(getattr(one, name) for one in built) for name in ("questions", "matched", "lacking")}
+    counts["failed"] = len(failed)
     keep_outcome(kept, counts, models=models, ledger=session.ledger, seed=seed, files=[out])
     lost = f"; {counted(len(failed), 'case')} failed, the first: {failed[0]}" if failed else ""
     note(
-        f"{counted(questions, 'question')} of {counted(len(built), 'case')}: {out}; {matched} answers matched to the "
-        f"nearest passage, {lacking} questions had nothing to ask for{lost}. People are to look at the labels. "
-        f"Next: polyclinic eval patient-simulator --cases {out}"
+        f"{counted(counts['questions'], 'question')} of {counted(len(built), 'case')}: {out}; {counts['matched']} answers "
+        f"matched to the nearest passage, {counts['lacking']} questions had nothing to ask for{lost}. People are to look "
+        f"at the labels. Next: polyclinic eval patient-simulator --cases {out}"
     )
