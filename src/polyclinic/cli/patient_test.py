@@ -94,8 +94,8 @@ async def patient_test(
     counts["failed"] = len(failed)
     keep_outcome(kept, counts, models=models, ledger=session.ledger, seed=seed, files=[out])
     lost = f"; {counted(len(failed), 'case')} failed, the first: {failed[0]}" if failed else ""
+    made = f"{counted(counts['questions'], 'question')} of {counted(len(built), 'case')}: {out}"
     note(
-        f"{counted(counts['questions'], 'question')} of {counted(len(built), 'case')}: {out}; {counts['matched']} answers "
-        f"matched to the nearest passage, {counts['lacking']} questions had nothing to ask for{lost}. People are to look "
-        f"at the labels. Next: polyclinic eval patient-simulator --cases {out}"
+        f"{made}; {counts['matched']} answers matched to the nearest passage, {counts['lacking']} questions had nothing"
+        f" to ask for{lost}. People are to look at the labels. Next: polyclinic eval patient-simulator --cases {out}"
     )
