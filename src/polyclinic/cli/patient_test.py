@@ -20,7 +20,7 @@ from polyclinic.players.mind_names import model_of
 from polyclinic.run import options
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.run import resume_hint
-from polyclinic.run.storing import keep_outcome
+from polyclinic.run.storing import answers_of
 from polyclinic.settings import setting
 from polyclinic.tasks import run_numbered
 from polyclinic.terminal.screen import console, note, plain
@@ -51,16 +51,17 @@ async def patient_test(
     seed: Annotated[options.Seed, Parameter(help="Random seed of questions from rules.")] = 0,
     force: options.Force = False,
     models: options.Models = options.MODELS,
-    kept: options.KeptOptions = options.NOWHERE,
+    reuse: options.Reuse = None,
 ) -> None:
     """Writes a dialogue of each case, and behind each round a question of each of eight kinds with its answer."""
     options.check_new(out, force=force)
+    kept = options.BesideFile(out=out, reuse=reuse)
     if mind != "rules" and model_of(mind) is None:
         raise UserError(f"--writer {mind!r}; allowed: rules, or a model, such as direct/NAME")
     read, knowledge = read_case_file(cases, layout=layout, strict=strict)[:limit], read_knowledge()
     names = [] if mind == "rules" else [mind]
     async with open_models(
-        names, models, journal=journal_of(kept.answers, run=f"patient test seed={seed}"), seed=seed
+        names, models, journal=journal_of(answers_of(kept), run=f"patient test seed={seed}"), seed=seed
     ) as session:
 
         async def make(case: Case) -> BuiltCase | PlayFailure:
@@ -89,13 +90,11 @@ async def patient_test(
     if not built:
         raise failed[0] if failed else UserError(f"there is no case in {cases}")
     write_text(out, msgspec.json.format(msgspec.json.encode([one.record for one in built]), indent=1).decode() + "\n")
-    counts = {"cases": len(built)}
-    counts |= {name: sum(getattr(one, name) for one in built) for name in ("questions", "matched", "lacking")}
-    counts["failed"] = len(failed)
-    keep_outcome(kept, counts, models=models, ledger=session.ledger, seed=seed, files=[out])
+    questions, matched = sum(one.questions for one in built), sum(one.matched for one in built)
+    lacking = sum(one.lacking for one in built)
     lost = f"; {counted(len(failed), 'case')} failed, the first: {failed[0]}" if failed else ""
-    made = f"{counted(counts['questions'], 'question')} of {counted(len(built), 'case')}: {out}"
     note(
-        f"{made}; {counts['matched']} answers matched to the nearest passage, {counts['lacking']} questions had nothing"
-        f" to ask for{lost}. People are to look at the labels. Next: polyclinic eval patient-simulator --cases {out}"
+        f"{counted(questions, 'question')} of {counted(len(built), 'case')}: {out}; {matched} answers matched to the "
+        f"nearest passage, {lacking} questions had nothing to ask for{lost}. People are to look at the labels. "
+        f"Next: polyclinic eval patient-simulator --cases {out}"
     )
