@@ -257,11 +257,7 @@ def with_hooks(model: Model, *hooks: Hook, **asker: str) -> Pipeline:
 
 
 def find_hook(name: str) -> Hook:
-    """Returns a user's hook: an object or a class in a file (`my_hooks.py:Slow`), or the name of an entry point.
-
-    Raises:
-        UserError: there is none of that name, or it is no hook.
-    """
+    """Returns a user's hook: an object or a class in a file (`my_hooks.py:Slow`), or the name of an entry point."""
     found = plugins.find(name, "hooks")
     if isinstance(found, type) and issubclass(found, Hook):
         try:

@@ -102,11 +102,7 @@ def is_store(text: object) -> bool:
 
 
 def read_address(text: str) -> StoreAddress:
-    """Takes an address apart.
-
-    Raises:
-        UserError: it is none; it is not said again, as a password may stand in it.
-    """
+    """Takes an address apart."""
     whole, _, fragment = text.partition("#")
     address, _, query = whole.partition("?")
     found = _ADDRESS.fullmatch(address)
@@ -220,11 +216,7 @@ _CLOSED = (
 
 
 def library() -> Any:
-    """Returns psycopg.
-
-    Raises:
-        MissingExtra: it is not installed.
-    """
+    """Returns psycopg."""
     try:
         import psycopg  # noqa: PLC0415 - an extra, and slow to import
     except ImportError:
@@ -272,11 +264,7 @@ class StoreServer:
         return text.replace("{s}", self.address.schema)
 
     def together(self, work: Callable[[Connection], T]) -> T:
-        """Does something with the connection in one transaction, again where the connection was lost meanwhile.
-
-        Raises:
-            BadInput: the server did not come back, or refuses it.
-        """
+        """Does something with the connection in one transaction, again where the connection was lost meanwhile."""
 
         def whole(connection: Connection) -> T:
             with connection.transaction():

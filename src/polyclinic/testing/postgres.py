@@ -34,9 +34,6 @@ class PostgresProcess:
     """A server on a port of this machine, with databases in a folder that goes away with it. Use it with `with`.
 
     PostgreSQL does not run as root: root has it run as `nobody`.
-
-    Args:
-        durable: waits for the disk, as a server does that is meant to last.
     """
 
     def __init__(self, *, durable: bool = False) -> None:
