@@ -329,14 +329,6 @@ def whole(path: Path) -> Iterator[Path]:
                 temporary.unlink(missing_ok=True)
 
 
-def join_files(parts: Iterable[Path], out: Path) -> None:
-    """Writes files one behind another into one, whole or not at all."""
-    with whole(out) as temporary, temporary.open("wb") as joined:
-        for part in parts:
-            with part.open("rb") as one:
-                shutil.copyfileobj(one, joined)
-
-
 def write_json(path: Path, value: object) -> None:
     """Writes a value as a JSON document that people can read, whole or not at all."""
     write_text(path, msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")

@@ -3,9 +3,9 @@
 from functools import partial
 
 import pytest
+from bench.postgres import PASSWORD
 
 from polyclinic.generation.writer import TIMES
-from polyclinic.testing.postgres import PASSWORD
 
 PATIENTS = 6
 

@@ -175,7 +175,7 @@ class Batched(Provider):
         digest = hashlib.blake2b(asked, digest_size=16).hexdigest()
         key = f"{digest}-{self._asked[digest]}"
         self._asked[digest] += 1
-        one = self._open[key] = _OpenRequest(lambda: self._direct.body(messages, form, given))
+        one = self._open[key] = _OpenRequest(lambda: self._direct.parameters.body(messages, form, given))
         self._new.append(key)
         if self._quiet_until is not None:
             self._quiet_until.cancel()
@@ -369,7 +369,7 @@ class Batched(Provider):
         body = bytes(response.body)
         if response.status_code == 200:
             result = wire.completion(body)
-        elif response.status_code in {400, 422} and self._direct.learns(request.body, body):
+        elif response.status_code in {400, 422} and self._direct.parameters.refused(request.body, body):
             return None
         else:
             result = self._server.fault(response.status_code, body)

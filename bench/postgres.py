@@ -16,7 +16,7 @@ from typing import Self
 _DEBIANS = Path("/usr/lib/postgresql")
 _SECONDS = 60
 
-PASSWORD = "not/so:secret@all"  # noqa: S105 - of a server that lives as long as a test
+PASSWORD = "not/so:secret@all"
 
 
 def postgres_programs() -> Path | None:
@@ -94,7 +94,7 @@ class PostgresProcess:
         user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
         # A server keeps the files that it is started with: they must not be a pipe that somebody reads to its end.
         with (self._folder / f"{program}.out").open("w+") as out:
-            came = subprocess.run(  # noqa: S603 - PostgreSQL's own programs
+            came = subprocess.run(
                 [str(self._programs / program), *map(str, words)],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
