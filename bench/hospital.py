@@ -288,7 +288,7 @@ async def played(hospital, knowledge, setup):
     onsets = itertools.islice((onset for day in itertools.count() for onset in town.onsets(day)), FLAT_PLAYED)
     registry = Registry(hospital, seed=SEED)
     requests = [
-        registry.request(town.name(o.resident), Town.case_for(town, o), 1, arrives=o.day * DAY + 12 * HOUR, now=0)
+        registry.request(town.name(o.resident), Town.case_for(town, o), 1, arrives=o.day * DAY + 12 * HOUR)
         for o in onsets
     ]
     async with open_clinic(setup) as clinic:

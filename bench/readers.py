@@ -183,7 +183,7 @@ OF_THE_PACKAGE = set(
     players/rules/recall.py
     players/rules/meaning.py
     prompts.py
-    questions/topics.py
+    questions/layouts.py
     terminal/html.py
     visits/visit.py
     web/browse/site.py

@@ -219,7 +219,6 @@ def test_chinese(run):
         (("--replicas", "0"), "--replicas 0; allowed: how many runs, 1 or more, or auto"),
         (("--replicas", "some"), "--replicas some"),
         (("--replicas", "auto", "--set", "replicas.measure=luck"), "replicas.measure luck; allowed: visits, "),
-        (("--replicas", "3", "--set", "replicas.within=3"), "replicas.within says how many runs --replicas auto makes"),
         (("--hospital", "missing.yaml"), "missing.yaml"),
         (("--doctor", "nobody"), "no mind 'nobody'"),
         (("--set", "run.nurse=nobody"), "'nobody'"),

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
 from rich.console import Console
 
-from polyclinic.errors import UserError, meant
+from polyclinic.errors import meant
 from polyclinic.hospital.plan.plan import Job
 from polyclinic.hospital.record.happenings import Acuity
-from polyclinic.parallel.pool import check_site
 from polyclinic.run import options
 from polyclinic.settings import setting
 from polyclinic.statistics.uncertainty import LOOK_AHEAD, Precision, mean_of_runs, precision
@@ -21,12 +20,6 @@ from polyclinic.terminal.screen import note
 from polyclinic.terminal.tables import counted, table
 
 AUTO = "auto"
-
-WITHIN = 5.0
-"""Half-width of the interval that is wanted, in percent of the mean (Hoad, Robinson and Davies, 2010)."""
-
-MOST = 30
-"""Replications after which it ends where nobody says otherwise."""
 
 MEASURES = (
     "visits", "recovered", "failed", "events", "admitted", "died",
@@ -61,18 +54,12 @@ class ReplicaOptions:
     replicas: Annotated[str, Parameter(metavar="N", validator=_check_number)] = "1"
     """Independent runs, with seeds from --seed on; auto: until the measures are known well enough, and 5 more."""
     measure: Annotated[
-        list[str] | None,
-        Parameter(metavar="NAME", negative="", validator=_check_measures, show_default="the usual six"),
-        setting("replicas"),
-    ] = None
+        list[str], Parameter(metavar="NAME", negative="", validator=_check_measures), setting("replicas")
+    ] = field(default_factory=lambda: list(USUAL))
     """Of auto: what has to be known, by its place in --json, such as waiting.urgent.mean; as often as you like."""
-    within: Annotated[
-        float | None, options.between(0.1, 100), Parameter(show_default=f"{WITHIN:g}"), setting("replicas")
-    ] = None
-    """Of auto: half-width of the 95 % interval that is wanted, in percent of the mean."""
-    most_replicas: Annotated[int | None, options.between(3), Parameter(show_default=f"{MOST}"), setting("replicas")] = (
-        None
-    )
+    within: Annotated[float, options.between(0.1, 100), setting("replicas")] = 5.0
+    """Of auto: half-width of the 95 % interval that is wanted, in percent of the mean (Hoad and others, 2010)."""
+    most_replicas: Annotated[int, options.between(3), setting("replicas")] = 30
     """Of auto: no more runs than these."""
     on: Annotated[
         str | None,
@@ -89,27 +76,9 @@ class ReplicaOptions:
         return self.most > 1
 
     @property
-    def wanted(self) -> float:
-        """Half-width that is wanted, in percent."""
-        return WITHIN if self.within is None else self.within
-
-    @property
     def most(self) -> int:
         """How many runs there are at most."""
-        return (self.most_replicas or MOST) if self.replicas == AUTO else int(self.replicas)
-
-    def check(self) -> None:
-        """Refuses what is said of `auto` and does nothing without it."""
-        given = {
-            "--measure": self.measure,
-            "replicas.within": self.within,
-            "replicas.most-replicas": self.most_replicas,
-        }
-        idle = [name for name, value in given.items() if value is not None]
-        if idle and self.replicas != AUTO:
-            raise UserError(f"{', '.join(idle)} says how many runs --replicas auto makes; give both")
-        if self.on is not None:
-            check_site(self.on)
+        return self.most_replicas if self.replicas == AUTO else int(self.replicas)
 
     def seeds(self, first: int, held: Sequence[tuple[dict[str, Any], str]], *, quiet: bool) -> Iterator[int]:
         """Yields the seed of each run, as long as another is needed; what came of each stands in `held` by then."""
@@ -119,17 +88,14 @@ class ReplicaOptions:
                 there = sum(one.needed is not None for one in known.values())
                 if not quiet:
                     so_far = f"{counted(number_of, 'run')}: {there} of {len(known)} measures"
-                    note(f"{so_far} are known within {self.wanted:g} %")
+                    note(f"{so_far} are known within {self.within:g} %")
                 if there == len(known):
                     return
             yield first + number_of
 
     def precisions(self, documents: Sequence[dict[str, Any]]) -> dict[str, Precision]:
         """Returns how well each measure is known; runs in which it was not measured say nothing of it."""
-        return {
-            name: precision(_values(documents, name), within=self.wanted)
-            for name in dict.fromkeys(self.measure or USUAL)
-        }
+        return {name: precision(_values(documents, name), within=self.within) for name in dict.fromkeys(self.measure)}
 
 
 def replicated(documents: list[dict[str, Any]], replicas: ReplicaOptions) -> dict[str, Any]:
@@ -140,7 +106,7 @@ def replicated(documents: list[dict[str, Any]], replicas: ReplicaOptions) -> dic
         known = replicas.precisions(documents)
         missed = [name for name, one in known.items() if one.needed is None]
         document["precision"] = {
-            "within": replicas.wanted,
+            "within": replicas.within,
             "look_ahead": LOOK_AHEAD,
             "most": replicas.most,
             "needed": None if missed else max(one.needed or 0 for one in known.values()),
@@ -163,14 +129,10 @@ def show_precision(screen: Console, document: dict[str, Any]) -> None:
         near = [name for name, one in missed.items() if one.percent is not None and one.percent <= found["within"]]
         far = [name for name in missed if name not in near]
         after = f"after {counted(document['replicas'], 'run')}"
-        if near:
-            further = f"narrow enough {after}, but not yet over {found['look_ahead']} more: {', '.join(near)}; "
-            screen.print(further + "raise replicas.most-replicas", style="yellow")
-        if far:
-            told = f"not known within {found['within']:g} % {after}: {', '.join(far)}; "
-            screen.print(
-                told + "raise replicas.most-replicas or replicas.within, or let runs be longer", style="yellow"
-            )
+        narrow = f"narrow enough {after}, but not yet over {found['look_ahead']} more"
+        for told, names in ((narrow, near), (f"not known within {found['within']:g} % {after}", far)):
+            if names:
+                screen.print(f"{told}: {', '.join(names)}; raise replicas.most-replicas", style="yellow")
     else:
         ahead = document["replicas"] - found["needed"]
         screen.print(
@@ -178,7 +140,7 @@ def show_precision(screen: Console, document: dict[str, Any]) -> None:
         )
 
 
-def _values(documents: Sequence[dict[str, Any]], measure: Annotated[str, setting("replicas")]) -> list[float]:
+def _values(documents: Sequence[dict[str, Any]], measure: str) -> list[float]:
     values = []
     for document in documents:
         value: Any = document

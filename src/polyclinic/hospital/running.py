@@ -199,7 +199,6 @@ async def run(
             seed=configuration.seed,
             kinds=kinds_of(knowledge),
             lookahead=configuration.lookahead,
-            memory=configuration.setup.memory,
             clock=clock,
             forecast=forecasting(configuration, nature),
             events=configuration.events,

@@ -76,7 +76,6 @@ async def simulate(
     sinks: Sequence[Sink] = (),
     warm_up: int = 0,
     clock: Clock | None = None,
-    memory: int = 0,
     learns: Callable[[Clock, Log], HospitalLearning] | None = None,
 ) -> SimulatedRun:
     """Lets a town and its hospital live."""
@@ -91,7 +90,7 @@ async def simulate(
             house,
             time,
             log,
-            Registry(hospital, seed=seed, memory=memory, learning=learning),
+            Registry(hospital, seed=seed),
             end=days * DAY,
             most=math.inf if visits is None else visits,
             lookahead=lookahead * 60,
@@ -255,7 +254,9 @@ class _Life:
             self.clock.stop()
         treated = ended in (VisitEnd.SEEN, VisitEnd.DIED)
         if episode is not None and (treated or ended is VisitEnd.FAILED):
-            self.registry.over(plan.visit.who, plan.case(self.town), episode)
+            self.registry.over(plan.visit.who, episode)
+            if self.learning is not None:
+                self.learning.over(plan.visit.who, plan.case(self.town), episode)
         nature = None
         if natures:
             nature, began = natures[-1]
@@ -293,7 +294,7 @@ class _Life:
             self._die(onset.resident)
         else:
             self._note(who, FollowedUp(outcome=course.outcome, severity=course.severity, cause=course.cause))
-            self.registry.followed_up(who, course.outcome.value, self.clock.now // DAY)
+            self._tell(who, course.outcome.value)
         self._follow(of_visit=of_visit)
         if course.dies_after is not None:
             return ConvalescenceEnd.DEAD
@@ -313,9 +314,15 @@ class _Life:
                 self.clock.stop()  # recovery may take a year, and nothing else happens any more
 
     def _die(self, resident: int) -> None:
-        self.registry.followed_up(self.town.name(resident), "died", self.clock.now // DAY)
+        self._tell(self.town.name(resident), "died")
         self.dead.add(resident)
         self.ill -= 1
+
+    def _tell(self, who: str, outcome: str) -> None:
+        """How a patient is after its last visit is known."""
+        self.registry.followed_up(who, outcome)
+        if self.learning is not None:
+            self.learning.followed_up(who, outcome)
 
     # --- planning
 
@@ -362,7 +369,8 @@ class _Life:
         if self.learning is not None:
             yield from self.learning.morning()
         visit, case = plan.visit, plan.case(self.town)
-        plan.request = self.registry.request(visit.who, case, visit.number, arrives=due, now=self.clock.now)
+        request = self.registry.request(visit.who, case, visit.number, arrives=due)
+        plan.request = request if self.learning is None else self.learning.read(request)
         if self.waiting is not None:
             self.waiting.foresee(visit, plan, self.town, comes=comes)
         return (yield self.clock.launch(self.compute(plan.request), due=due))

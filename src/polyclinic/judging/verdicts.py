@@ -194,7 +194,10 @@ def read_verdicts(
                 whose = (verdict.form, verdict.item, verdict.who)
                 if whose in verdicts:
                     twice.add(whose)
-                    raise BadInput(_already(verdict, verdicts[whose][1:], path))
+                    _, other, first = verdicts[whose]
+                    where = f"line {first}" if other == path else f"{other}, line {first},"
+                    said = f"{verdict.who}'s verdict on {_told(verdict)}"
+                    raise BadInput(f"{said} stands in {where} already; leave one of them")
             except BadInput as error:
                 told = BadInput(error.problem, path=path, line=line)
                 if bad is None:
@@ -209,12 +212,6 @@ def read_verdicts(
             bad.append(damaged)
             verdicts = {whose: said for whose, said in verdicts.items() if said[1] != path}
     return [verdict for whose, (verdict, _, _) in verdicts.items() if whose not in twice]
-
-
-def _already(verdict: PersonsVerdict, before: tuple[Path, int], path: Path) -> str:
-    other, line = before
-    where = f"line {line}" if other == path else f"{other}, line {line},"
-    return f"{verdict.who}'s verdict on {_told(verdict)} stands in {where} already; leave one of them"
 
 
 def _sum(verdicts: Sequence[PersonsVerdict]) -> str:
@@ -293,7 +290,8 @@ def _verdict(row: Mapping[str, Any], default: str | None, key: Key) -> PersonsVe
     form = forms()[name]
     if missing := [key for key in form.keys if not said.get(key)]:
         raise BadInput(f"no {missing[0]!r}; an item of {name!r} has {', '.join(form.keys)}")
-    if unknown := [field for field in said if field and field not in _fields(form)]:
+    fields = (*_BESIDE, *form.keys, *form.shown, *form.questions)
+    if unknown := [field for field in said if field and field not in fields]:
         raise BadInput(f"{unknown[0]!r} is no field of {name!r}; its questions are {', '.join(form.questions)}")
     answers: dict[str, Answer] = {}
     for question, asked in form.questions.items():
@@ -320,10 +318,6 @@ def shown_as(form: str, item: Item, key: Key) -> Item:
     if item not in key.get(form, {}):
         raise BadInput(f"{item[1]!r} is a code of a blind sheet; 'verdicts import --key FILE' says who it is")
     return key[form][item]
-
-
-def _fields(form: SheetForm) -> tuple[str, ...]:
-    return (*_BESIDE, *form.keys, *form.shown, *form.questions)
 
 
 def _text(value: object) -> str:

@@ -100,7 +100,11 @@ def score(dialogue: Dialogue) -> Score:
         problem = "all that is known of the patient is not at hand (a trace needs its cases)"
         left_out.append(LeftOut(dialogue.id, problem, _NEED_INFORMATION[:2]))
     else:
-        values |= _coverage(dialogue, dialogue.information)
+        known, language = dialogue.information, dialogue.language
+        collected = _collected(dialogue, {State.OPENING})
+        values["COVERAGE"] = 100 * rouge_1(collected, known, language).recall
+        values["INQUIRY_LOGIC"] = 100 * likeness(collected, known, language)
+        values["COVERAGE_WITHOUT_O"] = 100 * rouge_1(_collected(dialogue), known, language).recall
     for name, (good, all_of_kind) in _SHARES.items():
         counts[name] = sum(s in good for s in states), sum(s in all_of_kind for s in states)
         values[name] = 100 * counts[name][0] / counts[name][1] if counts[name][1] else 0.0
@@ -145,15 +149,6 @@ def covered(dialogue: Dialogue) -> float | None:
 
 def _collected(dialogue: Dialogue, also: Set[State] = frozenset()) -> str:
     return "".join(turn.patient for turn in dialogue.turns if turn.state in _EFFECTIVE | also)
-
-
-def _coverage(dialogue: Dialogue, information: str) -> dict[str, float]:
-    effective, collected = _collected(dialogue), _collected(dialogue, {State.OPENING})
-    return {
-        "COVERAGE": 100 * rouge_1(collected, information, dialogue.language).recall,
-        "INQUIRY_LOGIC": 100 * likeness(collected, information, dialogue.language),
-        "COVERAGE_WITHOUT_O": 100 * rouge_1(effective, information, dialogue.language).recall,
-    }
 
 
 def summarise(

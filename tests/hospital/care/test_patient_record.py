@@ -19,7 +19,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import REPLY, REPORT, DoctorTurn
-from polyclinic.players.roles.doctor import CaseSeen, Doctor
+from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.rules.doctor import RulesDoctor
 
@@ -200,7 +200,6 @@ class Everybody:
 async def test_a_model_doctor_is_told_its_post_and_the_record_and_never_the_truth(knowledge, language):
     staff = Everybody(language)
     case = one(knowledge, language)
-    memory = CaseSeen(day="2026-01-02", age=41, sex="female", complaint="A cough", diagnosis="a cold", outcome="better")
     at = clinic(
         knowledge,
         minds=dict.fromkeys(("doctor", "patient", "nurse", "pharmacist"), MODEL),
@@ -213,7 +212,7 @@ async def test_a_model_doctor_is_told_its_post_and_the_record_and_never_the_trut
         free_examinations=("physical-examination",),
     )
     before = earlier(case, language)
-    episode = await at.compute(request(case, earlier=(before,), memories={"d1": (memory,)}))
+    episode = await at.compute(request(case, earlier=(before,)))
     assert not episode.failed, episode.problem
     assert [held.step for held in episode.seen] == ["refer", "conclude"]
     first, second = staff.doctors[0], next(t for t in staff.doctors if NAMES["d2"][language == "zh"] in t)
@@ -225,7 +224,6 @@ async def test_a_model_doctor_is_told_its_post_and_the_record_and_never_the_trut
         assert knowledge.examinations["chest-ct"].name.get(language) in text
         assert all(d.name.get(language) in text for d in knowledge.diseases.values())
         assert before.diagnoses[0].name in text and "salbutamol" in text and "2026-01-03" in text
-    assert "A cough" in first and "A cough" not in second
     # The second has the first one's results, words and reason.
     result = next(
         f for f in case.record.findings if f.examination == knowledge.examinations["chest-ct"].name.get(language)
@@ -259,12 +257,12 @@ def note(case, number, day="2026-01-05"):
     return NotedVisit(illness=case.id.partition(".")[0], day=day, number=number, consultations=(held,))
 
 
-def test_the_registry_keeps_visits_outcomes_and_memories(small, knowledge):
+def test_the_registry_keeps_visits_and_outcomes(small, knowledge):
     hospital, case = small.hospital(), small.case("r0-d0", "mild")
-    registry = Registry(hospital, seed=1, memory=2)
+    registry = Registry(hospital, seed=1)
 
     def asks(patient, case, number, day):
-        return registry.request(patient, case, number, arrives=day * DAY + 9 * HOUR, now=day * DAY)
+        return registry.request(patient, case, number, arrives=day * DAY + 9 * HOUR)
 
     assert asks("r0", case, 1, 0).earlier == ()
     episode = Episode(
@@ -273,24 +271,19 @@ def test_the_registry_keeps_visits_outcomes_and_memories(small, knowledge):
         seen=(ConsultationHeld(department="respiratory", doctor="d1", turns=1),),
         plan="mild",
     )
-    registry.over("r0", case, episode)
+    registry.over("r0", episode)
     # Whoever comes again with an illness has got worse, known or not.
     assert [v.outcome for v in asks("r0", case, 2, 2).earlier] == ["worse"]
     assert asks("r0", small.case("r0-d9", "mild"), 1, 2).earlier[0].outcome == ""
-    registry.followed_up("r0", "better", 3)
-    registry.followed_up("r0", "recovered", 5)
+    registry.followed_up("r0", "better")
+    registry.followed_up("r0", "recovered")
     (kept,) = asks("r0", small.case("r0-d9", "mild"), 1, 6).earlier
     assert kept.outcome == "better"
     assert asks("r1", case, 1, 6).earlier == ()
-    # A doctor remembers from the day after on.
-    assert asks("r1", case, 1, 3).memories == {}
-    (remembered,) = asks("r1", case, 1, 4).memories["d1"]
-    assert (remembered.outcome, remembered.diagnosis, remembered.plan) == ("better", "a cold", "mild")
     for number in range(2, 12):
-        registry.over("r0", case, msgspec.structs.replace(episode, noted=note(case, number)))
-        registry.followed_up("r0", "recovered", 7)
+        registry.over("r0", msgspec.structs.replace(episode, noted=note(case, number)))
+        registry.followed_up("r0", "recovered")
     assert [v.number for v in registry.file("r0")] == list(range(12 - VISITS_KEPT, 12))
-    assert len(asks("r1", case, 1, 9).memories["d1"]) == 2
 
 
 def test_who_will_see_a_patient_is_on_duty_and_depends_on_the_visit_alone(small):
@@ -299,10 +292,10 @@ def test_who_will_see_a_patient_is_on_duty_and_depends_on_the_visit_alone(small)
     chosen = set()
     for number in range(40):
         case = small.case(f"r{number}-d0", "mild")
-        request = registry.request("r", case, 1, arrives=9 * HOUR, now=0)
-        assert request.doctors == other.request("r", case, 1, arrives=9 * HOUR, now=-DAY).doctors
+        request = registry.request("r", case, 1, arrives=9 * HOUR)
+        assert request.doctors == other.request("r", case, 1, arrives=9 * HOUR).doctors
         assert {*request.doctors["respiratory"]} == {"d1", "d2", "d3"}
         chosen.add(request.doctors["respiratory"][0])
     assert chosen == {"d1", "d2", "d3"}
-    assert registry.request("r", case, 1, arrives=17 * HOUR, now=0).doctors == {}
-    assert registry.request("r", case, 1, arrives=7 * HOUR, now=0).doctors.keys() == {"respiratory", "dermatology"}
+    assert registry.request("r", case, 1, arrives=17 * HOUR).doctors == {}
+    assert registry.request("r", case, 1, arrives=7 * HOUR).doctors.keys() == {"respiratory", "dermatology"}

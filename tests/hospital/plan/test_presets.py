@@ -36,8 +36,7 @@ def visits(hospital, n, **options):
 
     async def compute():
         requests = [
-            registry.request(town.name(o.resident), town.case_for(o), 1, arrives=sum(town.times(o)), now=0)
-            for o in onsets
+            registry.request(town.name(o.resident), town.case_for(o), 1, arrives=sum(town.times(o))) for o in onsets
         ]
         return [await clinic.compute(request) for request in requests]
 

@@ -118,6 +118,7 @@ def plan(options: TorOptions, setup: Setup[TorSettings]) -> Plan:
         options.cases, read_knowledge(), layout=options.layout, limit=options.limit, strict=options.strict
     )
     note_share(share)
+    setup.run.case_shares.append(share)
     say(rules, here := _departures(rules, options, patients))
     minds = options.minds()
     called = outcome_names({mind: [one.label for one in chosen] for mind in minds})

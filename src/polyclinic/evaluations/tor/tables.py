@@ -16,7 +16,7 @@ from polyclinic.errors import PlayFailure
 from polyclinic.evaluations.against import Against, compare_pairs, show_against
 from polyclinic.evaluations.tor.evaluation import RecordPlay, RecordScores, Results
 from polyclinic.evaluations.tor.inpatients import Inpatient
-from polyclinic.evaluations.tor.recorded import RecordedMeeting
+from polyclinic.evaluations.tor.meetings import RecordedMeeting
 from polyclinic.evaluations.tor.withheld import show_withheld, shown_by, withheld_document
 from polyclinic.judging.people import MeansByPeople
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -165,6 +165,7 @@ def records_output(
     """
     called = outcome_names(results)
     against = {model: compare_on_records(methods.values(), seed=seed) for model, methods in results.items()}
+    every = [(model, name, one) for model, methods in results.items() for name, one in methods.items()]
     knowledge = read_knowledge()
     withheld = {
         model: found
@@ -202,18 +203,15 @@ def records_output(
         },
         show=show,
         files=files,
-        failed=sum(one.failed for methods in results.values() for one in methods.values()),
-        n=sum(one.n + one.failed for methods in results.values() for one in methods.values()),
+        failed=sum(one.failed for *_, one in every),
+        n=sum(one.n + one.failed for *_, one in every),
         plays="records",
-        failures=_failures(one for methods in results.values() for one in methods.values()),
+        failures=_failures(one for *_, one in every),
         written="Outcomes, meetings and summary: {0}. Next: polyclinic replay {0}/…meetings.jsonl"
         if any(name.endswith(".meetings.jsonl") for name in files)
         else "Outcomes and summary: {}",
         rows=[
-            row
-            for model, methods in results.items()
-            for name, one in methods.items()
-            for row in tor_rows(one, model, f"{called[model, name]}.jsonl", seed=seed)
+            row for model, name, one in every for row in tor_rows(one, model, f"{called[model, name]}.jsonl", seed=seed)
         ],
         measures=MEASURES,
     )

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -30,23 +30,21 @@ from polyclinic import plugins
 from polyclinic.cases.case import Case
 from polyclinic.cases.patient_record import NotedConsultation, NotedLine, NotedTriage, NotedVisit, PatientRecord
 from polyclinic.cases.presentation import Presentation
-from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Severity
 from polyclinic.errors import UnknownMind
-from polyclinic.events import Examined, Failed, Role, Said, Trace
+from polyclinic.events import Examined, Failed, Role, Said
 from polyclinic.hospital.care.effect import VisitDone, care_given
 from polyclinic.hospital.care.remembering import ClinicMemory, open_clinic_memory
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.care.triage import EpisodeStopped, TriageStation, stopping
 from polyclinic.hospital.record.episodes import (
-    AtDoor,
-    Compute,
     ConsultationHeld,
     Episode,
     EpisodeRequest,
     LearnDone,
     LearnRequest,
+    Received,
 )
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.data import DATA, SEVERITIES
@@ -72,139 +70,16 @@ from polyclinic.players.roles.patient import Patient
 from polyclinic.players.roles.staff import Pharmacist
 from polyclinic.visits.visit import Attended, attend
 
-
-async def with_worse(
-    request: EpisodeRequest, triaged: Episode, treat: Callable[[], Awaitable[None]], compute: Compute
-) -> Episode | None:
-    """Lets a patient be treated, and computes beside it what would be done if it got worse before."""
-    received = triaged.received
-    if request.worse is None or received is None or received.acuity is Acuity.EMERGENCY:
-        await treat()
-        return None
-    worse = msgspec.structs.replace(request, case=request.worse, worse=None, received=received)
-    # Side by side, so that whichever is wanted is there as soon as the other.
-    along = asyncio.ensure_future(compute(worse))
-    try:
-        await treat()
-    finally:
-        episode = await along
-    return episode
-
-
-def spent(ledger: Ledger, along: Episode | None) -> dict[str, float | None]:
-    """Returns what an episode has cost, with what was computed along: calls, tokens, cost."""
-    usage = ledger.total.usage
-    calls, tokens, cost = ledger.total.calls, usage.tokens_in + usage.tokens_out, usage.cost
-    if along is not None:
-        calls, tokens = calls + along.calls, tokens + along.tokens
-        cost = along.cost if cost is None else cost + (along.cost or 0.0)
-    return {"calls": calls, "tokens": tokens, "cost": cost}
-
-
-def noted_triage(record: PatientRecord, acuity: str, at_door: AtDoor) -> PatientRecord:
-    """Returns the record with what the nurse noted."""
-    said = [line for asked, told in at_door.told for line in (NotedLine("nurse", asked), NotedLine("patient", told))]
-    triage = NotedTriage(
-        acuity=acuity,
-        reason=at_door.reason,
-        said=tuple(said),
-        findings=tuple(one.finding for one in at_door.vital_signs),
-    )
-    return msgspec.structs.replace(record, today=msgspec.structs.replace(record.today, triage=triage))
-
-
-def noted_consultation(
-    trace: Trace, report: Report, step: NextStep, *, department: str, doctor: str, departments: Mapping[str, str]
-) -> NotedConsultation:
-    """Returns what is noted of a consultation."""
-    findings: dict[Finding, None] = {}
-    said: list[NotedLine] = []
-    for event in trace:
-        if isinstance(event, Examined):
-            findings.update(dict.fromkeys(event.findings))
-        elif isinstance(event, Said) and event.to is not Role.EXAMINER:
-            said.append(NotedLine("doctor" if event.who is Role.DOCTOR else "patient", event.text))
-    return NotedConsultation(
-        department=department,
-        doctor=doctor,
-        said=tuple(said),
-        findings=tuple(findings),
-        symptoms=report.symptoms,
-        diagnoses=report.diagnoses,
-        rationale=report.rationale,
-        step=step.step,
-        refer_to=departments.get(step.department, step.department),
-        reason=step.reason,
-    )
-
-
-def noted_treatment(
-    record: PatientRecord,
-    treatment: tuple[str, ...],
-    given: tuple[str, ...],
-    withheld: Mapping[str, str],
-    *,
-    drugs: Mapping[str, Drug],
-    language: Language,
-) -> PatientRecord:
-    """Returns the record with what was done for the patient, and what the pharmacist handed out and withheld.
-
-    `given` are drugs by id, and `withheld` the reasons by a drug's id.
-    """
-
-    def name(drug: str) -> str:
-        return drugs[drug].name.get(language) if drug in drugs else drug
-
-    today: NotedVisit = msgspec.structs.replace(
-        record.today,
-        treatment=treatment,
-        handed_out=tuple(map(name, given)),
-        withheld=tuple(f"{name(drug)}{MARKS[language].colon}{reason}" for drug, reason in withheld.items()),
-    )
-    return msgspec.structs.replace(record, today=today)
-
-
-def departments_of(request: EpisodeRequest, setup: Setup) -> dict[str, str]:
-    """Returns the departments of the hospital, id to name in the language of the visit."""
-    language = request.case.presentation.language
-    return {d: setup.departments.get(d, {}).get(language, d) for d in request.departments}
-
-
-def post_of(request: EpisodeRequest, department: str, doctor: str, *, setup: Setup, knowledge: Knowledge) -> Post:
-    """Returns the post of a doctor, by its id; of nobody in particular where that is ""."""
-    person, member = request.case.presentation, setup.staff.get(doctor)
-    language = person.language
-    possible = [e for e in knowledge.examinations.values() if e.possible(person.sex, person.age)]
-    diseases = knowledge.diseases.values() if setup.candidates else ()
-    return Post(
-        name="" if member is None else member.name[language],
-        hospital=setup.hospital.get(language, ""),
-        department=department,
-        departments=departments_of(request, setup),
-        skill="specialist" if member is None else member.skill,
-        about="" if member is None else member.about.get(language, ""),
-        orders=tuple(examination.name.get(language) for examination in possible),
-        candidates=tuple(disease.name.get(language) for disease in diseases),
-        memory=request.memories.get(doctor, ()),
-    )
-
-
 _ADVISED_AGAINST = re.compile(r"\b(?:no|not|never|avoid|stop|without|instead of)\b|不|无|避免|停|忌|勿", re.IGNORECASE)
 """What a treatment says before a drug that it does not prescribe."""
 
 
 class AtCounter(NamedTuple):
-    """What became of a prescription.
+    """What became of a prescription."""
 
-    Attributes:
-        given: for each measure the number of the alternative that was handed out; None where none was.
-        withheld: drugs that were withheld, by id, each with the reason.
-        instead: of those, each that another drug stands in for, with that.
-    """
-
-    given: tuple[int | None, ...]
-    withheld: dict[str, str]
-    instead: dict[str, str]
+    given: tuple[int | None, ...]  # for each measure the number of the alternative that was handed out; None for none
+    withheld: dict[str, str]  # drugs that were withheld, by id, each with the reason
+    instead: dict[str, str]  # of those, each that another drug stands in for, with that
 
     def lacking(self) -> tuple[str, ...]:
         """Returns the drugs that were withheld and that nothing stands in for."""
@@ -232,12 +107,15 @@ async def at_counter(
     """Lets a pharmacist, who has the patient's record, hand out one drug of each measure, the first that may be."""
     under_way = [_TriedDrugs(drugs) for drugs in measures]
     withheld: dict[str, str] = {}
+    asked: set[str] = set()
     while prescription := _prescription(under_way, withheld):
+        drugs = {drug.id for drug in prescription}
+        if drugs <= asked:
+            break
         pharmacist = Pharmacist(mind, presentation, prescription, known, past)
         dispensing = await pharmacist.act(dispense(drug.id for drug in prescription))
         withheld |= {one.drug: one.reason for one in dispensing.withheld}
-        if not _go_on(under_way, withheld):
-            break
+        asked = drugs
     given = tuple(None if measure.drug() is None else measure.tried for measure in under_way)
     instead = {drug: m.drugs[m.tried].id for m in under_way if m.drug() is not None for drug in m.refused}
     return AtCounter(given, withheld, instead)
@@ -254,13 +132,6 @@ def _prescription(measures: Sequence[_TriedDrugs], withheld: dict[str, str]) -> 
         if drug is not None:
             drugs[drug.id] = drug
     return list(drugs.values())
-
-
-def _go_on(measures: Sequence[_TriedDrugs], withheld: dict[str, str]) -> bool:
-    """Passes over what is withheld; returns whether something stands in for it that was not asked about."""
-    before = [measure.drug() for measure in measures]
-    after = {drug.id for drug in _prescription(measures, withheld)}
-    return not after <= {drug.id for drug in before if drug is not None}
 
 
 def prescribed(items: Iterable[str], drugs: Iterable[Drug], language: Language) -> list[Drug]:
@@ -315,8 +186,12 @@ class Clinic:
             going.put(failed=stopped.who, error=stopped.error, problem=stopped.problem)
         finally:
             going.forget()
-        going.put(noted=going.noted)
-        going.put(**spent(ledger, going.episode.worse))
+        usage, calls, along = ledger.total.usage, ledger.total.calls, going.episode.worse
+        tokens, cost = usage.tokens_in + usage.tokens_out, usage.cost
+        if along is not None:
+            calls, tokens = calls + along.calls, tokens + along.tokens
+            cost = along.cost if cost is None else cost + (along.cost or 0.0)
+        going.put(noted=going.noted, calls=calls, tokens=tokens, cost=cost)
         return going.episode
 
     async def learn(self, request: LearnRequest) -> LearnDone:
@@ -343,7 +218,8 @@ class _EpisodeUnderWay:
         self._key = request.visit_key
         self._keys = [self._key]
         self.episode = Episode(key=request.key)
-        self._departments = departments_of(request, clinic.setup)
+        names = clinic.setup.departments
+        self._departments = {d: names.get(d, {}).get(self._language, d) for d in request.departments}
         illness = request.case.id.partition(".")[0]
         today = NotedVisit(illness=illness, day=request.day, number=request.visit)
         self._past = PatientRecord(today=today, earlier=request.earlier)
@@ -358,87 +234,97 @@ class _EpisodeUnderWay:
         """Writes down what has become of it."""
         self.episode = msgspec.structs.replace(self.episode, **fields)
 
+    def _note(self, **fields: object) -> None:
+        """Writes something into today's part of the patient's record."""
+        today = msgspec.structs.replace(self._past.today, **fields)
+        self._past = msgspec.structs.replace(self._past, today=today)
+
     def forget(self) -> None:
         """Frees what a journal held for it."""
         for key in self._keys:
             self._minds.forget(key)
 
     async def run(self) -> None:
-        """Lets everybody play in turn.
+        """Lets everybody play in turn, and computes beside it what would be done if the patient got worse before.
 
-        Raises:
-            EpisodeStopped: somebody failed.
+        That is not computed for an emergency, whom a doctor sees within minutes.
         """
-        department = await self._triage()
-        treat = partial(self._treat, department)
-        worse = await with_worse(self._request, self.episode, treat, self._clinic.compute)
-        if worse is not None:
-            self.put(worse=worse)
+        request, department = self._request, await self._triage()
+        received = self.episode.received
+        if request.worse is None or received is None or received.acuity is Acuity.EMERGENCY:
+            await self._treat(department)
+            return
+        worse = msgspec.structs.replace(request, case=request.worse, worse=None, received=received)
+        # Side by side, so that whichever is wanted is there as soon as the other.
+        along = asyncio.ensure_future(self._clinic.compute(worse))
+        try:
+            await self._treat(department)
+        finally:
+            episode = await along
+        self.put(worse=episode)
+
+    async def _triage(self) -> str:
+        received = self._request.received
+        if received is None:
+            self._keys.append(f"{self._key}/triage")
+            triage, at_door = await self._clinic.station.receive(
+                self._case,
+                self._minds,
+                key=self._key,
+                departments=self._departments,
+                max_questions=self._setup.nurse_questions,
+                past=self._past,
+            )
+            received = Received(department=triage.department, acuity=Acuity(triage.acuity), at_door=at_door)
+        at_door = received.at_door
+        self.put(department=received.department, acuity=received.acuity, at_door=at_door)
+        said = [line for q, a in at_door.told for line in (NotedLine("nurse", q), NotedLine("patient", a))]
+        findings = tuple(one.finding for one in at_door.vital_signs)
+        self._note(
+            triage=NotedTriage(acuity=received.acuity, reason=at_door.reason, said=tuple(said), findings=findings)
+        )  # fmt: skip
+        return received.department
 
     async def _treat(self, department: str) -> None:
         attended, report = await self._consult(department)
+        person = self._case.presentation
         disease = disease_meant(report.diagnoses[0].name, self._knowledge) if report.diagnoses else None
-        plan = await self._plan(attended.doctor, disease)
+        severity = await self._plan(attended.doctor, disease)
         memory = self._clinic.memory
         if memory is not None and memory.learns:
-            self.put(answered=memory.answered(attended.doctor, report, plan))
+            self.put(answered=memory.answered(attended.doctor, report, severity))
         facts = self._facts(attended.patient, report)
-        self.put(plan=plan, treatment=report.treatment, **self._held_against_truth(report, plan))
-        if disease is not None and plan is not None:
-            person, stratum = self._case.presentation, (disease, plan)
-            planned = PlannedTreatment(disease.plan(plan), facts, self._knowledge, person, stratum=stratum)
+        self.put(plan=severity, treatment=report.treatment, **self._held_against_truth(report, severity))
+        plan = None if disease is None or severity is None else disease.plan(severity)
+        if disease is not None and severity is not None and plan is not None:
+            planned = PlannedTreatment(plan, facts, self._knowledge, person, stratum=(disease, severity))
             on = tuple(f"{drug}: {taken}" for drug, taken in planned.continued.items())
             self.put(treatment=planned.lines(), not_begun=planned.not_begun(), continued=on)
             at = await self._dispense(attended.patient, facts, planned.measures)
-            self.put(
-                treatment=planned.lines(at.given), disposition=disease.plan(plan).disposition, treated_for=disease.id
-            )
+            self.put(treatment=planned.lines(at.given), disposition=plan.disposition, treated_for=disease.id)
         else:
             drugs = prescribed(report.treatment, self._knowledge.drugs.values(), self._language)
-            taken = {d.id: goes_on([d], facts.known, self._case.presentation, read_cautions()) for d in drugs}
+            taken = {d.id: goes_on([d], facts.known, person, read_cautions()) for d in drugs}
             self.put(continued=tuple(f"{drug}: {on[1]}" for drug, on in taken.items() if on is not None))
             at = await self._dispense(attended.patient, facts, [[drug] for drug in drugs if taken[drug.id] is None])
         if self.episode.admits and self.episode.disposition in ("", "home"):
             self.put(disposition="ward")
-        self._past = noted_treatment(
-            self._past,
-            self.episode.treatment,
-            self.episode.dispensed,
-            at.withheld,
-            drugs=self._knowledge.drugs,
-            language=self._language,
+        name, colon = self._drug_name, MARKS[self._language].colon
+        self._note(
+            treatment=self.episode.treatment,
+            handed_out=tuple(map(name, self.episode.dispensed)),
+            withheld=tuple(f"{name(drug)}{colon}{reason}" for drug, reason in at.withheld.items()),
         )
-        self._hold_care_against_truth(disease, plan, facts)
-
-    def _hold_care_against_truth(self, disease: Disease | None, plan: Severity | None, facts: VisitFacts) -> None:
-        named, severity = self._case.truth.diagnoses, self._case.truth.severity
+        named, right = self._case.truth.diagnoses, self._case.truth.severity
         truth = self._knowledge.disease_named(named[0].name) if named else None
-        if truth is None or severity is None:
-            return
-        followed = None if disease is None or plan is None else disease.plan(plan)
-        continued = tuple(drug.partition(":")[0] for drug in self.episode.continued)
-        done = VisitDone(disease, followed, self.episode.dispensed, facts, continued)
-        self.put(care=care_given(truth, truth.plan(severity), done, self._case, self._knowledge))
+        if truth is not None and right is not None:
+            continued = tuple(drug.partition(":")[0] for drug in self.episode.continued)
+            done = VisitDone(disease, plan, self.episode.dispensed, facts, continued)
+            self.put(care=care_given(truth, truth.plan(right), done, self._case, self._knowledge))
 
-    async def _triage(self) -> str:
-        received = self._request.received
-        if received is not None:
-            self.put(department=received.department, acuity=received.acuity, at_door=received.at_door)
-            self._past = noted_triage(self._past, received.acuity, received.at_door)
-            return received.department
-        key = self._key
-        self._keys.append(f"{key}/triage")
-        triage, at_door = await self._clinic.station.receive(
-            self._case,
-            self._minds,
-            key=key,
-            departments=self._departments,
-            max_questions=self._setup.nurse_questions,
-            past=self._past,
-        )
-        self.put(department=triage.department, acuity=Acuity(triage.acuity), at_door=at_door)
-        self._past = noted_triage(self._past, triage.acuity, at_door)
-        return triage.department
+    def _drug_name(self, drug: str) -> str:
+        drugs = self._knowledge.drugs
+        return drugs[drug].name.get(self._language) if drug in drugs else drug
 
     async def _consult(self, department: str) -> tuple[Attended, Report]:
         seen_by: list[str] = []
@@ -446,21 +332,18 @@ class _EpisodeUnderWay:
             seen_by.append(department)
             doctor = self._doctor(department)
             attended = await self._see(department, doctor)
-            report = attended.visit.report
-            if report is None:
-                self._take_down(attended, department, doctor, NextStep(""))
-                failed = attended.visit.trace.last(Failed)
-                assert failed is not None  # noqa: S101
-                raise EpisodeStopped(failed.who, failed.error, failed.problem)
-            others = tuple(d for d in self._request.departments if d not in seen_by)
-            among = others if len(seen_by) <= self._setup.max_referrals else ()
+            report, step = attended.visit.report, NextStep("")
             try:
+                if report is None:
+                    failed = attended.visit.trace.last(Failed)
+                    assert failed is not None  # noqa: S101
+                    raise EpisodeStopped(failed.who, failed.error, failed.problem)
+                others = tuple(d for d in self._request.departments if d not in seen_by)
+                among = others if len(seen_by) <= self._setup.max_referrals else ()
                 with stopping(Role.DOCTOR):
                     step = (await attended.doctor.act(Ask(Purpose.NEXT_STEP, NextStep, among=among))).plain
-            except EpisodeStopped:
-                self._take_down(attended, department, doctor, NextStep(""))
-                raise
-            self._take_down(attended, department, doctor, step)
+            finally:
+                self._take_down(attended, department, doctor, step)
             if step.step != "refer":
                 return attended, report
             department = step.department
@@ -471,6 +354,23 @@ class _EpisodeUnderWay:
         there = self._request.doctors.get(department, ())
         return next((doctor for doctor in there if doctor not in seen), there[0] if there else "")
 
+    def _post(self, department: str, doctor: str) -> Post:
+        """Returns the post of a doctor, by its id; of nobody in particular where that is ""."""
+        person, setup, language = self._case.presentation, self._setup, self._language
+        member = setup.staff.get(doctor)
+        possible = [e for e in self._knowledge.examinations.values() if e.possible(person.sex, person.age)]
+        diseases = self._knowledge.diseases.values() if setup.candidates else ()
+        return Post(
+            name="" if member is None else member.name[language],
+            hospital=setup.hospital.get(language, ""),
+            department=department,
+            departments=self._departments,
+            skill="specialist" if member is None else member.skill,
+            about="" if member is None else member.about.get(language, ""),
+            orders=tuple(examination.name.get(language) for examination in possible),
+            candidates=tuple(disease.name.get(language) for disease in diseases),
+        )
+
     async def _see(self, department: str, doctor: str) -> Attended:
         most, memory = self._setup.max_examinations, self._clinic.memory
         key = f"{self._key}/{department}"
@@ -479,7 +379,7 @@ class _EpisodeUnderWay:
             self._case,
             self._minds,
             key=key,
-            post=post_of(self._request, department, doctor, setup=self._setup, knowledge=self._knowledge),
+            post=self._post(department, doctor),
             past=self._past,
             remembering=None if memory is None else memory.of(self._request, doctor, department),
             max_turns=self._setup.max_turns,
@@ -492,34 +392,39 @@ class _EpisodeUnderWay:
 
     def _take_down(self, attended: Attended, department: str, doctor: str, step: NextStep) -> None:
         """Writes down a consultation, in the episode and in the record that goes along with the patient."""
-        visit = attended.visit
-        examined = (event for event in visit.trace if isinstance(event, Examined))
-        names = dict.fromkeys(finding.examination for event in examined for finding in event.findings)
-        diagnoses = visit.report.diagnoses if visit.report is not None else ()
+        report, trace = attended.visit.report, attended.visit.trace
+        findings = dict.fromkeys(f for event in trace if isinstance(event, Examined) for f in event.findings)
+        names = dict.fromkeys(finding.examination for finding in findings)
+        diagnoses = report.diagnoses if report is not None else ()
         held = ConsultationHeld(
             department=department,
             doctor=doctor,
-            turns=visit.turns,
+            turns=attended.visit.turns,
             examinations=tuple(dict.fromkeys(self._clinic.examinations.get(n.casefold(), n) for n in names)),
             diagnosis=diagnoses[0].name if diagnoses else "",
             step=step.step,
             refer_to=step.department,
             reason=step.reason,
-            trace=visit.trace.lines() if self._setup.traces else "",
+            trace=trace.lines() if self._setup.traces else "",
         )
         self.put(seen=(*self.episode.seen, held))
-        if visit.report is not None:
-            member = self._setup.staff.get(doctor)
-            self._past = self._past.with_consultation(
-                noted_consultation(
-                    visit.trace,
-                    visit.report,
-                    step,
-                    department=self._departments.get(department, department),
-                    doctor="" if member is None else member.name[self._language],
-                    departments=self._departments,
-                )
-            )
+        if report is None:
+            return
+        member = self._setup.staff.get(doctor)
+        said = [event for event in trace if isinstance(event, Said) and event.to is not Role.EXAMINER]
+        noted = NotedConsultation(
+            department=self._departments.get(department, department),
+            doctor="" if member is None else member.name[self._language],
+            said=tuple(NotedLine("doctor" if one.who is Role.DOCTOR else "patient", one.text) for one in said),
+            findings=tuple(findings),
+            symptoms=report.symptoms,
+            diagnoses=report.diagnoses,
+            rationale=report.rationale,
+            step=step.step,
+            refer_to=self._departments.get(step.department, step.department),
+            reason=step.reason,
+        )
+        self._past = self._past.with_consultation(noted)
 
     async def _plan(self, doctor: Doctor, disease: Disease | None) -> Severity | None:
         if disease is None:

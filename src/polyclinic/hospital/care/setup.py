@@ -65,7 +65,6 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     max_examinations: int | None = None  # a visit, referrals included; None for as many as are ordered
     free_examinations: tuple[str, ...] = ()  # ids of those that do not count among them
     candidates: bool = False  # doctors are told the diseases among which the diagnosis is
-    memory: int = 0  # cases of its own that a doctor is told of
     learning: LearningSetup | None = None  # how doctors learn, or remember what they brought; None: they do neither
     hospital: dict[str, str] = {}  # its name by language
     staff: dict[str, Member] = {}  # the doctors, by id
@@ -107,20 +106,10 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def options(self) -> ModelSettings:
         """How models are asked."""
-        return ModelSettings(
-            base_url=self.base_url,
-            api_key_env=self.api_key_env,
-            model_file=None if self.model_file is None else Path(self.model_file),
-            concurrency=self.concurrency,
-            requests_per_minute=self.requests_per_minute,
-            tokens_per_minute=self.tokens_per_minute,
-            temperature=self.temperature,
-            max_tokens=self.longest_answer,
-            token_budget=self.token_budget,
-            cost_budget=self.cost_budget,
-            timeout=self.timeout,
-            wait_for_server=self.wait_for_server,
-            hooks=self.hooks,
-            dry_run=self.dry_run,
-            price=None if self.price is None else str(self.price),
-        )
+        same: dict[str, Any] = {field.name: getattr(self, field.name, None) for field in fields(ModelSettings)}
+        same |= {
+            "model_file": None if self.model_file is None else Path(self.model_file),
+            "max_tokens": self.longest_answer,
+            "price": None if self.price is None else str(self.price),
+        }
+        return ModelSettings(**same)

@@ -21,7 +21,6 @@ from polyclinic.knowledge.entries import Disposition
 from polyclinic.language.language import Language
 from polyclinic.memory.entries import ClinicalTask
 from polyclinic.memory.reading import Studied
-from polyclinic.players.roles.doctor import CaseSeen
 from polyclinic.retrieval.retriever import Passage
 
 
@@ -64,7 +63,6 @@ class EpisodeRequest(msgspec.Struct, frozen=True, kw_only=True):
     day: str = ""  # the date of the visit, as 2026-01-05
     earlier: tuple[NotedVisit, ...] = ()  # what was noted of earlier visits, the earliest first
     doctors: dict[str, tuple[str, ...]] = {}  # by department, ids of those who would see it, the first of them first
-    memories: dict[str, tuple[CaseSeen, ...]] = {}  # what these doctors remember, by id
     worse: Case | None = None  # the illness as it will soon be where no doctor sees it before; None: as it is
     received: Received | None = None  # what the nurse has said already; None where nobody has been asked yet
     memory: str = ""  # the version of what the doctors have learnt that is read in it; "" where nobody learns

@@ -71,23 +71,16 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LevelAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """Levels of the five-level index as the nurse judged them, beside those that were right.
-
-    Attributes:
-        confusion: visits, right levels as rows and given ones as columns, each from 1 to 5.
-        right, over, under: judged right, more urgent, less urgent.
-        kappa: Cohen's with quadratic weights; None where chance alone agrees on everything. `low` to `high` is its
-            95 % interval.
-    """
+    """Levels of the five-level index as the nurse judged them, compared with those that were right."""
 
     n: int
     right: Proportion
-    over: Proportion
-    under: Proportion
-    kappa: float | None
-    low: float | None
+    over: Proportion  # judged more urgent
+    under: Proportion  # judged less urgent
+    kappa: float | None  # Cohen's with quadratic weights; None where chance alone agrees on everything
+    low: float | None  # end of its 95 % interval
     high: float | None
-    confusion: tuple[tuple[int, ...], ...]
+    confusion: tuple[tuple[int, ...], ...]  # visits, right levels as rows and given ones as columns, from 1 to 5
 
 
 class LevelWaits(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,42 +204,27 @@ class Groups(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LearntBy(msgspec.Struct, frozen=True, kw_only=True):
-    """A day, or a week.
+    """What was learnt by the end of a day or a week, and how much of what was decided in it was right."""
 
-    Attributes:
-        number: which, from 0.
-        records, experience: how much all memories hold together at its end, beside what doctors brought.
-        questions: on what was read off shift, how many were answered rightly until then.
-        examination, diagnosis, treatment: how much of what was decided in it was right.
-    """
-
-    number: int
-    records: int
+    number: int  # which, from 0
+    records: int  # in all memories together, not counting what doctors brought
     experience: int
-    questions: int
+    questions: int  # on what was read off shift, answered rightly until then
     examination: Proportion
     diagnosis: Proportion
     treatment: Proportion
 
 
 class Learnt(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """What was learnt.
+    """What was learnt."""
 
-    Attributes:
-        version: names the memories as they are at the end; "" where nobody learnt anything.
-        cases: of so many patients.
-        records, experience: as much.
-        passages, questions: read off shift, and on them answered rightly.
-        days, weeks: every one up to the last.
-    """
-
-    version: str
-    cases: int
+    version: str  # names the memories as they are at the end; "" where nobody learnt anything
+    cases: int  # patients it comes from
     records: int
     experience: int
-    passages: int
-    questions: int
-    days: tuple[LearntBy, ...]
+    passages: int  # read off shift
+    questions: int  # on these, answered rightly
+    days: tuple[LearntBy, ...]  # every one up to the last
     weeks: tuple[LearntBy, ...]
 
 
@@ -279,13 +257,8 @@ def waits_of(seconds: Iterable[int]) -> Waits:
     """Returns the mean and quantiles of waits; at least one is needed."""
     ordered = sorted(seconds)
     n = len(ordered)
-
-    def quantile(q: float) -> int:
-        return ordered[math.ceil(q * n) - 1]
-
-    return Waits(
-        n=n, mean=sum(ordered) / n, median=quantile(0.5), p90=quantile(0.9), p99=quantile(0.99), longest=ordered[-1]
-    )
+    median, p90, p99 = (ordered[math.ceil(q * n) - 1] for q in (0.5, 0.9, 0.99))
+    return Waits(n=n, mean=sum(ordered) / n, median=median, p90=p90, p99=p99, longest=ordered[-1])
 
 
 def waits_by_queue(calls: Iterable[Call]) -> dict[str, Waits]:
@@ -441,48 +414,39 @@ def learnt_of(rows: Iterable[Attendance], published: Iterable[Happening]) -> Lea
     """Returns what doctors learnt, from all visits and the publications of memories."""
     days: dict[int, Counter[str]] = defaultdict(Counter)
     version = ""
+    learnt = ("cases", "records", "experience", "passages", "questions")
     for happening in published:
         what: Any = happening.what
         version = what.version
         # What is published at midnight was learnt on the day before.
-        counts = {name: getattr(what, name) for name in ("cases", "records", "experience", "passages", "questions")}
-        days[max(0, happening.t - 1) // DAY].update(counts)
+        days[max(0, happening.t - 1) // DAY].update({name: getattr(what, name) for name in learnt})
     for row in rows:
         if row.diagnosed is not None:
-            right = {"examination": row.right_examination, "diagnosis": row.right_diagnosis}
-            days[row.diagnosed // DAY].update(diagnosed=1, **{name: int(bool(one)) for name, one in right.items()})
+            right = {"examination": bool(row.right_examination), "diagnosis": bool(row.right_diagnosis)}
+            days[row.diagnosed // DAY].update(diagnosed=1, **right)
         if row.prescribed is not None:
-            days[row.prescribed // DAY].update(prescribed=1, treatment=int(bool(row.right_treatment)))
-    total = sum(days.values(), Counter[str]())
-    return Learnt(
-        version=version,
-        cases=total["cases"],
-        records=total["records"],
-        experience=total["experience"],
-        passages=total["passages"],
-        questions=total["questions"],
-        days=_learnt_by(days, 1),
-        weeks=_learnt_by(days, 7),
-    )
+            days[row.prescribed // DAY].update(prescribed=1, treatment=bool(row.right_treatment))
 
-
-def _learnt_by(days: Mapping[int, Counter[str]], length: int) -> tuple[LearntBy, ...]:
-    found, so_far = [], Counter[str]()
-    for number in range(max(days, default=-1) // length + 1):
-        counts = sum((of_day for day, of_day in days.items() if day // length == number), Counter[str]())
-        so_far += counts
-        found.append(
-            LearntBy(
-                number=number,
-                records=so_far["records"],
-                experience=so_far["experience"],
-                questions=so_far["questions"],
-                examination=proportion(counts["examination"], counts["diagnosed"]),
-                diagnosis=proportion(counts["diagnosis"], counts["diagnosed"]),
-                treatment=proportion(counts["treatment"], counts["prescribed"]),
+    def by(length: int) -> tuple[LearntBy, ...]:
+        found, so_far = [], Counter[str]()
+        for number in range(max(days, default=-1) // length + 1):
+            counts = sum((of_day for day, of_day in days.items() if day // length == number), Counter[str]())
+            so_far += counts
+            found.append(
+                LearntBy(
+                    number=number,
+                    records=so_far["records"],
+                    experience=so_far["experience"],
+                    questions=so_far["questions"],
+                    examination=proportion(counts["examination"], counts["diagnosed"]),
+                    diagnosis=proportion(counts["diagnosis"], counts["diagnosed"]),
+                    treatment=proportion(counts["treatment"], counts["prescribed"]),
+                )
             )
-        )
-    return tuple(found)
+        return tuple(found)
+
+    total = sum(days.values(), Counter[str]())
+    return Learnt(version=version, days=by(1), weeks=by(7), **{name: total[name] for name in learnt})
 
 
 def utilisation(work: Mapping[str, Work], jobs: Mapping[str, str]) -> dict[str, float]:
@@ -520,51 +484,38 @@ def overlap(spans: Iterable[Span], window: Span) -> int:
 
 def occupancy(stays: Iterable[Stay], window: Span) -> dict[str, Occupancy]:
     """Returns how full the beds of each area were, from the beginning of a window on; the mean is over the window."""
-    return {area: _occupancy(part, window) for area, part in grouped(stays, lambda stay: stay.area).items()}
-
-
-def _occupancy(stays: Sequence[Stay], window: Span) -> Occupancy:
     begin, end = window
-    came = [stay for stay in stays if stay.since >= begin]
-    lying = sum(stay.since < begin and (stay.until is None or stay.until >= begin) for stay in stays)
-    filled = overlap(((stay.since, end if stay.until is None else stay.until) for stay in stays), window)
-    stayed = sorted(stay.stayed for stay in stays if stay.until is not None and stay.until >= begin)
-    waits = [stay.waited for stay in came if stay.waited]
-    return Occupancy(
-        patients=len(came),
-        mean=round(filled / max(1, end - begin), 3),
-        most=max([lying, *(stay.most for stay in came)]),
-        stays=len(stayed),
-        mean_days=round(sum(stayed) / len(stayed) / DAY, 3) if stayed else None,
-        median_days=round(stayed[(len(stayed) - 1) // 2] / DAY, 3) if stayed else None,
-        waited=len(waits),
-        mean_wait=round(sum(waits) / len(waits) / 60, 1) if waits else 0.0,
-    )
+    found = {}
+    for area, part in grouped(stays, lambda stay: stay.area).items():
+        came = [stay for stay in part if stay.since >= begin]
+        lying = sum(stay.since < begin and (stay.until is None or stay.until >= begin) for stay in part)
+        filled = overlap(((stay.since, end if stay.until is None else stay.until) for stay in part), window)
+        stayed = sorted(stay.stayed for stay in part if stay.until is not None and stay.until >= begin)
+        waits = [stay.waited for stay in came if stay.waited]
+        found[area] = Occupancy(
+            patients=len(came),
+            mean=round(filled / max(1, end - begin), 3),
+            most=max([lying, *(stay.most for stay in came)]),
+            stays=len(stayed),
+            mean_days=round(sum(stayed) / len(stayed) / DAY, 3) if stayed else None,
+            median_days=round(stayed[(len(stayed) - 1) // 2] / DAY, 3) if stayed else None,
+            waited=len(waits),
+            mean_wait=round(sum(waits) / len(waits) / 60, 1) if waits else 0.0,
+        )
+    return found
 
 
 def hours_of(hours: Iterable[tuple[int, Counter[str]]]) -> tuple[Hour, ...]:
     """Returns the mean day from counts at full hours; days on which nobody was there do not count."""
     hours = list(hours)
-    there = {t // DAY for t, counts in hours if counts}
-    n = max(1, len(there))
-    by_hour: list[list[Counter[str]]] = [[] for _ in range(24)]
-    for t, counts in hours:
-        by_hour[t // HOUR % 24].append(counts)
-
-    def mean(hour: int, doing: str) -> float:
-        return sum(counts[doing] for counts in by_hour[hour]) / n
-
-    return tuple(
-        Hour(
-            hour=hour,
-            waiting=mean(hour, "waiting"),
-            served=mean(hour, "served"),
-            lying=mean(hour, "lying"),
-            other=mean(hour, "other"),
-            most=max((counts.total() for counts in by_hour[hour]), default=0),
-        )
-        for hour in range(24)
-    )
+    n = max(1, len({t // DAY for t, counts in hours if counts}))
+    found = []
+    for hour in range(24):
+        counts = [there for t, there in hours if t // HOUR % 24 == hour]
+        total = sum(counts, Counter[str]())
+        mean = {doing: total[doing] / n for doing in ("waiting", "served", "lying", "other")}
+        found.append(Hour(hour=hour, most=max((there.total() for there in counts), default=0), **mean))
+    return tuple(found)
 
 
 def by_cause(causes: Iterable[HarmCause]) -> dict[str, int]:

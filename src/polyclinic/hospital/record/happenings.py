@@ -388,44 +388,12 @@ class ShiftEnded(HospitalEvent, frozen=True, kw_only=True, tag="shift ended"):
 
 
 What = (
-    FellIll
-    | Walked
-    | Triaged
-    | GotWorse
-    | TriagedAgain
-    | Registered
-    | Queued
-    | CalledIn
-    | ActivityBegan
-    | ActivityEnded
-    | Interrupted
-    | Resumed
-    | Sampled
-    | Consulted
-    | ExaminationDone
-    | Referred
-    | Diagnosed
-    | Prescribed
-    | Dispensed
-    | Admitted
-    | Moved
-    | Operated
-    | Worsened
-    | Discharged
-    | Died
-    | WentHome
-    | LeftUnseen
-    | VisitFailed
-    | FollowedUp
-    | FollowUpFailed
-    | EventBegan
-    | EventEnded
-    | StaffCalledIn
-    | MemoriesPublished
-    | StaffWalked
-    | ShiftBegan
-    | ShiftEnded
-)
+    FellIll | Walked | Triaged | GotWorse | TriagedAgain | Registered | Queued | CalledIn | ActivityBegan
+    | ActivityEnded | Interrupted | Resumed | Sampled | Consulted | ExaminationDone | Referred | Diagnosed
+    | Prescribed | Dispensed | Admitted | Moved | Operated | Worsened | Discharged | Died | WentHome | LeftUnseen
+    | VisitFailed | FollowedUp | FollowUpFailed | EventBegan | EventEnded | StaffCalledIn | MemoriesPublished
+    | StaffWalked | ShiftBegan | ShiftEnded
+)  # fmt: skip
 
 
 class Happening(msgspec.Struct, frozen=True, kw_only=True):

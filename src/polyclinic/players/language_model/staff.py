@@ -16,7 +16,7 @@ from polyclinic.language.ages import say_age
 from polyclinic.language.language import MARKS, Language
 from polyclinic.models.model import Message
 from polyclinic.players.player import Ask, NextStep, Purpose, Triage
-from polyclinic.players.roles.doctor import CaseSeen, Doctor
+from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.staff import Nurse, Pharmacist
 from polyclinic.prompts import Prompts, read_prompts
 
@@ -44,8 +44,6 @@ def post_text(doctor: Doctor) -> str:
     parts += [prompts("orders", orders=item.join(post.orders))] if post.orders else []
     parts += [prompts("candidates", candidates=item.join(post.candidates))] if post.candidates else []
     parts.append(prompts("may"))
-    if post.memory:
-        parts.append(prompts("memory", cases="\n".join(_case(case, prompts, language) for case in post.memory)))
     return "\n\n".join(parts)
 
 
@@ -129,20 +127,6 @@ def _consultation(held: NotedConsultation, prompts: Prompts, language: Language)
 
 def _said(line: NotedLine, prompts: Prompts, language: Language) -> str:
     return f"  {prompts('said', who=prompts(line.who), text=line.text)}"
-
-
-def _case(case: CaseSeen, prompts: Prompts, language: Language) -> str:
-    unknown = prompts("not_known")
-    return prompts(
-        "case",
-        day=case.day,
-        who=who(case.age, case.sex, language),
-        complaint=case.complaint.rstrip(".。"),
-        examinations=MARKS[language].item.join(case.examinations) or unknown,
-        diagnosis=case.diagnosis or unknown,
-        plan=case.plan or unknown,
-        outcome=prompts(case.outcome) if case.outcome else unknown,
-    )
 
 
 def who(age: float | None, sex: Sex | None, language: Language) -> str:

@@ -15,7 +15,7 @@ import msgspec
 
 from polyclinic.cases.patient_record import PatientRecord
 from polyclinic.cases.pictures import SeenPicture
-from polyclinic.cases.presentation import Presentation, Setting, Sex, ShownPassage
+from polyclinic.cases.presentation import Presentation, Setting, ShownPassage
 from polyclinic.cases.record import History, Record, read_out
 from polyclinic.events import Examined, Role, Said
 from polyclinic.memory.entries import ClinicalTask, Experience, picture_of
@@ -29,19 +29,6 @@ Skill = Literal["junior", "specialist", "senior"]
 """How practised a doctor is. By rules a junior is content with less certainty, and a senior with more."""
 
 
-class CaseSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A patient as its doctor remembers it. Nothing in it is the truth: how it went on is what the follow-up said."""
-
-    day: str  # the date, as 2026-01-05
-    age: float | None = None  # in years
-    sex: Sex | None = None
-    complaint: str
-    examinations: tuple[str, ...] = ()  # names
-    diagnosis: str = ""  # what the doctor took it for
-    plan: str = ""  # the severity whose plan it chose
-    outcome: str = ""  # "recovered", "better", "worse" or "died"; "" where nobody knows yet
-
-
 class Post(msgspec.Struct, frozen=True, kw_only=True):
     """A doctor's post; texts are in the language of the visit.
 
@@ -50,7 +37,6 @@ class Post(msgspec.Struct, frozen=True, kw_only=True):
         departments: all that see patients here, id to name.
         orders: names of what it may order; not said where empty.
         candidates: names of the diseases that the diagnosis is one of; not said where empty.
-        memory: cases of its own, the latest last.
     """
 
     name: str = ""
@@ -61,7 +47,6 @@ class Post(msgspec.Struct, frozen=True, kw_only=True):
     about: str = ""
     orders: tuple[str, ...] = ()
     candidates: tuple[str, ...] = ()
-    memory: tuple[CaseSeen, ...] = ()
 
     @property
     def department_name(self) -> str:

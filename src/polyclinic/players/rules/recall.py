@@ -147,12 +147,7 @@ def _is_so(quality: str, told: list[Frame]) -> bool:
 _HALF = 0.5
 
 
-class _Narrowing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    set_apart: Pattern
-    earlier: Pattern
-
-
-_section = WORDS.section("narrowing", _Narrowing)
+_narrowing = WORDS.section("narrowing", dict[str, Pattern])
 
 
 @functools.cache
@@ -211,10 +206,10 @@ def not_set_apart(fact: Fact, text: str, topic: str) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _set_apart(text: str, topic: str, language: Language) -> tuple[frozenset[str], ...]:
-    words = _section(language)
-    found = words.set_apart.findall(text)
+    words = _narrowing(language)
+    found = words["set_apart"].findall(text)
     if topic == "operations":
-        found += words.earlier.findall(text)
+        found += words["earlier"].findall(text)
     known = (frozenset(terms(said, language)) for said in found)
     return tuple(wanted for wanted in known if wanted)
 
@@ -226,51 +221,33 @@ _NO_PERSON = frozenset({"dust", "animals", "pollen", "water", "travel", "living"
 _AT_MOST = 2
 
 
-class _OthersAsked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How somebody else is asked for.
-
-    Attributes:
-        asked: who it is whose trouble is asked for, to the end of the clause.
-        otherwise: what else of those around is asked for in like words: whether they smoke.
-        same: what says that somebody is ill without naming how.
-        told: how it reads that somebody else was ill.
-        unlike: how something else reads that could be taken for it.
-    """
-
-    asked: Pattern
-    otherwise: Pattern
-    same: Pattern
-    told: Pattern
-    unlike: Pattern
-
-
-_section_others = WORDS.section("others", _OthersAsked)
+_others_asked = WORDS.section("others", dict[str, Pattern])
 
 
 @functools.lru_cache(maxsize=4096)
 def asks_of_others(text: str, language: Language, *, of_family: bool = False) -> bool:
     """Whether a question asks if somebody around the patient has some trouble; of the family, one that is caught."""
-    words, known = _section_others(language), vocabulary(language)
-    found = words.asked.search(text)
-    if found is None or words.otherwise.search(text):
+    words, known = _others_asked(language), vocabulary(language)
+    found = words["asked"].search(text)
+    if found is None or words["otherwise"].search(text):
         return False
     said = found[0]
     named = {thing for frame in read(said, language) for thing in (*essential(frame), *frame.things)} - _NOT_THEIRS
     kinds = _FELT if of_family else _FELT | {"illnesses"}
-    return words.same.search(said) is not None or any(
+    return words["same"].search(said) is not None or any(
         known.kind[thing] in kinds or known.above[thing] & _CAUGHT for thing in named
     )
 
 
 def told_of_others(story: Story, *, of_family: bool = False) -> tuple[Fact, ...]:
     """Returns what is known of others who were ill; of the family, only that there was somebody."""
-    words = _section_others(story.language)
+    words = _others_asked(story.language)
     found = [
         fact
         for fact in story.facts
         if fact.section != "family"
-        and (words.told.search(fact.text) or _is_of_contact(fact))
-        and not (words.unlike.search(fact.text) or (of_family and fact.denied))
+        and (words["told"].search(fact.text) or _is_of_contact(fact))
+        and not (words["unlike"].search(fact.text) or (of_family and fact.denied))
     ]
     return tuple(sorted(found, key=lambda fact: fact.denied)[:_AT_MOST])
 
