@@ -183,7 +183,7 @@ OF_THE_PACKAGE = set(
     players/rules/recall.py
     players/rules/meaning.py
     prompts.py
-    questions/topics.py
+    questions/layouts.py
     terminal/html.py
     visits/visit.py
     web/browse/site.py
@@ -209,6 +209,5 @@ NOT_TRIED = {
     "seals.py": "the sums of a folder, which is corrupted as a whole",
     "storage/memory.py": "a file of a memory, which is corrupted as a whole",
     "storage/results.py": "keeps files as they are",
-    "testing/postgres.py": "no part of what is used",
 }
 """Every other module that reads a file, and why no reader of the user's files stands in it."""

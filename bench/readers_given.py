@@ -250,10 +250,10 @@ READERS = (
     ),
     ReaderTried(
         "meetings",
-        ("evaluations/tor/recorded.py",),
+        ("evaluations/tor/meetings.py",),
         "tree_of_reasoning.meetings.jsonl",
         meetings,
-        read("evaluations.tor.recorded", "read_meetings"),
+        read("evaluations.tor.meetings", "read_meetings"),
     ),
     ReaderTried(
         "what was typed",

@@ -544,8 +544,8 @@ def test_any_records_with_a_field_map(file):
         ({"method": "nobody"}, "no method 'nobody'; methods: zero_shot"),
         ({"settings": "votes"}, "setting 'votes'; needs KEY=VALUE"),
         ({"settings": "votes=loud"}, "belongs to none of the methods"),
-        ({"sample": 0}, "sample=0"),
-        ({"sample": "some"}, "sample='some'"),
+        ({"sample": 0}, "`int` >= 1 - at `[$].sample`"),
+        ({"sample": "some"}, "Invalid enum value 'some' - at `[$].sample`"),
     ],
 )
 def test_wrong_arguments_are_told(arguments, problem, file):

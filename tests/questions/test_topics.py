@@ -8,7 +8,7 @@ import pytest
 
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput
-from polyclinic.questions import topics
+from polyclinic.questions import layouts as topics
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.layouts import read_exam
 

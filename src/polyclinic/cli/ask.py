@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator
-from contextlib import aclosing, nullcontext
+from contextlib import nullcontext
+from itertools import count
 from typing import Annotated, Any
 
+import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
@@ -15,20 +17,21 @@ from polyclinic.cases.case import Case
 from polyclinic.cli.one_case import case_named
 from polyclinic.cli.show import show_line
 from polyclinic.errors import PlayFailure, RunStopped, UserError
-from polyclinic.events import Role
+from polyclinic.events import Examined, Role, Said, State
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.ages import say_age
 from polyclinic.players.minds import Cast, Minds, open_minds
+from polyclinic.players.player import ALONE, EXAMINE, OPEN, REPLY
 from polyclinic.run import options
 from polyclinic.run.run import resumable
-from polyclinic.run.storing import keep_outcome
+from polyclinic.run.storing import answers_of, check_place, keep_outcome
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.typed import TypedLines
 from polyclinic.terminal.usage import show_usage
-from polyclinic.visits.asking import ExaminerAnswer, PatientAnswer, PatientAsked, examine
+from polyclinic.visits.visit import examiner_of, patient_of
 
 
 async def ask(
@@ -78,9 +81,11 @@ async def ask(
         asked, console(sys.stderr) if json else console(), quiet=json and not typed, typed=typed
     )
     questions = conversation.typed() if typed else _each(question)
+    check_place(kept, dry_run=models.dry_run)
     failed: PlayFailure | RunStopped | None = None
     given = None if typed else len(question)
-    async with open_minds(["rules"], cast, models, knowledge=knowledge, seed=seed, journal=kept.answers) as opened:
+    opening = open_minds(["rules"], cast, models, knowledge=knowledge, seed=seed, journal=answers_of(kept))
+    async with opening as opened:
         minds = opened.minds["rules"]
         try:
             by_hand = nullcontext() if typed else ended_by_hand(is_stopped)
@@ -134,45 +139,51 @@ class _Conversation:
             yield line
 
     async def with_patient(self, minds: Minds, questions: AsyncIterator[str]) -> None:
-        """Puts questions to the patient."""
-        asked = PatientAsked(self._case, minds)
+        """Puts questions to the patient, who opens as in a visit, until it leaves; nobody answers its requests."""
+        patient = patient_of(self._case, minds, ALONE, key=self._case.id)
+        said = count()
+
+        def happen(turn: int, who: Role, to: Role, text: str, state: State | None = None) -> None:
+            patient.observe(Said(seq=next(said), turn=turn, who=who, to=to, text=text, state=state))
+
         self._begin(f"patient: {minds.names[Role.PATIENT]}", minds.seed)
-        self._show("Patient", Role.PATIENT, await asked.open())
-        async with aclosing(asked.answers(questions)) as answers:
-            async for answer in answers:
-                self._patient_said(answer)
+        opening = await patient.act(OPEN)
+        happen(0, Role.PATIENT, Role.DOCTOR, opening.say, opening.state)
+        self._show("Patient", Role.PATIENT, opening.say)
+        turn = 0
+        async for question in questions:
+            turn += 1
+            happen(turn, Role.DOCTOR, Role.PATIENT, question)
+            reply = await patient.act(REPLY)
+            to = Role(reply.to)
+            happen(turn, Role.PATIENT, to, reply.say, reply.state)
+            state = None if reply.state is None else reply.state.value
+            self.documents.append({"question": question, "answer": reply.say, "state": state})
+            self._asked(question)
+            to_examiner = to is Role.EXAMINER
+            self._show(f"Patient{' to the examiner' if to_examiner else ''}", Role.PATIENT, reply.say)
+            if reply.state is not None:
+                self._aside(f"{reply.state.value}, {reply.state.name.lower().replace('_', ' ')}")
+            self.ordered, self.left = self.ordered or to_examiner, reply.leave
+            if reply.leave:
+                self._aside("The patient leaves.")
+                return
 
     async def with_examiner(self, minds: Minds, orders: AsyncIterator[str]) -> None:
-        """Puts orders to the examiner."""
+        """Puts orders to the examiner, who holds all findings of the record, also in an online visit."""
+        examiner = examiner_of(self._case, minds, ALONE, "not recorded", key=self._case.id)
         self._begin(f"examiner: {minds.names[Role.EXAMINER]}", minds.seed)
-        async with aclosing(examine(self._case, minds, orders)) as answers:
-            async for answer in answers:
-                self._examiner_gave(answer)
-
-    def _patient_said(self, answer: PatientAnswer) -> None:
-        state = None if answer.state is None else answer.state.value
-        self.documents.append({"question": answer.question, "answer": answer.answer, "state": state})
-        self._asked(answer.question)
-        to_examiner = answer.to is Role.EXAMINER
-        self._show(f"Patient{' to the examiner' if to_examiner else ''}", Role.PATIENT, answer.answer)
-        if answer.state is not None:
-            self._aside(f"{answer.state.value}, {answer.state.name.lower().replace('_', ' ')}")
-        if answer.left:
-            self._aside("The patient leaves.")
-        self.ordered, self.left = self.ordered or to_examiner, answer.left
-
-    def _examiner_gave(self, answer: ExaminerAnswer) -> None:
-        findings = [{"examination": f.examination, "item": f.item, "value": f.value_text} for f in answer.findings]
-        self.documents.append(
-            {
-                "question": answer.question,
-                "answer": answer.answer,
-                "findings": findings,
-                "not_recorded": answer.not_recorded,
-            }
-        )
-        self._asked(answer.question)
-        self._show("Examiner", Role.EXAMINER, answer.answer)
+        turn = 0
+        async for order in orders:
+            turn += 1
+            examiner.observe(Said(seq=2 * turn - 2, turn=turn, who=Role.DOCTOR, to=Role.EXAMINER, text=order))
+            results = await examiner.act(EXAMINE)
+            examiner.observe(Examined(seq=2 * turn - 1, turn=turn, **msgspec.structs.asdict(results)))
+            findings = [{"examination": f.examination, "item": f.item, "value": f.value_text} for f in results.findings]
+            told = {"answer": results.text, "findings": findings, "not_recorded": results.not_recorded}
+            self.documents.append({"question": order, **told})
+            self._asked(order)
+            self._show("Examiner", Role.EXAMINER, results.text)
 
     def _begin(self, who: str, seed: int) -> None:
         if self._quiet:

@@ -20,20 +20,9 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.text import Text
 
+from polyclinic.cases.case_share import CaseShare
 from polyclinic.cli.dry_run import scratch
-from polyclinic.cli.evolve_folder import (
-    ANSWERS,
-    CONFIGURATION,
-    OF_REPLICAS,
-    PAGE,
-    RESULTS,
-    Patients,
-    ReplicaPlaces,
-    asked_as_before,
-    begin_or_take_up,
-    go_on,
-    patients_of,
-)
+from polyclinic.cli.evolve_folder import OF_REPLICAS, PAGE, RESULTS, Patients, begin, patients_of, practice_in
 from polyclinic.cli.evolve_options import PRACTICE, SHUFFLED, PracticeConfiguration, PracticeOptions, Tested
 from polyclinic.errors import EndpointError, PolyclinicError, RunStopped, UserError
 from polyclinic.evaluations.evolution.ablations import Ablations, ablate, thinned
@@ -42,11 +31,11 @@ from polyclinic.evaluations.evolution.page import page, page_of_replicas
 from polyclinic.evaluations.evolution.patients import PracticePatient
 from polyclinic.evaluations.evolution.practice import Point, Practice
 from polyclinic.evaluations.evolution.results import Evolution, EvolutionReplicas
-from polyclinic.files import make_folder, write_json, write_text
+from polyclinic.files import write_json, write_text
 from polyclinic.memory.entries import ClinicalTask, name_of_choices
 from polyclinic.memory.library import asked_for, dimensions_of, memory_embedder
 from polyclinic.memory.memory import FILE as MEMORY
-from polyclinic.memory.memory import About, is_stored, open_memory
+from polyclinic.memory.memory import About, move_to_store, open_memory
 from polyclinic.memory.recall import Learner, RecallDoctor
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.journal import Journal
@@ -60,11 +49,10 @@ from polyclinic.parallel.shipping import keys_of
 from polyclinic.parallel.worker import WorkerSide
 from polyclinic.players.mind_names import model_of
 from polyclinic.results.folder import ItemMeasure
-from polyclinic.run.options import DIR, MODELS, POSITIVE, Json, MemoryStore, Models, On, StrictSetting
+from polyclinic.run.options import MODELS, NOWHERE, POSITIVE, Json, KeptOptions, Models, On, StrictSetting
 from polyclinic.run.provenance import write_results
-from polyclinic.run.storing import keep_results
+from polyclinic.run.storing import answers_of, keep_results, results_folder
 from polyclinic.stopping import is_stopped
-from polyclinic.storage.memory import address_of, check_not_there, name_in_store, password_of, point
 from polyclinic.tasks import ended_by_hand, run_until_error
 from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.tables import counted
@@ -122,8 +110,6 @@ def curve_text(points: list[Point], cap: Mapping[ClinicalTask, int]) -> Text:
 async def evolve(
     *,
     options: PracticeOptions = PRACTICE,
-    out: Annotated[Path | None, DIR, Parameter(help="New folder for memory, answers and results.")] = None,
-    resume: Annotated[Path | None, DIR, Parameter(help="Folder of a practice to resume.")] = None,
     ablations: Annotated[
         Tested | None,
         Parameter(help="Tests of the finished memory: its parts, and k from 0 to 10. By default for recall only."),
@@ -135,150 +121,132 @@ async def evolve(
     strict: StrictSetting = False,
     json: Json = False,
     models: Models = MODELS,
-    store: MemoryStore = None,
+    kept: KeptOptions = NOWHERE,
 ) -> None:
     """Lets a doctor practise, and prints how it gets better."""
+    if kept.out is None:
+        raise UserError("a practice is kept; say where with --out")
     if replicas > 1:
-        await _several(options, replicas, out, resume, ablations, models, strict=strict, json=json, on=on, store=store)
+        await _several(options, replicas, kept, ablations, models, strict=strict, json=json, on=on)
         return
     if on is not None:
         raise UserError(f"--on {on} holds several practices at once; say how many with --replicas N, 2 or more")
-    with scratch(out, dry_run=models.dry_run) as new, scratch(resume, dry_run=models.dry_run) as before:
-        _check_store(store, new, before, dry_run=models.dry_run)
-        folder, configuration, patients = begin_or_take_up(options, new, before, ablations, models, strict=strict)
-        if store is not None and before is None and not models.dry_run:
-            point(folder, store, name_in_store(folder))
-        if before is not None:
-            models = asked_as_before(models, configuration.endpoint, folder)
-        came, ledger = await _practise(folder, configuration, patients, ablations, models, json=json)
-        if is_stored(folder):
-            keep_results(address_of(folder), folder)
+    with results_folder(kept) as out, scratch(out, dry_run=models.dry_run) as folder:
+        assert folder is not None  # noqa: S101
+        shares: list[CaseShare] = []
+        made = practice_in(folder, options, ablations, models, strict=strict, shares=shares)
+        practice = PracticePlace(folder, *made, kept, shares)
+        came, ledger = await _practise(practice, ablations, models, json=json)
+        practice.keep()
         _show(came, json=json)
         if json:
             return
         show_usage(console(sys.stderr), ledger)
-        note(f"memory, results and {PAGE}: {folder}. Next: polyclinic memory show {folder}")
+        if kept.database is None:
+            note(f"memory, results and {PAGE}: {folder}. Next: polyclinic memory show {folder}")
 
 
-def _check_store(store: str | None, out: Path | None, resume: Path | None, *, dry_run: bool) -> None:
-    """Checks, before anything is written, that a practice can be kept in a store, or goes on in its own.
+@dataclass(frozen=True)
+class PracticePlace:
+    """One practice: its folder, what it is made of, its patients, and where its command keeps what comes of it."""
 
-    Raises:
-        UserError: it cannot.
-    """
-    if store is None or dry_run:
-        return
-    if resume is None and out is not None:
-        check_not_there(store, name_in_store(out))
-    elif resume is not None and is_stored(resume):
-        password_of(resume, store)
-    elif resume is not None:
-        raise UserError(f"{resume} was begun without --store; leave it out")
+    folder: Path
+    configuration: PracticeConfiguration
+    patients: Patients
+    kept: KeptOptions
+    shares: Sequence[CaseShare] = ()
+
+    def journal(self) -> Journal | None:
+        """Returns the journal of the practice, in its folder or in a database; None if no model is asked."""
+        if not _asked(self.configuration):
+            return None
+        if self.kept.database is not None:
+            return journal_of(answers_of(self.kept), run=self.configuration.shared_as)
+        return journal_of(answers_of(dataclasses.replace(self.kept, out=self.folder)), run=_RUN)
+
+    def keep(self) -> None:
+        """Keeps memory and results in the database, if one is named.
+
+        Raises:
+            BadInput: the database cannot be reached or used, or has another memory of that name.
+        """
+        if (database := self.kept.database) is not None:
+            keep_results(database, self.folder)
+            name, seed = self.kept.name or "evolve", f"seed-{self.configuration.seed}"
+            move_to_store(self.folder, database, f"{name}/{seed}")
 
 
 async def _several(
     options: PracticeOptions,
     replicas: int,
-    out: Path | None,
-    resume: Path | None,
+    kept: KeptOptions,
     ablations: Tested | None,
     models: Models,
     *,
     strict: bool,
     json: bool,
     on: str | None,
-    store: str | None,
 ) -> None:
     """Holds several practices, or takes those that are there, and prints what they say together."""
     if on is not None:
         check_site(on)
-    if resume is not None:
-        raise UserError("--resume goes on with one practice; the same command with --replicas goes on with several")
-    if out is None:
-        raise UserError("--replicas makes practices that are kept; say where with --out DIR")
     if models.dry_run:
         raise UserError("--dry-run estimates one practice; leave out --replicas, and multiply")
-    make_folder(out)
-    folders = {seed: out / f"seed-{seed}" for seed in range(options.seed, options.seed + replicas)}
-    places = ReplicaPlaces(out, store, list(folders.values()))
-    places.check()
-    begun: dict[Path, tuple[PracticeConfiguration, Patients, Models]] = {}
-    for seed, folder in folders.items():
-        one = dataclasses.replace(options, seed=seed, order=options.order or SHUFFLED)
-        is_begun = (folder / CONFIGURATION).is_file()
-        new, old = (None, folder) if is_begun else (folder, None)
-        # Of one that is over, whether it is the same practice is looked at all the same.
-        _, configuration, patients = begin_or_take_up(one, new, old, ablations, models, strict=strict)
-        if not (folder / RESULTS).is_file():
-            asked = asked_as_before(models, configuration.endpoint if is_begun else None, folder)
-            begun[folder] = configuration, patients, asked
-    await _practise_all(begun, places, ablations, store, on=on, json=json)
-    documents = [msgspec.json.decode((folder / RESULTS).read_bytes()) for folder in folders.values()]
-    places.keep()
-    came = EvolutionReplicas.of(documents, first=options.seed)
-    write_json(out / OF_REPLICAS, came.document())
-    write_text(out / PAGE, page_of_replicas(came))
-    if json:
-        print_json(came.document())
-        return
-    for table in came.tables():
-        console().print(table)
-    note(f"each practice, and {PAGE} of all: {out}. Next: polyclinic memory show {out / f'seed-{options.seed}'}")
+    with results_folder(kept) as out:
+        assert out is not None  # noqa: S101
+        places = []
+        for seed in range(options.seed, options.seed + replicas):
+            one = dataclasses.replace(options, seed=seed, order=options.order or SHUFFLED)
+            folder = out / f"seed-{seed}"
+            # Of one that is over, whether it is the same practice is looked at all the same.
+            shares: list[CaseShare] = []
+            made = practice_in(folder, one, ablations, models, strict=strict, shares=shares)
+            places.append(PracticePlace(folder, *made, kept, shares))
+        left = [place for place in places if not (place.folder / RESULTS).is_file()]
+        await _practise_all(left, ablations, models, on=on, json=json)
+        documents = [msgspec.json.decode((place.folder / RESULTS).read_bytes()) for place in places]
+        for place in places:
+            place.keep()
+        came = EvolutionReplicas.of(documents, first=options.seed)
+        write_json(out / OF_REPLICAS, came.document())
+        write_text(out / PAGE, page_of_replicas(came))
+        if json:
+            print_json(came.document())
+            return
+        for table in came.tables():
+            console().print(table)
+        if kept.database is None:
+            shown = out / f"seed-{options.seed}"
+            note(f"each practice, and {PAGE} of all: {out}. Next: polyclinic memory show {shown}")
 
 
 async def _practise_all(
-    begun: Mapping[Path, tuple[PracticeConfiguration, Patients, Models]],
-    places: ReplicaPlaces,
-    ablations: Tested | None,
-    store: str | None,
-    *,
-    on: str | None,
-    json: bool,
+    places: Sequence[PracticePlace], ablations: Tested | None, models: Models, *, on: str | None, json: bool
 ) -> None:
     """Holds several practices, here one after the other, or side by side in workers."""
-    if on is not None and begun:
-        await _practise_elsewhere(on, begun, ablations, store, json=json)
-    places.point()
-    for folder, (configuration, patients, models) in begun.items() if on is None else ():
-        await _practise(folder, configuration, patients, ablations, models, json=json)
+    if on is not None and places:
+        await _practise_elsewhere(on, places, ablations, models, json=json)
+        return
+    for place in places:
+        await _practise(place, ablations, models, json=json)
         if not json:
-            note(f"done: {folder}")
+            note(f"done: {place.folder.name}")
 
 
 async def _practise(
-    folder: Path,
-    configuration: PracticeConfiguration,
-    patients: Patients,
-    ablations: Tested | None,
-    models: Models,
-    *,
-    json: bool,
+    place: PracticePlace, ablations: Tested | None, models: Models, *, json: bool
 ) -> tuple[Evolution, Ledger]:
-    """Lets one doctor practise in its folder, and writes the results there.
-
-    If the memory is in a store, the models' answers are kept there too.
-    """
+    """Lets one doctor practise in its folder, and writes the results there."""
     ledger = models.budget()
-    answers = _answers_of(folder, configuration, address_of(folder) if is_stored(folder) else None)
     try:
-        came = await _learn(
-            folder, configuration, patients, ablations, models, json=json, journal=answers, ledger=ledger
-        )
+        came = await _learn(place, ablations, models, json=json, journal=place.journal(), ledger=ledger)
     except _CutOff as cut:
         if cut.so_far is not None:
             note("stopped early; what is over:")
             _show(cut.so_far, json=json)
-        raise cut.named(f"; {cut.done}; go on with: {go_on(folder)}") from None
-    _write(folder, configuration, came, models, ledger)
+        raise cut.named(f"; {cut.done}; the same command goes on from there") from None
+    _write(place, came, models, ledger)
     return came, ledger
-
-
-def _answers_of(folder: Path, configuration: PracticeConfiguration, store: str | None) -> Journal | None:
-    """Returns the journal of a practice, in its folder or in a store; None if no model is asked."""
-    if not _asked(configuration):
-        return None
-    where, run = (folder / ANSWERS, _RUN) if store is None else (store, configuration.shared_as)
-    return journal_of(where, run=run)
 
 
 def _asked(configuration: PracticeConfiguration) -> list[str]:
@@ -310,9 +278,7 @@ class _CutOff(Exception):
 
 
 async def _learn(
-    folder: Path,
-    configuration: PracticeConfiguration,
-    patients: Patients,
+    place: PracticePlace,
     ablations: Tested | None,
     models: ModelSettings,
     *,
@@ -326,7 +292,8 @@ async def _learn(
     Raises:
         _CutOff: it ended early.
     """
-    train, test = patients
+    folder, configuration = place.folder, place.configuration
+    train, test = place.patients
     ablations = ablations or configuration.ablations
     began, cap = time.monotonic(), cap_of(test)
     async with AsyncExitStack() as stack:
@@ -339,6 +306,7 @@ async def _learn(
             dimensions=await dimensions_of(embedder),
             knowledge=name_of_choices(train[0].choices.knowledge, train[0].choices.language),
         )
+        begin(folder, configuration)
         memory = stack.enter_context(open_memory(folder, about))
         learner = _learner(configuration, session, models.temperature)
         practice = Practice(
@@ -373,16 +341,25 @@ async def _learn(
     return _evolution(configuration, tests, test, time.monotonic() - began, cap=cap, ablations=parts)
 
 
-def _write(
-    folder: Path, configuration: PracticeConfiguration, came: Evolution, models: ModelSettings, ledger: Ledger
-) -> None:
+def _write(place: PracticePlace, came: Evolution, models: ModelSettings, ledger: Ledger) -> None:
     """Writes the results of a practice into its folder."""
+    folder, configuration, this = place.folder, place.configuration, place.kept.invocation
     write_json(folder / RESULTS, came.document())
     write_text(folder / PAGE, page(came))
     measures = [ItemMeasure(name=task.value) for task in ClinicalTask]
     rows = came.rows(Path(configuration.test).stem, seed=configuration.seed)
-    files, seed = (RESULTS, PAGE), configuration.seed
-    write_results(folder, rows, measures, seed=seed, models=models, ledger=ledger, files=files)
+
+    write_results(
+        folder,
+        this,
+        rows,
+        measures,
+        seed=configuration.seed,
+        models=models,
+        ledger=ledger,
+        files=(RESULTS, PAGE),
+        cases=place.shares,
+    )
 
 
 @dataclass(frozen=True)
@@ -405,10 +382,9 @@ class PracticeTask:
         journal = journal_of(side.keeper, run=run) if _asked(configuration) else None
         with tempfile.TemporaryDirectory(prefix="polyclinic-") as scratch:
             folder = Path(scratch)
+            place = PracticePlace(folder, configuration, patients_of(configuration, strict=False), NOWHERE)
             came = await _learn(
-                folder,
-                configuration,
-                patients_of(configuration, strict=False),
+                place,
                 self.ablations,
                 self.models,
                 json=True,
@@ -420,44 +396,38 @@ class PracticeTask:
 
 
 async def _practise_elsewhere(
-    on: str,
-    begun: Mapping[Path, tuple[PracticeConfiguration, Patients, Models]],
-    ablations: Tested | None,
-    store: str | None,
-    *,
-    json: bool,
+    on: str, places: Sequence[PracticePlace], ablations: Tested | None, models: Models, *, json: bool
 ) -> None:
     """Lets workers hold practices, each with its answers in its own folder, and writes the results there."""
-    configuration, _, models = next(iter(begun.values()))
-    task = PracticeTask(configuration, ablations, models, is_stored=store is not None)
-    with progress("practices", len(begun), quiet=json) as advance:
+    task = PracticeTask(places[0].configuration, ablations, models, is_stored=places[0].kept.database is not None)
+    with progress("practices", len(places), quiet=json) as advance:
         async with (
             AsyncExitStack() as stack,
             open_workers(
                 on,
                 task,
                 Holder(None, models.budget()),
-                items=len(begun),
+                items=len(places),
                 environment=keys_of(models),
                 report=note,
             ) as pool,
         ):
 
-            async def one(folder: Path) -> None:
-                configuration, _, models = begun[folder]
-                journal, ledger = _answers_of(folder, configuration, store), models.budget()
+            async def one(place: PracticePlace) -> None:
+                journal, ledger = place.journal(), models.budget()
+                begin(place.folder, place.configuration)
                 if journal is not None:
                     await stack.enter_async_context(journal)
                 try:
-                    came, memory = await pool.compute(configuration.seed, Holder(journal, ledger))
+                    came, memory = await pool.compute(place.configuration.seed, Holder(journal, ledger))
                 except _CutOff as cut:
-                    how = f"; {folder.name}: {cut.done}" if cut.done else ""
+                    how = f"; {place.folder.name}: {cut.done}" if cut.done else ""
                     raise cut.named(f"{how}; the same command goes on from there") from None
-                (folder / MEMORY).write_bytes(memory)
-                _write(folder, configuration, came, models, ledger)
+                (place.folder / MEMORY).write_bytes(memory)
+                _write(place, came, models, ledger)
                 advance()
 
-            _, stopped = await run_until_error(partial(one, folder) for folder in begun)
+            _, stopped = await run_until_error(partial(one, place) for place in places)
             if stopped is not None:
                 raise stopped
 

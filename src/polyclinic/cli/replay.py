@@ -15,9 +15,8 @@ from rich.tree import Tree
 from polyclinic.cli.show import show_end
 from polyclinic.cli.team import TeamView
 from polyclinic.errors import UserError
-from polyclinic.evaluations.tor.growth import Change, Grown, stages
+from polyclinic.evaluations.tor.meetings import Change, Grown, RecordedMeeting, holds_meetings, read_meetings, stages
 from polyclinic.evaluations.tor.page import page
-from polyclinic.evaluations.tor.recorded import RecordedMeeting, holds_meetings, read_meetings
 from polyclinic.events import Convened, Opened, Revealed, Trace
 from polyclinic.evidence_tree.support import Supporter
 from polyclinic.files import write_text

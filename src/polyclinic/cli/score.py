@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import msgspec
 from cyclopts import Parameter
@@ -22,73 +23,22 @@ from polyclinic.evaluations.people import show_agreement, show_figures
 from polyclinic.evaluations.protocol import at_temperatures, followed, mind_kind
 from polyclinic.judging.people import agreed, figures, people_judgements
 from polyclinic.judging.verdicts import read_verdicts
-from polyclinic.metrics.conversation import (
-    ConversationSummary,
-    Wanted,
-    check_measured,
-    choose_metrics,
-    compare,
-    measure,
-    summarise,
-)
+from polyclinic.metrics import conversation
+from polyclinic.metrics import recorded_reports as recorded
 from polyclinic.metrics.dialogue import read_dialogues
 from polyclinic.metrics.disease_names import split_names
 from polyclinic.metrics.grades import LETTERS, Aspect, Judgement, read_judgements
-from polyclinic.metrics.icd.linking import (
-    NearestTitles,
-    Titles,
-    english_entries,
-    link_plainly,
-    read_entries,
-    split_plainly,
-)
-from polyclinic.metrics.icd.scores import (
-    NamedReports,
-    read_named_reports,
-    score_names,
-    texts_of,
-    whole_text,
-    with_names,
-)
-from polyclinic.metrics.recorded_reports import (
-    GradeSummary,
-    RecordedReport,
-    TwoJudges,
-    brackets,
-    by_doctor,
-    compare_judges,
-    is_ours,
-    read_recorded,
-    read_references,
-    recorded_judgements,
-    ties,
-    unreadable,
-)
-from polyclinic.metrics.recorded_reports import summarise as summarise_grades
+from polyclinic.metrics.icd import linking
+from polyclinic.metrics.icd import scores as icd_scores
 from polyclinic.models.ledger import Ledger
-from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.results.folder import traces_in
+from polyclinic.run import options
 from polyclinic.run.batching import check_batches
 from polyclinic.run.case_files import read_case_file
-from polyclinic.run.options import (
-    FILE,
-    FILES,
-    MIND,
-    MODELS,
-    NOWHERE,
-    BatchApi,
-    BootstrapSeed,
-    Json,
-    KeptOptions,
-    Metrics,
-    Models,
-    Protocol,
-    RunOptions,
-    Strict,
-)
+from polyclinic.run.options import FILE, Json, KeptOptions, RunOptions
 from polyclinic.run.run import resume_hint
-from polyclinic.run.storing import keep_outcome
+from polyclinic.run.storing import check_place, keep_outcome
 from polyclinic.settings import setting
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.figures import ShownFigure, number
@@ -113,17 +63,15 @@ async def aie(
     /,
     *,
     cases: Annotated[
-        str | None,
-        FILE,
-        Parameter(help="The case file of the traces; COVERAGE and INQUIRY_LOGIC need it."),
+        str | None, FILE, Parameter(help="The case file of the traces; COVERAGE and INQUIRY_LOGIC need it.")
     ] = None,
-    strict: Strict = False,
-    metric: Metrics = None,
-    seed: BootstrapSeed = 0,
+    strict: options.Strict = False,
+    metric: options.Metrics = None,
+    seed: options.BootstrapSeed = 0,
     json: Json = False,
 ) -> None:
     """Scores the dialogues of each file, and compares the doctors."""
-    metrics = choose_metrics(metric or ())
+    metrics = conversation.choose_metrics(metric or ())
     files = [one for path in files for one in (traces_in(path) if path.is_dir() else [path])]
     read = [] if cases is None else read_case_file(shipped_path(cases), strict=strict)
     known = {case.id: case for case in read}
@@ -132,7 +80,7 @@ async def aie(
         left_out = [one for summary in summaries.values() for one in summary.left_out]
         because = f"; the first, {left_out[0].id}: {left_out[0].problem}" if left_out else ""
         raise BadInput(f"none of the {len(left_out)} dialogues can be scored{because}", path=files[0])
-    compared = compare(summaries, seed=seed)
+    compared = conversation.compare(summaries, seed=seed)
     if json:
         documents = [
             {
@@ -157,16 +105,18 @@ async def aie(
             rows = ((plain(name), *(mean_and_error(one.metrics[name]) for one in summaries.values())) for name in names)
             screen.print(table("side by side, mean ± se", ("metric", *summaries), rows), "")
             show_compared(screen, compared)
-    check_measured(metrics, (one.scores for one in summaries.values()))
+    conversation.check_measured(metrics, (one.scores for one in summaries.values()))
 
 
-async def _summary(path: Path, known: Mapping[str, Case], metrics: Wanted, seed: int) -> ConversationSummary:
+async def _summary(
+    path: Path, known: Mapping[str, Case], metrics: conversation.Wanted, seed: int
+) -> conversation.ConversationSummary:
     dialogues, left_out = read_dialogues(path, cases=known)
-    scores = [await measure(dialogue, metrics) for dialogue in dialogues]
-    return summarise(scores, names=metrics.names, left_out=left_out, seed=seed)
+    scores = [await conversation.measure(dialogue, metrics) for dialogue in dialogues]
+    return conversation.summarise(scores, names=metrics.names, left_out=left_out, seed=seed)
 
 
-def _show_summary(screen: Console, name: str, summary: ConversationSummary) -> None:
+def _show_summary(screen: Console, name: str, summary: conversation.ConversationSummary) -> None:
     """Prints the means of the dialogues of one file, and what is not scored."""
     shown = table(name, ("metric", "mean ± se", "95 % interval", "n"))
     for metric, one in summary.metrics.items():
@@ -192,40 +142,53 @@ def _names(files: Sequence[Path]) -> dict[str, Path]:
     raise BadInput("a file is named twice, or two differ in their ending only; each is one doctor", path=files[0])
 
 
-class _Asking(NamedTuple):
-    """How a model is asked about recorded reports, and what its calls cost."""
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions(KeptOptions):
+    """The options of the commands that may ask a model about recorded reports."""
 
-    model: str | None
-    run: RunOptions
-    kept: KeptOptions
-    batches: bool
-    ledger: Ledger
-
-
-def _asking(model: str | None, *, seed: int, json: bool, models: Models, batch_api: bool, kept: KeptOptions) -> _Asking:
-    run = RunOptions(seed=seed, json=json, models=models, journal=kept.journal, store=kept.store)
-    return _Asking(model, run, kept, check_batches(kept, [model], wanted=batch_api), Ledger())
+    protocol: options.Protocol = "ours"
+    seed: options.BootstrapSeed = 0
+    json: Json = False
+    models: options.Models = options.MODELS
+    batch_api: options.BatchApi = False
 
 
-def _finish(
-    asking: _Asking,
-    document: dict[str, Any],
-    show: Callable[[Console], None],
-    stopped: RunStopped | None,
-    what: str,
-) -> None:
-    """Keeps and prints what came of a command; one that was stopped ends with how to resume it."""
-    run = asking.run
-    if stopped is not None:
-        note("stopped early; what is over:")
-        document["stopped"] = str(stopped)
-    keep_outcome(asking.kept, document, models=run.models, ledger=asking.ledger, seed=run.seed, stopped=stopped)
-    if run.json:
-        print_json(document)
-    else:
-        show(console())
-    if stopped is not None:
-        raise resume_hint(stopped, asking.kept, what)
+_SCORE = ScoreOptions()
+
+
+class _Scoring:
+    """The scoring of recorded reports, with the model that may be asked, the calls to it, and a stop."""
+
+    def __init__(self, how: ScoreOptions, model: str | None, what: str) -> None:
+        self.how, self.model, self.what = how, model, what
+        self.rules = followed(MvmeSettings, how.protocol)
+        models = at_temperatures(self.rules, how.models, {"judge": [model]})
+        kept: dict[str, Any] = {"out": how.out, "reuse": how.reuse, "invocation": how.invocation}
+        self.run = RunOptions(seed=how.seed, json=how.json, models=models, **kept)
+        check_place(how, dry_run=how.models.dry_run)
+        self.batches = check_batches(how, [model], wanted=how.batch_api)
+        self.ledger = Ledger()
+        self.stopped: RunStopped | None = None
+
+    def check_any(self, scored: Sequence[object]) -> None:
+        """Ends a command that was stopped before anything was scored."""
+        if self.stopped is not None and not scored:
+            raise resume_hint(self.stopped, self.how, self.what)
+
+    def finish(self, document: dict[str, Any], show: Callable[[Console], None]) -> None:
+        """Keeps and prints the results; a command that was stopped ends with how to resume it."""
+        run, stopped = self.run, self.stopped
+        if stopped is not None:
+            note("stopped early; what is over:")
+            document["stopped"] = str(stopped)
+        keep_outcome(self.how, document, models=run.models, ledger=self.ledger, seed=run.seed, stopped=stopped)
+        if run.json:
+            print_json(document)
+        else:
+            show(console())
+        if stopped is not None:
+            raise resume_hint(stopped, self.how, self.what)
 
 
 async def director(
@@ -240,44 +203,31 @@ async def director(
     *,
     reference: Reference = None,
     judge: Annotated[
-        str,
-        MIND,
-        Parameter(help="The director for recorded reports without grades: rules, or a model."),
+        str, options.MIND, Parameter(help="The director for recorded reports without grades: rules, or a model.")
     ] = "rules",
     verdicts: Annotated[
         list[Path] | None,
-        FILES,
+        options.FILES,
         Parameter(help="People's grades of the same reports ('polyclinic verdicts export grades')."),
     ] = None,
-    protocol: Protocol = "ours",
-    seed: BootstrapSeed = 0,
-    json: Json = False,
-    models: Models = MODELS,
-    batch_api: BatchApi = False,
-    kept: KeptOptions = NOWHERE,
+    how: ScoreOptions = _SCORE,
 ) -> None:
     """Scores the grades of one file, or of two and how far they agree."""
     if len(files) > 2:
         raise BadInput(f"{len(files)} files; one judge's, or two judges' to compare them, are allowed", path=files[2])
-    rules = followed(MvmeSettings, protocol)
-    models = at_temperatures(rules, models, {"judge": [judge]})
-    asking = _asking(judge, seed=seed, json=json, models=models, batch_api=batch_api, kept=kept)
-    read, stopped = [], None
+    scoring = _Scoring(how, judge, "grading")
+    read: list[list[Judgement]] = []
     for path in files:
-        judgements, stopped = await _read_grades(path, reference, asking, rules)
-        if judgements:
+        if scoring.stopped is None and (judgements := await _read_grades(path, reference, scoring)):
             read.append(judgements)
-        if stopped is not None:
-            break
-    if not read and stopped is not None:
-        raise resume_hint(stopped, kept, "grading")
-    graded = [_grades_document(path, one, rules, seed) for path, one in zip(files, read, strict=False)]
+    scoring.check_any(read)
+    graded = [_grades_document(path, one, scoring) for path, one in zip(files, read, strict=False)]
     document: dict[str, Any] = dict(graded[0])
-    between = compare_judges(*read) if len(read) > 1 else None
+    between = recorded.compare_judges(*read) if len(read) > 1 else None
     if between is not None:
         document = {"files": graded, "agreement": between}
     if verdicts:
-        document["people"] = _people(verdicts, read, seed)
+        document["people"] = _people(verdicts, read, how.seed)
 
     def show(screen: Console) -> None:
         for one in graded:
@@ -289,63 +239,53 @@ async def director(
             show_figures(screen, people["figures"])
             _show_two_judges(screen, people["with_judge"], f"{files[0]} and people, most of whom say")
 
-    _finish(asking, document, show, stopped, "grading")
+    scoring.finish(document, show)
 
 
-async def _read_grades(
-    path: Path, reference: Path | None, asking: _Asking, rules: FollowedProtocol[MvmeSettings]
-) -> tuple[list[Judgement], RunStopped | None]:
+async def _read_grades(path: Path, reference: Path | None, scoring: _Scoring) -> list[Judgement]:
     """Reads the grades of a file; reports without any are graded now, until that is stopped."""
-    judge = asking.model or "rules"
-    if is_ours(path, "judge"):
+    judge, rules = scoring.model or "rules", scoring.rules
+    if recorded.is_ours(path, "judge"):
         judgements = read_judgements(path)
         if len({(one.judge, one.version, one.prompts) for one in judgements}) > 1:
             raise BadInput("grades of several judges, or of versions of one; a file holds those of one", path=path)
         if judgements[0].judge == "rules":
             rules.check_mind("judge", f"the judge of {path}", "rules", "rules")
-        return judgements, None
-    found = read_recorded(path, None if reference is None else read_references(reference))
+        return judgements
+    found = recorded.read_recorded(path, None if reference is None else recorded.read_references(reference))
     lettered = any(letter for one in found.reports for letter in one.letters.values())
     if not lettered:
         rules.check_mind("judge", "--judge", judge, mind_kind(judge))
     if found.without_reference:
         note(f"{path}: left out, as without a reference: {counted(len(found.without_reference), 'case')}")
-    return (recorded_judgements(found.reports), None) if lettered else await _grade(found.reports, judge, asking)
+    return recorded.recorded_judgements(found.reports) if lettered else await _grade(found.reports, judge, scoring)
 
 
-async def _grade(
-    reports: Sequence[RecordedReport], judge: str, asking: _Asking
-) -> tuple[list[Judgement], RunStopped | None]:
-    """Returns the grades that a judge of ours gives, and what stopped it."""
-    from polyclinic.judging.director import (  # noqa: PLC0415 - not needed where the letters are there
-        ModelJudge,
-        grade_recorded,
-    )
+async def _grade(reports: Sequence[recorded.RecordedReport], judge: str, scoring: _Scoring) -> list[Judgement]:
+    """Returns the grades that a judge of ours gives, until it is stopped."""
+    from polyclinic.judging import director as directors  # noqa: PLC0415 - not needed if the letters are there
     from polyclinic.judging.director_by_rules import RulesJudge  # noqa: PLC0415
     from polyclinic.knowledge.knowledge import read_knowledge  # noqa: PLC0415
 
-    run = asking.run
+    run = scoring.run
     if judge == "rules":
-        return await grade_recorded(RulesJudge(read_knowledge()), reports)
-    opening = open_judge(judge, run, named="director", episode="director", what="grading", batches=asking.batches)
+        graded, scoring.stopped = await directors.grade_recorded(RulesJudge(read_knowledge()), reports)
+        return graded
+    opening = open_judge(judge, run, named="director", episode="director", what="grading", batches=scoring.batches)
     async with opening as asked:
-        graded, stopped = await grade_recorded(ModelJudge(asked.model, temperature=run.models.temperature), reports)
-    asking.ledger.include(asked.ledger)
+        model = directors.ModelJudge(asked.model, temperature=run.models.temperature)
+        graded, stopped = await directors.grade_recorded(model, reports)
+    scoring.ledger.include(asked.ledger)
     if stopped is not None:
-        stopped = type(stopped)(f"{stopped}; {len(graded)} of {len(reports)} reports are graded")
-    return graded, stopped
+        scoring.stopped = type(stopped)(f"{stopped}; {len(graded)} of {len(reports)} reports are graded")
+    return graded
 
 
-def _grades_document(
-    path: Path, judgements: Sequence[Judgement], rules: FollowedProtocol[MvmeSettings], seed: int
-) -> dict[str, Any]:
-    """Returns what the grades of one file come to, as `--json` prints it; by doctor where there are several."""
-    first, doctors = judgements[0], by_doctor(judgements)
+def _grades_document(path: Path, judgements: Sequence[Judgement], scoring: _Scoring) -> dict[str, Any]:
+    """Returns the figures of one file, as `--json` prints them; by doctor if there are several."""
+    first, doctors, rules = judgements[0], recorded.by_doctor(judgements), scoring.rules
     missing_grade = rules.of(rules.settings.missing_grade)
-
-    def of(some: Sequence[Judgement]) -> GradeSummary:
-        return summarise_grades(some, missing_grade=missing_grade, seed=seed)
-
+    of = partial(recorded.summarise, missing_grade=missing_grade, seed=scoring.run.seed)
     whole = of(judgements)
     return {
         "file": str(path),
@@ -354,10 +294,10 @@ def _grades_document(
         "missing_grade": missing_grade,
         "n": len(judgements),
         **msgspec.structs.asdict(whole),
-        "brackets": brackets(whole.metrics),
-        "unreadable": unreadable(judgements),
+        "brackets": recorded.brackets(whole.metrics),
+        "unreadable": recorded.unreadable(judgements),
         "doctors": {name: of(theirs) for name, theirs in doctors.items()} if len(doctors) > 1 else {},
-        "ties": ties(judgements),
+        "ties": recorded.ties(judgements),
     }
 
 
@@ -373,7 +313,7 @@ def _people(paths: Sequence[Path], read: Sequence[Sequence[Judgement]], seed: in
     return {
         "figures": figures(said, "grades", seed=seed),
         "among_themselves": agreed(said, "grades", seed=seed),
-        "with_judge": compare_judges(read[0], people_judgements(said)),
+        "with_judge": recorded.compare_judges(read[0], people_judgements(said)),
     }
 
 
@@ -382,7 +322,7 @@ def _show_grades(screen: Console, graded: Mapping[str, Any]) -> None:
     hashed = f", prompts {judge['prompts']}" if judge["prompts"] else ""
     title = f"{graded['file']}: {graded['n']} reports, judged by {judge['name']}, version {judge['version']}{hashed}"
     screen.print(plain(title), style="bold")
-    whole = GradeSummary(**{name: graded[name] for name in GradeSummary.__struct_fields__})
+    whole = recorded.GradeSummary(**{name: graded[name] for name in recorded.GradeSummary.__struct_fields__})
     columns = "aspect", "mean ± se", "(bracket)", "95 % interval", "n", "unreadable", *LETTERS, "with length"
     for doctor, summary in (graded["doctors"] or {None: whole}).items():
         shown = table(doctor, columns)
@@ -401,7 +341,7 @@ def _show_grades(screen: Console, graded: Mapping[str, Any]) -> None:
     screen.print()
 
 
-def _show_two_judges(screen: Console, agreed: Mapping[Aspect, TwoJudges], names: str) -> None:
+def _show_two_judges(screen: Console, agreed: Mapping[Aspect, recorded.TwoJudges], names: str) -> None:
     measures = "alike", "within one", "kappa", "weighted kappa", "Spearman", "first", "second", "n", "ungraded"
     shown = table(f"{names}, on the reports of both", ("aspect", *measures))
     for aspect, two in agreed.items():
@@ -440,45 +380,36 @@ async def icd(
         Parameter(metavar="MODEL", help="A model that reads the diseases out of the diagnoses, in place of rules."),
         setting("icd"),
     ] = None,
-    protocol: Protocol = "ours",
-    seed: BootstrapSeed = 0,
-    json: Json = False,
-    models: Models = MODELS,
-    batch_api: BatchApi = False,
-    kept: KeptOptions = NOWHERE,
+    how: ScoreOptions = _SCORE,
 ) -> None:
     """Links the diagnoses of the reports to ICD-10, and scores them."""
     begun = time.perf_counter()
-    rules = followed(MvmeSettings, protocol)
-    names = rules.settings.names
+    scoring = _Scoring(how, names_by, "scoring")
+    rules, names = scoring.rules, scoring.rules.settings.names
     rules.check_switch("icd.plain", plain, "compares the names that a model reads", names.section)
     if names_by is None and rules.side == "paper" and names.paper == "model":
         raise UserError(
-            f"--protocol {protocol} has names that a model reads ({names.section}); add icd.names-by, or take "
+            f"--protocol {how.protocol} has names that a model reads ({names.section}); add icd.names-by, or take "
             "--protocol ours"
         )
     if names_by is not None and plain:
         raise UserError("icd.names-by has no effect with icd.plain; leave one of them out")
-    models = at_temperatures(rules, models, {"judge": [names_by]})
     nearest = nearest or rules.of(rules.settings.links) == "ten nearest titles"
-    asking = _asking(names_by, seed=seed, json=json, models=models, batch_api=batch_api, kept=kept)
-    references = None if reference is None else read_references(reference)
-    split = whole_text if names_by is not None else split_plainly if plain else split_names
-    reports = read_named_reports(file, references=references, split=split)
+    references = None if reference is None else recorded.read_references(reference)
+    split = icd_scores.whole_text if names_by is not None else linking.split_plainly if plain else split_names
+    reports = icd_scores.read_named_reports(file, references=references, split=split)
     by_rules: dict[str, int] = {}
-    stopped = None
     if names_by is not None:
-        reports, by_rules, stopped = await _named_by(names_by, reports, asking)
-        if stopped is not None and not reports.pairs:
-            raise resume_hint(stopped, kept, "scoring")
+        reports, by_rules = await _named_by(names_by, reports, scoring)
+        scoring.check_any(reports.pairs)
     if table is None and reports.language == "zh":
         raise UserError(
             "the cases are Chinese, and so must be the titles of ICD-10: name a table with --set icd.table=FILE"
         )
-    entries = english_entries() if table is None else read_entries(table)
-    linker = partial(link_plainly, entries=entries) if plain else Titles(entries).link_all
-    linker = NearestTitles(entries, linker).link_all if nearest else linker
-    summary = score_names(reports.pairs, linker, seed=seed)
+    entries = linking.english_entries() if table is None else linking.read_entries(table)
+    linker = partial(linking.link_plainly, entries=entries) if plain else linking.Titles(entries).link_all
+    linker = linking.NearestTitles(entries, linker).link_all if nearest else linker
+    summary = icd_scores.score_names(reports.pairs, linker, seed=how.seed)
     document = {
         "file": str(file),
         "layout": reports.layout,
@@ -498,46 +429,39 @@ async def icd(
         "left_out": reports.left_out,
         "cases": summary.cases,
         "seconds": round(time.perf_counter() - begun, 2),
-        "protocol": protocol,
+        "protocol": how.protocol,
         "nearest": nearest,
         "names_by": names_by,
         "names_by_rules": by_rules,
     }
-    if by_rules and not json:
+    if by_rules and not how.json:
         lost = ", ".join(f"{n} {error}" for error, n in by_rules.items())
         note(f"diagnoses that {names_by} gave no usable names of, read by rules: {lost}")
-    _finish(asking, document, partial(_show_codes, document=document, summary=summary), stopped, "scoring")
+    scoring.finish(document, partial(_show_codes, document=document, summary=summary))
 
 
 async def _named_by(
-    model: str, reports: NamedReports, asking: _Asking
-) -> tuple[NamedReports, dict[str, int], RunStopped | None]:
+    model: str, reports: icd_scores.NamedReports, scoring: _Scoring
+) -> tuple[icd_scores.NamedReports, dict[str, int]]:
     """Returns the reports with the names that a model reads; of a run that was stopped, those that it has read."""
-    from polyclinic.judging.disease_names import extract_diseases  # noqa: PLC0415 - only where a model reads names
+    from polyclinic.judging.disease_names import extract_diseases  # noqa: PLC0415 - only if a model reads names
     from polyclinic.judging.model_judging import NotAsked, UntilStopped  # noqa: PLC0415
 
-    run, texts = asking.run, texts_of(reports.pairs)
-    opening = open_judge(
-        model,
-        run,
-        named="disease names",
-        episode="disease extraction",
-        what="scoring",
-        option="--names-by",
-        batches=asking.batches,
-    )
-    async with opening as asked:
+    run, texts, until = scoring.run, icd_scores.texts_of(reports.pairs), UntilStopped(is_stopped=is_stopped)
+    named = {"named": "disease names", "episode": "disease extraction", "option": "--names-by"}
+    async with open_judge(model, run, **named, what="scoring", batches=scoring.batches) as asked:
         with progress("reading names", len(set(texts)), quiet=run.json) as advance:
-            until = UntilStopped(is_stopped=is_stopped)
             reader, temperature = until.of(asked.model), run.models.temperature
             found = await extract_diseases(texts, reader, temperature=temperature, advance=advance)
-    asking.ledger.include(asked.ledger)
-    pairs = tuple(with_names(pair, found.names) for pair in reports.pairs if not found.left & set(texts_of([pair])))
-    stopped, by_rules = None, dict(found.by_rules)
+    scoring.ledger.include(asked.ledger)
+    read = [pair for pair in reports.pairs if not found.left & set(icd_scores.texts_of([pair]))]
+    by_rules = dict(found.by_rules)
     if until.stopped is not None:
         by_rules.pop(NotAsked.__name__, None)
-        stopped = type(until.stopped)(f"{until.stopped}; {len(pairs)} of {len(reports.pairs)} reports are read")
-    return msgspec.structs.replace(reports, pairs=pairs), by_rules, stopped
+        said = f"{until.stopped}; {len(read)} of {len(reports.pairs)} reports are read"
+        scoring.stopped = type(until.stopped)(said)
+    pairs = tuple(icd_scores.with_names(pair, found.names) for pair in read)
+    return msgspec.structs.replace(reports, pairs=pairs), by_rules
 
 
 def _show_codes(screen: Console, *, document: Mapping[str, Any], summary: Any) -> None:

@@ -81,14 +81,14 @@ class ChairOptions:
         return self.practice
 
     def case_files(self) -> list[Path]:
-        """Returns the case files, each of them read once."""
+        """Returns the case files, after reading each of them once."""
         for path in self.cases or ():
             for _ in read_cases(path):
                 pass
         return self.cases or []
 
     def exam_files(self) -> list[Path]:
-        """Returns the files of exam questions, each of them read once."""
+        """Returns the files of exam questions, after reading each of them once."""
         for path in self.exams or ():
             read_exam(path)
         return self.exams or []
@@ -115,8 +115,7 @@ def serve(
     *,
     port: Annotated[int, between(0, 65_535), Parameter(help="Port of the server; 0 takes any free one.")] = PORT,
     host: Annotated[
-        str,
-        Parameter(help="Address to listen on; 0.0.0.0 admits other machines, which need the printed token."),
+        str, Parameter(help="Address to listen on; 0.0.0.0 admits other machines, which need the printed token.")
     ] = "127.0.0.1",
     chair: ChairOptions = CHAIR,
     models: options.Models = options.MODELS,

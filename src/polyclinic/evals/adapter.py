@@ -200,7 +200,7 @@ def register(kind: type[ModelTask[Any, Any, Any]]) -> Callable[..., Task]:
     """Registers the task, the solver and the scorer of a `ModelTask` with Inspect, and returns the task."""
 
     def made_solver(**arguments: Any) -> Solver:
-        one = _given(kind, arguments)
+        one = converted(arguments, kind, kind.name)
         items = one.items()
 
         async def play(who: Any, state: TaskState) -> str:
@@ -210,7 +210,7 @@ def register(kind: type[ModelTask[Any, Any, Any]]) -> Callable[..., Task]:
         return solving(one.player, play)
 
     def made_scorer(**arguments: Any) -> Scorer:
-        one = _given(kind, arguments)
+        one = converted(arguments, kind, kind.name)
         items, ready = one.items(), one.ready()
 
         async def scored(id: str, played: Any, target: Target) -> Score:
@@ -220,7 +220,7 @@ def register(kind: type[ModelTask[Any, Any, Any]]) -> Callable[..., Task]:
         return scoring(one.read, scored)
 
     def made_task(**arguments: Any) -> Task:
-        one = _given(kind, arguments)
+        one = converted(arguments, kind, kind.name)
         given = msgspec.structs.asdict(one)
         return task_of(
             [one.sample(id, item) for id, item in one.items().items()],
@@ -231,23 +231,26 @@ def register(kind: type[ModelTask[Any, Any, Any]]) -> Callable[..., Task]:
             scorer=scorer_made(**given),
         )
 
-    solver_made = solver(name=kind.solver_name)(_called(made_solver, kind.solver_name, kind))
+    solver_made = solver(name=kind.solver_name)(with_arguments(made_solver, kind.solver_name, kind))
     scorer_made = scorer(metrics=averaged(kind.metrics), name=kind.scorer_name)(
-        _called(made_scorer, kind.scorer_name, kind)
+        with_arguments(made_scorer, kind.scorer_name, kind)
     )
-    made: Callable[..., Task] = task(name=kind.name)(_called(made_task, kind.name, kind))
+    made: Callable[..., Task] = task(name=kind.name)(with_arguments(made_task, kind.name, kind))
     return made
 
 
-def _given(kind: type[ModelTask[Any, Any, Any]], arguments: Mapping[str, Any]) -> ModelTask[Any, Any, Any]:
+Arguments = TypeVar("Arguments", bound=msgspec.Struct)
+
+
+def converted(arguments: Mapping[str, Any], kind: type[Arguments], name: str) -> Arguments:
+    """Returns the arguments of a task, checked; a UserError if they cannot be used."""
     try:
-        given: ModelTask[Any, Any, Any] = msgspec.convert(arguments, kind)
+        return msgspec.convert(arguments, kind)
     except msgspec.ValidationError as error:
-        raise UserError(f"{kind.name}: {error}") from None
-    return given
+        raise UserError(f"{name}: {error}") from None
 
 
-def _called(function: Callable[..., Any], name: str, kind: type[msgspec.Struct]) -> Callable[..., Any]:
+def with_arguments(function: Callable[..., Any], name: str, kind: type[msgspec.Struct]) -> Callable[..., Any]:
     """Returns a function with a name, and with the fields of a struct as its arguments."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = kind.__doc__

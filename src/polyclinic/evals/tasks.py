@@ -29,7 +29,17 @@ from polyclinic.cases.loaders import left_out_lines, read_usable
 from polyclinic.cases.report import Report
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import BadInput, EndpointError, UnknownMind, UserError
-from polyclinic.evals.adapter import ModelTask, Tested, averaged, in_role, register, scoring, task_of
+from polyclinic.evals.adapter import (
+    ModelTask,
+    Tested,
+    averaged,
+    converted,
+    in_role,
+    register,
+    scoring,
+    task_of,
+    with_arguments,
+)
 from polyclinic.evals.methods import OUTCOME, as_sample, choices_of, chosen_with, outcome_of, put_to, solver_of
 from polyclinic.evaluations.aie import evaluation as aie_evaluation
 from polyclinic.evaluations.aie.distractors import with_questions
@@ -55,7 +65,7 @@ from polyclinic.evaluations.tor.evaluation import choose_marks
 from polyclinic.evaluations.tor.inpatients import Inpatient, read_inpatients
 from polyclinic.events import Chosen, End, Ended, Event, Examined, Failed, Reported, Role, Said, Trace
 from polyclinic.files import check_file
-from polyclinic.judging.director import Judge, ModelJudge, sections_of
+from polyclinic.judging.director import ModelJudge, sections_of
 from polyclinic.judging.director_by_rules import RulesJudge
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
@@ -143,26 +153,12 @@ class VisitTask(ModelTask[Case, _Players, Visit], kw_only=True, frozen=True):
     cases: str = "shipped"
     layout: str | None = None
     seed: int = 0
+    patient: str = "rules"
+    patient_base_url: str | None = None
 
-    @property
-    def one_step(self) -> bool:
-        """Whether the doctor reads the whole record, without a dialogue."""
+    def reads(self) -> bool:
+        """Returns whether the doctor reads the whole record, without a dialogue."""
         return False
-
-    @property
-    def patient(self) -> str:
-        """The mind of the patient."""
-        return "rules"
-
-    @property
-    def patient_base_url(self) -> str | None:
-        """The address of the patient's model."""
-        return None
-
-    @property
-    def max_turns(self) -> int | None:
-        """The doctor's turns, by default those of the paper."""
-        return None
 
     def __post_init__(self) -> None:
         model = model_of(self.patient)
@@ -195,7 +191,7 @@ class VisitTask(ModelTask[Case, _Players, Visit], kw_only=True, frozen=True):
     async def play(self, item: Case, who: _Players, state: TaskState) -> str:
         trace = Trace()
         state.messages = [ChatMessageSystem(content=f"Case {item.id}. Known at the door: {state.input_text}")]
-        if self.one_step:
+        if self.reads():
             state.messages.append(ChatMessageUser(content=information_of(item)))
 
         def watch(event: Event) -> None:
@@ -209,7 +205,7 @@ class VisitTask(ModelTask[Case, _Players, Visit], kw_only=True, frozen=True):
                 visit = await self.see(item, who.minds, watch)
         finally:
             state.store.set(TRACE, msgspec.to_builtins(list(trace)))
-            if not self.one_step:
+            if not self.reads():
                 state.metadata |= trust_fields(trust_in(self.patient, [who.minds.names[Role.DOCTOR]]))
         failure = visit.trace.last(Failed)
         if failure is not None and issubclass(getattr(errors, failure.error, object), EndpointError):
@@ -285,25 +281,30 @@ def _report(report: Report) -> str:
     return "\n".join(f"{aspect.capitalize()}: {'; '.join(points) or '(nothing)'}" for aspect, points in parts)
 
 
-class AieMcqe(VisitTask, kw_only=True, frozen=True):
-    """The model under test reads all that is known of a patient and answers the case's question, without a dialogue."""
+class Aie(VisitTask, kw_only=True, frozen=True):
+    """The model under test questions a patient in turns, then chooses a diagnosis among options.
 
-    name, solver_name, scorer_name = "aie_mcqe", "reading", "choice"
-    metrics: ClassVar[Sequence[str]] = (MCQE,)
+    A doctor whose answer cannot be used has a wrong diagnosis. A visit that failed otherwise, or that a limit ended,
+    has no score. All metrics are in percent, but turns and length.
+    """
+
+    name, solver_name, scorer_name = "aie", "consultation", "conversation"
+    metrics: ClassVar[Sequence[str]] = METRICS
     asks: ClassVar[bool] = True
-
-    @property
-    def one_step(self) -> bool:
-        return True
+    max_turns: _Positive | None = None
 
     async def see(self, case: Case, minds: Minds, watch: Callable[[Event], None]) -> Visit:
         return await aie_evaluation.see_patient(
-            case, minds, one_step=self.one_step, max_turns=self.max_turns, watch=watch
+            case, minds, one_step=self.reads(), max_turns=self.max_turns, watch=watch
         )
+
+    def ready(self) -> None:
+        for language in {case.presentation.language for case in self.items().values()}:
+            rouge_1("words", "words", language)  # a missing extra is reported before the first call, not after the last
 
     async def values(self, case: Case, visit: Visit) -> Values | LeftOut:
         """Returns the metrics of a visit, or why it has none."""
-        return aie_evaluation.score_choice(visit)
+        return await aie_evaluation.score_dialogue(case, visit)
 
     async def score(self, case: Case, visit: Visit, _: Any) -> Score:
         scored = LeftOut(case.id, "the visit failed") if _failed(visit) else await self.values(case, visit)
@@ -318,46 +319,33 @@ class AieMcqe(VisitTask, kw_only=True, frozen=True):
         named = f"{chosen}. {options[chosen]}" if chosen in options else chosen or "none of the options"
         told = f"The doctor chose {named}; right: {', '.join(visit.truth.answers)}."
         about = {
-            "states": " ".join(turn.state for turn in from_trace(visit.trace).turns) if not self.one_step else "",
+            "states": "" if self.reads() else " ".join(turn.state for turn in from_trace(visit.trace).turns),
             "left out": [problem.problem for problem in scored.left_out],
         }
         return Score(value=values, answer=chosen, explanation=told, metadata=about)
 
 
-class Aie(AieMcqe, kw_only=True, frozen=True):
-    """The model under test questions a patient in turns, then chooses a diagnosis among options.
+class AieMcqe(Aie, kw_only=True, frozen=True):
+    """The model under test reads all that is known of a patient and answers the case's question, without a dialogue.
 
-    A doctor whose answer cannot be used has a wrong diagnosis. A visit that failed otherwise, or that a limit ended,
-    has no score. All metrics are in percent, but turns and length. Arguments as `aie_mcqe`, and these.
+    There is no patient to talk with.
     """
 
-    name, solver_name, scorer_name = "aie", "consultation", "conversation"
-    metrics: ClassVar[Sequence[str]] = METRICS
-    patient: str = "rules"
-    patient_base_url: str | None = None
-    max_turns: _Positive | None = None
+    name, solver_name, scorer_name = "aie_mcqe", "reading", "choice"
+    metrics: ClassVar[Sequence[str]] = (MCQE,)
 
-    @property
-    def one_step(self) -> bool:
-        return False
-
-    async def values(self, case: Case, visit: Visit) -> Values | LeftOut:
-        return await aie_evaluation.score_dialogue(case, visit)
+    def reads(self) -> bool:
+        return True
 
     def ready(self) -> None:
-        for language in {case.presentation.language for case in self.items().values()}:
-            rouge_1("words", "words", language)  # a missing extra is reported before the first call, not after the last
+        pass
+
+    async def values(self, case: Case, visit: Visit) -> Values | LeftOut:
+        return aie_evaluation.score_choice(visit)
 
 
-RULES, GRADER = "rules", "grader"
-"""The director by rules, and the role of a director among Inspect's models."""
-
-
-class _Grading(NamedTuple):
-    """What links diagnoses to codes, and the directors by their model in the role."""
-
-    linkers: Mapping[Language, Linker]
-    graders: dict[int, tuple[Judge, Tested | None]]
+GRADER = "grader"
+"""The role of a director among Inspect's models."""
 
 
 class Mvme(VisitTask, kw_only=True, frozen=True):
@@ -366,25 +354,17 @@ class Mvme(VisitTask, kw_only=True, frozen=True):
     Five aspects from 1 to 4, ICD-10 codes in percent, questions and tests. An intern whose answer cannot be used has
     handed in no report: 1 in every aspect, no code right. An aspect without a grade is outside the mean of that aspect,
     and a visit that failed otherwise outside all. A judge whose endpoint gives no answer is an error of the sample.
-    Arguments as `aie`, and these.
     """
 
     name, solver_name, scorer_name = "mvme", "intern", "director"
     one_step: bool = False
-    judge: str = RULES
-    judge_base_url: str | None = None
-    patient: str = "rules"
-    patient_base_url: str | None = None
+    judge: Literal["rules", "grader"] = "rules"
     table: str | None = None
     max_turns: _Positive = MAX_TURNS
     missing: Missing = "not recorded"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.judge not in (RULES, GRADER) and (self.judge.startswith("local/") or "/" not in self.judge):
-            raise UserError(
-                f"judge={self.judge}; allowed: {RULES}, {GRADER}, or a model that Inspect can open: direct/NAME"
-            )
+    def reads(self) -> bool:
+        return self.one_step
 
     async def see(self, case: Case, minds: Minds, watch: Callable[[Event], None]) -> Visit:
         staging = Staging(missing=self.missing)
@@ -393,24 +373,13 @@ class Mvme(VisitTask, kw_only=True, frozen=True):
     def setup(self) -> Solver | None:
         return grader_is_there() if self.judge == GRADER else None
 
-    def ready(self) -> _Grading:
+    def ready(self) -> Mapping[Language, Linker]:
         languages = {case.presentation.language for case in self.items().values()}
-        if self.judge not in (RULES, GRADER):
-            self.grader()  # cannot be opened: reported before the first visit
-        return _Grading(linkers_for(languages, None if self.table is None else Path(self.table)), {})
+        return linkers_for(languages, None if self.table is None else Path(self.table))
 
-    def grader(self) -> tuple[Judge, Tested | None]:
-        """Returns the director, and its model."""
-        if self.judge == RULES:
-            return RulesJudge(read_knowledge()), None
-        tested = in_role(GRADER, None if self.judge == GRADER else self.judge, self.judge_base_url)
-        return ModelJudge(tested), tested
-
-    async def score(self, case: Case, visit: Visit, ready: _Grading) -> Score:
-        key = id(model_roles().get(GRADER))
-        judge, model = ready.graders[key] = ready.graders.get(key) or self.grader()
-        async with (visit.report is not None and model) or nullcontext():
-            judgement = None if _failed(visit) else await grade(case, visit, judge, one_step=self.one_step)
+    async def score(self, case: Case, visit: Visit, ready: Mapping[Language, Linker]) -> Score:
+        judge = _rules() if self.judge == "rules" else ModelJudge(in_role(GRADER))
+        judgement = None if _failed(visit) else await grade(case, visit, judge, one_step=self.one_step)
         if judgement is None:
             return _unscored("the visit failed", visit.trace)
         if judgement.failed:
@@ -418,8 +387,8 @@ class Mvme(VisitTask, kw_only=True, frozen=True):
         values: dict[str, float | None] = {
             aspect.upper(): judgement.grades.get(aspect) for aspect in aspects_of(one_step=self.one_step)
         }
-        if ready.linkers:
-            linked = linked_by(ready.linkers, [(case, visit)]).get(case.presentation.language)
+        if ready:
+            linked = linked_by(ready, [(case, visit)]).get(case.presentation.language)
             for name in ("precision", "recall", "f1"):
                 values[f"ICD_{name.upper()}"] = linked.per_case[name].mean if linked else None
         if not self.one_step:
@@ -430,6 +399,11 @@ class Mvme(VisitTask, kw_only=True, frozen=True):
             explanation="\n".join(_graded(judgement)),
             metadata={"judge": judgement.judge, "version": judgement.version, "prompts": judgement.prompts},
         )
+
+
+@lru_cache(maxsize=1)
+def _rules() -> RulesJudge:
+    return RulesJudge(read_knowledge())
 
 
 def _graded(judgement: Judgement) -> list[str]:
@@ -677,76 +651,63 @@ def answers() -> Scorer:
     return scoring(lambda state: outcome_of(state.store.get(OUTCOME)), score)
 
 
-def _exam(  # noqa: PLR0917
-    name: str, asked: Sequence[ExamQuestion], file: str, method: str, given: _Settings, sample: Any, seed: int
-) -> Task:
-    if sample not in ("all", None) and (not isinstance(sample, int) or sample < 1):
-        raise UserError(f"sample={sample!r}; it is a number from 1, or all")
-    settings = {**PRESETS.get(name, {}).get(method, {}), **settings_by_name(given)}
-    return task_of(
-        map(as_sample, asked if sample == "all" else draw(asked, sample, seed=seed)),
-        file,
-        name=name,
-        version=2,
-        solver=solver_of(method)(**{"seed": seed, **settings}),
-        scorer=answers(),
-    )
-
-
-def _published(name: str, told: str, size: Literal["all"] | None = None) -> Callable[..., Task]:
-    """Returns the task of a published data set."""
-
-    def made(
-        *,
-        questions: str,
-        method: str = "zero_shot",
-        settings: _Settings = None,
-        sample: int | Literal["all"] | None = size,
-        seed: int = 0,
-    ) -> Task:
-        return _exam(name, read_exam(Path(questions), layout=name), questions, method, settings, sample, seed)
-
-    made.__name__ = made.__qualname__ = name
-    made.__doc__ = f"""{told}
+class Published(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """The questions of a published data set, put to a method with the model under test.
 
     Args:
-        questions: the published file.
+        questions: the published file, of MMLU the folder.
         method: who answers, by its name on the command line; also `FILE.py:NAME`.
         settings: of the method: `KEY=VALUE`, several with commas between, or a mapping.
         sample: so many questions, drawn by the seed, 300 by default, of MMLU all; "all" takes all.
         seed: of the sample and of what the method draws.
-
-    Raises:
-        UserError: the file, the method or a setting cannot be used.
     """
-    return task(name=name)(made)
+
+    questions: str
+    method: str = "zero_shot"
+    settings: _Settings = None
+    sample: _Positive | Literal["all"] | None = None
+    seed: int = 0
+
+    def read(self, name: str) -> list[ExamQuestion]:
+        """Returns the questions of a task."""
+        return read_exam(Path(self.questions), layout=name)
 
 
-medqa = _published("medqa", "MedQA: questions of the United States medical licensing examination.")
-medmcqa = _published("medmcqa", "MedMCQA: questions of Indian entrance examinations for residents.")
-pubmedqa = _published("pubmedqa", "PubMedQA: does this abstract say yes, no or maybe?")
-mmlu = _published("mmlu", "The six medical subjects of MMLU, whole; the questions are a folder.", "all")
-
-
-@task
-def exam(
-    *,
-    questions: str,
-    fields: Sequence[str] | str | None = None,
-    answer_base: Literal[0, 1] | None = None,
-    method: str = "zero_shot",
-    settings: _Settings = None,
-    sample: int | Literal["all"] | None = None,
-    seed: int = 0,
-) -> Task:
+class Exam(Published, kw_only=True, frozen=True):
     """Any multiple-choice questions, in any layout that `polyclinic.questions.layouts` reads. Arguments as `medqa`.
 
     Any JSON records are read with `fields`, which tell what is what (`question=stem,options=choices,answer=gold`), and
     `answer_base`, from where an answer that is a number counts the options.
-
-    Raises:
-        UserError: the file, the fields, the method or a setting cannot be used.
     """
-    named = fields if fields is None or isinstance(fields, str) else ",".join(fields)
-    read = read_exam(Path(questions), fields=None if named is None else parse_fields(named), answer_base=answer_base)
-    return _exam("exam", read, questions, method, settings, sample, seed)
+
+    fields: list[str] | str | None = None
+    answer_base: Literal[0, 1] | None = None
+
+    def read(self, name: str) -> list[ExamQuestion]:
+        named = ",".join(self.fields) if isinstance(self.fields, list) else self.fields
+        fields = None if named is None else parse_fields(named)
+        return read_exam(Path(self.questions), fields=fields, answer_base=self.answer_base)
+
+
+def _exam(name: str, kind: type[Published], *, whole: bool = False) -> Callable[..., Task]:
+    """Registers a task of exam questions; its solver is that of the method."""
+
+    def made(**arguments: Any) -> Task:
+        one = converted(arguments, kind, name)
+        asked, sample = one.read(name), one.sample or ("all" if whole else None)
+        settings = {**PRESETS.get(name, {}).get(one.method, {}), **settings_by_name(one.settings)}
+        return task_of(
+            map(as_sample, asked if sample == "all" else draw(asked, sample, seed=one.seed)),
+            one.questions,
+            name=name,
+            version=2,
+            solver=solver_of(one.method)(**{"seed": one.seed, **settings}),
+            scorer=answers(),
+        )
+
+    registered: Callable[..., Task] = task(name=name)(with_arguments(made, name, kind))
+    return registered
+
+
+medqa, medmcqa, pubmedqa = (_exam(name, Published) for name in ("medqa", "medmcqa", "pubmedqa"))
+mmlu, exam = _exam("mmlu", Published, whole=True), _exam("exam", Exam)

@@ -151,20 +151,20 @@ class Scorer:
             why = judged.failed or next(iter(judged.unreadable.values()), "")
             without = (*without, f"the judge {judged.judge} gave no grade ({why}); rules graded in its place")
             judged = await self.by_rules(case, report)
-        chosen = stewardship(visit.traces, visit.truth.diagnoses, self._knowledge, self._names)
-        signs = danger_signs(case, visit.trace, visit.report, self._lexicons[language], read_red_flags())
-        examinations, symptoms = self._knowledge.examinations, self._knowledge.symptoms
+        truth, given = visit.truth, visit.report
+        chosen = stewardship(visit.traces, truth.diagnoses, self._knowledge, self._names)
+        signs = danger_signs(case, visit.trace, given, self._lexicons[language], read_red_flags())
+        known = self._knowledge.symptoms | self._knowledge.examinations
 
         def named(ids: Iterable[str]) -> tuple[str, ...]:
-            return tuple((examinations[id] if id in examinations else symptoms[id]).name.get(language) for id in ids)
+            return tuple(known[id].name.get(language) for id in ids)
 
+        lists = ("needed", "needed_missed", "helpful", "helpful_missed", "not_indicated")
         return PlayScore(
             doctor=doctor,
-            verdict=verdict_by_code(
-                None if visit.report is None else likeliest_first(visit.report), visit.truth, self._knowledge
-            ),
+            verdict=verdict_by_code(None if given is None else likeliest_first(given), truth, self._knowledge),
             turns=visit.turns,
-            report=visit.report,
+            report=given,
             metrics=metrics,
             without=without,
             judge=judged.judge,
@@ -178,11 +178,7 @@ class Scorer:
             ),
             stewardship=NamedStewardship(
                 judged=bool(chosen.disease),
-                needed=named(chosen.needed),
-                needed_missed=named(chosen.needed_missed),
-                helpful=named(chosen.helpful),
-                helpful_missed=named(chosen.helpful_missed),
-                not_indicated=named(chosen.not_indicated),
+                **{name: named(getattr(chosen, name)) for name in lists},
                 other=(*named(chosen.other), *chosen.unknown),
                 cost=round(chosen.cost, 1),
                 minutes=chosen.minutes,
@@ -191,9 +187,9 @@ class Scorer:
             ),
             danger=DangerSigns(has=named(signs.has), missed=named(signs.missed), unreported=named(signs.unreported)),
             points=points(judged.grades, chosen, signs, hints),
-            treatment=due_points(visit.truth.treatment, report.treatment, self._knowledge),
+            treatment=due_points(truth.treatment, report.treatment, self._knowledge),
             expected=self._expected(case),
-            beliefs=tuple((note.turn, self._held_for_right(note, visit.truth)) for note in notes),
+            beliefs=tuple((note.turn, self._held_for_right(note, truth)) for note in notes),
         )
 
     def _expected(self, case: Case) -> dict[Aspect, tuple[str, ...]]:
@@ -203,24 +199,23 @@ class Scorer:
         return {Aspect.SYMPTOMS: case.record.history.symptoms, Aspect.EXAMINATIONS: shown}
 
     async def by_rules(self, case: Case, report: Report) -> Judgement:
-        """Grades by rules, which go by what is meant, and not by how particularly a symptom is named."""
-        rules = RulesJudge(self._knowledge, link=link_by_code(case.truth, self._knowledge))
-        lexicon = self._lexicons[case.presentation.language]
-        judged = await rules.grade(by_symptom(case, report, self._knowledge.symptoms, lexicon), report)
+        """Grades by rules, by the meaning of symptoms and not by how particularly they are named."""
         language, truth = case.presentation.language, case.truth
+        rules = RulesJudge(self._knowledge, link=link_by_code(truth, self._knowledge))
+        lexicon = self._lexicons[language]
+        judged = await rules.grade(by_symptom(case, report, self._knowledge.symptoms, lexicon), report)
         found = FindingsTold(case, self._knowledge)
-        # Each grade is of the very points that are shown: of both, one cannot say the other is wrong.
+        due = due_points(truth.treatment, report.treatment, self._knowledge)
+        # Each grade is of the very points that are shown, so that the two cannot contradict each other.
         shown = {
             Aspect.EXAMINATIONS: found.graded(truth.rationale, report.examinations),
             Aspect.RATIONALE: reasons_graded(truth.rationale, report.rationale, lexicon, found),
-            Aspect.TREATMENT: graded(due_points(truth.treatment, report.treatment, self._knowledge), language)
-            if truth.treatment
-            else None,
+            Aspect.TREATMENT: graded(due, language) if due else None,
         }
         grades, analyses = {**judged.grades}, {**judged.analyses}
-        for aspect, points_told in shown.items():
-            if points_told is not None:
-                grades[aspect], analyses[aspect] = points_told
+        for aspect, of_points in shown.items():
+            if of_points is not None:
+                grades[aspect], analyses[aspect] = of_points
         grades[Aspect.DIAGNOSIS] = by_place(grades[Aspect.DIAGNOSIS], report, truth, self._knowledge)
         return msgspec.structs.replace(judged, grades=grades, analyses=analyses)
 

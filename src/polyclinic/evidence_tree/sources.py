@@ -125,7 +125,7 @@ KINDS: tuple[Kind, ...] = ("outpatient", "laboratory", "radiology", "pathology")
 Removed = Literal["reassigned", "withheld"]
 """What becomes of the data of a doctor who is removed: the outpatient doctor gets it (the paper), or nobody."""
 
-_BY_KIND: dict[str, Kind] = {
+KIND_OF: dict[str, Kind] = {
     "physical": "outpatient",
     "function": "laboratory",
     "endoscopy": "radiology",
@@ -134,6 +134,7 @@ _BY_KIND: dict[str, Kind] = {
     "imaging": "radiology",
     "pathology": "pathology",
 }
+"""The doctor who reads what an examination of a kind shows."""
 
 names_of = functools.cache(Names)
 """The names of a knowledge's examinations, laid out once."""
@@ -204,7 +205,7 @@ def _kind(examination: str, language: Language, knowledge: Knowledge) -> Kind:
     # What is looked at may stand where the examination should ("C-reactive protein: 5").
     holding = {key for key, items in names.items.items() if items & named}
     for keys in (named & names.kinds.keys(), holding):
-        kinds = {_BY_KIND[names.kinds[key]] for key in keys}
+        kinds = {KIND_OF[names.kinds[key]] for key in keys}
         if len(kinds) == 1:
             return kinds.pop()
     by_words: Mapping[Kind, Pattern] = {

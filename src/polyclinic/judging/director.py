@@ -110,7 +110,7 @@ class ModelJudge:
         handed = Handed(case, report, one_step)
         (ruling,) = await JUDGING.judge([handed], self._model, temperature=self._temperature, memory=self._memory)
         came = judgement_of(self, case, one_step=one_step, lengths=lengths_of(report, one_step=one_step))
-        return msgspec.structs.replace(came, failed=ruling.error) if ruling.failed else _read(came, ruling)
+        return replace(came, failed=ruling.error) if ruling.failed else _read(came, ruling)
 
 
 def without_report(case: Case, judge: Judge, problem: str, *, one_step: bool) -> Judgement:
@@ -130,10 +130,16 @@ def judgement_of(judge: Judge, case: Case, *, one_step: bool, **said: Any) -> Ju
 
 
 def _read(came: Judgement, ruling: Ruling) -> Judgement:
-    """Returns the judgement with what the model said, aspect by aspect."""
-    said = _said(ruling)
-    failure = ruling.failure
-    refused = "" if said or not isinstance(failure, ModelError) else f"{ruling.error}: {failure.problem}"
+    """Returns the judgement with the model's answer, aspect by aspect."""
+    said: dict[str, Any] = {}
+    failure, refused = ruling.failure, ""
+    if failure is None:
+        said = msgspec.to_builtins(ruling.value)
+    elif isinstance(failure, ModelError):
+        if isinstance(failure, UnreadableReply):
+            with contextlib.suppress(UnreadableReply):
+                said = read_value(failure.text, _ANYTHING)
+        refused = "" if said else f"{ruling.error}: {failure.problem}"
     grades: dict[Aspect, Grade | None] = {}
     analyses: dict[Aspect, str] = {}
     unreadable: dict[Aspect, str] = {}
@@ -145,18 +151,7 @@ def _read(came: Judgement, ruling: Ruling) -> Judgement:
             analyses[aspect] = part["analysis"]
         if grades[aspect] is None:
             unreadable[aspect] = refused or why_no_grade(letter)
-    return msgspec.structs.replace(came, grades=grades, analyses=analyses, unreadable=unreadable)
-
-
-def _said(ruling: Ruling) -> dict[str, Any]:
-    """Returns what an answer holds, whatever it is; empty where there is nothing."""
-    said: dict[str, Any] = {}
-    if ruling.failure is None:
-        said = msgspec.to_builtins(ruling.value)
-    elif isinstance(ruling.failure, UnreadableReply):
-        with contextlib.suppress(UnreadableReply):
-            said = read_value(ruling.failure.text, _ANYTHING)
-    return said
+    return replace(came, grades=grades, analyses=analyses, unreadable=unreadable)
 
 
 def sections_of(report: Report) -> dict[Aspect, tuple[str, ...]]:
@@ -196,24 +191,23 @@ async def grade_recorded(judge: Judge, reports: Sequence[RecordedReport]) -> tup
 
 
 def case_and_report(recorded: RecordedReport) -> tuple[Case, Report]:
-    """Returns a recorded report as a live one, beside a case that holds no more than its reference."""
+    """Returns a recorded report as a live one, with a case that holds no more than its reference."""
     reference, given = recorded.reference, recorded.given
     language: Language = "zh" if is_chinese(reference.diagnosis) else "en"
-    case = Case(
-        id=recorded.id,
-        record=Record(
-            presentation=Presentation(complaint="", language=language),
-            history=History(present=reference.symptoms),
-            findings=tuple(
-                Finding(examination=name.strip(), value=value.strip())
-                for name, value in map(_named, split_points(reference.examinations))
-            ),
-        ),
-        truth=Truth(
-            diagnoses=split_diagnoses(reference.diagnosis),
-            rationale=split_points(reference.rationale),
-            treatment=split_points(reference.treatment),
-        ),
+    findings = []
+    for line in split_points(reference.examinations):
+        # A line without a colon is a result.
+        name, *rest = _COLON.split(line, maxsplit=1)
+        findings.append(Finding(examination=name.strip(), value=(rest[0] if rest else line).strip()))
+    record = Record(
+        presentation=Presentation(complaint="", language=language),
+        history=History(present=reference.symptoms),
+        findings=tuple(findings),
+    )
+    truth = Truth(
+        diagnoses=split_diagnoses(reference.diagnosis),
+        rationale=split_points(reference.rationale),
+        treatment=split_points(reference.treatment),
     )
     report = Report(
         symptoms=split_points(given.symptoms),
@@ -222,10 +216,4 @@ def case_and_report(recorded: RecordedReport) -> tuple[Case, Report]:
         rationale=split_points(given.rationale),
         treatment=split_points(given.treatment),
     )
-    return case, report
-
-
-def _named(line: str) -> tuple[str, str]:
-    """Returns the name of an examination and its result; a line without a colon is a result."""
-    name, *rest = _COLON.split(line, maxsplit=1)
-    return (name, rest[0]) if rest else (line, line)
+    return Case(id=recorded.id, record=record, truth=truth), report

@@ -90,11 +90,7 @@ class Extracted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def extract_diseases(
-    texts: Iterable[str],
-    model: Model,
-    *,
-    temperature: float | None = None,
-    advance: Callable[[], None] = lambda: None,
+    texts: Iterable[str], model: Model, *, temperature: float | None = None, advance: Callable[[], None] = lambda: None
 ) -> Extracted:
     """Returns the diseases that each text names, as a model reads them; a text that says nothing names none."""
     asked = list(dict.fromkeys(text for text in texts if text.strip()))

@@ -135,14 +135,9 @@ class PersonsVerdict(msgspec.Struct, frozen=True, kw_only=True):
     def row(self) -> dict[str, Any]:
         """Returns it as a line of a file."""
         form = form_named(self.form)
-        beside = {"comment": self.comment} if self.comment else {}
-        return {
-            "form": self.form,
-            **dict(zip(form.keys, self.item, strict=True)),
-            "who": self.who,
-            **{question: self.answers.get(question) for question in form.questions},
-            **beside,
-        }
+        row: dict[str, Any] = {"form": self.form, **dict(zip(form.keys, self.item, strict=True)), "who": self.who}
+        row |= {question: self.answers.get(question) for question in form.questions}
+        return row | ({"comment": self.comment} if self.comment else {})
 
 
 def in_order(item: Item) -> Item:
@@ -171,13 +166,9 @@ def read_verdicts(
 ) -> list[PersonsVerdict]:
     """Reads the verdicts of one or several files, in their order; `.csv` and `.tsv` are tables, all else JSON lines.
 
-    Args:
-        paths: one file a person, or all in one.
-        form: of rows that do not name theirs.
-        known: the items that can be spoken of; forms that are not in it are not checked.
-        key: who is who in blind sheets.
-        bad: takes the rows that cannot be used, which then are left out; of one person's two verdicts on one item both
-            are.
+    `form` is that of rows that do not name theirs, `known` has the items of each form that may be judged, and `key`
+    says who is who in blind sheets. With a list for `bad` rows, those that cannot be used go there and are left out; if
+    one person has two verdicts on one item, both are.
     """
     verdicts: dict[tuple[str, Item, str], tuple[PersonsVerdict, Path, int]] = {}
     twice: set[tuple[str, Item, str]] = set()
@@ -194,7 +185,10 @@ def read_verdicts(
                 whose = (verdict.form, verdict.item, verdict.who)
                 if whose in verdicts:
                     twice.add(whose)
-                    raise BadInput(_already(verdict, verdicts[whose][1:], path))
+                    _, other, first = verdicts[whose]
+                    where = f"line {first}" if other == path else f"{other}, line {first},"
+                    said = f"{verdict.who}'s verdict on {_told(verdict)}"
+                    raise BadInput(f"{said} stands in {where} already; leave one of them")
             except BadInput as error:
                 told = BadInput(error.problem, path=path, line=line)
                 if bad is None:
@@ -209,12 +203,6 @@ def read_verdicts(
             bad.append(damaged)
             verdicts = {whose: said for whose, said in verdicts.items() if said[1] != path}
     return [verdict for whose, (verdict, _, _) in verdicts.items() if whose not in twice]
-
-
-def _already(verdict: PersonsVerdict, before: tuple[Path, int], path: Path) -> str:
-    other, line = before
-    where = f"line {line}" if other == path else f"{other}, line {line},"
-    return f"{verdict.who}'s verdict on {_told(verdict)} stands in {where} already; leave one of them"
 
 
 def _sum(verdicts: Sequence[PersonsVerdict]) -> str:
@@ -266,8 +254,8 @@ def rows_of(path: Path, *, bad: list[BadInput] | None = None) -> Iterator[tuple[
     delimiter = max(",;\t", key=lines[0].count)
     csv.field_size_limit(_LONGEST)
     reader = csv.DictReader(lines, delimiter=delimiter)
-    twice = [name for name in reader.fieldnames or () if name and (reader.fieldnames or []).count(name) > 1]
-    if twice:
+    names = [name for name in reader.fieldnames or () if name]
+    if twice := [name for name in names if names.count(name) > 1]:
         raise BadInput(f"two columns are named {twice[0]!r}; each stands once", path=path, line=1)
     try:
         for row in reader:
@@ -293,7 +281,8 @@ def _verdict(row: Mapping[str, Any], default: str | None, key: Key) -> PersonsVe
     form = forms()[name]
     if missing := [key for key in form.keys if not said.get(key)]:
         raise BadInput(f"no {missing[0]!r}; an item of {name!r} has {', '.join(form.keys)}")
-    if unknown := [field for field in said if field and field not in _fields(form)]:
+    fields = (*_BESIDE, *form.keys, *form.shown, *form.questions)
+    if unknown := [field for field in said if field and field not in fields]:
         raise BadInput(f"{unknown[0]!r} is no field of {name!r}; its questions are {', '.join(form.questions)}")
     answers: dict[str, Answer] = {}
     for question, asked in form.questions.items():
@@ -320,10 +309,6 @@ def shown_as(form: str, item: Item, key: Key) -> Item:
     if item not in key.get(form, {}):
         raise BadInput(f"{item[1]!r} is a code of a blind sheet; 'verdicts import --key FILE' says who it is")
     return key[form][item]
-
-
-def _fields(form: SheetForm) -> tuple[str, ...]:
-    return (*_BESIDE, *form.keys, *form.shown, *form.questions)
 
 
 def _text(value: object) -> str:

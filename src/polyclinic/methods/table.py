@@ -70,7 +70,7 @@ def _check_effect(method: str, given: Iterable[str], settings: Mapping[str, Any]
         held = settings.get(other)
         has_effect = any(one in values for one in held) if isinstance(held, tuple) else held in values
         if values and not has_effect:
-            needed = " or ".join(f"{other}={'none' if value is None else _told(value)}" for value in values)
+            needed = " or ".join(f"{other}={str(value).lower()}" for value in values)
             problem = f"setting {method}.{name} has no effect as the others are; it needs {needed}"
             raise UserError(f"{problem}, or leave it out")
 
@@ -152,8 +152,6 @@ class ChosenMethod(msgspec.Struct, frozen=True, kw_only=True):
 
 def _told(value: object) -> str:
     """Returns a setting's value as it is given on the command line."""
-    if isinstance(value, bool):
-        return str(value).lower()
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 

@@ -162,7 +162,9 @@ class FindingsTold:
             return bool(told.values & recorded.values) if told.values and recorded.values else None
         if told.low == told.high:
             return abs(told.low - recorded.low) <= _NEAR * abs(recorded.low)
-        return _side_told(told) == self._side(recorded, finding)
+        side = "low" if told.low == -inf and told.high < inf else "normal"
+        side = "high" if told.low > -inf and told.high == inf else side
+        return side == self._side(recorded, finding)
 
     def _side(self, recorded: ItemReading, finding: Finding) -> str:
         """Returns where a recorded number lies: by the reference range that stands with it, else by the knowledge's."""
@@ -186,12 +188,6 @@ class FindingsTold:
 def _stems(text: str) -> frozenset[str]:
     """Returns the pieces of a text, English ones without their endings: "thick", "thickened"."""
     return frozenset(piece[:_STEM] if piece.isascii() else piece for piece in pieces(text))
-
-
-def _side_told(told: ItemReading) -> str:
-    if told.low > -inf and told.high == inf:
-        return "high"
-    return "low" if told.low == -inf and told.high < inf else "normal"
 
 
 @functools.lru_cache(maxsize=8)

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -95,14 +95,8 @@ class _Parts(msgspec.Struct, frozen=True, kw_only=True):
     medical_test: str | None = None
 
     def sections(self) -> Sections:
-        parts = {
-            "diagnosis": self.diagnosis,
-            "rationale": self.basis,
-            "treatment": self.treatment,
-            "symptoms": self.symptom,
-            "examinations": self.medical_test,
-        }
-        return Sections(**{aspect: (text or "").strip() for aspect, text in parts.items()})
+        said = (self.diagnosis, self.basis, self.treatment, self.symptom, self.medical_test)
+        return Sections(**dict(zip(Sections.__struct_fields__, ((one or "").strip() for one in said), strict=True)))
 
 
 class _Reference(_Parts, frozen=True, kw_only=True):
@@ -159,20 +153,19 @@ class _PublishedReport(msgspec.Struct):
         facts = split_sections(_text(self.symptom_and_examination))
         found = split_sections(_text(self.diagnosis))
         return msgspec.structs.replace(
-            found,
-            symptoms=found.symptoms or facts.symptoms,
-            examinations=found.examinations or facts.examinations,
+            found, symptoms=found.symptoms or facts.symptoms, examinations=found.examinations or facts.examinations
         )
 
     def letters(self) -> dict[str, str | None]:
-        """Returns the judge's letters; on symptoms and examinations only where it was asked."""
+        """Returns the judge's letters; on symptoms and examinations only if it was asked."""
         symptoms = self.sympton_choice if self.symptom_choice is msgspec.UNSET else self.symptom_choice
         first = {"symptoms": symptoms, "examinations": self.test_choice}
-        return {aspect: letter for aspect, letter in first.items() if not isinstance(letter, msgspec.UnsetType)} | {
+        others = {
             "diagnosis": self.diagnosis_choice,
             "rationale": self.basis_choice,
             "treatment": self.treatment_choice,
         }
+        return {name: one for name, one in first.items() if not isinstance(one, msgspec.UnsetType)} | others
 
 
 def _text(said: Said) -> str:
@@ -264,7 +257,6 @@ def split_sections(text: str) -> Sections:
 
 
 MissingGrade = Literal["left out", "counts 1"]
-Key = TypeVar("Key")
 Pairs = Sequence[tuple[Judgement, Judgement]]
 RECORDED = "recorded"
 """The judge of letters that were recorded elsewhere."""
@@ -374,29 +366,31 @@ def unreadable(judgements: Sequence[Judgement]) -> list[Unreadable]:
 
 def by_doctor(judgements: Sequence[Judgement]) -> dict[str, list[Judgement]]:
     """Returns the judgements of each doctor, in the order in which they first come."""
-    return _grouped(judgements, lambda one: one.doctor)
+    groups: dict[str, list[Judgement]] = {}
+    for one in judgements:
+        groups.setdefault(one.doctor, []).append(one)
+    return groups
 
 
 def ties(judgements: Sequence[Judgement]) -> list[Ties]:
     """Returns how often every two doctors got the same grade on a case, by aspect."""
-    return [
-        _ties(first, second, aspect, _graded_by_both(_paired(ours, theirs, same_doctor=False), aspect))
-        for (first, ours), (second, theirs) in combinations(by_doctor(judgements).items(), 2)
-        for aspect in Aspect
-    ]
-
-
-def _ties(first: str, second: str, aspect: Aspect, grades: Sequence[tuple[Grade, Grade]]) -> Ties:
-    n, same = len(grades), sum(one == other for one, other in grades)
-    percent, low, high = share(same, n)
-    return Ties(first=first, second=second, aspect=aspect, n=n, ties=same, percent=percent, low=low, high=high)
+    found = []
+    for (first, ours), (second, theirs) in combinations(by_doctor(judgements).items(), 2):
+        pairs = _paired(ours, theirs, same_doctor=False)
+        for aspect in Aspect:
+            grades = _graded_by_both(pairs, aspect)
+            same = sum(one == other for one, other in grades)
+            percent, low, high = share(same, len(grades))
+            pair: dict[str, Any] = {"first": first, "second": second, "aspect": aspect, "n": len(grades), "ties": same}
+            found.append(Ties(**pair, percent=percent, low=low, high=high))
+    return found
 
 
 def compare_judges(first: Sequence[Judgement], second: Sequence[Judgement]) -> dict[Aspect, TwoJudges]:
     """Returns how far two judges agree on the reports of both, by aspect.
 
-    Reports go together by case and doctor; where one side names no doctor, by case. Of several of one doctor on one
-    case the first meets the first, and so on, failed ones too.
+    Reports are paired by case and doctor, or by case if one side names no doctor. Of several of one doctor on one case
+    the first is paired with the first, and so on, failed ones too.
     """
     named = all(one.doctor for one in (*first, *second))
     pairs = _paired(first, second, same_doctor=named)
@@ -428,18 +422,11 @@ def _graded_by_both(pairs: Pairs, aspect: Aspect) -> list[tuple[Grade, Grade]]:
 
 
 def _paired(first: Sequence[Judgement], second: Sequence[Judgement], *, same_doctor: bool) -> Pairs:
-    def keyed(judgements: Sequence[Judgement]) -> dict[tuple[str, str], list[Judgement]]:
-        return _grouped(judgements, lambda one: (one.case, one.doctor if same_doctor else ""))
-
-    others = keyed(second)
-    return [pair for key, ours in keyed(first).items() for pair in zip(ours, others.get(key, []), strict=False)]
-
-
-def _grouped(judgements: Sequence[Judgement], by: Callable[[Judgement], Key]) -> dict[Key, list[Judgement]]:
-    groups: dict[Key, list[Judgement]] = {}
-    for one in judgements:
-        groups.setdefault(by(one), []).append(one)
-    return groups
+    left: dict[tuple[str, str], list[Judgement]] = {}
+    for one in second:
+        left.setdefault((one.case, one.doctor if same_doctor else ""), []).append(one)
+    found = ((one, left.get((one.case, one.doctor if same_doctor else ""))) for one in first)
+    return [(one, others.pop(0)) for one, others in found if others]
 
 
 def recorded_judgements(reports: Sequence[RecordedReport]) -> list[Judgement]:

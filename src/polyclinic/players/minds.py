@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -200,9 +200,7 @@ class Minds:
         patient = self._make(part)
         if not (_is_ours(patient, HUMAN) or isinstance(patient, OwnMind | ScriptedMind)):
             return None
-        rules = _RULES[Role.PATIENT](self, part)
-        assert isinstance(rules, RulesPatient)  # noqa: S101
-        return rules
+        return RulesPatient(self.reader().lexicons, self.examination_names, _draws(self, part))
 
     def _tracker_part(self, case: str) -> _PlayedPart:
         return _PlayedPart(Role.PATIENT, case, f"{self._episode(case, ALONE)}/tracker")
@@ -229,38 +227,33 @@ class Minds:
         # A department without a disease of its own sees what the others send.
         return _reader_of(self._knowledge, department) if department in self._departments else self._reader
 
-    def on(self, ledger: Ledger) -> Minds:
-        """Returns the same minds, who write down what they cost in this ledger as well."""
+    def _with(self, **changes: object) -> Minds:
         minds = copy.copy(self)
-        minds.ledgers = (*self.ledgers, ledger)
+        vars(minds).update(changes)
         return minds
+
+    def on(self, ledger: Ledger) -> Minds:
+        """Returns the same minds, whose costs are added to this ledger as well."""
+        return self._with(ledgers=(*self.ledgers, ledger))
 
     def reading(self, version: str) -> Minds:
         """Returns the same minds, whose doctors remember what a version of their memories holds ("" for none).
 
         Their answers are kept under its name too; whatever is drawn is drawn as without it.
         """
-        minds = copy.copy(self)
-        minds._version = version
-        return minds
+        return self._with(_version=version)
 
     def seated(self, chair: Chair) -> Minds:
         """Returns the same minds, of whom a person plays the doctor in this chair, and not at the desk."""
-        minds = copy.copy(self)
-        minds.chair = chair
-        return minds
+        return self._with(chair=chair)
 
     def sharing(self, answers: SharedAnswers) -> Minds:
         """Returns the same minds, who share the answers of their models with all others that have these."""
-        minds = copy.copy(self)
-        minds._shared = answers
-        return minds
+        return self._with(_shared=answers)
 
     def tallied(self, tally: CallTally) -> Minds:
         """Returns the same minds, each of whose calls stands in this tally, and those that they share with others."""
-        minds = copy.copy(self)
-        minds._tally = tally
-        return minds
+        return self._with(_tally=tally)
 
     def forget(self, case: str) -> None:
         """Frees what a journal holds of a case that is over, seen by one doctor; nothing more may be asked of it."""
@@ -307,8 +300,20 @@ def _draws(minds: Minds, part: _PlayedPart) -> Any:
     return derive(minds.seed, part.case, part.role, *([part.seat.number] if part.seat.number else []))
 
 
-def _human_doctor(minds: Minds, part: _PlayedPart) -> Mind[Doctor]:
-    from polyclinic.players.human.advice import Adviser  # noqa: PLC0415 - see `_maker`
+_AT_THE_DESK = (Role.DOCTOR, Role.PATIENT, Role.NURSE)
+
+
+def _person(minds: Minds, part: _PlayedPart) -> Mind[Any]:
+    """Returns a person at the desk, or in the doctor's chair."""
+    if part.role is Role.PATIENT:
+        from polyclinic.players.human.patient import HumanPatient  # noqa: PLC0415 - see `_maker`
+
+        return HumanPatient(minds.desk, f"{part.episode}/patient")
+    if part.role is Role.NURSE:
+        from polyclinic.players.human.nurse import HumanNurse  # noqa: PLC0415
+
+        return HumanNurse(minds.desk, f"{part.role}/{part.episode}")
+    from polyclinic.players.human.advice import Adviser  # noqa: PLC0415
     from polyclinic.players.human.doctor import HumanDoctor, order_names_of  # noqa: PLC0415
     from polyclinic.players.human.seated import SeatedDoctor  # noqa: PLC0415
 
@@ -318,40 +323,21 @@ def _human_doctor(minds: Minds, part: _PlayedPart) -> Mind[Doctor]:
     return HumanDoctor(minds.desk, part.episode, order_names_of(minds._knowledge), adviser)
 
 
-def _human_patient(minds: Minds, part: _PlayedPart) -> Mind[Patient]:
-    from polyclinic.players.human.patient import HumanPatient  # noqa: PLC0415 - see `_maker`
-
-    return HumanPatient(minds.desk, f"{part.episode}/patient")
-
-
-def _human_nurse(minds: Minds, part: _PlayedPart) -> Mind[Nurse]:
-    from polyclinic.players.human.nurse import HumanNurse  # noqa: PLC0415 - see `_maker`
-
-    return HumanNurse(minds.desk, f"{part.role}/{part.episode}")
-
-
-def _rules_director(minds: Minds, _: _PlayedPart) -> Mind[Director]:
+def _by_rules(minds: Minds, part: _PlayedPart) -> Mind[Any]:
+    match part.role:
+        case Role.DOCTOR:
+            return RulesDoctor(minds.reader(part.department), minds.reader())
+        case Role.PATIENT:
+            return RulesPatient(minds.reader().lexicons, minds.examination_names, _draws(minds, part))
+        case Role.EXAMINER:
+            return RulesExaminer()
+        case Role.NURSE:
+            return RulesNurse(minds.reader())
+        case Role.PHARMACIST:
+            return RulesPharmacist()
     from polyclinic.players.rules.director import RulesDirector  # noqa: PLC0415 - see `_maker`
 
     return RulesDirector(minds.reader())
-
-
-_AT_THE_DESK: dict[Role, _Maker] = {
-    Role.DOCTOR: _human_doctor,
-    Role.PATIENT: _human_patient,
-    Role.NURSE: _human_nurse,
-}
-
-_RULES: dict[Role, _Maker] = {
-    Role.DOCTOR: lambda minds, part: RulesDoctor(minds.reader(part.department), minds.reader()),
-    Role.PATIENT: lambda minds, part: RulesPatient(
-        minds.reader().lexicons, minds.examination_names, _draws(minds, part)
-    ),
-    Role.EXAMINER: lambda *_: RulesExaminer(),
-    Role.DIRECTOR: _rules_director,
-    Role.NURSE: lambda minds, _: RulesNurse(minds.reader()),
-    Role.PHARMACIST: lambda *_: RulesPharmacist(),
-}
 
 
 def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
@@ -376,13 +362,13 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
 
         return lambda minds, part: Saps(minds._model(part), name=player, tracker=saps, temperature=minds._temperature)
     if player == "rules":
-        return _RULES[role]
+        return _by_rules
     if player == RECALL and role is Role.DOCTOR:
         from polyclinic.players.recalling import RecallMind  # noqa: PLC0415
 
         return lambda minds, part: RecallMind(minds.reader(part.department).knowledge, case=part.case, seed=minds.seed)
     if player == HUMAN and role in _AT_THE_DESK:
-        return _AT_THE_DESK[role]
+        return _person
     if kind == "scripted" and role is not Role.EXAMINER:
         if not rest:
             raise UnknownMind(f"the {role}'s mind 'scripted' needs its file: scripted:FILE")
@@ -515,15 +501,18 @@ async def open_minds(
         UserError: a model, the journal, the library or the memory cannot be used, or no doctor reads what they hold.
     """
     library = library or LibraryOptions()
-    if library.corpus is not None and all(_reads_nothing(doctor) for doctor in doctors):
-        raise UserError("--corpus is for a doctor who reads: a language model, or a mind of your own")
-    if memory.memory is not None and all(_reads_nothing(doctor) for doctor in doctors):
-        raise UserError("--memory is for a doctor who reads: a language model, or a mind of your own")
-    named = [model_of(mind) for mind in (*doctors, *cast.minds, *others)]
+    for option, given in (("--corpus", library.corpus), ("--memory", memory.memory)):
+        if given is not None and all(map(_reads_nothing, doctors)):
+            raise UserError(f"{option} is for a doctor who reads: a language model, or a mind of your own")
     run = f"seed={seed} patient={name_of(cast.patient)} examiner={name_of(cast.examiner)}" if run is None else run
-    async with (
-        _memory_of(memory) as opened,
-        open_models(
+    async with AsyncExitStack() as stack:
+        opened: OpenedMemory | None = None
+        if memory.memory is not None:
+            from polyclinic.memory.opening import open_what_is_remembered  # noqa: PLC0415 - only of doctors with one
+
+            opened = await stack.enter_async_context(open_what_is_remembered(memory))
+        named = [model_of(mind) for mind in (*doctors, *cast.minds, *others)]
+        opening = open_models(
             filter(None, [*named, *(opened.asked if opened else ())]),
             options,
             ledger=ledger,
@@ -532,9 +521,13 @@ async def open_minds(
             share=share,
             batches=batches,
             report=report,
-        ) as session,
-        _library_of(library, session, options, share) as looking_up,
-    ):
+        )
+        session = await stack.enter_async_context(opening)
+        looking_up: LookingUp | None = None
+        if library.corpus is not None:
+            from polyclinic.retrieval.library import open_library  # noqa: PLC0415 - only of doctors with one
+
+            looking_up = await stack.enter_async_context(open_library(library, session, options, share=share))
         if opened is not None:
             opened.check_language(languages)
         records, experience = memory.wanted()
@@ -560,24 +553,6 @@ async def open_minds(
             for doctor in doctors
         }
         yield OpenMinds(minds, session, trust_in(cast.patient, doctors))
-
-
-def _memory_of(memory: MemoryOptions) -> AbstractAsyncContextManager[OpenedMemory | None]:
-    if memory.memory is None:
-        return nullcontext()
-    from polyclinic.memory.opening import open_what_is_remembered  # noqa: PLC0415 - only of doctors with a memory
-
-    return open_what_is_remembered(memory)
-
-
-def _library_of(
-    library: LibraryOptions, session: Session, options: ModelSettings, share: Share
-) -> AbstractAsyncContextManager[LookingUp | None]:
-    if library.corpus is None:
-        return nullcontext()
-    from polyclinic.retrieval.library import open_library  # noqa: PLC0415 - only of doctors with a library
-
-    return open_library(library, session, options, share=share)
 
 
 def _reads_nothing(doctor: Playing) -> bool:

@@ -19,7 +19,10 @@ the right option, phrases taken from it) is dropped when the file is read, so th
 from __future__ import annotations
 
 import csv
+import functools
+import hashlib
 import io
+import re
 import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -437,3 +440,32 @@ def as_questions(examples: Iterable[Example]) -> list[ExamQuestion]:
 def as_examples(questions: Iterable[ExamQuestion]) -> tuple[Example, ...]:
     """Returns the questions of a training split as examples to show, without reasoning."""
     return tuple(Example(question=question.question, key=question.key) for question in questions)
+
+
+Topic = Literal["respiratory"]
+
+
+def of_topic(questions: Sequence[ExamQuestion], topic: Topic, dataset: str) -> list[ExamQuestion]:
+    """Returns the questions of a data set that are about a topic, in their order.
+
+    A question is known by what it asks, so that it is found in any part of its data set, and in any order.
+    """
+    known = known_hashes(topic, dataset)
+    found = [one for one in questions if hash_of(one.question) in known]
+    if not found:
+        raise BadInput(f"none of the {len(questions):,} questions is one of the {len(known)} {topic} ones of {dataset}")
+    return found
+
+
+@functools.cache
+def known_hashes(topic: Topic, dataset: str) -> dict[str, str]:
+    """Returns the hashes of the questions about a topic, each with the question's id in the file as published."""
+    lines = (Path(__file__).parent / "data" / f"{dataset}_{topic}.txt").read_text("utf-8").splitlines()
+    pairs = (line.split() for line in lines if line.strip() and not line.startswith("#"))
+    return {hashed: id for id, hashed in pairs}
+
+
+def hash_of(question: Question) -> str:
+    """Returns what a question is known by: of its words, in lower case."""
+    words = " ".join(re.findall(r"\w+", question.stem.casefold()))
+    return hashlib.blake2b(words.encode(), digest_size=6).hexdigest()

@@ -179,28 +179,25 @@ def krippendorff_alpha(
     place = {value: number for number, value in enumerate(values)}
     if unknown := {value for unit in rated for value in unit} - place.keys():
         raise ValueError(f"no such value: {', '.join(sorted(map(str, unknown)))}")
-    coincidences = np.zeros((len(rated), len(values), len(values)))
+    # Whole numbers, so that their sums are the same on every machine.
+    parts = math.lcm(*(len(unit) - 1 for unit in rated))
+    coincidences = np.zeros((len(rated), len(values), len(values)), dtype=np.int64)
     for row, unit in enumerate(rated):
-        counts = np.bincount([place[value] for value in unit], minlength=len(values)).astype(np.float64)
-        coincidences[row] = (np.outer(counts, counts) - np.diag(counts)) / (len(unit) - 1)
+        counts = np.bincount([place[value] for value in unit], minlength=len(values))
+        coincidences[row] = (np.outer(counts, counts) - np.diag(counts)) * (parts // (len(unit) - 1))
     numbers = _numbers(values) if level == "interval" else np.zeros(len(values))
-    whole = _alpha(coincidences.sum(axis=0)[None], level, numbers)[0]
-    if np.isnan(whole):
+    whole = float(_alpha(coincidences.sum(axis=0)[None] / parts, level, numbers)[0])
+    if math.isnan(whole):
         return Alpha(alpha=None, low=None, high=None, n=len(rated))
     flat = coincidences.reshape(len(rated), -1)
     found = []
     for drawn in resampled(len(rated), _RESAMPLES, seed):
-        times = np.array([np.bincount(row, minlength=len(rated)) for row in drawn], dtype=np.float64)
-        found.append(_alpha((times @ flat).reshape(-1, len(values), len(values)), level, numbers))
+        times = np.array([np.bincount(row, minlength=len(rated)) for row in drawn])
+        found.append(_alpha((times @ flat).reshape(-1, len(values), len(values)) / parts, level, numbers))
     alphas = np.concatenate(found)
-    low, high = (
-        np.percentile(alphas[~np.isnan(alphas)], ends(max(len(rated), 2)))
-        if not np.isnan(alphas).all()
-        else (whole, whole)
-    )
-    return Alpha(
-        alpha=float(whole), low=min(float(low), float(whole)), high=max(float(high), float(whole)), n=len(rated)
-    )
+    alphas = alphas[~np.isnan(alphas)]
+    low, high = np.percentile(alphas, ends(max(len(rated), 2))) if len(alphas) else (whole, whole)
+    return Alpha(alpha=whole, low=min(float(low), whole), high=max(float(high), whole), n=len(rated))
 
 
 def _alpha(coincidences: Numbers, level: Level, numbers: Numbers) -> Numbers:

@@ -138,9 +138,23 @@ def _fit(wins: Numbers, prior: float) -> Numbers:
         bend = -games * likely * (1 - likely)
         curvature = bend.copy()
         curvature[:, diagonal, diagonal] = 2 * prior * against * (1 - against) - bend.sum(axis=2)
-        step = np.linalg.solve(curvature, slope[..., None])[..., 0]
+        step = _solve(curvature, slope)
         strength += np.clip(step, -_LONGEST_STEP, _LONGEST_STEP)
         if np.abs(step).max() < _CLOSE:
             break
     centred: Numbers = strength - strength.mean(axis=1, keepdims=True)
     return centred
+
+
+def _solve(matrices: Numbers, right: Numbers) -> Numbers:
+    """Solves a stack of linear equations by elimination: the last digits of LAPACK depend on the machine."""
+    left, found = matrices.copy(), right.copy()
+    size = left.shape[1]
+    for row in range(size):
+        share = left[:, row + 1 :, row] / left[:, row, row, None]
+        left[:, row + 1 :] -= share[..., None] * left[:, row, None]
+        found[:, row + 1 :] -= share * found[:, row, None]
+    for row in reversed(range(size)):
+        known = (left[:, row, row + 1 :] * found[:, row + 1 :]).sum(axis=1)
+        found[:, row] = (found[:, row] - known) / left[:, row, row]
+    return found

@@ -259,7 +259,7 @@ def share_estimate(percents: Sequence[float], *, clusters: Sequence[Hashable] | 
 def _effective(mean: float, stderr: float, sums: Numbers, sizes: Numbers) -> float:
     """Returns of how many values that are all of a cluster of their own a share is as sure."""
     n = float(sizes.sum())
-    most = float(sizes @ sizes) / n  # the design effect where values are alike within each cluster
+    most = math.fsum(sizes * sizes) / n  # the design effect where values are alike within each cluster
     found = min(max(n * stderr**2 / (mean * (100 - mean)), 1.0), most)
     rarer = int(min(np.count_nonzero(sums > 0), np.count_nonzero(sums < 100 * sizes)))
     return n / ((found * rarer + most) / (rarer + 1))
@@ -457,21 +457,19 @@ class Precision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def precision(values: Sequence[float], *, within: float, look_ahead: int = LOOK_AHEAD) -> Precision:
-    """Returns how well a mean is known.
-
-    Args:
-        values: one of each replication, in their order.
-        within: half-width that is allowed, in percent of the mean.
-        look_ahead: see `LOOK_AHEAD`.
-    """
+    """Returns how well the mean of replications is known; a half-width of `within` percent of the mean is allowed."""
     n = len(values)
     if not n:
         return Precision(mean=None, low=None, high=None, half_width=None, percent=None, n=0, needed=None)
-    mean, half = _mean_and_half_width(values)
+    mean = math.fsum(values) / n
+    low = high = half = None
+    if n > 1:
+        half = student(n - 1) * math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1) / n)
+        low, high = mean - half, mean + half
     return Precision(
         mean=mean,
-        low=None if half is None else mean - half,
-        high=None if half is None else mean + half,
+        low=low,
+        high=high,
         half_width=half,
         percent=_relative(mean, half),
         n=n,
@@ -503,16 +501,6 @@ def needed(values: Sequence[float], *, within: float, look_ahead: int = LOOK_AHE
         if all(narrow[place : place + further + 1]):
             return n
     return None
-
-
-def _mean_and_half_width(values: Sequence[float]) -> tuple[float, float | None]:
-    """Returns the mean and the half-width of its interval; None below two values."""
-    n = len(values)
-    mean = math.fsum(values) / n
-    if n < 2:
-        return mean, None
-    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
-    return mean, student(n - 1) * math.sqrt(variance / n)
 
 
 def _relative(mean: float, half: float | None) -> float | None:

@@ -12,6 +12,7 @@ import secrets
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from starlette.applications import Starlette
@@ -167,10 +168,17 @@ def application(serving: Serving) -> ASGIApp:
         Route("/", page),
         Route("/{name:path}", page),
     ]
-    errors = {UserError: _user_error, HTTPException: _http_error, Exception: _our_mistake}
+    errors: dict[Any, Any] = {
+        UserError: lambda _, error: complaint(without_folders(error), getattr(error, "status", 422)),
+        HTTPException: lambda _, error: complaint(error.detail, error.status_code),
+        # The details are for the terminal, not for the client.
+        Exception: lambda _, error: complaint(
+            f"internal error ({type(error).__name__}); see the terminal of the server", 500
+        ),
+    }
     # Between two programs of one machine compression must cost less than it saves.
     packed = [Middleware(GZipMiddleware, minimum_size=_LARGE, compresslevel=1)]
-    served = Starlette(routes=routes, middleware=packed, exception_handlers=errors, lifespan=life)  # type: ignore[arg-type]
+    served = Starlette(routes=routes, middleware=packed, exception_handlers=errors, lifespan=life)
     return Guard(served, serving)
 
 
@@ -184,16 +192,3 @@ class _Keeping:
         if scope["type"] == "http" and scope["method"] == "POST":
             self._serving.practice.hold()
         await self._application(scope, receive, send)
-
-
-def _user_error(_: Request, error: UserError) -> Response:
-    return complaint(without_folders(error), getattr(error, "status", 422))
-
-
-def _http_error(_: Request, error: HTTPException) -> Response:
-    return complaint(error.detail, error.status_code)
-
-
-def _our_mistake(_: Request, error: Exception) -> Response:
-    # The details are for the terminal, not for the client.
-    return complaint(f"internal error ({type(error).__name__}); see the terminal of the server", 500)

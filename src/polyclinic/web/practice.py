@@ -70,11 +70,7 @@ def _locked(place: Path) -> sqlite3.Connection:
 
 
 class Practice:
-    """The documents of a folder, by kind and id.
-
-    Args:
-        folder: is made when it is held.
-    """
+    """The documents of a folder, by kind and id; the folder is made when it is held."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self._path = folder, folder / FILE
@@ -239,6 +235,15 @@ def check_names(title: str, names: Sequence[str], who: str) -> None:
         raise UserError(f"two {who} are called {twice[0]!r}; tell them apart" if twice[0] else "a name is empty")
 
 
+def is_next(made: Sequence[T], move: T, after: int, what: str) -> bool:
+    """Whether a move, of a sender who knows of so many moves, is to be made; False if it has been made already."""
+    if after == len(made) - 1 and made[after] == move:
+        return False
+    if after != len(made):
+        raise NotNow(f"the {what} has continued elsewhere, perhaps in another window; reload it")
+    return True
+
+
 class KeptMoves(Generic[T]):
     """A list that grows, kept as one document."""
 
@@ -263,16 +268,15 @@ class _OldDocument(msgspec.Struct, frozen=True):
         return self.files[0]
 
     def documents(self) -> Iterator[Document]:
-        """Yields the document and what belongs to it."""
+        """Yields the document and those that belong to it."""
         path, *others = self.files
         lines = _lines(path)
         yield self.kind, self.id, lines if path.suffix == ".jsonl" else lines[0]
         for other in others:
             if self.kind == "study":
-                number = other.stem.rpartition("-")[2]
                 check_regular(other, most=_MOST_BYTES)
                 if other.stat().st_size:
-                    yield "verdicts", f"{self.id}/{number}", read_verdicts([other])
+                    yield "verdicts", f"{self.id}/{other.stem.rpartition('-')[2]}", read_verdicts([other])
             else:
                 with suppress(BadInput):  # without its score a visit is scored again
                     yield "score", self.id, _lines(other)[0]
@@ -284,13 +288,10 @@ def _lines(path: Path) -> list[Any]:
 
 
 def _old_documents(folder: Path) -> Iterator[_OldDocument]:
-    for path in sorted((folder / "classes").glob("*.json")):
-        yield _OldDocument("class", path.stem, (path,))
-    for path in sorted((folder / "studies").glob("*/study.json")):
+    for kind, pattern in (("class", "classes/*.json"), ("shift", "shifts/*.jsonl"), ("visit", "visits/*.jsonl")):
+        for path in sorted(folder.glob(pattern)):
+            if "." not in path.stem:  # "ID.trace.jsonl" is a trace, which stays
+                score = path.with_name(f"{path.stem}.score.json")
+                yield _OldDocument(kind, path.stem, (path, score) if score.exists() else (path,))
+    for path in sorted(folder.glob("studies/*/study.json")):
         yield _OldDocument("study", path.parent.name, (path, *sorted(path.parent.glob("verdicts-*.jsonl"))))
-    for path in sorted((folder / "shifts").glob("*.jsonl")):
-        yield _OldDocument("shift", path.stem, (path,))
-    for path in sorted((folder / "visits").glob("*.jsonl")):
-        if "." not in path.stem:  # "ID.trace.jsonl" is a trace, which stays
-            score = path.with_name(f"{path.stem}.score.json")
-            yield _OldDocument("visit", path.stem, (path, score) if score.exists() else (path,))

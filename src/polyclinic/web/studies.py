@@ -19,15 +19,7 @@ from polyclinic.cases.case import Case
 from polyclinic.errors import BadInput, UserError
 from polyclinic.judging.people import QuestionAgreement, agreed, disputed, figures
 from polyclinic.judging.sheets import errors_sheet, sheet_of
-from polyclinic.judging.verdicts import (
-    PAIR,
-    Answer,
-    Item,
-    PersonsVerdict,
-    form_named,
-    forms,
-    in_order,
-)
+from polyclinic.judging.verdicts import PAIR, Answer, Item, PersonsVerdict, form_named, forms, in_order
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.seeds import derive
 from polyclinic.web.browse.holdings import recording_kind
@@ -56,19 +48,15 @@ _Names = Annotated[tuple[_Name, ...], msgspec.Meta(max_length=100)]
 
 
 class NewStudy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A study to be made.
-
-    Attributes:
-        material: names of files of traces or outcomes; none for records.
-    """
+    """A study to be made."""
 
     title: _Name
-    forms: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=8)]  # in the order in which they are judged
-    material: Annotated[tuple[str, ...], msgspec.Meta(max_length=50)] = ()
-    cases: str = "shipped"  # the set of cases that they were made with
-    people: _Names  # who judges everything; `thirds` judge what these differ on
-    thirds: _Names = ()
-    sample: Annotated[int, msgspec.Meta(ge=0, le=MOST_ITEMS)] = 0  # so many items of each form, drawn; 0 for all
+    forms: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=8)]  # in the order of judging
+    material: Annotated[tuple[str, ...], msgspec.Meta(max_length=50)] = ()  # names of files; none for records
+    cases: str = "shipped"  # the set of cases that the material was made with
+    people: _Names  # who judge everything
+    thirds: _Names = ()  # who judge the items on which the others differ
+    sample: Annotated[int, msgspec.Meta(ge=0, le=MOST_ITEMS)] = 0  # items drawn of each form; 0 for all
     seed: int = 0
 
 
@@ -196,7 +184,7 @@ class Study:
         }
 
     def _agreed(self, form: str, verdicts: Sequence[PersonsVerdict]) -> list[QuestionAgreement]:
-        """Returns how far those agree who judge everything; what is decided is so by all."""
+        """Returns the agreement of those who judge everything, with the items that all people together decide."""
         seed = self.kept.set.seed
         by_all = {one.question: one for one in agreed(verdicts, form, seed=seed)}
         return [
@@ -205,7 +193,7 @@ class Study:
         ]
 
     def _first(self) -> list[PersonsVerdict]:
-        """Returns the verdicts of those who judge everything: a third sees nothing but quarrels."""
+        """Returns the verdicts of those who judge everything: a third sees nothing but disputed items."""
         return [one for person in self.kept.people if not person.third for one in self._said[person.key].values()]
 
     def _drawn(self, person: Annotator) -> list[StudyItem]:
@@ -302,11 +290,7 @@ class Studies:
 
 
 def _items_of(
-    form: str,
-    new: NewStudy,
-    files: Sequence[Path],
-    cases: Mapping[str, Case],
-    questions: Mapping[str, ExamQuestion],
+    form: str, new: NewStudy, files: Sequence[Path], cases: Mapping[str, Case], questions: Mapping[str, ExamQuestion]
 ) -> list[StudyItem]:
     if form not in JUDGED_HERE:
         raise UserError(f"there is no form {form[:40]!r} here; there are: {', '.join(JUDGED_HERE)}")

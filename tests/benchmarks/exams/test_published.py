@@ -4,7 +4,7 @@ import pytest
 
 from polyclinic.errors import UserError
 from polyclinic.evaluations.exams.evaluation import Learning, run_methods
-from polyclinic.evaluations.exams.published import as_published, check_limit, limit_of
+from polyclinic.evaluations.exams.methods import as_published, check_limit, limit_of
 from polyclinic.methods.table import METHODS, choose
 from polyclinic.models.scripted import Scripted
 from polyclinic.protocols.following import follow

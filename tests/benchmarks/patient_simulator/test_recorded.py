@@ -6,6 +6,7 @@ import math
 import pytest
 
 from polyclinic.errors import BadInput, Refused, TimedOut
+from polyclinic.evaluations.patient_simulator.declaration import short_names
 from polyclinic.evaluations.patient_simulator.recorded import (
     RecordedRow,
     compare_turns,
@@ -13,7 +14,6 @@ from polyclinic.evaluations.patient_simulator.recorded import (
     read_recorded,
     recorded_turns,
 )
-from polyclinic.evaluations.patient_simulator.tables import short_names
 from polyclinic.events import State
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted

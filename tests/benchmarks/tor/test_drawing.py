@@ -9,9 +9,8 @@ import pytest
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.errors import BadInput
-from polyclinic.evaluations.tor.growth import grown, stages
+from polyclinic.evaluations.tor.meetings import RecordedMeeting, grown, holds_meetings, read_meetings, stages
 from polyclinic.evaluations.tor.page import page
-from polyclinic.evaluations.tor.recorded import RecordedMeeting, holds_meetings, read_meetings
 from polyclinic.evidence_tree.meeting import Concluded, Remark, Wrote
 from polyclinic.evidence_tree.tree import EvidenceTree, Reasoning, Suspected
 from polyclinic.knowledge.knowledge import read_knowledge

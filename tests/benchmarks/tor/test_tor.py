@@ -21,7 +21,7 @@ from polyclinic.evaluations.tor.evaluation import (
     with_ratings,
 )
 from polyclinic.evaluations.tor.inpatients import inpatients
-from polyclinic.evaluations.tor.recorded import RecordedMeeting
+from polyclinic.evaluations.tor.meetings import RecordedMeeting
 from polyclinic.evaluations.tor.tables import compare_on_records, method_document, records_document, records_output
 from polyclinic.evaluations.tor.withheld import _keys_shown, shown_by
 from polyclinic.evidence_tree.support import Support

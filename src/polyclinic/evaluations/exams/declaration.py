@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from polyclinic.errors import BadInput, UserError, meant
-from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Plays, Setup, Work, check_judge, check_looks_up
+from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Work, check_judge, check_looks_up
 from polyclinic.evaluations.exams.evaluation import (
     ExamPlay,
     Learning,
@@ -22,8 +22,14 @@ from polyclinic.evaluations.exams.evaluation import (
     entrant,
     exam,
 )
-from polyclinic.evaluations.exams.memory import open_exam_memory, remembering
-from polyclinic.evaluations.exams.published import SUBJECTS, as_published, check_limit, limit_of
+from polyclinic.evaluations.exams.methods import (
+    SUBJECTS,
+    as_published,
+    check_limit,
+    limit_of,
+    open_exam_memory,
+    remembering,
+)
 from polyclinic.evaluations.exams.tables import (
     ExamResult,
     errors_document,
@@ -44,9 +50,8 @@ from polyclinic.protocols.following import FollowedProtocol, follow
 from polyclinic.protocols.papers import MedAgentsSettings
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import ExampleKind, read_examples, shipped_examples
-from polyclinic.questions.layouts import as_questions, parse_fields, read_exam
+from polyclinic.questions.layouts import Topic, as_questions, of_topic, parse_fields, read_exam
 from polyclinic.questions.layouts import sample as draw
-from polyclinic.questions.topics import Topic, of_topic
 from polyclinic.results.output import Output, safe_name
 from polyclinic.run.options import (
     FILE,
@@ -192,7 +197,7 @@ def plan(options: ExamOptions, setup: Setup[MedAgentsSettings]) -> Plan:
         judge = None if options.judge is None else opened.judge(options.judge)
         given = words | people_words(people, "errors", ErrorCategory)
         most = options.wrong_answers or (rules.settings.wrong_answers.paper if rules.side == "paper" else None)
-        plays: Plays[Any, Any, Any, Any, Any] = exam(questions, looking_up=opened.looking_up, seed=setup.seed)
+        plays: Work = exam(questions, looking_up=opened.looking_up, seed=setup.seed)
 
         async def summarise(played: Mapping[str, Sequence[ExamPlay]]) -> ExamResult:
             results = list((await plays.summarise(played)).values())

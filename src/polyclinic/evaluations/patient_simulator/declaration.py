@@ -1,20 +1,294 @@
-"""An evaluation of simulated patients: how well they understand what doctors say."""
+"""An evaluation of simulated patients: how well they understand what doctors say, on labelled or recorded turns."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import msgspec
 from cyclopts import Parameter
+from rich.console import Console
 
 from polyclinic.errors import BadInput, UserError
+from polyclinic.evaluations.drawing import MeasurePanel, panels
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Work
-from polyclinic.evaluations.patient_simulator.evaluation import patient_simulator, read_labelled
-from polyclinic.evaluations.patient_simulator.recorded import read_recorded, recorded_turns
-from polyclinic.evaluations.patient_simulator.tables import recorded_output, simulator_output
+from polyclinic.evaluations.patient_simulator.evaluation import (
+    EFFECT,
+    OPENING,
+    InstanceCorrelation,
+    LabelledReply,
+    SimulatorResult,
+    StateAgreement,
+    patient_simulator,
+    read_labelled,
+    replies,
+)
+from polyclinic.evaluations.patient_simulator.recorded import (
+    Effective,
+    RecordedResult,
+    RecordedRow,
+    TurnAgreement,
+    kind_of,
+    read_recorded,
+    recorded_turns,
+)
+from polyclinic.metrics.dialogue import LeftOut
+from polyclinic.metrics.patient_replies import PATIENT_METRICS, score_reply
 from polyclinic.protocols.papers import Settings
+from polyclinic.results.folder import ItemMeasure, ItemRow, grouped, mean_of_parts
+from polyclinic.results.output import Output
 from polyclinic.run.options import FILE, BatchOption, CaseOptions, Patient
+from polyclinic.statistics.agreement import Agreement
+from polyclinic.terminal.figures import ShownFigure, low_to_high, number
+from polyclinic.terminal.tables import counted, mean_and_error, show_problems, table, table_of
+
+STATES, KIND = "states", "kind"
+
+LABELLED_MEASURES = [ItemMeasure(name=name, share=False) for name in (STATES, *PATIENT_METRICS)]
+"""Means over questions: how often the states agree with the labels, and the six metrics of what was replied."""
+
+RECORDED_MEASURES = [ItemMeasure(name=name, share=False) for name in (STATES, KIND)]
+"""Means over turns in the language of their case: states, and kinds of turns, as recorded."""
+
+
+def labelled_rows(rows: Iterable[LabelledReply], patient: str, *, seed: int) -> Iterator[ItemRow]:
+    """Yields the means over each case's questions; those that no endpoint answered are outside."""
+    for case, theirs in grouped(rows, lambda row: row.case).items():
+        parts = defaultdict[str, list[float]](list)
+        parts[STATES] = [100.0 * (row.state is row.question.state) for row in theirs if not row.failed]
+        for reply in replies(theirs):
+            for name, value in score_reply(reply).items():
+                if name in PATIENT_METRICS:
+                    parts[name].append(value)
+        values, weights = mean_of_parts(parts)
+        end = "" if values else theirs[0].error
+        yield ItemRow(item=case, values=values, weights=weights, model=patient, seed=seed, end=end)
+
+
+def case_asked(item: str) -> str:
+    """Returns the case of an item of a call: CASE/opening, or CASE/LENGTH/KIND."""
+    case, _, last = item.rpartition("/")
+    return case if last == OPENING else case.rpartition("/")[0]
+
+
+def dialogue_asked(item: str, sets: Mapping[str, str]) -> tuple[str, str]:
+    """Returns set and dialogue of an item of a call: FILE/DIALOGUE/TURN."""
+    dialogue = item.rpartition("/")[0]
+    file = next((file for file in sets if dialogue.startswith(f"{file}/")), "")
+    return sets.get(file, ""), dialogue.removeprefix(f"{file}/")
+
+
+def recorded_rows(
+    rows: Iterable[RecordedRow], patient: str, sets: Mapping[str, str], *, seed: int
+) -> Iterator[ItemRow]:
+    """Yields the means over each dialogue's turns; `sets` are what the files are called."""
+    for (file, case), theirs in grouped(rows, lambda row: (row.file, row.case)).items():
+        same = [row for row in theirs if not row.error and not row.other_language]
+        values, weights = mean_of_parts({
+            STATES: [100.0 * (row.state is row.recorded) for row in same],
+            KIND: [100.0 * (kind_of(row.state) == kind_of(row.recorded)) for row in same],
+        })  # fmt: skip
+        end = next((row.error for row in theirs if row.error), "") if not values else ""
+        yield ItemRow(item=case, values=values, weights=weights, set=sets[file], model=patient, seed=seed, end=end)
+
+
+def recorded_output(
+    result: RecordedResult, *, patient: str, left_out: Mapping[str, Sequence[LeftOut]], seed: int
+) -> Output:
+    """Returns what a user gets of a patient's mind on recorded turns; records that are no dialogues by their file."""
+    missing = [{"file": file, **msgspec.to_builtins(one)} for file, theirs in left_out.items() for one in theirs]
+    document = {
+        "patient": patient,
+        **agreement_document(result.all),
+        "files": {file: agreement_document(one) for file, one in result.by_file.items()},
+        "left_out": missing,
+        "rows": result.rows,
+    }
+
+    def show(screen: Console) -> None:
+        _show(screen, result, patient)
+        show_problems(screen, ((f"left out: {one['problem']}", f"{one['file']}, {one['id']}") for one in missing))
+
+    sets = dict(zip(result.by_file, short_names(list(result.by_file)), strict=True))
+    failed = [row.error for row in result.rows if row.error]
+    return Output(
+        document=document,
+        show=show,
+        failed=len(failed),
+        n=len(result.rows),
+        plays="turns",
+        failures=f"the first: {failed[0]}" if failed else "",
+        rows=[*recorded_rows(result.rows, patient, sets, seed=seed)],
+        measures=RECORDED_MEASURES,
+        asked_for=lambda call: (patient, *dialogue_asked(call.item, sets)),
+    )
+
+
+def agreement_document(one: TurnAgreement) -> dict[str, Any]:
+    """Returns the figures as a document: agreement, kind and constant in percent, the rest fractions."""
+    states = {"n": one.states.n, "agreement": one.states.percent, "kappa": one.states.kappa, "constant": one.constant}
+    return {
+        "states": states,
+        "kind": one.kind,
+        "effective": one.effective,
+        "by_state": one.by_state,
+        "other_language": {"n": one.other_language.n, "agreement": one.other_language.percent},
+        "failed": one.failed,
+    }
+
+
+def _show(screen: Console, result: RecordedResult, patient: str) -> None:
+    """Prints the agreement by file and over all, and the recorded states beside those of the patient."""
+    # Several files are several doctors; beside one file, the row for all would say the same.
+    which = dict(zip(short_names(list(result.by_file)), result.by_file.values(), strict=True))
+    rows = which if len(which) == 1 else {**which, "all": result.all}
+    columns: dict[str, Callable[[tuple[str, TurnAgreement]], str]] = {
+        "states as recorded": lambda row: row[0],
+        "n": lambda row: str(row[1].states.n),
+        "agree": lambda row: number(row[1].states.percent, ".1f", " %"),
+        "95 % interval": lambda row: low_to_high(row[1].states.low, row[1].states.high, ".1f"),
+        "kappa": lambda row: number(row[1].states.kappa, ".3f"),
+        "always the commonest": lambda row: number(row[1].constant, ".1f", " %"),
+        "kind": lambda row: number(row[1].kind, ".1f", " %"),
+        "effective: recall, precision": lambda row: _effective(row[1].effective),
+        "another language: n, agree": lambda row: _other_language(row[1].other_language),
+    }
+    screen.print(table_of(f"how {patient} takes recorded turns", rows.items(), columns))
+    screen.print()
+    _show_confusion(screen, "turns in their case's language: recorded state by row", result.all.states)
+    failed = result.all.failed
+    told = f": {', '.join(f'{name} {n}' for name, n in failed.items())}" if failed else ""
+    screen.print(f"\n{counted(sum(failed.values()), 'turn')} failed, outside all figures{told}")
+
+
+def _effective(one: Effective) -> str:
+    parts = {"recall": one.recall, "precision": one.precision}
+    return ShownFigure(f"{number(one.recall)}, {number(one.precision)}", parts)
+
+
+def _other_language(one: Agreement) -> str:
+    return ShownFigure(
+        f"{one.n}, {number(one.percent, '.1f', ' %')}" if one.n else "0", {"n": one.n, "agree": one.percent}
+    )
+
+
+def short_names(files: Sequence[str]) -> list[str]:
+    """Returns names by which files are told apart: their last parts, as many as are needed, without the ending."""
+    paths = [Path(file).with_suffix("").parts for file in files]
+    for parts in range(1, max(map(len, paths), default=1) + 1):
+        names = ["/".join(path[-parts:]) for path in paths]
+        if len(set(names)) == len(names):
+            return names
+    return list(files)
+
+
+def figure_3a(result: SimulatorResult, *, patient: str) -> str:
+    """Returns the six metrics, a panel each: means as bars, and what they are at each length of the dialogue."""
+    who = {patient: result.told, "people": result.people, "the set's own": result.recorded}
+    drawn = [
+        MeasurePanel(
+            metric,
+            {name: mean for name, one in who.items() if (mean := one.metrics[metric].mean) is not None},
+            {
+                name: [(turn, mean) for turn, of in one.by_turn.items() if (mean := of[metric].mean) is not None]
+                for name, one in who.items()
+            },
+        )
+        for metric in PATIENT_METRICS
+    ]
+    return panels(
+        drawn, across="turns before the question:", says="A patient's replies by the turns before them, percent"
+    )
+
+
+def simulator_output(result: SimulatorResult, *, patient: str, seed: int) -> Output:
+    """Returns what a user gets of the evaluation of a patient's mind."""
+    everything, effect = result.all_states, result.effect
+    document = {
+        "patient": patient,
+        "questions": len(result.rows),
+        "failed": everything.failed,
+        "states": everything.states,
+        "constant": everything.constant,
+        "effect": {"keys": EFFECT, "states": effect.states, "constant": effect.constant},
+        "metrics": result.told.metrics,
+        "human": result.people.metrics,
+        "recorded": result.recorded.metrics,
+        "like_people": result.like_people,
+        "second": result.told.second,
+        "by_turn": {str(turn): metrics for turn, metrics in result.told.by_turn.items()},
+        "rows": [
+            {
+                "case": row.case,
+                "key": row.question.key,
+                "label": row.question.state,
+                "state": row.state,
+                "reply": row.reply,
+                "error": row.error,
+            }
+            for row in result.rows
+        ],
+    }
+    failed = [row.error for row in result.rows if row.failed]
+    return Output(
+        document=document,
+        show=lambda screen: _show_tables(screen, result, patient),
+        files={"figure-3a.svg": [figure_3a(result, patient=patient)]},
+        failed=len(failed),
+        n=len(result.rows),
+        plays="questions",
+        failures=f"the first: {failed[0]}" if failed else "",
+        written="Figure and summary: {}",
+        rows=[*labelled_rows(result.rows, patient, seed=seed)],
+        measures=LABELLED_MEASURES,
+        asked_for=lambda call: (patient, "", case_asked(call.item)),
+    )
+
+
+def _show_tables(screen: Console, result: SimulatorResult, patient: str) -> None:
+    """Prints agreement, confusion, and the six metrics beside those of people."""
+    which = {"all": result.all_states, f"meant as {' or '.join(key + '*' for key in EFFECT)}": result.effect}
+    columns: dict[str, Callable[[tuple[str, StateAgreement]], str]] = {
+        "questions": lambda row: row[0],
+        "n": lambda row: str(row[1].states.n),
+        "agree": lambda row: number(row[1].states.percent, ".1f", " %"),
+        "95 % interval": lambda row: low_to_high(row[1].states.low, row[1].states.high, ".1f"),
+        "kappa": lambda row: number(row[1].states.kappa, ".3f"),
+        "a guess": lambda row: number(row[1].constant, ".1f", " %"),
+    }
+    screen.print(table_of("states that agree with people's labels", which.items(), columns))
+    screen.print("a guess: knows the kind of turn, and takes every specific one for ineffective", style="dim")
+    screen.print(f"{result.all_states.failed} questions failed, outside all figures\n")
+    _show_confusion(screen, "label by row", result.all_states.states)
+    metrics: dict[str, Callable[[str], str]] = {
+        "metric": str,
+        patient: lambda name: mean_and_error(result.told.metrics[name]),
+        "people": lambda name: mean_and_error(result.people.metrics[name]),
+        "the set's own": lambda name: mean_and_error(result.recorded.metrics[name]),
+        "n": lambda name: str(result.told.metrics[name].n),
+        "goes with people's": lambda name: _coefficient(result.like_people.get(name)),
+    }
+    screen.print(table_of("\nwhat it tells, mean ± se", result.told.metrics, metrics))
+    screen.print("goes with people's: Spearman's coefficient over the questions to which both replied", style="dim")
+
+
+def _coefficient(one: InstanceCorrelation | None) -> str:
+    return "" if one is None else number(one.coefficient, "+.2f")
+
+
+def _show_confusion(screen: Console, title: str, states: Agreement) -> None:
+    """Prints how often each state by row was taken for which, how many there are, and the share that was found."""
+    matrix = states.confusion
+    used = [i for i, row in enumerate(matrix) if any(row) or states.unreadable[i] or any(other[i] for other in matrix)]
+    shown = table(f"{title}, patient's state by column", ("", "n", "found", *(str(states.labels[i]) for i in used)))
+    for i in used:
+        n = sum(matrix[i]) + states.unreadable[i]
+        found = number(matrix[i][i] / n if n else None)
+        shown.add_row(str(states.labels[i]), str(n), found, *(str(matrix[i][j] or "·") for j in used))
+    screen.print(shown)
 
 
 @Parameter(name="*")

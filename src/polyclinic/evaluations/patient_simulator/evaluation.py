@@ -52,7 +52,7 @@ OPENING = "opening"
 
 _SENTENCE = re.compile(r"[。；;！？!?\n]|\.(?=\s)")
 
-_EFFECTIVE = (State.EFFECTIVE_INQUIRY, State.EFFECTIVE_ADVICE)
+EFFECTIVE = (State.EFFECTIVE_INQUIRY, State.EFFECTIVE_ADVICE)
 
 EFFECT = ("A-A-", "B-A-")
 """Beginnings of the keys, and of the states, where effective must be told from ineffective."""
@@ -164,16 +164,13 @@ def patient_simulator(
 ) -> Plays[LabelledCase, Minds, list[Reply], list[LabelledReply], SimulatorResult]:
     """Returns the evaluation of one patient, whose minds are its player."""
 
-    async def score(case: LabelledCase, minds: Minds, came: list[Reply]) -> list[LabelledReply]:
-        del minds
+    async def score(case: LabelledCase, _: Minds, came: list[Reply]) -> list[LabelledReply]:
         return beside_labels(case, came)
 
     async def summarise(plays: Mapping[str, Sequence[SimulatorPlay]]) -> SimulatorResult:
         rows = tuple(row for theirs in plays.values() for play in theirs for row in play.scored)
         by_people = [
-            msgspec.structs.replace(row, reply=row.question.replied, state=row.question.state)
-            for row in rows
-            if row.question.replied
+            replace(row, reply=row.question.replied, state=row.question.state) for row in rows if row.question.replied
         ]
         return SimulatorResult(
             rows=rows,
@@ -232,10 +229,9 @@ def beside_labels(case: LabelledCase, came: Sequence[Reply]) -> list[LabelledRep
         language, information = case.record.presentation.language, case.record.history.present
         row = LabelledReply(case=case.id, question=question, language=language, information=information)
         if isinstance(one, PatientTurn):
-            rows.append(msgspec.structs.replace(row, state=one.state, reply=one.say))
+            rows.append(replace(row, state=one.state, reply=one.say))
         else:
-            failed = isinstance(one, EndpointError)
-            rows.append(msgspec.structs.replace(row, error=type(one).__name__, failed=failed))
+            rows.append(replace(row, error=type(one).__name__, failed=isinstance(one, EndpointError)))
     return rows
 
 
@@ -281,7 +277,7 @@ def replies(rows: Iterable[LabelledReply], *, recorded: bool = False) -> list[Pa
             text=text,
             language=row.language,
             information=row.information,
-            answer=row.question.answer if row.question.state in _EFFECTIVE else None,
+            answer=row.question.answer if row.question.state in EFFECTIVE else None,
             heard=row.question.recorded_state if recorded else row.state,
         )
         for row in rows
@@ -327,45 +323,35 @@ def read_labelled(path: str | Path) -> list[LabelledCase]:
     except NO_JSON as error:
         problem, field = split_place(str(error))
         raise BadInput(f"not a labelled set for patient simulators: {problem}", path=path, field=field) from None
-    read = [
-        LabelledCase(
-            id=str(c.id),
-            record=_record(c.raw_data.question),
-            questions=_questions(c),
-            dialogue=tuple((said.doctor, said.patient) for said in c.dialogue),
+    known = {state.value: state for state in State}
+    read = []
+    for case in cases:
+        vignette = case.raw_data.question
+        about = vignette[:_BEGINNING]
+        presentation = Presentation(
+            complaint=_SENTENCE.split(vignette, maxsplit=1)[0].strip() or vignette.strip(),
+            language=language_of([vignette]),
+            age=age_in_years(about),
+            sex=sex_of(about),
         )
-        for c in cases
-    ]
+        questions = tuple(
+            LabelledQuestion(
+                key=key,
+                turn=int(length) if length.isdigit() else 0,
+                text=test.question,
+                state=test.human_state,
+                answer=test.answer or test.human_answer,
+                replied=test.human_answer,
+                recorded=test.prediction,
+                recorded_state=known.get(test.state_prediction or ""),
+            )
+            for length, tests in case.patient_test.items()
+            for key, test in tests.items()
+            if test.question.strip()
+        )
+        record = Record(presentation=presentation, history=History(present=vignette))
+        dialogue = tuple((said.doctor, said.patient) for said in case.dialogue)
+        read.append(LabelledCase(id=str(case.id), record=record, questions=questions, dialogue=dialogue))
     if not any(case.questions for case in read):
         raise BadInput("no question in it has a text", path=path)
     return read
-
-
-def _record(vignette: str) -> Record:
-    about = vignette[:_BEGINNING]
-    presentation = Presentation(
-        complaint=_SENTENCE.split(vignette, maxsplit=1)[0].strip() or vignette.strip(),
-        language=language_of([vignette]),
-        age=age_in_years(about),
-        sex=sex_of(about),
-    )
-    return Record(presentation=presentation, history=History(present=vignette))
-
-
-def _questions(case: _LabelledRecord) -> tuple[LabelledQuestion, ...]:
-    known = {state.value: state for state in State}
-    return tuple(
-        LabelledQuestion(
-            key=key,
-            turn=int(length) if length.isdigit() else 0,
-            text=test.question,
-            state=test.human_state,
-            answer=test.answer or test.human_answer,
-            replied=test.human_answer,
-            recorded=test.prediction,
-            recorded_state=known.get(test.state_prediction or ""),
-        )
-        for length, tests in case.patient_test.items()
-        for key, test in tests.items()
-        if test.question.strip()
-    )

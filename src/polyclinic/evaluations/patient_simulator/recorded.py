@@ -25,6 +25,7 @@ from polyclinic.cases.loaders.reader import read_elements
 from polyclinic.cases.record import Record
 from polyclinic.errors import BadInput, PlayFailure
 from polyclinic.evaluations.evaluation import Play, Plays
+from polyclinic.evaluations.patient_simulator.evaluation import EFFECTIVE, Reply
 from polyclinic.events import Role, Said, State
 from polyclinic.frames import Tabular
 from polyclinic.language.language import language_of
@@ -37,7 +38,6 @@ from polyclinic.statistics.agreement import Agreement, agreement
 NOT_PUT = (State.OPENING, State.CONCLUSION)
 """Turns recorded as these are part of the dialogue, and are not judged."""
 
-EFFECTIVE = (State.EFFECTIVE_INQUIRY, State.EFFECTIVE_ADVICE)
 _SPECIFIC = (*EFFECTIVE, State.INEFFECTIVE_INQUIRY, State.INEFFECTIVE_ADVICE)
 
 
@@ -172,8 +172,6 @@ def read_recorded(path: str | Path) -> RecordedFile:
     return RecordedFile(tuple(dialogues), tuple(left_out))
 
 
-Reply = PatientTurn | PlayFailure
-
 RecordedPlay = Play[RecordedDialogue, Minds, list[Reply], list[RecordedRow]]
 
 
@@ -182,8 +180,7 @@ def recorded_turns(
 ) -> Plays[RecordedDialogue, Minds, list[Reply], list[RecordedRow], RecordedResult]:
     """Returns the evaluation of one patient, whose minds are its player."""
 
-    async def score(dialogue: RecordedDialogue, minds: Minds, came: list[Reply]) -> list[RecordedRow]:
-        del minds
+    async def score(dialogue: RecordedDialogue, _: Minds, came: list[Reply]) -> list[RecordedRow]:
         return beside_recorded(dialogue, came)
 
     async def summarise(plays: Mapping[str, Sequence[RecordedPlay]]) -> RecordedResult:
@@ -245,39 +242,31 @@ def compare_turns(rows: Iterable[RecordedRow]) -> TurnAgreement:
     same = [row for row in answered if not row.other_language]
     counts = Counter(row.recorded for row in same)
     found = Counter(row.recorded for row in same if row.state is row.recorded)
+    kinds = [kind_of(row.recorded) == kind_of(row.state) for row in same]
+    effective = [row for row in same if row.recorded in EFFECTIVE]
+    taken = [row for row in same if row.state in EFFECTIVE and row.recorded in _SPECIFIC]
+    both = sum(row.state in EFFECTIVE for row in effective)
+
+    def agree(some: Sequence[RecordedRow]) -> Agreement:
+        return agreement([row.recorded for row in some], [row.state for row in some], labels=tuple(State))
+
     return TurnAgreement(
-        states=_agreement(same),
-        constant=_percent(max(counts.values(), default=0), len(same)),
-        kind=_percent(sum(kind_of(row.recorded) == kind_of(row.state) for row in same), len(same)),
-        effective=_effective(same),
+        states=agree(same),
+        constant=100 * max(counts.values()) / len(same) if same else None,
+        kind=100 * sum(kinds) / len(same) if same else None,
+        effective=Effective(
+            n=len(effective),
+            recall=both / len(effective) if effective else None,
+            precision=both / len(taken) if taken else None,
+        ),
         by_state={state: Recall(counts[state], found[state] / counts[state]) for state in State if counts[state]},
-        other_language=_agreement([row for row in answered if row.other_language]),
+        other_language=agree([row for row in answered if row.other_language]),
         failed=dict(Counter(row.error for row in rows if row.error)),
     )
 
 
-def _agreement(rows: Sequence[RecordedRow]) -> Agreement:
-    return agreement([row.recorded for row in rows], [row.state for row in rows], labels=tuple(State))
-
-
-def _effective(rows: Sequence[RecordedRow]) -> Effective:
-    recorded = [row for row in rows if row.recorded in EFFECTIVE]
-    taken = [row for row in rows if row.state in EFFECTIVE and row.recorded in _SPECIFIC]
-    found = sum(row.state in EFFECTIVE for row in recorded)
-    return Effective(len(recorded), found / len(recorded) if recorded else None, found / len(taken) if taken else None)
-
-
 def kind_of(state: State | None) -> Literal["inquiry", "advice", "other"] | None:
-    """Returns which of the three kinds a state is of; None where there is none."""
-    match state:
-        case None:
-            return None
-        case State.EFFECTIVE_INQUIRY | State.INEFFECTIVE_INQUIRY | State.AMBIGUOUS_INQUIRY:
-            return "inquiry"
-        case State.EFFECTIVE_ADVICE | State.INEFFECTIVE_ADVICE | State.AMBIGUOUS_ADVICE:
-            return "advice"
-    return "other"
-
-
-def _percent(count: int, n: int) -> float | None:
-    return 100 * count / n if n else None
+    """Returns which of the three kinds a state is of; None if there is no state."""
+    if state is None:
+        return None
+    return "inquiry" if state.name.endswith("INQUIRY") else "advice" if state.name.endswith("ADVICE") else "other"

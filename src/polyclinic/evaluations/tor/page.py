@@ -13,8 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from string import Template
 
-from polyclinic.evaluations.tor.growth import Change, Grown, GrownDiagnosis, stages
-from polyclinic.evaluations.tor.recorded import RecordedMeeting
+from polyclinic.evaluations.tor.meetings import Change, Grown, GrownDiagnosis, RecordedMeeting, stages
 from polyclinic.evidence_tree.sources import RecordText
 from polyclinic.evidence_tree.support import Supporter
 from polyclinic.evidence_tree.tree import same_words

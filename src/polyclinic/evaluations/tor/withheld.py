@@ -12,10 +12,9 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from polyclinic.evaluations.tor.evaluation import RecordScores, shares
+from polyclinic.evaluations.tor.evaluation import RecordPlay, RecordScores, shares
 from polyclinic.evaluations.tor.inpatients import Inpatient
-from polyclinic.evidence_tree.sources import KINDS, Kind
-from polyclinic.knowledge.entries import Disease
+from polyclinic.evidence_tree.sources import KIND_OF, KINDS, Kind
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.methods.table import ChosenMethod
@@ -25,15 +24,6 @@ from polyclinic.terminal.tables import DETECTABLE, difference_cells, table
 
 OTHERS: tuple[Kind, ...] = KINDS[1:]
 """The kinds of data that doctors other than the outpatient doctor have."""
-
-_KINDS: dict[str, Kind] = {
-    "laboratory": "laboratory",
-    "microbiology": "laboratory",
-    "function": "laboratory",
-    "imaging": "radiology",
-    "endoscopy": "radiology",
-    "pathology": "pathology",
-}
 
 
 class Shows(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,47 +51,40 @@ def shown_by(
     *,
     seed: int = 0,
 ) -> list[Shows]:
-    """Returns for each kind of data what it costs to withhold it, where both methods are among the results by label."""
+    """Returns for each kind of data what it costs to withhold it, if both methods are among the results by label."""
+    by_settings = {(one.name, str(one.settings)): one.label for one in chosen if one.label in results}
     found = []
-    for kind in OTHERS:
-        pair = _with_and_without(kind, chosen)
-        if pair is None or not all(one.label in results for one in pair):
-            continue
-        full, less = (results[one.label] for one in pair)
-        keys = _keys_shown(kind, patients, knowledge)
-        others = {one.id: one for one in less.chosen if not one.failed}
-        pairs = [
-            (one, other)
-            for one in full.chosen
-            if not one.failed
-            and (other := others.get(one.id)) is not None
-            and keys[one.id] & (one.key | one.outcome.answers | other.outcome.answers)
-        ]
-        each = [
-            [_of_record(one.outcome.answers & keys[one.id], one.key & keys[one.id]) for one in side]
-            for side in (list(zip(*pairs, strict=True)) or [(), ()])
-        ]
-        found.append(
-            Shows(
-                kind=kind,
-                diseases=sum(map(len, keys.values())),
-                f1=shares([one for one in full.chosen if not one.failed], among=keys, seed=seed)[2],
-                without=shares([one for one in less.chosen if not one.failed], among=keys, seed=seed)[2],
-                difference=paired_difference(each[1], each[0], seed=seed),
-            )
-        )
-    return found
-
-
-def _with_and_without(kind: Kind, chosen: Sequence[ChosenMethod]) -> tuple[ChosenMethod, ChosenMethod] | None:
-    """Returns the method with all data, and the same without one doctor's, if both were chosen."""
     for less in chosen:
-        if tuple(less.settings.get("without", ())) == (kind,) and less.settings.get("removed") == "withheld":
-            left = {key: value for key, value in less.settings.items() if key not in ("without", "removed")}
-            full = next((one for one in chosen if one.name == less.name and one.settings == left), None)
-            if full is not None:
-                return full, less
-    return None
+        left = {key: value for key, value in less.settings.items() if key not in ("without", "removed")}
+        kinds: Sequence[Kind] = tuple(less.settings.get("without", ()))
+        label = by_settings.get((less.name, str(left)))
+        is_withheld = less.settings.get("removed") == "withheld" and len(kinds) == 1 and less.label in results
+        if label is None or not is_withheld:
+            continue
+        keys = _keys_shown(kinds[0], patients, knowledge)
+        full, without = ([one for one in results[name].chosen if not one.failed] for name in (label, less.label))
+        others = {one.id: one for one in without}
+        pairs = [
+            (one, others[one.id])
+            for one in full
+            if one.id in others and keys[one.id] & (one.key | one.outcome.answers | others[one.id].outcome.answers)
+        ]
+        before, after = ([_f1(pair[side], keys) for pair in pairs] for side in (0, 1))
+        shows = Shows(
+            kind=kinds[0],
+            diseases=sum(map(len, keys.values())),
+            f1=shares(full, among=keys, seed=seed)[2],
+            without=shares(without, among=keys, seed=seed)[2],
+            difference=paired_difference(after, before, seed=seed),
+        )
+        found.append(shows)
+    return sorted(found, key=lambda one: OTHERS.index(one.kind))
+
+
+def _f1(one: RecordPlay, among: Mapping[str, frozenset[str]]) -> float:
+    given, wanted = one.outcome.answers & among[one.id], one.key & among[one.id]
+    both = len(given) + len(wanted)
+    return 200.0 * len(given & wanted) / both if both else 100.0
 
 
 def withheld_document(shown: Sequence[Shows]) -> dict[str, Any]:
@@ -133,24 +116,19 @@ def show_withheld(screen: Console, shown: Sequence[Shows]) -> None:
     screen.print(told, style="dim")
 
 
-def _of_record(given: frozenset[str], wanted: frozenset[str]) -> float:
-    both = len(given) + len(wanted)
-    return 100.0 if not both else 200.0 * len(given & wanted) / both
-
-
 def _keys_shown(kind: Kind, patients: Sequence[Inpatient], knowledge: Knowledge) -> dict[str, frozenset[str]]:
-    """Returns for each record the options that are diseases which such data show."""
+    """Returns for each record the options that are diseases which such data show.
+
+    Data show a disease by an examination that is right for it, or by a specimen.
+    """
     full = with_pathology(knowledge)
-    shown = {disease.id for disease in full.diseases.values() if kind in _shows(disease, full)}
+    shown = set()
+    for disease in full.diseases.values():
+        specimens = [name for name in disease.findings if full.examinations[name].kind == "pathology"]
+        if kind in {KIND_OF[full.examinations[name].kind] for name in (*disease.examinations, *specimens)}:
+            shown.add(disease.id)
     keys = {}
     for patient in patients:
         diseases = {key: full.disease_named(text) for key, text in patient.question.options.items()}
-        keys[patient.id] = frozenset(key for key, d in diseases.items() if d is not None and d.id in shown)
+        keys[patient.id] = frozenset(key for key, one in diseases.items() if one is not None and one.id in shown)
     return keys
-
-
-def _shows(disease: Disease, knowledge: Knowledge) -> set[Kind]:
-    """Returns which data show a disease: by an examination that is right for it, or a specimen."""
-    specimens = [e for e in disease.findings if knowledge.examinations[e].kind == "pathology"]
-    kinds = {knowledge.examinations[e].kind for e in (*disease.examinations, *specimens)}
-    return {_KINDS[kind] for kind in kinds if kind in _KINDS}

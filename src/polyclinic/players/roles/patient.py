@@ -79,42 +79,16 @@ _HERE = frozenset(("symptoms", "present", "review"))
 _LEAST_ALIKE = 4  # letters of a clause that stands in two places
 
 
-class _FindingNames(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    physical: str
-    other: str
-
-
-class _ResultWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    elsewhere: Pattern
-    earlier: Pattern
-    here: Pattern
-    observed: Pattern
-    lead: Pattern
-    event: Pattern
-    outcome: Pattern
-    sign: Pattern
-    measured: Pattern
-    physical: Pattern
-    analyte: Pattern
-    examination: Pattern
-    names: _FindingNames
-
-
-_words = WORDS.section("results", _ResultWords)
+_words = WORDS.section("results", dict[str, Pattern])
+_finding_names = WORDS.section("finding_names", dict[str, str])
 
 
 class Parted(NamedTuple):
-    """What becomes of a record's history.
+    """What becomes of a record's history."""
 
-    Attributes:
-        history: what the patient can tell.
-        results: what the examiner holds of it, beside the record's findings; nothing outside a ward.
-        withheld: the names that must not be said: those that the doctor does not read at the door.
-    """
-
-    history: History
-    results: tuple[Finding, ...]
-    withheld: tuple[str, ...]
+    history: History  # what the patient can tell
+    results: tuple[Finding, ...]  # what the examiner holds of it, beside the record's findings; nothing outside a ward
+    withheld: tuple[str, ...]  # the names that must not be said: those that the doctor does not read at the door
 
 
 def part(record: Record, *, setting: Setting = "ward", withheld: tuple[str, ...] = ()) -> Parted:
@@ -172,7 +146,7 @@ def _texts(history: History) -> list[tuple[str, str]]:
 @functools.lru_cache(maxsize=1024)
 def _reports(text: str, language: Language) -> bool:
     """Whether a text may report an examination or its result."""
-    return any(words.search(text) for words in (EXAMINATION, LABORATORY_VALUE, _words(language).sign))
+    return any(words.search(text) for words in (EXAMINATION, LABORATORY_VALUE, _words(language)["sign"]))
 
 
 class _ClauseRun:
@@ -192,7 +166,7 @@ class _SentenceRuns:
 
     def __init__(self, text: str, values: Iterable[str], *, signs: bool = True) -> None:
         self._words = _words("zh" if is_chinese(text) else "en")
-        self._reporting = (EXAMINATION, LABORATORY_VALUE, *((self._words.sign,) if signs else ()))
+        self._reporting = (EXAMINATION, LABORATORY_VALUE, *((self._words["sign"],) if signs else ()))
         self._values = tuple(values)
         self.runs = [self._divide(sentence) for sentence in _SENTENCE.split(text)] if text.strip() else []
 
@@ -205,8 +179,8 @@ class _SentenceRuns:
             if order in held or any(words.search(clause) for words in self._reporting):
                 reporting = True
             elif reporting and _RESUMED.match(clause):
-                led_up_to = self._words.lead.search(clauses[order - 1])
-                reporting = bool(led_up_to or self._words.observed.search(clause))
+                led_up_to = self._words["lead"].search(clauses[order - 1])
+                reporting = bool(led_up_to or self._words["observed"].search(clause))
             if not runs or runs[-1].reports is not reporting:
                 runs.append(_ClauseRun(reports=reporting))
             runs[-1].clauses.append(clause)
@@ -289,23 +263,19 @@ class _Parting:
             sentences = [[run for run in runs if not self._is_felt(run)] for runs in sentences]
         words, here = self._words, section in _HERE
         for run in (run for sentence in sentences for run in sentence):
-            first = run.clauses[0]
-            here_now, elsewhere = words.here.search(first), words.elsewhere.search(first)
-            if here_now or elsewhere:
-                here = _end(here_now) > _end(elsewhere)
-            if not run.reports or self._tells_no_result(run):
-                continue
-            heard = not here or (words.earlier.search(first) is not None and here_now is None)
-            if not heard or self._is_recorded(run) or withhold(run.text, self._secret, section=section) != run.text:
-                yield run
-            for clause in run.clauses[1:]:
-                here_now, elsewhere = words.here.search(clause), words.elsewhere.search(clause)
+            for number, clause in enumerate(run.clauses):
+                here_now, elsewhere = words["here"].search(clause), words["elsewhere"].search(clause)
                 if here_now or elsewhere:
                     here = _end(here_now) > _end(elsewhere)
+                if number or not run.reports or self._tells_no_result(run):
+                    continue
+                heard = not here or (words["earlier"].search(clause) is not None and here_now is None)
+                if not heard or self._is_recorded(run) or withhold(run.text, self._secret, section=section) != run.text:
+                    yield run
 
     def _is_felt(self, run: _ClauseRun) -> bool:
         """Whether a run of the list of symptoms names no examination, sign, number or secret."""
-        found = (EXAMINATION, LABORATORY_VALUE, self._words.sign)
+        found = (EXAMINATION, LABORATORY_VALUE, self._words["sign"])
         return (
             not any(words.search(run.text) for words in found)
             and withhold(run.text, self._secret, section="symptoms") == run.text
@@ -315,8 +285,8 @@ class _Parting:
         """Whether a run tells that something was examined, or was not, and nothing of what came of it."""
         text, words = run.text, self._words
         return (
-            words.event.search(text) is not None
-            and words.outcome.search(EXAMINATION.sub("", text)) is None
+            words["event"].search(text) is not None
+            and words["outcome"].search(EXAMINATION.sub("", text)) is None
             and LABORATORY_VALUE.search(text) is None
             and not self._is_recorded(run)
         )
@@ -341,7 +311,7 @@ class _Parting:
         for clause in run.clauses:
             name = self._examination(clause, begun=bool(groups))
             if not groups or (name and name != groups[-1][0]):
-                groups.append((name or self._words.names.other, []))
+                groups.append((name or _finding_names(self._language)["other"], []))
             groups[-1][1].append(clause)
         for name, clauses in groups:
             text = _JOINT.sub("", "".join(clauses).strip(_MARKS))
@@ -361,14 +331,14 @@ class _Parting:
         own = [examination for examination, name in bare if name and folded.find(name) >= 0]
         if own:
             return max(own, key=len)
-        if words.physical.search(clause):
-            return words.names.physical
-        found = [match[0] for match in words.examination.finditer(clause)]
-        whole = next((name for name in found if not words.analyte.fullmatch(name)), "")
+        if words["physical"].search(clause):
+            return _finding_names(self._language)["physical"]
+        found = [match[0] for match in words["examination"].finditer(clause)]
+        whole = next((name for name in found if not words["analyte"].fullmatch(name)), "")
         if whole or begun:
             return whole
         items = [f.examination for f in self._findings if len(f.item) > 1 and folded.find(fold_term(f.item)) >= 0]
-        measured = words.measured.search(clause)
+        measured = words["measured"].search(clause)
         return next(iter(items), "") or (measured["name"] if measured else next(iter(found), ""))
 
 
@@ -403,20 +373,7 @@ def _is_distinctive(value: str) -> bool:
     return chinese >= 8 or (chinese == 0 and len(value) >= 20)
 
 
-class _RememberedSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    today: str
-    before: str
-    with_doctor: str
-    named: str
-    not_named: str
-    examined: str
-    referred: str
-    admitted: str
-    given: str
-    outcomes: dict[str, str]
-
-
-_remembered = WORDS.section("remembered", _RememberedSayings)
+_remembered = WORDS.section("remembered", dict[str, str])
 
 
 def remembered(past: PatientRecord | None, language: Language) -> tuple[str, ...]:
@@ -434,24 +391,26 @@ def _visit(visit: NotedVisit, language: Language, *, today: bool) -> str:
     for held in visit.consultations:
         sentences += _consultation(held, "" if today else visit.day, language)
     if sentences and visit.handed_out:
-        sentences.append(say.given.format(drugs=marks.item.join(visit.handed_out)))
+        sentences.append(say["given"].format(drugs=marks.item.join(visit.handed_out)))
     if sentences and visit.outcome:
-        sentences.append(say.outcomes[visit.outcome])
+        sentences.append(say[visit.outcome])
     return marks.blank.join(sentences)
 
 
 def _consultation(held: NotedConsultation, day: str, language: Language) -> list[str]:
     say, item = _remembered(language), MARKS[language].item
-    where = say.with_doctor.format(department=held.department, doctor=held.doctor) if held.doctor else held.department
-    sentences = [say.before.format(day=day, where=where) if day else say.today.format(where=where)]
+    where = (
+        say["with_doctor"].format(department=held.department, doctor=held.doctor) if held.doctor else held.department
+    )
+    sentences = [say["before"].format(day=day, where=where) if day else say["today"].format(where=where)]
     if examinations := dict.fromkeys(finding.examination for finding in held.findings):
-        sentences.append(say.examined.format(examinations=item.join(examinations)))
-    named = say.named.format(disease=held.diagnoses[0].name) if held.diagnoses else say.not_named
+        sentences.append(say["examined"].format(examinations=item.join(examinations)))
+    named = say["named"].format(disease=held.diagnoses[0].name) if held.diagnoses else say["not_named"]
     sentences.append(named)
     if held.step == "refer":
-        sentences.append(say.referred.format(department=held.refer_to))
+        sentences.append(say["referred"].format(department=held.refer_to))
     elif held.step == "admit":
-        sentences.append(say.admitted)
+        sentences.append(say["admitted"])
     return sentences
 
 

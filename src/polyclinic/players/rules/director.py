@@ -24,7 +24,7 @@ from polyclinic.language.content_words import coverage
 from polyclinic.language.language import MARKS, Marks
 from polyclinic.players.player import Ask, Disputes, Facts, Purpose
 from polyclinic.players.roles.staff import Director
-from polyclinic.players.rules.sayings import DirectorSayings, director_sayings, doctor_sayings
+from polyclinic.players.rules.sayings import director_sayings, doctor_sayings
 
 _LEAST_SHARE = 0.02
 """Diagnoses that the doctors together hold for less probable than this do not stand in the report."""
@@ -116,7 +116,7 @@ class RulesDirector:
                 if colon:
                     results.setdefault(name.strip().casefold(), {}).setdefault("", set()).add(value.strip().casefold())
                     names.setdefault(name.strip().casefold(), name.strip())
-        say = director_sayings(role.presentation.language).look_again
+        say = director_sayings(role.presentation.language)["look_again"]
         return tuple(
             say.format(examination=names[name])
             for name, by_item in results.items()
@@ -131,21 +131,22 @@ class RulesDirector:
         }
         by_lead = _grouped((self._first(event), event.doctor) for event in standing)
         if len(by_lead) > 1:
-            leads = [(names.get(lead, say.nothing), doctors) for lead, doctors in by_lead.items()]
-            return Disputes((say.lead.format(sides=self._sides(role, leads)),))
+            leads = [(names.get(lead, say["nothing"]), doctors) for lead, doctors in by_lead.items()]
+            return Disputes((say["lead"].format(sides=self._sides(role, leads)),))
         by_others = _grouped((frozenset(self._held(event)), event.doctor) for event in standing)
         if len(by_others) > 1:
-            shown = [(self._shown(role, _of(standing, doctors[0]).report), doctors) for doctors in by_others.values()]
-            return Disputes((say.lead.format(sides=self._sides(role, shown)),))
+            reports = {event.doctor: event.report for event in standing}
+            shown = [(self._shown(role, reports[doctors[0]]), doctors) for doctors in by_others.values()]
+            return Disputes((say["lead"].format(sides=self._sides(role, shown)),))
         by_plan = _plans(standing)
         if len(by_plan) == 1:
             return Disputes(())
         everywhere = frozenset.intersection(*(frozenset(_plan(event)) for event in standing))
         plans = {event.doctor: [item for item in _plan(event) if item not in everywhere] for event in standing}
-        sides = [(marks.item.join(plans[doctors[0]]) or say.no_more, doctors) for doctors in by_plan]
+        sides = [(marks.item.join(plans[doctors[0]]) or say["no_more"], doctors) for doctors in by_plan]
         (lead,) = by_lead
-        disease = names.get(lead, say.nothing)
-        return Disputes((say.plan.format(disease=disease, sides=self._sides(role, sides)),))
+        disease = names.get(lead, say["nothing"])
+        return Disputes((say["plan"].format(disease=disease, sides=self._sides(role, sides)),))
 
     def _conclusion(self, role: Director) -> Report:
         say, marks = self._language(role)
@@ -159,18 +160,18 @@ class RulesDirector:
         undecided = sum(not vote for vote in votes) / len(votes)
         order = sorted(pooled, key=lambda key: -round(pooled[key], 9))
         who = [
-            say.votes.format(who=self._who(role, [event.doctor]), what=self._shown(role, event.report))
+            say["votes"].format(who=self._who(role, [event.doctor]), what=self._shown(role, event.report))
             for event in standing
         ]
         symptoms, examinations = (facts.symptoms, facts.examinations) if facts is not None else ((), ())
         diagnosed = [self._held(event) for event in standing if event.report.diagnoses]
         if not diagnosed or undecided > pooled[order[0]]:
-            rationale, refer = (say.undecided, *who), (say.refer,)
+            rationale, refer = (say["undecided"], *who), (say["refer"],)
             return Report(
                 symptoms=symptoms, examinations=examinations, diagnoses=(), rationale=rationale, treatment=refer
             )
         best = [key for key in order if round(pooled[key], 9) == round(pooled[order[0]], 9)]
-        tie = say.tie.format(diseases=marks.item.join(named[key].name for key in best))
+        tie = say["tie"].format(diseases=marks.item.join(named[key].name for key in best))
         # The plan of those who put it first, of the surest among them where their plans differ.
         mine = [event for event in standing if self._first(event) == order[0]] or standing
         common = Counter(event.report.treatment for event in mine)
@@ -188,7 +189,7 @@ class RulesDirector:
             diagnoses=tuple(diagnosis for key, diagnosis in pooling if key in held),
             differential=tuple(diagnosis for key, diagnosis in pooling if key not in held),
             rationale=(
-                say.pooled.format(disease=named[order[0]].name, percent=100 * pooled[order[0]]),
+                say["pooled"].format(disease=named[order[0]].name, percent=100 * pooled[order[0]]),
                 *((tie,) if len(best) > 1 else ()),
                 *who,
                 *sure.report.rationale,
@@ -207,7 +208,7 @@ class RulesDirector:
     def _shown(self, role: Director, report: Report) -> str:
         say, marks = self._language(role)
         shown = [d.name if d.probability is None else f"{d.name} {100 * d.probability:.0f} %" for d in report.diagnoses]
-        return marks.item.join(shown) or say.nothing
+        return marks.item.join(shown) or say["nothing"]
 
     def _key(self, diagnosis: Diagnosis) -> str:
         """Returns what a diagnosis means: the first name that was met of this disease, or of a kind of it."""
@@ -227,15 +228,15 @@ class RulesDirector:
 
     def _sides(self, role: Director, sides: Iterable[tuple[str, list[int]]]) -> str:
         say, marks = self._language(role)
-        return marks.semicolon.join(say.side.format(what=what, who=self._who(role, who)) for what, who in sides)
+        return marks.semicolon.join(say["side"].format(what=what, who=self._who(role, who)) for what, who in sides)
 
-    def _language(self, role: Director) -> tuple[DirectorSayings, Marks]:
+    def _language(self, role: Director) -> tuple[dict[str, str], Marks]:
         return director_sayings(role.presentation.language), MARKS[role.presentation.language]
 
     def _who(self, role: Director, doctors: list[int]) -> str:
         say, marks = self._language(role)
         numbers = marks.item.join(map(str, doctors))
-        return (say.doctor if len(doctors) == 1 else say.doctors).format(numbers=numbers)
+        return (say["doctor"] if len(doctors) == 1 else say["doctors"]).format(numbers=numbers)
 
 
 def _named(report: Report) -> tuple[Diagnosis, ...]:
@@ -243,26 +244,22 @@ def _named(report: Report) -> tuple[Diagnosis, ...]:
     return (*report.diagnoses, *report.differential)
 
 
-def _of(standing: Iterable[Revised], doctor: int) -> Revised:
-    return next(event for event in standing if event.doctor == doctor)
-
-
 def _plans(standing: Iterable[Revised]) -> list[list[int]]:
     """Returns the doctors by plan; two of which each holds most of the other's words are one."""
     groups: list[tuple[str, list[int]]] = []
     for event in standing:
         text = "; ".join(sorted(_plan(event)))
-        alike = (doctors for other, doctors in groups if _same_plan(text, other))
+        alike = (
+            doctors
+            for other, doctors in groups
+            if text == other or min(coverage(text, other), coverage(other, text)) > _MOSTLY
+        )
         doctors = next(alike, None)
         if doctors is None:
             groups.append((text, [event.doctor]))
         else:
             doctors.append(event.doctor)
     return [doctors for _, doctors in groups]
-
-
-def _same_plan(one: str, other: str) -> bool:
-    return one == other or min(coverage(one, other), coverage(other, one)) > _MOSTLY
 
 
 def _plan(event: Revised) -> list[str]:

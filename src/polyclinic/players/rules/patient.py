@@ -50,46 +50,17 @@ Act = Literal["question", "consent", "advice", "instruction", "closing", "commen
 
 
 class Heard(msgspec.Struct, frozen=True):
-    """A doctor's turn.
-
-    Attributes:
-        focus: the sentences that ask or advise, without what leads up to them.
-        definite: something is named that could be told, or be done: a symptom, an examination, a treatment.
-        examining: the advice is to undergo an examination; else it is a treatment, a precaution, or to see a doctor.
-        refused: the advice is to leave an examination, or to put it off: there is nothing to be done.
-    """
+    """A doctor's turn."""
 
     kind: Kind
-    focus: str
-    definite: bool = True
+    focus: str  # the sentences that ask or advise, without what leads up to them
+    definite: bool = True  # something is named that could be told, or be done: a symptom, an examination, a treatment
+    # The advice is to undergo an examination; else it is a treatment, a precaution, or to see a doctor.
     examining: bool = True
-    refused: bool = False
+    refused: bool = False  # the advice is to leave an examination, or to put it off: there is nothing to be done
 
 
-class _Cues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    ask: Pattern
-    consent: Pattern
-    advise: Pattern
-    urge: Pattern
-    asked_before: Pattern
-    done: Pattern
-    instruct: Pattern
-    hands: Pattern
-    shown: Pattern
-    other_topic: Pattern
-    bodily: Pattern
-    offer: Pattern
-    close: Pattern
-    examination: Pattern
-    broad: Pattern
-    treatment: Pattern
-    refuses: Pattern
-    example: Pattern
-    refers: Pattern
-    empty: Pattern
-
-
-_cues = WordLists(Path(__file__).with_name("hearing")).section("hearing", _Cues)
+_cues = WordLists(Path(__file__).with_name("hearing")).section("hearing", dict[str, Pattern])
 
 _SENTENCE = re.compile(r"(?<=[。！？?!；;\n])|(?<=[^\d\s]\.)(?=\s)")
 _CLAUSE = re.compile(r"(?<=[，,。；;！!？?\n])|(?<=[^\d\s]\.)(?=\s)|(?=但是?|而是|不过)|(?<=\s)(?=but\s|so let)")
@@ -120,12 +91,12 @@ def hear(text: str, language: Language) -> Heard:
     count = Counter(act for _, act in acts)
     if count["instruction"] and count["instruction"] >= count["advice"] and not _examining(advising, cues):
         return Heard("demand", joined("instruction"))
-    elsewhere = cues.other_topic.search(text) and not cues.bodily.search(text)
+    elsewhere = cues["other_topic"].search(text) and not cues["bodily"].search(text)
     if elsewhere and not advising and not EXAMINATION.search(text):
         return Heard("other topic", text.strip())
     if advising:
         advice = _advice(advising, cues, asking)
-        if advice.definite or cues.urge.search(advising):
+        if advice.definite or cues["urge"].search(advising):
             return advice
         if not asking:
             # Who recommends nothing, and begins with a farewell or says it in more sentences, says goodbye.
@@ -133,8 +104,8 @@ def hear(text: str, language: Language) -> Heard:
             return Heard("conclusion", text.strip()) if more > 0 else advice
     if asking:
         # "... such as a new mole. Have you noticed anything like that?"
-        meant = text if cues.refers.search(asking) else asking
-        definite = _is_definite(asking, cues) or cues.example.search(meant) is not None
+        meant = text if cues["refers"].search(asking) else asking
+        definite = _is_definite(asking, cues) or cues["example"].search(meant) is not None
         return Heard("inquiry", asking, definite=definite)
     if count["closing"]:
         return Heard("conclusion", text.strip())
@@ -160,34 +131,34 @@ def speech_acts(text: str, language: Language) -> list[tuple[str, Act]]:
     return acts
 
 
-def _act(sentence: str, cues: _Cues) -> Act:
-    if cues.instruct.search(sentence):
+def _act(sentence: str, cues: Mapping[str, Pattern]) -> Act:
+    if cues["instruct"].search(sentence):
         return "instruction"
-    if cues.shown.search(sentence):
+    if cues["shown"].search(sentence):
         return "question"
-    if cues.hands.search(sentence):
+    if cues["hands"].search(sentence):
         return "advice"
-    asks = cues.ask.search(sentence) is not None
-    if asks and cues.consent.search(sentence):
+    asks = cues["ask"].search(sentence) is not None
+    if asks and cues["consent"].search(sentence):
         return "consent"
-    urges = cues.urge.search(sentence) is not None
+    urges = cues["urge"].search(sentence) is not None
     advises = urges or (not asks and _advises(sentence, cues))
-    if not asks and cues.offer.search(sentence):
+    if not asks and cues["offer"].search(sentence):
         return "closing"
-    if advises and not cues.asked_before.search(sentence):
+    if advises and not cues["asked_before"].search(sentence):
         return "advice"
     if asks:
         return "question"
-    return "closing" if cues.close.search(sentence) else "comment"
+    return "closing" if cues["close"].search(sentence) else "comment"
 
 
-def _advises(sentence: str, cues: _Cues) -> bool:
+def _advises(sentence: str, cues: Mapping[str, Pattern]) -> bool:
     """Whether a sentence says what is to be done, and not only what has been."""
-    done = cues.done.search(sentence)
-    return cues.advise.search(sentence, done.end() if done else 0) is not None
+    done = cues["done"].search(sentence)
+    return cues["advise"].search(sentence, done.end() if done else 0) is not None
 
 
-def _advice(text: str, cues: _Cues, asking: str = "") -> Heard:
+def _advice(text: str, cues: Mapping[str, Pattern], asking: str = "") -> Heard:
     if not _names_something_to_do(text, cues) and _names_something_to_do(asking, cues):
         # "Have you had an ECG? If not, I recommend one."
         text = f"{asking} {text}"
@@ -196,50 +167,36 @@ def _advice(text: str, cues: _Cues, asking: str = "") -> Heard:
             return Heard("advice", text, examining=False, refused=True)
         text = kept.strip()
     examining = _examining(text, cues)
-    return Heard("advice", text, definite=examining or cues.treatment.search(text) is not None, examining=examining)
+    return Heard("advice", text, definite=examining or cues["treatment"].search(text) is not None, examining=examining)
 
 
-def _without_refused(text: str, cues: _Cues) -> str:
+def _without_refused(text: str, cues: Mapping[str, Pattern]) -> str:
     """Returns advice without the clauses that say of an examination that it is not to be done, or not now."""
     clauses = _CLAUSE.split(text)
-    return "".join(c for c in clauses if not (cues.refuses.search(c.strip(_ENDS)) and _examining(c, cues)))
+    return "".join(c for c in clauses if not (cues["refuses"].search(c.strip(_ENDS)) and _examining(c, cues)))
 
 
-def _names_something_to_do(text: str, cues: _Cues) -> bool:
-    return _examining(text, cues) or cues.treatment.search(text) is not None
+def _names_something_to_do(text: str, cues: Mapping[str, Pattern]) -> bool:
+    return _examining(text, cues) or cues["treatment"].search(text) is not None
 
 
-def _examining(text: str, cues: _Cues) -> bool:
+def _examining(text: str, cues: Mapping[str, Pattern]) -> bool:
     """Whether a text names an examination that could be done as it is named."""
-    named = cues.broad.sub(" ", text)
-    return any(words.search(named) for words in (cues.examination, cues.hands, EXAMINATION))
+    named = cues["broad"].sub(" ", text)
+    return any(words.search(named) for words in (cues["examination"], cues["hands"], EXAMINATION))
 
 
-def _is_definite(text: str, cues: _Cues) -> bool:
+def _is_definite(text: str, cues: Mapping[str, Pattern]) -> bool:
     """Whether a question names anything that the patient could tell, be it by an example."""
-    if cues.example.search(text):
+    if cues["example"].search(text):
         return True
-    rest, said = cues.empty.subn(" ", text)
+    rest, said = cues["empty"].subn(" ", text)
     # Several words and none that every sentence has: another language than it was taken for.
     return _WORD.search(rest) is not None and (said > 0 or len(rest.split()) <= _PHRASE)
 
 
-class _Orders(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    asks_earlier: Pattern
-    asks_result: Pattern
-    joint: Pattern
-    planned: Pattern
-    cue: Pattern
-    reason: Pattern
-    purpose: Pattern
-    lead: Pattern
-    polite_end: Pattern
-    examination: Pattern
-    examination_lead: Pattern
-    request: str
-
-
-_orders = WORDS.section("orders", _Orders)
+_orders = WORDS.section("orders", dict[str, Pattern])
+_passed_on = WORDS.section("passed_on", dict[str, str])
 
 _SENTENCE_ORDERS = re.compile(r"(?<=[。？！?!；])|(?<=\.)\s")
 _TO_BE_DONE = re.compile(r"^.*\b(?:to be done|please do|the following(?: \w+)?)\s*:\s*", re.IGNORECASE)
@@ -249,38 +206,38 @@ _MARKS = " .。?？!！,，"
 @functools.lru_cache(maxsize=4096)
 def asks_result(text: str, language: Language) -> bool:
     """Returns whether a question asks for a result."""
-    return _orders(language).asks_result.search(text) is not None
+    return _orders(language)["asks_result"].search(text) is not None
 
 
 @functools.lru_cache(maxsize=4096)
 def asks_earlier(text: str, language: Language) -> bool:
     """Returns whether a question asks for examinations from before this visit."""
-    return _orders(language).asks_earlier.search(text) is not None
+    return _orders(language)["asks_earlier"].search(text) is not None
 
 
 def is_planned(text: str, language: Language) -> bool:
     """Returns whether a text tells what is still to be done."""
-    return _orders(language).planned.search(text) is not None
+    return _orders(language)["planned"].search(text) is not None
 
 
 def reported(clause: str, language: Language) -> str:
     """Returns a clause with a result as it is told by itself, without what joins it to another."""
-    return _orders(language).joint.sub("", clause)
+    return _orders(language)["joint"].sub("", clause)
 
 
 def request(text: str, language: Language) -> str:
     """Returns the doctor's order as it is passed on: its names, without politeness and reasons."""
-    return _orders(language).request.format(ordered(text, language))
+    return _passed_on(language)["request"].format(ordered(text, language))
 
 
 def ordered(text: str, language: Language) -> str:
     """Returns what is ordered in a text, without what leads up to it and what it is meant for."""
     words, wanted = _orders(language), []
     for sentence in _SENTENCE_ORDERS.split(text):
-        cues = list(words.cue.finditer(sentence))
-        clear = words.reason.sub("", sentence[cues[-1].start() :] if cues else sentence)
-        clear = _TO_BE_DONE.sub("", words.purpose.sub("", clear))
-        stripped = words.polite_end.sub("", words.lead.sub("", clear, count=1).strip(_MARKS))
+        cues = list(words["cue"].finditer(sentence))
+        clear = words["reason"].sub("", sentence[cues[-1].start() :] if cues else sentence)
+        clear = _TO_BE_DONE.sub("", words["purpose"].sub("", clear))
+        stripped = words["polite_end"].sub("", words["lead"].sub("", clear, count=1).strip(_MARKS))
         if stripped:
             wanted.append(stripped)
     return MARKS[language].semicolon.join(wanted) or text.strip(_MARKS)
@@ -292,7 +249,7 @@ def request_of_result(text: str, language: Language) -> str:
     names = dict.fromkeys(order.text.strip(_MARKS) for order in asked)
     if not names:
         return request(text, language)
-    return _orders(language).request.format(MARKS[language].semicolon.join(names))
+    return _passed_on(language)["request"].format(MARKS[language].semicolon.join(names))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -313,19 +270,15 @@ def reports(text: str, order: OrderMeaning) -> int:
 def examinations(text: str, language: Language) -> list[str]:
     """Returns the examinations in a text, each with the words before it that say of what ("CT of the head")."""
     words = _orders(language)
-    return [words.examination_lead.sub("", found[0]) for found in words.examination.finditer(text)]
+    return [words["examination_lead"].sub("", found[0]) for found in words["examination"].finditer(text)]
 
 
-class _VisitWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    visit: Pattern
-
-
-_words = WORDS.section("visits_asked", _VisitWords)
+_visits = WORDS.section("visits_asked", dict[str, Pattern])
 
 
 def asks_of_visits(text: str, language: Language) -> bool:
     """Whether a question asks whom the patient saw before, what it was told or given there, or whether that helped."""
-    return _words(language).visit.search(text) is not None
+    return _visits(language)["visit"].search(text) is not None
 
 
 AT_MOST = 3  # clauses in one answer

@@ -50,44 +50,7 @@ class DoctorSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.below if percent == "0 %" else percent
 
 
-class DirectorSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rules director's sentences."""
-
-    look_again: str
-    doctor: str
-    doctors: str
-    lead: str
-    side: str
-    nothing: str
-    plan: str
-    no_more: str
-    pooled: str
-    votes: str
-    tie: str
-    undecided: str
-    refer: str
-
-
-class _NurseSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    known: str
-    unknown: str
-    flag: str
-    signs: str
-    level: str
-
-
-class _PharmacistSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    allergy: str
-    age: str
-    pregnancy: str
-    kidney: str
-    condition: str
-    interaction: str
-    duplicate: str
-    taken: str
-
-
 doctor_sayings = WORDS.section("doctor", DoctorSayings)
-director_sayings = WORDS.section("director", DirectorSayings)
-nurse_sayings = WORDS.section("nurse", _NurseSayings)
-pharmacist_sayings = WORDS.section("pharmacist", _PharmacistSayings)
+director_sayings = WORDS.section("director", dict[str, str])
+nurse_sayings = WORDS.section("nurse", dict[str, str])
+pharmacist_sayings = WORDS.section("pharmacist", dict[str, str])

@@ -191,16 +191,16 @@ class _DoorJudgement:
         say, knowledge = nurse_sayings(self._language), self._reader.knowledge
         item = MARKS[self._language].item
         named = item.join(knowledge.symptoms[s].name.get(self._language) for s in self._belief.leaves())
-        reason = (say.known if self._present else say.unknown).format(symptoms=named, percent=100 * share)
+        reason = (say["known"] if self._present else say["unknown"]).format(symptoms=named, percent=100 * share)
         signs = [
             f"{knowledge.quantities[sign].name.get(self._language)} {self._measured[sign]:g}"
             for sign in telling_signs(self._as_adult)
         ]
         if flag is not None:
-            reason += say.flag.format(flag=knowledge.symptoms[flag[0]].name.get(self._language))
+            reason += say["flag"].format(flag=knowledge.symptoms[flag[0]].name.get(self._language))
         if signs:
-            reason += say.signs.format(signs=item.join(signs))
-        return reason + say.level.format(level=level)
+            reason += say["signs"].format(signs=item.join(signs))
+        return reason + say["level"].format(level=level)
 
     def _flag(self) -> tuple[str, str] | None:
         """Returns the gravest danger sign that is there, and what it makes."""
@@ -293,8 +293,7 @@ class RulesPharmacist:
 
 def _reason(against: Objection, drug: Drug, language: Language) -> str:
     """Returns what speaks against a drug, in words."""
-    say: str = getattr(pharmacist_sayings(language), against.kind)
-    return say.format(
+    return pharmacist_sayings(language)[against.kind].format(
         what=against.what.get(language),
         reason=against.reason.get(language),
         limit=against.limit,

@@ -33,18 +33,14 @@ class Unsaid(msgspec.Struct, frozen=True):
     text: str
 
 
-class _UnsaidWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    not_known: Pattern
-
-
 _COMMA = re.compile("([,，])")
-_words = WORDS.section("unsaid", _UnsaidWords)
+_unsaid = WORDS.section("unsaid", dict[str, Pattern])
 
 
 @functools.lru_cache(maxsize=4096)
 def is_not_known(text: str) -> bool:
     """Whether a text says only that something of the history is not known, in whichever language."""
-    return _words(language_of([text])).not_known.search(text) is not None
+    return _unsaid(language_of([text]))["not_known"].search(text) is not None
 
 
 def without_unknown(sentence: str) -> tuple[list[str], str]:

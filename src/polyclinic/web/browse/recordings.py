@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from polyclinic.evaluations.tor.growth import Grown, GrownEvidence, stages
-from polyclinic.evaluations.tor.recorded import RecordedMeeting
+from polyclinic.evaluations.tor.meetings import Grown, GrownEvidence, RecordedMeeting, stages
 from polyclinic.evidence_tree.support import Supporter
 from polyclinic.files import NO_JSON
 from polyclinic.hospital.record.episodes import Episode

@@ -215,10 +215,7 @@ def _by_link(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
 
 
 def _visit_routes(
-    base: str,
-    visits: PlayedVisits,
-    sitting_of: Callable[..., Sitting],
-    check: Callable[..., None] = lambda **_: None,
+    base: str, visits: PlayedVisits, sitting_of: Callable[..., Sitting], check: Callable[..., None] = lambda **_: None
 ) -> list[BaseRoute]:
     """Returns the routes of one visit; `check` refuses score and trace where they are held back."""
 

@@ -32,7 +32,7 @@ from polyclinic.players.roles.staff import MAX_QUESTIONS, Nurse
 from polyclinic.seeds import derive
 from polyclinic.web.chair.catalogue import CaseAt, Catalogue
 from polyclinic.web.chair.view import shown_results
-from polyclinic.web.practice import KeptMoves, Practice
+from polyclinic.web.practice import KeptMoves, Practice, is_next
 from polyclinic.web.refused import NotFound, NotNow
 from polyclinic.web.replies import get, post
 
@@ -110,11 +110,8 @@ class NurseShift:
 
     async def make(self, move: NursesMove, *, after: int) -> None:
         """Makes a move; one that is sent twice is made once."""
-        made = self._moves
-        if after == len(made) - 1 and made[after] == move:
+        if not is_next(self._moves, move, after, "shift"):
             return
-        if after != len(made):
-            raise NotNow("the shift has continued elsewhere, perhaps in another window; reload it")
         number, asked = self._at()
         if number == len(self._cases):
             raise NotNow("the shift is over")

@@ -19,7 +19,7 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.errors import BadInput, PolyclinicError, UserError
 from polyclinic.evaluations.visit_score import NotedDifferential, PlayScore, Scored, Scorer, record_told
-from polyclinic.events import End, Event, Failed, Trace
+from polyclinic.events import End, Failed, Trace
 from polyclinic.files import make_folder
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.models.tally import SharedAnswers
@@ -34,20 +34,17 @@ from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.visit import Visit, attend, see
 from polyclinic.web.chair.catalogue import CaseAt, Catalogue
 from polyclinic.web.chair.staff import Staff
-from polyclinic.web.practice import KeptMoves, Practice
+from polyclinic.web.practice import KeptMoves, Practice, is_next
 from polyclinic.web.refused import NotFound, NotNow
 
 MOST_MOVES = 400
-"""Moves of a sitting, those that were taken back among them."""
+"""Moves of a sitting, including those that were taken back."""
 
 MOST_VISITS = 20_000
 """Visits that are kept."""
 
-_AT_ONCE = 200
-"""Visits that are kept in memory; another that is taken up again is held once more from its moves."""
-
-_LOOKED = 500
-"""Visits that are looked through for a list, the latest first."""
+_AT_ONCE = 200  # visits in memory; another one is held once more from its moves
+_LOOKED = 500  # visits that are searched for a list, the latest first
 
 TRACES = "visits"
 """The folder of traces, below that of practice."""
@@ -65,15 +62,15 @@ class PlayedCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class KeptMove(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a visit is kept as: what is played, in the first one, or a move, and when it was (seconds since 1970)."""
+    """An entry of a kept visit: first the case that is played, then the moves, each with its time."""
 
-    at: float
+    at: float  # seconds since 1970
     played: PlayedCase | None = None
     move: Move | None = None
 
 
 class GivenHint(msgspec.Struct, frozen=True, kw_only=True):
-    """A hint, and behind how many turns of the doctor it was given."""
+    """A hint, and after how many turns of the doctor it was given."""
 
     turn: int
     hint: Hint
@@ -82,11 +79,8 @@ class GivenHint(msgspec.Struct, frozen=True, kw_only=True):
 class Sitting:
     """One visit that is played; see the module.
 
-    Args:
-        kept: what is played, and the moves so far.
-        case: the case of a place.
-        minds: returns the players for a patient of that name.
-        answers: what models answered in this visit before, so that what is held once more comes out the same.
+    It begins with the case and the moves that are kept. `minds` returns the players for a patient of that name.
+    `answers` are those that models gave in this visit before, so that a visit held again comes out the same.
     """
 
     def __init__(
@@ -105,7 +99,6 @@ class Sitting:
         self.played, self.case = first, case(first.case)
         self._minds_of = minds
         self.minds: Minds | None = None
-        self._turns: list[Turn | HintMove | NoteMove] = []
         self._ahead = asyncio.Event()  # a move is there that was not made yet
         self._settled = asyncio.Event()  # the visit waits for a move, or is over
         self._one_at_a_time = asyncio.Lock()
@@ -113,13 +106,13 @@ class Sitting:
         self._restart()
 
     def _restart(self) -> None:
-        """Forgets what came of the moves; they stand."""
+        """Forgets the results of the moves, but not the moves."""
         self._at = 0
         self._turns = standing(self.moves)
         self.purpose: Purpose | None = None
         self.trace = Trace()
         self.visit: Visit | None = None
-        self.problem = ""
+        self.problem = ""  # why another player gave no usable answer; the last move can be taken back
         self.turns_left = self.played.max_turns
         self.hints: list[GivenHint] = []
         self.notes: list[NotedDifferential] = []
@@ -137,49 +130,41 @@ class Sitting:
         return sum(isinstance(move, UndoMove) for move in self.moves)
 
     @property
-    def seconds(self) -> float:
-        """From the beginning to the last move."""
-        return self._kept.all[-1].at - self._kept.all[0].at
+    def begun(self) -> float:
+        """The time of its beginning, in seconds since 1970."""
+        return self._kept.all[0].at
 
     @property
-    def begun(self) -> float:
-        """When it began, in seconds since 1970."""
-        return self._kept.all[0].at
+    def seconds(self) -> float:
+        """The time from the beginning to the last move."""
+        return self._kept.all[-1].at - self.begun
+
+    @property
+    def turn(self) -> int:
+        """How many turns the doctor has had."""
+        return self.played.max_turns - self.turns_left
 
     @property
     def is_over(self) -> bool:
         """Whether the report is handed in, and nothing can be taken back any more."""
         return self.visit is not None and self.visit.report is not None
 
-    @property
-    def has_failed(self) -> bool:
-        """Whether another player gave no usable answer; the last move can be taken back."""
-        return bool(self.problem)
-
     async def settle(self) -> None:
-        """Holds the visit as far as the moves go; at once where it is there already."""
+        """Holds the visit as far as the moves go."""
         if self._task is None:
             self._task = asyncio.create_task(self._hold())
         await self._settled.wait()
 
     async def make(self, move: Move, *, after: int) -> None:
-        """Makes a move, and waits for what comes of it.
-
-        Args:
-            move: the move.
-            after: how many moves the sender knows of. A move that is sent twice is made once.
-        """
+        """Makes a move and waits for its result; the sender knows of so many moves. One sent twice is made once."""
         async with self._one_at_a_time:
             await self.settle()
-            made = self.moves
-            if after < len(made) and made[after] == move and after == len(made) - 1:
+            if not is_next(self.moves, move, after, "visit"):
                 return
-            if after != len(made):
-                raise NotNow("the visit has continued elsewhere, perhaps in another window; reload it")
             self._check(move)
             self._kept.keep(KeptMove(at=round(time.time(), 3), move=move))
             if isinstance(move, UndoMove):
-                await self._stop()
+                await self.close()
                 self._restart()
             else:
                 self._turns.append(move)
@@ -189,7 +174,10 @@ class Sitting:
 
     async def close(self) -> None:
         """Ends the task; the moves are kept."""
-        await self._stop()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
 
     def _check(self, move: Move) -> None:
         """Raises a NotNow where a move cannot be made."""
@@ -203,7 +191,7 @@ class Sitting:
             if not any(not isinstance(one, HintMove | NoteMove) for one in self._turns):
                 raise NotNow("there is nothing to take back")
             return
-        if self.has_failed:
+        if self.problem:
             raise NotNow("take back the last step first, then try again")
         if isinstance(move, HintMove) and not self.played.hints:
             raise NotNow("there are no hints in this class")
@@ -226,13 +214,8 @@ class Sitting:
         return move
 
     async def advise(self, adviser: Adviser, move: HintMove, role: Doctor) -> None:
-        """Keeps a hint for who looks."""
+        """Keeps a hint for the player."""
         self.hints.append(GivenHint(turn=self.turn, hint=await adviser.hint(move.rung, role)))
-
-    @property
-    def turn(self) -> int:
-        """How many turns the doctor has had."""
-        return self.played.max_turns - self.turns_left
 
     async def _hold(self) -> None:
         """Holds the visit; an error becomes a problem that the player sees."""
@@ -241,30 +224,19 @@ class Sitting:
             # A journal keeps the answers of a model by visit; by rules everybody meets the same patient.
             key = "" if self.played.patient == "rules" else f"{self.case.id} {self.id}"
             seated = self.minds.sharing(self._answers).seated(self)
-            attended = await attend(self.case, seated, max_turns=self.played.max_turns, key=key, watch=self._watch)
-            self.visit = attended.visit
+            turns = self.played.max_turns
+            self.visit = (await attend(self.case, seated, max_turns=turns, key=key, watch=self.trace.append)).visit
             if self.visit.end is End.FAILED:
                 failed = self.trace.last(Failed)
-                self.problem = (
-                    "no answer came" if failed is None else f"the {failed.who} gave no answer: {failed.error}"
-                )
+                self.problem = f"the {failed.who} gave no answer: {failed.error}" if failed else "no answer came"
         except PolyclinicError as error:
             self.problem = error.problem if isinstance(error, BadInput) else str(error)
         finally:
             self._settled.set()
 
-    def _watch(self, event: Event) -> None:
-        self.trace.append(event)
-
-    async def _stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
-
 
 def standing(moves: list[Move]) -> list[Turn | HintMove | NoteMove]:
-    """Returns the moves that stand: an undo takes away the last turn before it; hints and notes stay."""
+    """Returns the moves that count: an undo takes away the last turn before it; hints and notes stay."""
     left: list[Turn | HintMove | NoteMove] = []
     for move in moves:
         if not isinstance(move, UndoMove):
@@ -279,14 +251,7 @@ def standing(moves: list[Move]) -> list[Turn | HintMove | NoteMove]:
 class PlayedVisits:
     """All visits that are played on a server: begun, taken up and scored."""
 
-    def __init__(
-        self,
-        practice: Practice,
-        *,
-        catalogue: Catalogue,
-        knowledge: Knowledge,
-        staff: Staff,
-    ) -> None:
+    def __init__(self, practice: Practice, *, catalogue: Catalogue, knowledge: Knowledge, staff: Staff) -> None:
         self.practice, self.catalogue, self.staff = practice, catalogue, staff
         self.order_names = order_names_of(knowledge)
         self._knowledge = knowledge

@@ -11,6 +11,7 @@ below.
 from __future__ import annotations
 
 import heapq
+import itertools
 import random
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -23,23 +24,15 @@ Cell = tuple[int, int]
 """Column and row of a tile."""
 
 _FLOORS = {
-    AreaKind.TRIAGE: "counter floor",
-    AreaKind.REGISTRATION: "counter floor",
-    AreaKind.PHARMACY: "counter floor",
-    AreaKind.ENTRANCE: "mat",
-    AreaKind.WAITING: "hall floor",
-    AreaKind.EXAMINATION: "lab floor",
-    AreaKind.RESUSCITATION: "theatre floor",
-    AreaKind.INTENSIVE_CARE: "theatre floor",
-    AreaKind.THEATRE: "theatre floor",
-    AreaKind.WARD: "care floor",
-    AreaKind.OBSERVATION: "care floor",
+    "counter floor": (AreaKind.TRIAGE, AreaKind.REGISTRATION, AreaKind.PHARMACY),
+    "mat": (AreaKind.ENTRANCE,),
+    "hall floor": (AreaKind.WAITING,),
+    "lab floor": (AreaKind.EXAMINATION,),
+    "theatre floor": (AreaKind.RESUSCITATION, AreaKind.INTENSIVE_CARE, AreaKind.THEATRE),
+    "care floor": (AreaKind.WARD, AreaKind.OBSERVATION),
 }
-_THINGS = {
-    AreaKind.CONSULTATION: "desk",
-    AreaKind.EXAMINATION: "machine",
-    AreaKind.RESUSCITATION: "bed",
-}
+_FLOOR_OF = {kind: floor for floor, kinds in _FLOORS.items() for kind in kinds}
+_THINGS = {AreaKind.CONSULTATION: "desk", AreaKind.EXAMINATION: "machine", AreaKind.RESUSCITATION: "bed"}
 
 
 class Station(msgspec.Struct, frozen=True):
@@ -67,11 +60,6 @@ class MapRoom(msgspec.Struct, kw_only=True):
     posts: list[Cell] = []  # where those who work here stand while they serve nobody
 
     @property
-    def floor(self) -> str:
-        """The tile of its floor."""
-        return _FLOORS.get(self.kind, "floor")
-
-    @property
     def inside(self) -> list[Cell]:
         """Its tiles within the walls, row by row."""
         return [
@@ -83,7 +71,7 @@ class MapRoom(msgspec.Struct, kw_only=True):
 
 def furnish(room: MapRoom, area: Area) -> None:
     """Puts in what an area has, as far as there is room; more people than places share them."""
-    free = [cell for cell in room.inside if not any(_beside(cell, door) for door in room.doors)]
+    free = [cell for cell in room.inside if not any(abs(cell[0] - x) + abs(cell[1] - y) <= 1 for x, y in room.doors)]
     if area.kind in WITH_BEDS:
         _beds(room, area.beds, free)
     elif area.kind not in (AreaKind.ENTRANCE, AreaKind.WAITING, AreaKind.OTHER):
@@ -144,10 +132,6 @@ def _seats(room: MapRoom, n: int, left: list[Cell]) -> None:
             if room.kind is not AreaKind.WAITING or (cell[0] - room.x) % 6:  # ways between the seats of a hall
                 room.seats.append(cell)
                 room.things[cell] = "chair"
-
-
-def _beside(cell: Cell, door: Cell) -> bool:
-    return abs(cell[0] - door[0]) + abs(cell[1] - door[1]) <= 1
 
 
 TILE = 16
@@ -295,7 +279,7 @@ def _corridors(made: TownMap, areas: Mapping[str, Area]) -> None:
 
 
 def _path(made: TownMap, solid: set[Cell], starts: list[Cell], ends: set[Cell]) -> list[Cell]:
-    """Returns the shortest way between doors outside of rooms; [] where there is none."""
+    """Returns the shortest way between doors outside of rooms; [] if there is none."""
     goal_x, goal_y = next(iter(ends))
     heap: list[tuple[int, int, Cell, Cell | None]] = [(0, 0, start, None) for start in starts]
     came: dict[Cell, Cell | None] = {}
@@ -305,31 +289,28 @@ def _path(made: TownMap, solid: set[Cell], starts: list[Cell], ends: set[Cell]) 
             continue
         came[cell] = before
         if cell in ends:
-            path: list[Cell] = []
-            at: Cell | None = cell
-            while at is not None:
+            path = [cell]
+            while (at := came[path[-1]]) is not None:
                 path.append(at)
-                at = came[at]
             return path
         for dx, dy in ((1, 0), (0, 1), (-1, 0), (0, -1)):
             near = (cell[0] + dx, cell[1] + dy)
-            if not (1 <= near[0] < made.width - 1 and 1 <= near[1] < made.height - 1) or near in came:
+            inside = 1 <= near[0] < made.width - 1 and 1 <= near[1] < made.height - 1
+            if not inside or near in came or (near in solid and near not in ends):
                 continue
-            if near in solid and near not in ends:
-                continue
-            more = cost + (1 if made.ground.get(near) == "corridor" else 2)
             turn = before is not None and (cell[0] - before[0], cell[1] - before[1]) != (dx, dy)
-            more += turn
+            more = cost + (1 if made.ground.get(near) == "corridor" else 2) + turn
             heapq.heappush(heap, (more + abs(near[0] - goal_x) + abs(near[1] - goal_y), more, near, cell))
     return []
 
 
 def _walls(made: TownMap) -> None:
     for room in made.rooms.values():
+        floor = _FLOOR_OF.get(room.kind, "floor")
         right, bottom = room.x + room.width - 1, room.y + room.height - 1
         for x in range(room.x, right + 1):
             for y in range(room.y, bottom + 1):
-                made.ground[x, y] = room.floor
+                made.ground[x, y] = floor
                 if x in (room.x, right) or y in (room.y, bottom):
                     made.walls[x, y] = "wall front" if y in (room.y, bottom) and x not in (room.x, right) else "wall"
         for cell in room.doors:
@@ -381,53 +362,50 @@ def _house(made: TownMap, x: int, y: int, gate: int) -> None:
 
 
 def _tmj(made: TownMap, hospital: Hospital) -> dict[str, Any]:
-    def layer(id: int, name: str, tiles: Mapping[Cell, str]) -> dict[str, Any]:
-        numbers = [NUMBERS.get(tiles.get((x, y), ""), 0) for y in range(made.height) for x in range(made.width)]
-        return {"id": id, "name": name, "type": "tilelayer", "width": made.width, "height": made.height, "x": 0, "y": 0,
-                "opacity": 1, "visible": True, "data": numbers}  # fmt: skip
-
-    def group(id: int, name: str, objects: list[dict[str, Any]]) -> dict[str, Any]:
-        return {"id": id, "name": name, "type": "objectgroup", "draworder": "index", "x": 0, "y": 0, "opacity": 1,
-                "visible": True, "objects": objects}  # fmt: skip
-
     things = {cell: name for room in made.rooms.values() for cell, name in room.things.items()}
-    rooms, doors, houses, number = [], [], [], 1
+    rooms, doors, number = [], [], itertools.count(1)
     for room in made.rooms.values():
-        places = {name: getattr(room, name) for name in ("stations", "seats", "beds", "standing", "posts")}
-        rooms.append(
-            _object(number, room.id, str(room.kind), (room.x, room.y, room.width, room.height))
-            | {"properties": [_text(name, msgspec.json.encode(value).decode()) for name, value in places.items()]}
+        places = [_text(name, getattr(room, name)) for name in ("stations", "seats", "beds", "standing", "posts")]
+        box = (room.x, room.y, room.width, room.height)
+        rooms.append(_object(next(number), room.id, str(room.kind), box) | {"properties": places})
+        doors += [_object(next(number), room.id, "door", (x, y, 1, 1)) for x, y in room.doors]
+    houses = [_object(next(number), "", "house", (x, y, 1, 1)) for x, y in made.houses]
+    layers = []
+    for id, (name, tiles) in enumerate((("ground", made.ground), ("walls", made.walls), ("furniture", things)), 1):
+        data = [NUMBERS.get(tiles.get((x, y), ""), 0) for y in range(made.height) for x in range(made.width)]
+        layer = {"id": id, "name": name, "type": "tilelayer", "width": made.width, "height": made.height, "data": data}
+        layers.append(layer | _LAYER)
+    for id, (name, objects) in enumerate((("rooms", rooms), ("doors", doors), ("houses", houses)), 4):
+        layers.append(
+            {"id": id, "name": name, "type": "objectgroup", "draworder": "index", "objects": objects} | _LAYER
         )
-        number += 1
-        for x, y in room.doors:
-            doors.append(_object(number, room.id, "door", (x, y, 1, 1)))
-            number += 1
-    for x, y in made.houses:
-        houses.append(_object(number, "", "house", (x, y, 1, 1)))
-        number += 1
-    layers = [layer(1, "ground", made.ground), layer(2, "walls", made.walls), layer(3, "furniture", things)]
-    layers += [group(4, "rooms", rooms), group(5, "doors", doors), group(6, "houses", houses)]
     home = next((area for area in hospital.areas.values() if area.kind is AreaKind.HOME), None)
     spread = [0.0, 0.0, 1.0, 1.0] if home is None else [*home.at, home.width, home.height]
-    return {
-        "type": "map", "version": "1.10", "tiledversion": "1.11.0", "orientation": "orthogonal",
-        "renderorder": "right-down", "infinite": False, "width": made.width, "height": made.height,
-        "tilewidth": TILE, "tileheight": TILE, "nextlayerid": 7, "nextobjectid": number,
-        "properties": [_text("home", msgspec.json.encode(spread).decode())],
-        "tilesets": [{
-            "firstgid": 1, "name": "town", "image": "tiles.png", "columns": COLUMNS, "tilecount": len(TILES),
-            "tilewidth": TILE, "tileheight": TILE, "margin": 0, "spacing": 0, "imagewidth": COLUMNS * TILE,
-            "imageheight": -(-len(TILES) // COLUMNS) * TILE,
-        }],
+    return _MAP | {
+        "width": made.width,
+        "height": made.height,
+        "nextobjectid": next(number),
+        "properties": [_text("home", spread)],
         "layers": layers,
-    }  # fmt: skip
+    }
+
+
+_LAYER = {"x": 0, "y": 0, "opacity": 1, "visible": True}
+_MAP = {
+    "type": "map", "version": "1.10", "tiledversion": "1.11.0", "orientation": "orthogonal",
+    "renderorder": "right-down", "infinite": False, "tilewidth": TILE, "tileheight": TILE, "nextlayerid": 7,
+    "tilesets": [{
+        "firstgid": 1, "name": "town", "image": "tiles.png", "columns": COLUMNS, "tilecount": len(TILES),
+        "tilewidth": TILE, "tileheight": TILE, "margin": 0, "spacing": 0, "imagewidth": COLUMNS * TILE,
+        "imageheight": -(-len(TILES) // COLUMNS) * TILE,
+    }],
+}  # fmt: skip
 
 
 def _object(id: int, name: str, type: str, box: tuple[int, int, int, int]) -> dict[str, Any]:
-    x, y, width, height = (side * TILE for side in box)
-    return {"id": id, "name": name, "type": type, "x": x, "y": y, "width": width, "height": height, "rotation": 0,
-            "visible": True}  # fmt: skip
+    sides = dict(zip(("x", "y", "width", "height"), (side * TILE for side in box), strict=True))
+    return {"id": id, "name": name, "type": type, **sides, "rotation": 0, "visible": True}
 
 
-def _text(name: str, value: str) -> dict[str, str]:
-    return {"name": name, "type": "string", "value": value}
+def _text(name: str, value: object) -> dict[str, str]:
+    return {"name": name, "type": "string", "value": msgspec.json.encode(value).decode()}

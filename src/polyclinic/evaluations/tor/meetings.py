@@ -1,14 +1,55 @@
-"""How the trees of a meeting grew: what each doctor's tree gained and lost from round to round."""
+"""Meetings that were recorded, and how their trees grew: what each gained and lost from round to round."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Literal, NamedTuple
 
-from polyclinic.evaluations.tor.recorded import RecordedMeeting
-from polyclinic.evidence_tree.meeting import Concluded, Remark, Wrote
+import msgspec
+
+from polyclinic.cases.record import Record
+from polyclinic.errors import BadInput
+from polyclinic.evidence_tree.meeting import Concluded, Happening, Remark, Wrote
 from polyclinic.evidence_tree.tree import EvidenceTree, Leaf, same_words
+from polyclinic.files import MAX_RECORD_BYTES, read_records
+from polyclinic.opened_files import opened
+
+
+class RecordedMeeting(msgspec.Struct, frozen=True, kw_only=True):
+    """A meeting of Tree-of-Reasoning's doctors on one record.
+
+    Attributes:
+        key: the options that hold.
+        log: everything that happened, in order.
+        chose: the options that each method chose on this record, by its name; the meeting's own first.
+    """
+
+    id: str
+    record: Record
+    options: dict[str, str]
+    key: frozenset[str]
+    log: tuple[Happening, ...]
+    chose: dict[str, frozenset[str]]
+
+
+def read_meetings(path: str | Path) -> list[RecordedMeeting]:
+    """Reads meetings as `polyclinic eval tor --out` writes them."""
+    return [one for _, one in read_records(Path(path), RecordedMeeting, "a meeting of 'polyclinic eval tor --out'")]
+
+
+def holds_meetings(path: str | Path) -> bool:
+    """Whether a file's first line is a meeting; what cannot be read twice is none."""
+    if not Path(path).is_file():
+        return False
+    try:
+        with opened(Path(path)) as file:
+            first = msgspec.json.decode(file.readline(MAX_RECORD_BYTES), type=dict[str, msgspec.Raw])
+    except (BadInput, msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return {"log", "chose", "record"} <= first.keys()
+
 
 Change = Literal["new", "kept", "dropped"]
 
@@ -93,17 +134,16 @@ def grown(before: Sequence[Leaf], now: Sequence[Leaf], *, compare: bool = True) 
     return tuple(
         GrownDiagnosis(
             names[key],
-            _all([e.change for leaves in under.values() for e in leaves]),
-            tuple(
-                GrownReasoning(said, _all([e.change for e in leaves]), tuple(leaves)) for said, leaves in under.items()
-            ),
+            _all([one for leaves in under.values() for one in leaves]),
+            tuple(GrownReasoning(said, _all(leaves), tuple(leaves)) for said, leaves in under.items()),
         )
         for key, under in tree.items()
     )
 
 
-def _all(changes: Sequence[Change]) -> Change:
-    return changes[0] if len(set(changes)) == 1 else "kept"
+def _all(evidence: Sequence[GrownEvidence]) -> Change:
+    changes = {one.change for one in evidence}
+    return changes.pop() if len(changes) == 1 else "kept"
 
 
 def _but_for_numbers(analysis: str) -> str:
