@@ -227,6 +227,10 @@ class MemoryLibrary(Generic[E]):
         """A vector of length 1 a row, in the order of the entries."""
         return self._vectors[: len(self)]
 
+    def items(self) -> Iterator[tuple[E, NDArray[np.float32]]]:
+        """Yields the entries with their vectors."""
+        return zip(self.entries, self.vectors, strict=True)
+
     def add(self, entry: E, vector: NDArray[np.float32]) -> None:
         """Takes an entry in, with the vector of its query."""
         if len(self) == len(self._vectors):

@@ -336,10 +336,11 @@ class DoctorMemory:
 
     def news(self) -> list[New]:
         """Returns all that is remembered, task by task: records, then experience, in the order in which they came."""
-        libraries = [
-            (task, library) for task in ClinicalTask for library in (self.records[task], self.experience[task])
-        ]
-        return [New(task, *pair) for task, one in libraries for pair in zip(one.entries, one.vectors, strict=True)]
+        found: list[New] = []
+        for task in ClinicalTask:
+            found += [New(task, *pair) for pair in self.records[task].items()]
+            found += [New(task, *pair) for pair in self.experience[task].items()]
+        return found
 
     def _add(self, task: ClinicalTask, entry: Entry, vector: Vectors) -> None:
         if isinstance(entry, MedicalRecord):
