@@ -57,10 +57,12 @@ class FindingLine(NamedTuple):
     code: Code | None
     reference: str = ""
 
-    def finding(self, shown: float | str) -> Finding:
-        """Returns the finding with what is shown: a number, or the id of a text."""
+    def finding(self, shown: float | str | tuple[str, ...], comma: str = "") -> Finding:
+        """Returns the finding with what is shown: a number, the id of a text, or those of several."""
         examination, item, texts, unit, code, reference = self
         value = texts[shown] if isinstance(shown, str) else shown
+        if isinstance(value, tuple):
+            value = comma.join(texts[id] for id in value)
         return Finding(examination=examination, item=item, value=value, unit=unit, reference=reference, code=code)
 
 
@@ -93,10 +95,10 @@ def _lines_of_all(knowledge: Knowledge, language: Language) -> dict[str, Finding
 def _references(knowledge: Knowledge, age: float, sex: Sex) -> dict[str, str]:
     """Returns the reference range of each item at an age and sex, as it is written beside a result."""
     physiology = physiology_of(knowledge)
-    return {id: reference_of(item, *physiology.range(item, age, sex)) for id, (_, item) in physiology.places.items()}
+    return {id: _reference_of(item, *physiology.range(item, age, sex)) for id, (_, item) in physiology.places.items()}
 
 
-def reference_of(item: Item, low: float | None, high: float | None) -> str:
+def _reference_of(item: Item, low: float | None, high: float | None) -> str:
     """Returns a reference range of an item, as it is written beside a result; "" where it has none."""
     if not item.numeric:
         return ""

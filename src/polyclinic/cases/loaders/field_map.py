@@ -116,8 +116,8 @@ def _loader(path: Path, _changed: int) -> Callable[[dict[str, Any], int], Case]:
     lacking = [] if fields.complaint or fields.vignette else ["complaint"]
     lacking += [] if fields.diagnoses or fields.options else ["diagnoses"]
     if lacking:
-        there = ", ".join(CaseFields.__struct_fields__)
-        raise BadInput(f"a field map needs `{lacking[0]}`; a field map has {there}", path=path)
+        known = ", ".join(CaseFields.__struct_fields__)
+        raise BadInput(f"a field map needs `{lacking[0]}`; a field map has {known}", path=path)
     if other := fields.history.keys() - {*History.__struct_fields__}:
         came, there = sorted(other)[0], History.__struct_fields__
         raise BadInput(
