@@ -185,7 +185,11 @@ def test_what_is_wrong_with_a_field_map_is_told(tmp_path, text, told):
             r"line 2, \$\.answer: the right option is needed, one of A, B, C; 'Gout' came",
         ),
         ("a.csv", {**PATIENT, "EVIDENCES": "none"}, r"\$\.EVIDENCES: .*evidences, a list"),
-        ("a.jsonl", {**IMAGE, "answers": [{"text": "a"}, {"text": "b"}]}, r"\$\.answers\.correct: the right option is needed"),
+        (
+            "a.jsonl",
+            {**IMAGE, "answers": [{"text": "a"}, {"text": "b"}]},
+            r"\$\.answers\.correct: the right option is needed",
+        ),
         ("a.jsonl", {"resourceType": "Patient"}, r"\$\.resourceType: .*Bundle .*this is Patient"),
         ("a.jsonl", {"resourceType": "Bundle"}, r"\$\.entry: .*one Patient; there are 0"),
     ],

@@ -120,19 +120,9 @@ _FREE_OF = (2, 26)  # days: nobody is asked for a period that she has now
 ECTOPIC = "ectopic-pregnancy"
 
 
-class _PeriodWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    regular: str
-    pregnancy: str
-    weeks: str
-    light: str
-    unsure: str
-    stopped: str
-    removed: str
-    pregnant: Pattern
-    without_womb: Pattern
-
-
-_words = WordLists(Path(__file__).with_name("words")).section("periods", _PeriodWords)
+WORDS = WordLists(Path(__file__).with_name("words"))
+_words = WORDS.section("periods", dict[str, str])
+_period_patterns = WORDS.section("period_patterns", dict[str, Pattern])
 
 
 class Woman(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,26 +140,27 @@ def last_period(who: Woman, rng: random.Random, language: Language) -> str:
     """Returns what somebody says of her last period as a sentence; "" of men and children."""
     if who.sex != "female" or who.age < _MENARCHE:
         return ""
-    return _told(who, rng, _words(language)) + MARKS[language].stop
+    return _told(who, rng, language) + MARKS[language].stop
 
 
-def _told(who: Woman, rng: random.Random, words: _PeriodWords) -> str:
+def _told(who: Woman, rng: random.Random, language: Language) -> str:
+    words, patterns = _words(language), _period_patterns(language)
     passed = int(who.days)
-    if (weeks := words.pregnant.search(who.past)) is not None and (number := re.search(r"\d+", weeks[0])):
-        return words.pregnancy.format(n=number[0])
-    if words.without_womb.search(who.past):
-        return words.removed
+    if (weeks := patterns["pregnant"].search(who.past)) is not None and (number := re.search(r"\d+", weeks[0])):
+        return words["pregnancy"].format(n=number[0])
+    if patterns["without_womb"].search(who.past):
+        return words["removed"]
     if ECTOPIC in who.present:
         weeks_ago = rng.randint(*_ECTOPIC[who.severity]) + passed // _WEEK
         if "missed_period" in who.present:
-            return words.weeks.format(n=weeks_ago)
-        return (words.light if "vaginal_bleeding" in who.present else words.unsure).format(n=weeks_ago)
+            return words["weeks"].format(n=weeks_ago)
+        return (words["light"] if "vaginal_bleeding" in who.present else words["unsure"]).format(n=weeks_ago)
     if "missed_period" in who.present:
-        return words.weeks.format(n=rng.randint(*_LATE) + passed // _WEEK)
+        return words["weeks"].format(n=rng.randint(*_LATE) + passed // _WEEK)
     if who.age >= _MENOPAUSE and "heavy_periods" not in who.present:
-        return words.stopped.format(age=rng.randint(*_LAST_PERIODS))
+        return words["stopped"].format(age=rng.randint(*_LAST_PERIODS))
     first, last = _FREE_OF
-    return words.regular.format(n=first + (rng.randint(0, last - first) + passed) % (_CYCLE - first))
+    return words["regular"].format(n=first + (rng.randint(0, last - first) + passed) % (_CYCLE - first))
 
 
 def treatment_of(
@@ -233,19 +224,8 @@ class _People(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return next(done for last, done in self.occupations.items() if age < int(last) + 1)
 
 
-class _Sentences(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    last: str
-    complaint: str
-    about: str
-    companion: str
-    typical: str
-    not_typical: str
-    shown: str
-    severity: str
-    severities: dict[Severity, str]
-
-
-_sentences = WordLists(Path(__file__).with_name("words")).section("record", _Sentences)
+_sentences = WORDS.section("record", dict[str, str])
+_severities = WORDS.section("severities", dict[Severity, str])
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
@@ -406,7 +386,7 @@ def _draw(
             language=language,
             age=age,
             sex=sex,
-            about=_sentences(language).companion.format(about=about) if companion else about,
+            about=_sentences(language)["companion"].format(about=about) if companion else about,
             companion=companion,
         ),
         history=_behind(
@@ -464,8 +444,8 @@ def _phrase(
 def _complaint(phrases: Sequence[str], days: float, language: Language) -> str:
     words = _sentences(language)
     first = MARKS[language].item.join(phrases[:-1])
-    listed = f"{first}{words.last}{phrases[-1]}" if first else phrases[0]
-    return words.complaint.format(complaints=capitalised(listed), duration=say_days(days, language))
+    listed = f"{first}{words['last']}{phrases[-1]}" if first else phrases[0]
+    return words["complaint"].format(complaints=capitalised(listed), duration=say_days(days, language))
 
 
 def complaints_of(
@@ -500,7 +480,7 @@ def _about(people: _People, age: float, sex: Sex, rng: random.Random, language: 
     names: tuple[str, ...] = getattr(people, f"{sex}_elder" if age >= _ELDER else sex)
     given, family = rng.choice(names), rng.choice(people.family)
     occupation = rng.choice(people.occupied(age))
-    return _sentences(language).about.format(given=given, family=family, occupation=occupation)
+    return _sentences(language)["about"].format(given=given, family=family, occupation=occupation)
 
 
 def _history(
@@ -533,7 +513,7 @@ def _rationale(
     shown = [e.name.get(language) for e in done if e.id in disease.examinations]
     words, item = _sentences(language), MARKS[language].item
     return (
-        words.typical.format(symptoms=item.join(symptoms)) if symptoms else words.not_typical,
-        words.shown.format(examinations=item.join(shown)),
-        words.severity.format(severity=words.severities[severity]),
+        words["typical"].format(symptoms=item.join(symptoms)) if symptoms else words["not_typical"],
+        words["shown"].format(examinations=item.join(shown)),
+        words["severity"].format(severity=_severities(language)[severity]),
     )

@@ -28,7 +28,7 @@ from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.generation.bodies import body_drawing
-from polyclinic.generation.draw import complaints_of, draw_sex_and_age, finding_lines
+from polyclinic.generation.draw import WORDS, complaints_of, draw_sex_and_age, finding_lines
 from polyclinic.knowledge.data import SEVERITIES, Data
 from polyclinic.knowledge.entries import Disease, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
@@ -37,7 +37,6 @@ from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.knowledge.physiology import physiology_of
 from polyclinic.knowledge.several import Ailment
 from polyclinic.language.language import MARKS, Language, capitalised
-from polyclinic.language.word_lists import WordLists
 from polyclinic.seeds import derive
 from polyclinic.yaml_files import read_yaml
 
@@ -69,7 +68,7 @@ class _Comorbidities(Data, frozen=True, kw_only=True):
     never: tuple[tuple[str, ...], ...]
 
 
-_words = WordLists(Path(__file__).with_name("words")).section("inpatient", dict[str, str])
+_words = WORDS.section("inpatient", dict[str, str])
 
 
 @functools.cache
