@@ -44,8 +44,15 @@ def stewardship(
     Of what cannot be done on a patient of this sex and age nothing is missed, and where it was had it is not indicated.
     """
     disease = next(filter(None, (knowledge.disease_named(one.name) for one in diagnoses)), None)
-    had, unknown = _had(traces, names)
-    who = next((event.presentation for trace in traces for event in trace if isinstance(event, Opened)), None)
+    events = [event for trace in traces for event in trace]
+    found = [event for event in events if isinstance(event, Examined)]
+    told = [name for one in found for name in (*(finding.examination for finding in one.findings), *one.not_recorded)]
+    meant = {
+        name: [key.partition(":")[2] for key in sorted(names.keys(name)) if key.startswith("examination:")]
+        for name in told
+    }
+    had = tuple(dict.fromkeys(id for ids in meant.values() for id in ids))
+    who = next((event.presentation for event in events if isinstance(event, Opened)), None)
     sex, age = (None, None) if who is None else (who.sex, who.age)
     indicated = Indicated() if disease is None else knowledge.indicated(disease, sex=sex, age=age)
     needed, helpful, not_indicated = msgspec.structs.astuple(indicated)
@@ -59,32 +66,12 @@ def stewardship(
         helpful_missed=tuple(id for id in helpful if id not in had),
         not_indicated=tuple(id for id in not_indicated if id in had),
         other=tuple(id for id in had if id not in (*needed, *helpful, *not_indicated)),
-        unknown=unknown,
+        unknown=tuple(name for name, ids in meant.items() if not ids),
         cost=sum(one.cost for one in done),
         minutes=max((one.minutes for one in done), default=0),
         radiation=sum(one.radiation for one in done),
         burden=max((one.burden for one in done), default=0),
     )
-
-
-def _had(traces: Iterable[Trace], names: Names) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the ids of the examinations that were asked for, and the names that mean none."""
-    told = [
-        name
-        for trace in traces
-        for event in trace
-        if isinstance(event, Examined)
-        for name in (*(finding.examination for finding in event.findings), *event.not_recorded)
-    ]
-    ids: dict[str, None] = {}
-    unknown: dict[str, None] = {}
-    for name in dict.fromkeys(told):
-        meant = [key.partition(":")[2] for key in sorted(names.keys(name)) if key.startswith("examination:")]
-        if meant:
-            ids |= dict.fromkeys(meant)
-        else:
-            unknown[name] = None
-    return tuple(ids), tuple(unknown)
 
 
 _OF_THIS_ILLNESS = ("symptoms", "present", "review")
