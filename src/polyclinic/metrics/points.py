@@ -88,23 +88,18 @@ class DangerSigns(msgspec.Struct, frozen=True, kw_only=True):
 def danger_signs(case: Case, trace: Trace, report: Report | None, lexicon: Lexicon, flags: RedFlags) -> DangerSigns:
     """Returns what became of the patient's danger signs; `lexicon` is of the case's language."""
     person, history = case.presentation, case.record.history
-    has = _there(lexicon, [person.complaint, *(text for name, text in history.sections() if name in _OF_THIS_ILLNESS)])
+    has = lexicon.present(person.complaint, *(text for name, text in history.sections() if name in _OF_THIS_ILLNESS))
     of_person = flags.of(person.age, pregnant=flags.may_be_pregnant in has or is_pregnant(case.record))
     signs = tuple(sign for sign in (*of_person.emergency, *of_person.urgent) if sign in has)
     told = [e.text for e in trace if (isinstance(e, Said) and e.who is Role.PATIENT) or isinstance(e, Examined)]
-    found = _there(lexicon, [person.complaint, *told])
+    found = lexicon.present(person.complaint, *told)
     wrote = () if report is None else (*report.symptoms, *report.rationale, *(d.name for d in report.diagnoses))
-    reported = _there(lexicon, wrote)
+    reported = lexicon.present(*wrote)
     return DangerSigns(
         has=signs,
         missed=tuple(sign for sign in signs if sign not in found),
         unreported=tuple(sign for sign in signs if sign in found and sign not in reported),
     )
-
-
-def _there(lexicon: Lexicon, texts: Iterable[str]) -> set[str]:
-    """Returns the symptoms that texts say are there."""
-    return {symptom for text in texts for symptom, there in lexicon.read(text).items() if there}
 
 
 HINT_COSTS: dict[Rung, int] = {Rung.STEP: 1, Rung.TURN: 3, Rung.DISEASES: 6}
