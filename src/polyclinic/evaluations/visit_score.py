@@ -71,12 +71,7 @@ class NamedStewardship(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlayScore(msgspec.Struct, frozen=True, kw_only=True):
-    """What one doctor's visit is worth.
-
-    Attributes:
-        expected: what the record has, by aspect, where the truth does not say it: symptoms and what was found.
-        beliefs: behind how many turns the doctor held what is so for how probable, as far as it noted it.
-    """
+    """What one doctor's visit is worth."""
 
     doctor: str  # whose visit it is
     verdict: Verdict
@@ -90,8 +85,8 @@ class PlayScore(msgspec.Struct, frozen=True, kw_only=True):
     danger: DangerSigns  # with names in place of ids
     points: Points
     treatment: tuple[DuePoint, ...] = ()  # each point of what is due: whether it is named, and dosed
-    expected: dict[Aspect, tuple[str, ...]] = {}
-    beliefs: tuple[tuple[int, float], ...] = ()
+    expected: dict[Aspect, tuple[str, ...]] = {}  # symptoms and findings of the record, which the truth does not have
+    beliefs: tuple[tuple[int, float], ...] = ()  # after so many turns, the probability given to the right diagnosis
 
 
 class Scored(msgspec.Struct, frozen=True, kw_only=True):

@@ -97,15 +97,10 @@ class Preference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CriterionResult(Standings, frozen=True, kw_only=True):
-    """The result of one criterion; each comparison was judged in both orders, and disagreements are ties.
-
-    Attributes:
-        first_wins: percent of the decided answers that went to the dialogue shown first; 50 where the order does not
-            matter, None where nothing was decided.
-    """
+    """The result of one criterion; each comparison was judged in both orders, and disagreements are ties."""
 
     disagreements: int  # comparisons in which the orders did not agree
-    first_wins: float | None
+    first_wins: float | None  # percent of decided answers for the dialogue shown first; 50 if the order does not matter
 
 
 class Judgements(msgspec.Struct, frozen=True, kw_only=True):

@@ -189,21 +189,14 @@ class Percent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RoundsByPeople(msgspec.Struct, frozen=True, kw_only=True):
-    """Patient and examiner with one doctor, as people see them (AI Hospital, Table 4).
-
-    Attributes:
-        arrived: of the rounds in which the doctor asks for an examination (question 3 is yes), the share in which one
-            was carried out.
-        as_printed: of the rounds in which the doctor asks for none (question 3 is "No", as the paper's appendix E has
-            it), the share in which none was.
-    """
+    """Patient and examiner with one doctor, as people see them (AI Hospital, Table 4)."""
 
     qa: int  # rounds; `tests`: those in which an examination was carried out
     relevance: Percent
     consistency: Percent
     tests: int
-    arrived: Percent
-    as_printed: Percent
+    arrived: Percent  # if the doctor asks for an examination (question 3): the share carried out
+    as_printed: Percent  # if question 3 is "No", as appendix E has it: the share in which none was
 
 
 class RecordsByPeople(msgspec.Struct, frozen=True, kw_only=True):

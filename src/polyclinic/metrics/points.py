@@ -113,13 +113,11 @@ FOR_NOTHING = 4
 
 
 class Points(msgspec.Struct, frozen=True, kw_only=True):
-    """Points.
+    """Points."""
 
-    Attributes:
-        parts: what was got, and of how much, by what it was for; without what cannot be said of the case.
-    """
-
-    parts: dict[str, tuple[float, float]]
+    parts: dict[
+        str, tuple[float, float]
+    ]  # points got, and the most; without parts that the case does not have
     hints: int  # what hints cost
     total: int  # percent of what could be got, less the hints; at least 0
 
