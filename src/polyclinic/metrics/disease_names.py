@@ -101,9 +101,7 @@ class NamePair(msgspec.Struct, frozen=True, kw_only=True):
 
     a: str
     b: str
-    label: Relation | None = msgspec.field(
-        default=None, name="relation"
-    )  # of a to b, by people; None if nobody says
+    label: Relation | None = msgspec.field(default=None, name="relation")  # of a to b, by people; None if nobody says
     also: Relation | tuple[Relation, ...] = ()  # other answers that they find as good
 
     @property

@@ -51,9 +51,7 @@ class PatientSummary(msgspec.Struct, frozen=True, kw_only=True):
     second: dict[str, Estimate]  # the metrics as the formulas are printed
     by_turn: dict[int, dict[str, Estimate]]
     states: Agreement  # how the patient read the doctor's turns
-    without_answer: (
-        int  # replies on effective inquiry or advice outside ACCURACY and PASSIVE: no true answer is there
-    )
+    without_answer: int  # replies on effective inquiry or advice outside ACCURACY and PASSIVE: no true answer is there
 
 
 @functools.cache

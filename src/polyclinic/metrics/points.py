@@ -115,9 +115,7 @@ FOR_NOTHING = 4
 class Points(msgspec.Struct, frozen=True, kw_only=True):
     """Points."""
 
-    parts: dict[
-        str, tuple[float, float]
-    ]  # points got, and the most; without parts that the case does not have
+    parts: dict[str, tuple[float, float]]  # points got, and the most; without parts that the case does not have
     hints: int  # what hints cost
     total: int  # percent of what could be got, less the hints; at least 0
 

@@ -283,9 +283,7 @@ class GradeSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     metrics: dict[Aspect, AspectMean]
     grades: dict[Aspect, dict[str, int]]  # how often each letter was given
-    length: dict[
-        Aspect, float | None
-    ]  # Spearman's of grade and length; None if one does not vary
+    length: dict[Aspect, float | None]  # Spearman's of grade and length; None if one does not vary
     failed: dict[str, int]  # judgements that did not come, by the name of the failure; they are outside everything
 
 
