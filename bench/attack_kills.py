@@ -99,7 +99,7 @@ def scenes_of(folder: Path, url: str) -> list[Scene]:
     def asked(out: Path) -> tuple[str, ...]:
         shutil.rmtree(out / "results", ignore_errors=True)  # what is written in the end is written whole, or not at all
         out.mkdir(exist_ok=True)
-        return (*exam, "--base-url", url, *four, "--journal", f"{out}/answers.sqlite", "--out", f"{out}/results")
+        return (*exam, "--base-url", url, *four, "--out", f"{out}/results")
 
     return [
         Scene(

@@ -77,7 +77,7 @@ def _filled(words: Words, app: Any, folder: Path) -> tuple[list[str], set[str]]:
         for argument in app.assemble_argument_collection():
             names |= set(argument.names)
         return [*words, *map(str, special(folder))], names
-    values = _VALUES | {"--out": str(folder / "out"), "--journal": str(folder / "j")}
+    values = _VALUES | {"--out": str(folder / "out")}
     for argument in app.assemble_argument_collection():
         names |= set(argument.names)
         name = argument.name

@@ -179,7 +179,7 @@ def killed(victim, folder, nodes, endpoint, words, needed):
         lines that a command said that could not go on.
     """
     before, out = endpoint.counters()["requests"], folder / victim
-    words = (*words, "--journal", folder / f"{victim}.sqlite", "--out", out, "--on", nodes.address)
+    words = (*words, "--out", out, "--on", nodes.address)
     with subprocess.Popen(
         _words(*words), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_environment()
     ) as process:

@@ -31,7 +31,7 @@ def run(questions: str = "300") -> None:
         (folder / "q.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
         command = [
             *(sys.executable, "-m", "polyclinic", "eval", "exam", "medqa", "q.jsonl", "--limit", "all"),
-            *("--model", *MODELS, "--method", *METHODS, "--journal", "journal", "--out", "out", "--json"),
+            *("--model", *MODELS, "--method", *METHODS, "--out", "out", "--json"),
             *("--base-url", endpoint.url, "--concurrency", str(IN_FLIGHT)),
         ]
         for part in (1, 2):

@@ -184,7 +184,7 @@ def test_an_evaluation_of_your_own_has_all_that_ours_have(run, complaint, brevit
 def test_an_evaluation_of_your_own_stops_and_resumes(run, serving, brevity):
     words = ("eval", "brevity.py:BREVITY", "--cases", "shipped", "--limit", "3", "--doctor", "direct/a", "rules")
     with serving() as endpoint:
-        words += ("--base-url", endpoint.url, "--journal", "j", "--concurrency", "1")
+        words += ("--base-url", endpoint.url, "--out", "j", "--concurrency", "1")
         part = run(*words, "--token-budget", "600", code=1, cwd=brevity)
         assert "the same command goes on from there" in part.stderr and "missing: " in part.stderr
         whole = json.loads(run(*words, "--json", cwd=brevity).stdout)

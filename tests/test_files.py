@@ -110,12 +110,11 @@ def test_a_folder_for_results_holds_those_of_no_other_run(tmp_path):
     files.make_empty_folder(folder)  # a run that broke off left it empty
     for name in (".DS_Store", "journal", "journal-wal"):
         (folder / name).touch()
-    files.make_empty_folder(folder, beside=folder / "journal")
-    assert "holds journal," in problem(lambda: files.make_empty_folder(folder, beside=folder / "j"))
+    files.make_empty_folder(folder, besides=["journal", "journal-wal"])
     assert "holds journal, journal-wal; name another" in problem(lambda: files.make_empty_folder(folder))
     for name in "abcd":
         (folder / name).touch()
-    said = problem(lambda: files.make_empty_folder(folder, beside=folder / "journal"))
+    said = problem(lambda: files.make_empty_folder(folder, besides=["journal", "journal-wal"]))
     assert "holds a, b, c and 1 more;" in said
 
 
@@ -126,8 +125,6 @@ def test_no_database_is_written_over(tmp_path):
     with pytest.raises(BadInput, match="a run, a journal or another database"):
         files.write_text(run, "page")
     assert run.read_bytes() == before
-    with pytest.raises(BadInput, match="named for two things"):
-        files.check_writable(tmp_path / "x", nor=tmp_path / "x")
 
 
 def test_nothing_that_a_run_has_left_is_written_over(tmp_path):

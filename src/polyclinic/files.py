@@ -83,9 +83,6 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yields the lines that are not blank, with their numbers from 1, without ever holding the whole file.
 
     A file whose name ends in .gz is unpacked.
-
-    Raises:
-        BadInput: as `check_file`; or a line is too long or is not UTF-8, or no line says anything.
     """
     for number, text, broken in read_any_lines(path):
         if broken:
@@ -94,11 +91,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def read_any_lines(path: Path) -> Iterator[ReadLine]:
-    """Yields the lines as `read_lines`, those that are broken too.
-
-    Raises:
-        BadInput: as `check_file`; or no line says anything.
-    """
+    """Yields the lines as `read_lines`, those that are broken too."""
     check_file(path)
     found = False
     try:
@@ -138,10 +131,6 @@ def read_records(
     """Yields the JSON objects of a file, one a line, each with its line's number; an error calls them `what`.
 
     With a list for what is `bad`, a line that is none goes there, and is passed over.
-
-    Raises:
-        BadInput: as `read_lines`; or a line is not JSON, or no such record, or, where keys must stand `keys_once`, has
-            one twice.
     """
     decoder = msgspec.json.Decoder(kind)
     for number, line, broken in read_any_lines(path):
@@ -186,11 +175,7 @@ def key_twice(line: str) -> str:
 
 
 def record_as(record: object, kind: type[T]) -> T:
-    """Returns a record that is laid out as one of our types, field by field.
-
-    Raises:
-        BadInput: a field is missing, unknown or of the wrong type; names it.
-    """
+    """Returns a record that is laid out as one of our types, field by field."""
     try:
         return msgspec.convert(record, kind)
     except msgspec.ValidationError as error:
@@ -216,11 +201,7 @@ def _no_utf8(error: UnicodeDecodeError, raw: bytes) -> str:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Reads a TOML file.
-
-    Raises:
-        BadInput: as `check_file`; or it is none, with the line.
-    """
+    """Reads a TOML file."""
     import tomllib  # noqa: PLC0415 - whoever names no such file does without its reader
 
     check_file(path)
@@ -236,14 +217,12 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise BadInput(f"not TOML that can be read: {str(error).partition(';')[0]}", path=path) from None
 
 
-def check_writable(path: Path, *, unlike: Path | None = None, nor: Path | None = None, begins: bytes = b"") -> None:
+def check_writable(path: Path, *, unlike: Path | None = None, begins: bytes = b"") -> None:
     """Checks, before a long run, that its result can be written in the end.
 
-    Not over its input (`unlike`), nor over what else it writes (`nor`), nor over a database, nor what a run has left;
-    where it is said how what is written `begins`, nor over what begins otherwise.
+    Not over its input (`unlike`), nor over a database, nor what a run has left; where it is said how what is written
+    `begins`, nor over what begins otherwise.
     """
-    if nor is not None and path.resolve() == nor.resolve():
-        raise BadInput("this file is named for two things; give each a file of its own", path=path)
     _check_place(path)
     if unlike is not None and path.exists() and unlike.exists() and path.samefile(unlike):
         raise BadInput("this is the file that is read; name another one to write to", path=path)
@@ -305,19 +284,34 @@ def make_folder(path: Path, *, parents: bool = False) -> None:
         raise BadInput("may not be written to", path=path)
 
 
-def make_empty_folder(path: Path, *, beside: Path | None = None, besides: Collection[str] = ()) -> None:
-    """Makes a folder for the results of a run, as `make_folder`, and refuses one that holds those of another run.
+def check_new_folder(path: Path, *, besides: Collection[str] = ()) -> None:
+    """Checks that a folder for the results of a run can be made, or holds nothing but the names `besides`.
 
-    `beside` may lie there, the journal of the run; so may the names `besides`, and any that begins with a full stop.
+    A name that begins with a full stop may be there, too.
+
+    Raises:
+        BadInput: it cannot be made or written to, or holds something else.
     """
-    make_folder(path)
-    mine: set[str] = set()
-    if beside is not None and beside.parent.resolve() == path.resolve():
-        mine = {beside.name + ending for ending in ("", "-wal", "-shm", "-journal")}
-    held = [one.name for one in path.iterdir() if not one.name.startswith(".") and one.name not in {*mine, *besides}]
+    if not path.is_dir():
+        if path.exists():
+            raise BadInput("this is a file; name a folder", path=path)
+        if not path.parent.is_dir():
+            raise BadInput(f"there is no folder {path.parent}; make it first", path=path)
+        if not os.access(path.parent, os.W_OK):
+            raise BadInput("cannot be made (Permission denied)", path=path)
+        return
+    if not os.access(path, os.W_OK):
+        raise BadInput("may not be written to", path=path)
+    held = [one.name for one in path.iterdir() if not one.name.startswith(".") and one.name not in besides]
     if held:
         shown = ", ".join(sorted(held)[:_NAMED]) + (f" and {len(held) - _NAMED} more" if len(held) > _NAMED else "")
         raise BadInput(f"the folder holds {shown}; name another folder, or move that away first", path=path)
+
+
+def make_empty_folder(path: Path, *, besides: Collection[str] = ()) -> None:
+    """Makes a folder for the results of a run, and refuses one that holds those of another; see `check_new_folder`."""
+    check_new_folder(path, besides=besides)
+    make_folder(path)
 
 
 @contextmanager
@@ -346,14 +340,6 @@ def whole(path: Path) -> Iterator[Path]:
         if temporary is not None:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
-
-
-def join_files(parts: Iterable[Path], out: Path) -> None:
-    """Writes files one behind another into one, whole or not at all."""
-    with whole(out) as temporary, temporary.open("wb") as joined:
-        for part in parts:
-            with part.open("rb") as one:
-                shutil.copyfileobj(one, joined)
 
 
 def write_json(path: Path, value: object) -> None:

@@ -17,7 +17,7 @@ def test_whoever_asks_models_does_so_by_batches_or_is_named_with_a_reason():
     by_batches = {command for command in COMMANDS if "--batch-api" in options_of(command)}
     assert len(by_batches) > 8
     assert asks - by_batches == WITHOUT_BATCHES.keys()
-    assert all("--journal" in options_of(command) for command in by_batches)
+    assert all("--out" in options_of(command) for command in by_batches)
 
 
 def test_the_page_on_models_names_every_one_that_does_not():
@@ -87,8 +87,9 @@ def test_all_questions_go_as_batches_and_none_goes_twice(name, run, tmp_path, se
     with serving(seed=1, batches={}) as endpoint:
         made = []
         for number in (1, 2):
-            words = [word.replace("OUT", f"out{number}") for word in COMMANDS_BY_BATCHES[name]]
-            more = ["--base-url", endpoint.url, "--journal", "j", "--set", "models.batch-api=true"]
+            words = [word.replace("OUT", "out") for word in COMMANDS_BY_BATCHES[name]]
+            more = ["--base-url", endpoint.url, *([] if "--out" in words else ["--out", "kept"])]
+            more += ["--set", "models.batch-api=true", *(["--force"] if number > 1 and name == "personas" else [])]
             done = run(*words, *more, cwd=tmp_path, code=0)
             made.append(len(endpoint.batches.made))
         assert made[0] == made[1] > 0, done.stderr
@@ -98,10 +99,10 @@ def test_all_questions_go_as_batches_and_none_goes_twice(name, run, tmp_path, se
 
 @pytest.mark.slow
 def test_who_talks_and_who_asks_nobody_is_told_in_a_line(complaint, tmp_path):
-    at = ("--base-url", "http://127.0.0.1:9/v1", "--journal", tmp_path / "j", "--set", "models.batch-api=true")
+    at = ("--base-url", "http://127.0.0.1:9/v1", "--out", tmp_path / "j", "--set", "models.batch-api=true")
     (tmp_path / "n.jsonl").write_text(json.dumps({"a": "flu", "b": "influenza"}) + "\n")
     assert "no model is asked" in complaint("knowledge", "compare", tmp_path / "n.jsonl", *at)
     mvme = ("eval", "mvme", "--cases", "shipped", "--doctor", "direct/x", *at)
     assert "--one-step has none" in complaint(*mvme)
-    plan = ("study", "run", "papers/medagents-table2.toml", "--out", "out", "--model", "direct/x", *at)
+    plan = ("study", "run", "papers/medagents-table2.toml", "--model", "direct/x", *at)
     assert "models.batch-api" in complaint(*plan)

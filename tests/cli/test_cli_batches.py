@@ -32,7 +32,7 @@ def test_an_exam_by_batches_goes_on_from_its_journal_at_the_price_of_batches(run
             "direct/a",
             "--set",
             f"models.model-file={file}",
-            "--journal",
+            "--out",
             tmp_path / "j",
             "--set",
             "models.batch-api=true",
@@ -56,8 +56,6 @@ def test_beside_workers_the_batches_are_made_once_and_here(run, tmp_path, servin
             "models.batch-api=true",
             "--on",
             "local:2",
-            "--journal",
-            tmp_path / "j",
             "--out",
             tmp_path / "out",
         )
@@ -99,9 +97,9 @@ def test_of_a_plan_the_workers_ask_what_goes_by_no_batch(run, tmp_path, serving,
 def test_who_may_not_ask_so_is_told_in_a_line(complaint, tmp_path):
     asked = ("eval", "exam", "medqa", "shipped", "--set", "models.batch-api=true")
     direct = ("--model", "direct/a", "--base-url", "http://127.0.0.1:9/v1")
-    journal = ("--journal", tmp_path / "j")
+    journal = ("--out", tmp_path / "j")
     assert "medagents: each call waits for the one before" in complaint(*asked, *direct, *journal, "--method=medagents")
-    assert "add --journal FILE" in complaint(*asked, *direct)
+    assert "add --out FOLDER" in complaint(*asked, *direct)
     assert "made-up: only direct/ models" in complaint(*asked, "--model", "made-up", *journal)
 
 

@@ -9,10 +9,9 @@ from polyclinic.cases.loaders import read_cases, read_usable
 from polyclinic.cases.shipped import SHIPPED
 from polyclinic.models.ledger import Ledger
 from polyclinic.results.output import Output
-from polyclinic.run.case_files import case_shares, read_case_file
-from polyclinic.run.options import RunOptions
+from polyclinic.run.case_files import read_case_file
+from polyclinic.run.options import CaseOptions, RunOptions
 from polyclinic.run.run import Run
-from polyclinic.run.words import words_of
 
 GOOD = SHIPPED["shipped"].read_text(encoding="utf-8").splitlines()[:2]
 
@@ -26,11 +25,11 @@ def cases(tmp_path):
 
 def test_every_result_says_what_was_left_out(run, cases, tmp_path, capsys):
     (tmp_path / "out").mkdir()
-    with words_of(["cases", "check", "--schema"]):
-        read_case_file(cases)
-        output = Output(document={}, show=lambda screen: screen.print("the table"))
-        Run(RunOptions(out=tmp_path / "out")).finish(output, Ledger())
-        Run(RunOptions(json=True)).finish(output, Ledger())
+    output = Output(document={}, show=lambda screen: screen.print("the table"))
+    for number, options in enumerate((RunOptions(out=tmp_path / "out"), RunOptions(json=True))):
+        one = Run(options)
+        read_case_file(cases, shares=one.case_shares) if number else one.cases(CaseOptions(cases=str(cases)))
+        one.finish(output, Ledger())
     shown = capsys.readouterr()
     assert "left out: cases.jsonl, line 2: " in shown.err
     assert "1 case of 3 left out of cases.jsonl; cases.strict stops instead" in shown.err
@@ -39,8 +38,6 @@ def test_every_result_says_what_was_left_out(run, cases, tmp_path, capsys):
     share = json.loads("{" + document)["cases_used"]
     assert [(one["file"], one["records"], one["used"]) for one in share] == [("cases.jsonl", 3, 2)]
     assert json.loads((tmp_path / "out" / "results.json").read_text())["cases"] == share
-    with words_of(["cases", "check", "--schema"]):
-        assert case_shares() == ()
     assert "cases: 2 of 3 cases of cases.jsonl can be used" in run("results", "show", tmp_path / "out").stdout
 
 

@@ -23,8 +23,6 @@ def test_calls_and_tokens_of_an_exam_are_known_before_it(run, medqa, tmp_path, s
         "0.01",
         "--out",
         tmp_path / "out",
-        "--journal",
-        tmp_path / "j",
     )
     expected = json.loads(run(*command, *more, "--dry-run", "--json").stdout)
     assert (expected["calls"], expected["beyond"]) == (60, ["--cost-budget"])

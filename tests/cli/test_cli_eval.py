@@ -72,7 +72,7 @@ def test_what_no_endpoint_answered_is_outside_every_mean(run, serving):
 @pytest.mark.slow
 def test_a_judge_compares_the_doctors(run, complaint, endpoint, tmp_path):
     command = (*AIE, "--doctor", "rules", "--doctor", "direct/a", "--base-url", endpoint.url, "--judge", "direct/j")
-    command += ("--journal", tmp_path / "journal")
+    command += ("--out", tmp_path / "kept")
     document = json.loads(
         run(*command, "--json", "--set", "aie.group=rules=ours", "--set", "aie.group=direct/a=open").stdout
     )
@@ -94,7 +94,7 @@ def test_a_judge_compares_the_doctors(run, complaint, endpoint, tmp_path):
 
 
 def test_a_budget_ends_the_run_and_the_run_goes_on(run, endpoint, tmp_path):
-    command = (*AIE, "--doctor", "direct/a", "--base-url", endpoint.url, "--journal", tmp_path / "journal", "--json")
+    command = (*AIE, "--doctor", "direct/a", "--base-url", endpoint.url, "--out", tmp_path / "kept", "--json")
     stopped = run(*command, "--token-budget", 500, code=1)
     part = json.loads(stopped.stdout)
     assert "missing: " in part["stopped"] and len(part["doctors"][0]["cases"]) < 4
@@ -103,7 +103,7 @@ def test_a_budget_ends_the_run_and_the_run_goes_on(run, endpoint, tmp_path):
 
 
 def test_a_run_goes_on_from_its_journal(run, endpoint, tmp_path):
-    command = (*AIE, "--doctor", "direct/a", "--base-url", endpoint.url, "--journal", tmp_path / "journal", "--json")
+    command = (*AIE, "--doctor", "direct/a", "--base-url", endpoint.url, "--out", tmp_path / "kept", "--json")
     first = run(*command).stdout
     before = endpoint.counters()["requests"]
     assert run(*command).stdout == first

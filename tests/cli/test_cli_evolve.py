@@ -6,17 +6,15 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from polyclinic.cli.evolve_folder import go_on
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience
 from polyclinic.memory.memory import About, New, open_memory
 from polyclinic.memory.opening import version_of
-from polyclinic.run.words import words_of
 
+HOW = ("--set", "practice.batch=20", "--set", "practice.test-every=60")
 KEYS = {"curve", "final", "cap", "constant", "records", "experience", "wrong", "wall_seconds"}
 TASKS = {"examination", "diagnosis", "treatment"}
 
@@ -43,9 +41,7 @@ def files(run, tmp_path_factory):
 @pytest.fixture(scope="module")
 def evolved(run, files, tmp_path_factory):
     folder = tmp_path_factory.mktemp("memory") / "one"
-    document = run(
-        "evolve", *files, "--set", "practice.batch=20", "--set", "practice.test-every=60", "--out", folder, "--json"
-    ).stdout
+    document = run("evolve", *files, *HOW, "--out", folder, "--json").stdout
     return folder, json.loads(document)
 
 
@@ -68,9 +64,9 @@ def test_the_document(evolved):
 
 
 @pytest.mark.slow
-def test_it_is_printed_and_a_finished_practice_is_printed_again(run, evolved):
+def test_it_is_printed_and_a_finished_practice_is_printed_again(run, files, evolved):
     folder, document = evolved
-    shown = run("evolve", "--resume", folder, "--ablations", "no").stdout
+    shown = run("evolve", *files, *HOW, "--out", folder, "--ablations", "no").stdout
     for words in ("treated rightly", "at the end", "by disease", "constant", f"{document['cap']['diagnosis']:.1f}"):
         assert words in shown
 
@@ -124,7 +120,7 @@ def test_a_memory_is_rebuilt_with_another_embedder(run, complaint, evolved, tmp_
 def test_what_is_wrong_is_one_line(complaint, files, evolved, tmp_path):
     train, test, new = files[:2], files[2:], ("--out", tmp_path / "new")
     for words, problem in (
-        ((*files,), "--out DIR"),
+        ((*files,), "say where with --out"),
         ((*train, *new), "needs --train FILE and --test FILE"),
         ((*train, "--test", train[1], *new), "shares 120 patients"),
         (("--train", "inpatients", *test, *new), "no severity; needed: mild"),
@@ -133,18 +129,21 @@ def test_what_is_wrong_is_one_line(complaint, files, evolved, tmp_path):
             "leave nothing to remember",
         ),
         ((*files, "--doctor", "rules", *new), "does not learn; allowed: recall"),
-        ((*files, "--out", evolved[0]), "the folder holds"),
-        (("--resume", tmp_path), "holds no evolve.json"),
+        ((*files, "--out", evolved[0]), "was begun with practice.batch 20;"),
+        ((*files, "--resume", tmp_path), "--resume is gone; use the command that began the practice"),
         ((*files, *new, "--set", "practice.batch=0"), "1 or more"),
         ((*files, *new, "--set", "memory.embedder=no"), "no embedder 'no'; there are: case-words, wordllama"),
         (
             (*files, *new, "--set", "practice.feedback=outcome", "--set", "practice.experience-only=true"),
             "no experience",
         ),
-        (("--resume", evolved[0], "--set", "memory.embedder=wordllama"), "polyclinic memory build"),
-        (("--resume", evolved[0], "--set", "practice.batch=3"), "was begun with practice.batch 20;"),
-        (("--resume", evolved[0], "--set", "memory.k=3"), "was begun without memory.k;"),
-        (("--resume", evolved[0], "--set", "practice.records-only=true"), "was begun without practice.records-only;"),
+        ((*files, *HOW, "--out", evolved[0], "--set", "memory.embedder=wordllama"), "polyclinic memory build"),
+        ((*files, *HOW[2:], "--out", evolved[0], "--set", "practice.batch=3"), "was begun with practice.batch 20;"),
+        ((*files, *HOW, "--out", evolved[0], "--set", "memory.k=3"), "was begun without memory.k;"),
+        (
+            (*files, *HOW, "--out", evolved[0], "--set", "practice.records-only=true"),
+            "was begun without practice.records-only;",
+        ),
     ):
         assert problem in complaint("evolve", *words), words
     assert not (tmp_path / "new").exists()
@@ -183,19 +182,10 @@ def test_a_patient_with_none_of_the_eight_diseases_is_named(run, complaint, file
 
 @pytest.mark.slow
 def test_a_practice_that_goes_on_tests_the_parts_as_it_was_told_to(run, files, tmp_path):
-    run(
-        "evolve",
-        *files,
-        "--set",
-        "practice.batch=120",
-        "--set",
-        "practice.test-every=120",
-        "--ablations",
-        "no",
-        "--out",
-        tmp_path / "a",
-    )
-    said = json.loads(run("evolve", "--resume", tmp_path / "a", "--json").stdout)
+    words = ("evolve", *files, "--set", "practice.batch=120", "--set", "practice.test-every=120")
+    words += ("--out", tmp_path / "a")
+    run(*words, "--ablations", "no")
+    said = json.loads(run(*words, "--json").stdout)
     assert said["ablations"] is None
 
 
@@ -239,7 +229,7 @@ def test_a_model_learns_and_nothing_is_asked_twice(run, serving, files, tmp_path
         assert document["doctor"] == "direct/some"
         asked = endpoint.requests
         assert asked
-        run("evolve", "--resume", tmp_path / "m", "--base-url", endpoint.url)
+        run("evolve", *few, *options, "--out", tmp_path / "m")
         assert endpoint.requests == asked
 
 
@@ -263,7 +253,7 @@ def test_a_practice_that_was_killed_goes_on_to_the_same_end(run, files, evolved,
     time.sleep(0.2)
     started.send_signal(signal.SIGKILL)
     started.wait()
-    document = json.loads(run("evolve", "--resume", folder, "--json").stdout)
+    document = json.loads(run("evolve", *files, *HOW, "--out", folder, "--json").stdout)
     expected = dict(evolved[1])
     assert document | {"wall_seconds": 0} == expected | {"wall_seconds": 0}
 
@@ -295,10 +285,9 @@ def test_several_practices_differ_in_order_and_say_their_mean(run, complaint, fi
         "evolve", *files, "--set", "practice.batch=30", *several[-4:]
     )
     for wrong, told in {
-        ("--replicas", "2"): "makes practices that are kept; say where with --out DIR",
-        ("--replicas", "2", "--resume", tmp_path): "--resume goes on with one practice",
-        ("--replicas", "2", "--on", "local:2"): "say where with --out DIR",
-        ("--on", "local:2"): "say how many with --replicas N",
+        ("--replicas", "2"): "a practice is kept; say where with --out",
+        ("--replicas", "2", "--on", "local:2"): "say where with --out",
+        ("--on", "local:2", "--out", tmp_path / "none"): "say how many with --replicas N",
     }.items():
         assert told in complaint(*words, *wrong)
 
@@ -378,17 +367,22 @@ def test_what_was_exported_is_imported_again(run, complaint, evolved, tmp_path):
     assert "gone.jsonl" in complaint("memory", "build", tmp_path / "gone.jsonl", "--out", tmp_path / "new")
 
 
-def test_a_practice_goes_on_as_it_was_begun_or_is_refused_by_name(run, complaint, evolved, tmp_path):
+def test_a_practice_goes_on_as_it_was_begun_or_is_refused_by_name(run, complaint, files, evolved, tmp_path):
     for option, value, said in (
         (
             "--set",
             "practice.test-every=100",
             "was begun with practice.test-every 60;",
         ),  # what holds where nothing is said
-        ("--base-url", "http://127.0.0.1:1/v1", "was begun without --base-url; leave --base-url out, or begin anew"),
+        (
+            "--base-url",
+            "http://127.0.0.1:1/v1",
+            "was begun without --base-url; leave --base-url out, or name another --out",
+        ),
         ("--temperature", "0.5", "was begun without --temperature"),
     ):
-        assert said in complaint("evolve", "--resume", evolved[0], option, value), option
+        how = () if value.startswith("practice") else HOW[2:]
+        assert said in complaint("evolve", *files, *HOW[:2], *how, "--out", evolved[0], option, value), option
     folder = tmp_path / "begun"
     shutil.copytree(evolved[0], folder)
     begun = json.loads((folder / "evolve.json").read_text())
@@ -400,13 +394,4 @@ def test_a_practice_goes_on_as_it_was_begun_or_is_refused_by_name(run, complaint
     ):
         changed = begun | {"made_of": begun["made_of"] | {part: "x"}}
         (folder / "evolve.json").write_text(json.dumps(changed))
-        assert said in complaint("evolve", "--resume", folder), part
-
-
-def test_the_command_that_goes_on_says_again_what_holds_for_one_command():
-    with words_of(
-        ("evolve", "--out", "x", "--set", "models.api-key-env=MY KEY", "--concurrency=4", "--temperature", "0")
-    ):
-        assert (
-            go_on(Path("a b")) == "polyclinic evolve --resume 'a b' --set 'models.api-key-env=MY KEY' --concurrency 4"
-        )
+        assert said in complaint("evolve", *files, *HOW, "--out", folder), part

@@ -76,10 +76,10 @@ def test_accuracy_cost_and_comparisons(run, medqa, tmp_path, serving):
         command = exam(medqa, endpoint.url, *THREE, "--set", "models.price=1,10", "--baseline", "zero_shot")
         document = json.loads(run(*command, "--json", "--out", tmp_path / "out").stdout)
         shown = run(*command)
-        held = {path: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-        refused = run(*command, "--out", tmp_path / "out", code=2).stderr
-    assert "out: the folder holds" in refused and refused.count("\n") == 1
-    assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == held
+        held = {path: path.read_bytes() for path in (tmp_path / "out").iterdir() if path.is_file()}
+        refused = run(*command, "--limit", 3, "--out", tmp_path / "out", code=2).stderr
+    assert "out: was run with --limit none; now it is 3" in refused and refused.count("\n") == 1
+    assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir() if path.is_file()} == held
     assert (document["dataset"], document["questions"], document["model"]) == ("medqa", 10, "direct/a")
     methods = {one["name"]: one for one in document["methods"]}
     assert {name: one["accuracy"]["mean"] for name, one in methods.items()} == {
@@ -363,7 +363,7 @@ def test_bad_files_are_one_clear_line(complaint, tmp_path, dataset, lines, probl
 @pytest.mark.slow
 def test_a_budget_ends_the_run_and_the_run_goes_on(run, medqa, tmp_path, serving):
     with serving(team_answers) as endpoint:
-        command = exam(medqa, endpoint.url, "--method", "medagents", "--json", "--journal", tmp_path / "journal")
+        command = exam(medqa, endpoint.url, "--method", "medagents", "--json", "--out", tmp_path / "kept")
         stopped = run(*command, "--token-budget", 3000, code=1)
         part = json.loads(stopped.stdout)
         assert part["methods"] == [] and "missing: medagents 10 of 10" in part["stopped"]
@@ -394,7 +394,7 @@ def test_a_run_that_was_killed_goes_on(run, medqa, tmp_path, serving, blow):
             "medagents",
             "--concurrency",
             AT_ONCE,
-            "--journal",
+            "--out",
             tmp_path / journal,
             "--json",
             "--limit",

@@ -140,7 +140,7 @@ def test_the_same_command_again_asks_nothing_twice(run, tmp_path, serving):
     with serving(latency=0.001) as process:
         command = (
             *MVME, "--doctor", "direct/a", "--doctors", "direct/a", "rules", "--judge", "direct/j",
-            "--base-url", process.url, "--journal", tmp_path / "journal.sqlite", "--json",
+            "--base-url", process.url, "--out", tmp_path / "kept", "--json",
         )  # fmt: skip
         first = run(*command).stdout
         asked = process.counters()["requests"]

@@ -27,7 +27,7 @@ def test_an_evaluation_in_parts_is_the_same_and_asks_as_often(workers, run, tmp_
         came = []
         for name, more in {
             "whole": [],
-            "parts": ["--on", f"local:{workers}", "--journal", str(tmp_path / "j.sqlite")],
+            "parts": ["--on", f"local:{workers}"],
         }.items():
             before = endpoint.counters()["requests"]
             run(*asked, "--out", tmp_path / name, *more)
@@ -35,7 +35,7 @@ def test_an_evaluation_in_parts_is_the_same_and_asks_as_often(workers, run, tmp_
         assert came[0] == came[1]
         assert came[0][1] == len(came[0][0]) > 2
         again = endpoint.counters()["requests"]
-        run(*asked, "--out", tmp_path / "again", *more)
+        run(*asked, "--out", tmp_path / "again", "--set", f"run.reuse={tmp_path / name}", *more)
         assert endpoint.counters()["requests"] == again  # the journal's parts hold all of it
 
 
@@ -69,7 +69,7 @@ def test_sorted_answers_in_parts_are_the_same_and_ask_as_often(run, tmp_path):
         words = ["eval", "exam", "any", "shipped", "--model", "direct/x", "--judge", "direct/x", "--json"]
         words += ["--base-url", endpoint.url]
         came = []
-        for more in ([], ["--on", "local:2", "--journal", str(tmp_path / "j.sqlite")]):
+        for more in ([], ["--on", "local:2"]):
             before = endpoint.counters()["requests"]
             came.append((json.loads(run(*words, *more).stdout), endpoint.counters()["requests"] - before))
         assert came[0][1] == came[1][1] > 1
@@ -117,7 +117,7 @@ def test_a_budget_is_of_all_parts_and_of_what_holds_them_and_goes_on_where_answe
             "direct/x",
         )
         words += ("--base-url", endpoint.url, "--concurrency", "1")
-        whole = json.loads(run(*words, "--journal", tmp_path / "whole", "--json").stdout)
+        whole = json.loads(run(*words, "--out", tmp_path / "whole", "--json").stdout)
         words += ("--on", "local:2")
         (method,) = whole["methods"]
         cost = method["cost"]
@@ -126,7 +126,7 @@ def test_a_budget_is_of_all_parts_and_of_what_holds_them_and_goes_on_where_answe
         limit, endpoint.requests, code = int(each * 9), 0, 1
         while code:
             before = endpoint.requests
-            done = run(*words, "--journal", tmp_path / "parts", "--token-budget", limit, code=None)
+            done = run(*words, "--out", tmp_path / "parts", "--token-budget", limit, code=None)
             code, n = done.returncode, n + 1
             assert endpoint.requests - before <= 9 + 2  # one of each part may be in flight
             assert not code or "the same command goes on from there" in done.stderr
@@ -134,7 +134,7 @@ def test_a_budget_is_of_all_parts_and_of_what_holds_them_and_goes_on_where_answe
                 assert "zero_shot" in done.stdout, "what the parts asked by then is not shown"
         assert (endpoint.requests, n) == (asks, pytest.approx(3, abs=1))
         gone = run(*words, "--token-budget", limit, code=1).stderr
-        assert "with --journal FILE a run can go on" in gone
+        assert "with --out a run can go on" in gone
         assert "goes on from there" not in gone
 
 
@@ -161,7 +161,7 @@ def test_who_stops_the_parts_sees_what_is_over_and_goes_on(run, serving, tmp_pat
             "direct/x",
         )
         words += ("--base-url", endpoint.url, "--concurrency", "1", "--on", "local:2")
-        words += ("--journal", str(tmp_path / "j"), "--out", str(tmp_path / "out"))
+        words += ("--out", str(tmp_path / "out"))
         program = [sys.executable, "-m", "polyclinic", *words]
         processes.append(subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
         shown, said = processes[0].communicate(timeout=60)

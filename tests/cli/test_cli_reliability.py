@@ -56,7 +56,7 @@ def test_wrong_names_are_one_line(complaint):
 def test_every_role_and_the_judge_may_be_a_model(run, endpoint, tmp_path):
     command = ["eval", "reliability", "--cases", "shipped", "--limit", 3, "--base-url", endpoint.url, "--json"]
     command += ["--doctor", "rules", "--doctor", "direct/a", "--patient", "direct/b", "--examiner", "direct/c"]
-    document = json.loads(run(*command, "--judge", "direct/d", "--journal", tmp_path / "journal").stdout)
+    document = json.loads(run(*command, "--judge", "direct/d", "--out", tmp_path / "kept").stdout)
     asked = endpoint.counters()["requests"]
     assert [row["doctor"] for row in document["doctors"]] == ["rules", "direct/a"]
     for row in document["doctors"]:
@@ -67,7 +67,7 @@ def test_every_role_and_the_judge_may_be_a_model(run, endpoint, tmp_path):
     assert document["judge"] == "direct/d"
     assert {a["reader"] for a in document["attack"]} == {"rules", "worst case", "direct/c"}
     assert all(a["disclosed"] == 0 for a in document["attack"])
-    again = json.loads(run(*command, "--judge", "direct/d", "--journal", tmp_path / "journal").stdout)
+    again = json.loads(run(*command, "--judge", "direct/d", "--out", tmp_path / "kept").stdout)
     assert again == document
     assert endpoint.counters()["requests"] == asked
 

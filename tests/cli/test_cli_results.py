@@ -116,8 +116,6 @@ def test_a_spent_budget_shows_what_is_over_and_goes_on(run, medqa, tmp_path, ser
             "medqa",
             medqa,
             *asked,
-            "--journal",
-            tmp_path / "j",
             "--out",
             tmp_path / "out",
         )

@@ -53,7 +53,7 @@ def test_what_each_stage_brings(run, complaint, medqa, endpoint, tmp_path):
     assert document["methods"][4]["cost"]["round_trips"] >= 6
     assert {one["baseline"] for one in document["comparisons"]} == {"zero_shot"}
     assert len(document["comparisons"]) == 4
-    assert len(list((tmp_path / "out").iterdir())) == 9
+    assert len([path for path in (tmp_path / "out").iterdir() if path.is_file()]) == 9
     assert {body["temperature"] for body in endpoint.bodies} == {1.0}
     assert "max_rounds 3 for medagents" in complaint(*command, "--protocol", "paper")
     for text in ("medagents stages=x", "medagents stages="):
@@ -91,9 +91,9 @@ def test_numbers_of_experts_are_a_curve(run, complaint, medqa, endpoint):
 @pytest.mark.slow
 def test_wrong_answers_are_sorted(run, complaint, medqa, endpoint, tmp_path, serving):
     methods = ("--method", "medagents", "--method", "zero_shot", "--set", "max_rounds=1")
-    kept = ("--journal", tmp_path / "journal")
-    command = asked(medqa, endpoint, *methods, *kept)
-    ran = json.loads(run(*command, "--json").stdout)
+    command = asked(medqa, endpoint, *methods)
+    ran = json.loads(run(*command, "--json", "--out", tmp_path / "kept").stdout)
+    command = (*command, "--set", f"run.reuse={tmp_path / 'kept'}")
     missed = [one["id"] for one in ran["methods"][0]["questions"] if not one["right"]]
     assert 2 <= len(missed) < 8 and "errors" not in ran
     name = "medagents-max_rounds-1"

@@ -14,11 +14,12 @@ from tests.cli.test_cli_exam_memory import files as memory  # noqa: F401 - a fix
 from tests.exams import write_exam
 from tests.tables import each_row
 
-from polyclinic.cli.study_run import check_over
 from polyclinic.errors import BadInput
 from polyclinic.protocols.study_plan import SHIPPED_PLANS, find_plan, read_plan
 from polyclinic.results.folder import RunRecord
 from polyclinic.results.provenance import versions
+from polyclinic.run.invocation import NOT_INVOKED
+from polyclinic.run.storing import check_same
 
 PLAN = """
 title = "Two methods"
@@ -181,20 +182,20 @@ def test_what_is_over_is_not_shown_for_something_else(run, tmp_path):
     run(*command)
     run(*command, "--token-budget", "1000")
     plan.write_text(OVER.replace("limit = 1", "limit = 2"), "utf-8")
-    assert "was run with --limit 1; now it is --limit 2" in run(*command, code=2).stderr
+    assert "was run with --limit 1; now it is 2" in run(*command, code=2).stderr
     plan.write_text(OVER, "utf-8")
-    assert "now it is --temperature 0.5" in run(*command, "--temperature", "0.5", code=2).stderr
+    assert "now it is 0.5" in run(*command, "--temperature", "0.5", code=2).stderr
     cases.write_text("".join(reversed(cases.read_text("utf-8").splitlines(keepends=True))), "utf-8")
-    assert "cases.jsonl is another file now" in run(*command, code=2).stderr
+    assert "cases.jsonl has changed since this was run" in run(*command, code=2).stderr
 
 
 def test_what_is_over_was_made_of_the_same_knowledge_and_prompts(tmp_path):
     made = RunRecord(kind="eval aie", command=["eval", "aie"], versions=versions())
-    check_over(made, ["eval", "aie"], tmp_path)
+    check_same(made, NOT_INVOKED, tmp_path)
     for part in ("knowledge", "prompts", "words"):
         changed = msgspec.structs.replace(made, versions=made.versions | {part: "another"})
-        with pytest.raises(BadInput, match=f"was run with other {part}"):
-            check_over(changed, ["eval", "aie"], tmp_path)
+        with pytest.raises(BadInput, match=f"was run with another {part}"):
+            check_same(changed, NOT_INVOKED, tmp_path)
 
 
 TWO_RUNS = """

@@ -41,7 +41,7 @@ def test_the_same_command_asks_for_what_had_no_answer(name, run, serving, medqa,
         run(*words, "--base-url", endpoint.url, "--out", tmp_path / "whole")
         n = endpoint.requests
     with serving(answers, plan=fault_at(name)) as endpoint:
-        words += ["--base-url", endpoint.url, "--journal", tmp_path / "j", "--out", tmp_path / "out"]
+        words += ["--base-url", endpoint.url, "--out", tmp_path / "out"]
         failed = run(*words, code=1).stderr
         record = json.loads((tmp_path / "out" / "results.json").read_bytes())
         assert record["failed"] in failed and "stopped" not in record
@@ -51,16 +51,17 @@ def test_the_same_command_asks_for_what_had_no_answer(name, run, serving, medqa,
     record = json.loads((tmp_path / "out" / "results.json").read_bytes())
     assert "failed" not in record and "stopped" not in record
     assert rows(tmp_path / "out") == rows(tmp_path / "whole")
-    refused = run(*words, code=2).stderr
-    assert "the folder holds" in refused, "what came to its end well is not written over"
+    before = (tmp_path / "out" / "items.jsonl").read_bytes()
+    other = run(*words, "--seed", 5, code=2).stderr
+    assert "was run with --seed 0; now it is 5" in other
+    assert (tmp_path / "out" / "items.jsonl").read_bytes() == before
 
 
-def test_without_a_journal_there_is_nothing_to_go_on_from(run, serving, medqa, tmp_path):
-    words = ["eval", "exam", "medqa", medqa, "--model", "direct/a", "--out", tmp_path / "out"]
+def test_without_a_folder_there_is_nothing_to_resume_from(run, serving, medqa):
+    words = ["eval", "exam", "medqa", medqa, "--model", "direct/a"]
     with serving(answers, plan=["huge"]) as endpoint:
         failed = run(*words, "--base-url", endpoint.url, code=1).stderr
         assert "goes on" not in failed
-        assert "the folder holds" in run(*words, "--base-url", endpoint.url, code=2).stderr
 
 
 @pytest.mark.slow

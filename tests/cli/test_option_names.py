@@ -30,7 +30,6 @@ SYNONYMS = {
     "--json": ("--as-json",),
     "--format": ("--export", "--yaml", "--what"),
     "--layout": ("--file-format", "--input-format", "--kind"),
-    "--journal": ("--cache", "--log"),
     "--timeout": ("--time-out", "--wait", "--deadline"),
     "--base-url": ("--url", "--endpoint", "--server"),
     "--token-budget": ("--token-limit", "--budget"),

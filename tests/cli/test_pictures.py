@@ -47,7 +47,7 @@ def pictures(bodies):
 
 
 def test_a_model_that_sees_is_shown_the_picture_itself(asked, tmp_path):
-    journal = ("--journal", tmp_path / "j")
+    journal = ("--out", tmp_path / "j")
     done, bodies = asked("ring.png", *journal)
     assert pictures(bodies) == [f"data:image/png;base64,{base64.b64encode(PNG).decode()}"]
     assert bodies[0][1]["content"][0]["text"].endswith("What you see of the patient:")

@@ -54,7 +54,7 @@ def command(name, medqa, folder, endpoint):
     words = [medqa if word == "MEDQA" else word for word in COMMANDS[name]]
     return (
         *words,
-        *("--base-url", endpoint.url, "--concurrency", 1, "--journal", folder / "j", "--out", folder / "out"),
+        *("--base-url", endpoint.url, "--concurrency", 1, "--out", folder / "out"),
     )
 
 
@@ -106,7 +106,7 @@ def test_what_was_over_lasts_though_going_on_is_killed(run, serving, medqa, tmp_
     record = json.loads((tmp_path / "out" / "results.json").read_bytes())
     assert "stopped" not in record
     left = {one.name for one in (tmp_path / "out").iterdir()}
-    assert left == {*record["files"], "calls.jsonl", "items.jsonl", "results.json"}
+    assert left == {"private", *record["files"], "calls.jsonl", "items.jsonl", "results.json"}
 
 
 SLOW = ("eval exam", "eval tor, judged", "eval exam, stages")

@@ -1,17 +1,10 @@
-"""A command that is refused before anything came of it leaves nothing; one of which something came loses nothing."""
+"""A command that is refused before anything was asked or computed leaves nothing."""
 
 import shutil
-import sqlite3
-from contextlib import closing
 
 import pytest
 from tests.cli.test_on_everywhere import EVERY
 from tests.exams import write_exam
-
-from polyclinic.cli.unbegun import leaving_nothing
-from polyclinic.errors import PlayFailure, UserError
-from polyclinic.models.journal import open_journal
-from polyclinic.sqlite_file import locked
 
 NOBODY = "ray://127.0.0.1:1"
 NOWHERE = ("--base-url", "nowhere")
@@ -28,11 +21,11 @@ REFUSED = {
     "evolve": ("--train", "train", "--test", "test", "--doctor", "direct/x", *NOWHERE),
     "study run": ("plan.toml", "--model", "direct/x", *NOWHERE),
     "eval aie": ("--cases", "shipped", "--doctor", "direct/x", *NOWHERE),
-    "eval exam": ("medqa", "exam", "--model", "direct/x", *NOWHERE, "--journal", "journal.sqlite"),
+    "eval exam": ("medqa", "exam", "--model", "direct/x", *NOWHERE),
 }
 IN_PARTS = {
     "run": ("--replicas", "2", "--bogus", "3"),
-    "eval exam": ("medqa", "exam", "--model", "direct/x", *NOWHERE, "--journal", "journal.sqlite"),
+    "eval exam": ("medqa", "exam", "--model", "direct/x", *NOWHERE),
 }
 
 
@@ -76,63 +69,3 @@ def test_where_a_part_says_that_its_input_is_wrong_nothing_is_left(command, run,
     before = left(tmp_path)
     run(*command.split(), *IN_PARTS[command], "--out", "nope", "--on", "local:2", cwd=tmp_path, code=2)
     assert left(tmp_path) == before
-
-
-def journal(path, answers):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with closing(open_journal(path)) as file:
-        for k in range(answers):
-            file.execute("INSERT INTO calls VALUES ('run', 'one', x'00', ?, 'turn', x'00')", (k,))
-        file.commit()
-
-
-def refuse(folder, prepare, error=UserError, word="--out=new"):
-    option, _, name = word.partition("=")
-    with pytest.raises(error), leaving_nothing(["run", option, str(folder / name)]):
-        prepare(folder / "new")
-        raise error("no")
-
-
-def test_what_was_answered_or_written_stays(tmp_path):
-    for n, prepare in enumerate((
-        lambda new: journal(new / "seed-0" / "calls.sqlite", 1),
-        lambda new: (new.mkdir(), (new / "summary.json").write_text("{}")),
-        lambda new: (new.mkdir(), sqlite3.connect(new / "other.sqlite").execute("CREATE TABLE theirs (a)")),
-    )):  # fmt: skip
-        folder = tmp_path / str(n)
-        folder.mkdir()
-        refuse(folder, prepare)
-        assert any(path.is_file() for path in folder.rglob("*")), n
-
-
-def test_what_lay_there_before_stays(tmp_path):
-    journal(tmp_path / "new" / "calls.sqlite", 0)
-    refuse(tmp_path, lambda new: (new / "run.lock").touch())
-    assert left(tmp_path) == ["new", "new/calls.sqlite", "new/run.lock"]
-
-
-def test_an_empty_folder_stays_empty(tmp_path):
-    (tmp_path / "new").mkdir()
-    refuse(tmp_path, lambda new: journal(new / "seed-0" / "calls.sqlite", 0))
-    assert left(tmp_path) == ["new"]
-
-
-def test_who_came_a_moment_before_is_left_alone(tmp_path):
-    held = []
-
-    def other_begins(new):
-        new.mkdir()
-        held.append(locked(new / "run.lock"))
-
-    refuse(tmp_path, other_begins)
-    assert left(tmp_path)[:2] == ["new", "new/run.lock"]
-    held[0].close()
-
-
-def test_of_what_failed_later_only_empty_folders_go(tmp_path):
-    def begin(new):
-        journal(new / "seed-0" / "calls.sqlite", 0)
-        (new / "seed-1").mkdir()
-
-    refuse(tmp_path, begin, PlayFailure)
-    assert left(tmp_path) == ["new", "new/seed-0", "new/seed-0/calls.sqlite"]

@@ -36,7 +36,7 @@ def test_what_may_be_blank_may_be(complaint):
     [
         ("replay", LONG),
         ("consult", "--case", LONG),
-        ("consult", "--case", "shipped#p1-00001", "--journal", LONG),
+        ("consult", "--case", "shipped#p1-00001", "--out", LONG),
         ("consult", "--case", "shipped#p1-00001", "--doctor", "direct/x", "--memory", LONG),
         ("run", "--out", LONG),
         ("serve", LONG),
@@ -49,8 +49,8 @@ def test_a_name_that_is_too_long_is_one_line(complaint, tmp_path, words):
 
 def test_links_that_lead_to_one_another_are_one_line(complaint, tmp_path):
     (tmp_path / "loop").symlink_to("loop")
-    at = ("consult", "--case", "shipped#p1-00001", "--doctor", "rules")
-    assert "loop" in complaint(*at, "--journal", "loop", "--out", "t.jsonl", cwd=tmp_path)
+    at = ("consult", "--case", "shipped#p1-00001", "--doctor", "recall")
+    assert "loop" in complaint(*at, "--memory", "loop", cwd=tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,4 @@ def test_the_command_writes_counts_and_goes_on_from_its_answers(run, complaint, 
     assert (counts["patients"], counts["written"], sum(counts["refused"].values())) == (6, 0, 6 * TIMES)
     assert len(list(read_cases(tmp_path / "p" / "train.jsonl"))) == 4
     assert "--writer is for the patients of a preset" in complaint(*words[:2], *model, "--out", tmp_path / "x.jsonl")
-    said = complaint("cases", "generate", "--out", tmp_path / "x.jsonl", "--store", "postgresql://h/d")
-    assert "--store keeps what --writer answers" in said
     assert "'rules' is not a model" in complaint(*words[:-1], tmp_path / "q", "--writer", "rules")

@@ -194,7 +194,7 @@ async def test_files_that_are_no_journal(tmp_path):
         ("text", "not a database"),
         ("other", "no journal"),
         ("", "a directory"),
-        ("no/j", "unable to open"),
+        ("no/j", "no folder"),
     ):
         with pytest.raises(BadInput, match=problem):
             async with Journal(tmp_path / name):
@@ -210,6 +210,7 @@ async def test_two_runs_on_one_journal_are_told_apart(tmp_path):
 
 async def test_a_full_disk_is_an_error_and_no_hang(tmp_path):
     async with Journal(tmp_path / "j") as journal:
+        await journal.wrap(Scripted(["a"])).ask("first")
         journal._keeper._writer._connection.execute("PRAGMA max_page_count = 1")
         with pytest.raises(BadInput, match=r"cannot be written .*full"):
             for number in range(100):

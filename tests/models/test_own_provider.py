@@ -171,7 +171,7 @@ def test_an_address_that_nobody_would_be_asked_at_is_refused(complaint, named):
 @pytest.mark.slow
 def test_a_changed_file_is_another_model_to_a_journal(process, tmp_path):
     door = tmp_path / "door.py"
-    words = ("eval", "exam", "medqa", "shipped", "--model", "door.py:Loud", "--journal", "j")
+    words = ("eval", "exam", "medqa", "shipped", "--model", "door.py:Loud")
 
     text = FILE.replace("said[-1][1].upper()", '"Answer: A"')
     door.write_text(text)

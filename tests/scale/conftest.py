@@ -3,8 +3,7 @@
 import time
 
 import pytest
-
-from polyclinic.testing.postgres import PASSWORD, PostgresProcess, postgres_programs
+from bench.postgres import PASSWORD, PostgresProcess, postgres_programs
 
 
 @pytest.fixture(scope="session")
@@ -31,5 +30,5 @@ def base(server):
 def kept(request, tmp_path):
     """The options that keep answers in the one or the other."""
     if request.param == "sqlite":
-        return ["--journal", tmp_path / "journal"]
-    return ["--store", request.getfixturevalue("base")]
+        return ["--out", tmp_path / "kept"]
+    return ["--out", request.getfixturevalue("base")]

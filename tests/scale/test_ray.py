@@ -119,7 +119,7 @@ asyncio.run(jobs())
 def test_the_jobs_of_a_cluster_do_not_name_the_words_of_a_command():
     """A password may stand there, and whoever sees the cluster sees its jobs."""
     # In a process of its own: one that was in another cluster starts none.
-    words = [sys.executable, "-c", _JOBS, "--store", "postgresql://ann:a-password@host/db"]
+    words = [sys.executable, "-c", _JOBS, "--out", "postgresql://ann:a-password@host/db"]
     came = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
     assert came.stdout.splitlines()[-1:] == ["['polyclinic']"], came.stderr
 

@@ -24,7 +24,7 @@ from polyclinic.players.minds import Cast, Minds, open_minds
 from polyclinic.players.player import ALONE, EXAMINE, OPEN, REPLY
 from polyclinic.run import options
 from polyclinic.run.run import resumable
-from polyclinic.run.storing import keep_outcome
+from polyclinic.run.storing import answers_of, check_place, keep_outcome
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
 from polyclinic.terminal.screen import console, note, plain, print_json
@@ -81,9 +81,11 @@ async def ask(
         asked, console(sys.stderr) if json else console(), quiet=json and not typed, typed=typed
     )
     questions = conversation.typed() if typed else _each(question)
+    check_place(kept, dry_run=models.dry_run)
     failed: PlayFailure | RunStopped | None = None
     given = None if typed else len(question)
-    async with open_minds(["rules"], cast, models, knowledge=knowledge, seed=seed, journal=kept.answers) as opened:
+    opening = open_minds(["rules"], cast, models, knowledge=knowledge, seed=seed, journal=answers_of(kept))
+    async with opening as opened:
         minds = opened.minds["rules"]
         try:
             by_hand = nullcontext() if typed else ended_by_hand(is_stopped)

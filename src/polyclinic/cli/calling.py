@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 from cyclopts import (
@@ -23,28 +24,42 @@ from polyclinic.cli.commands import APP, COMMANDS
 from polyclinic.cli.configuration import key_of
 from polyclinic.cli.moved import moved_command, moved_option
 from polyclinic.errors import UserError, meant
-from polyclinic.run.words import WORDS
 from polyclinic.settings import section_of
 from polyclinic.stopping import begin, run
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from polyclinic.models.journal import KeptAnswers
+    from polyclinic.run.invocation import Invocation
+
 
 _HELP = frozenset(("--help", "-h", "--version"))
 
 
-def check_words(words: Sequence[str]) -> None:
-    """Checks that words are those of a command, and does nothing.
+def check_words(words: Sequence[str]) -> Invocation:
+    """Checks that words are those of a command, and does nothing but return what they say.
 
     Raises:
         CycloptsError: they are not.
     """
-    _parsed(words, None)
+    from polyclinic.run.invocation import invocation_of  # noqa: PLC0415 - --help must not wait for it
+
+    bound = _parsed(words, None)[1]
+    bound.apply_defaults()
+    return invocation_of(_name(words), words, bound.arguments)
 
 
-def call(words: Sequence[str], *, console: Console | None = None) -> object:
+def call(
+    words: Sequence[str],
+    *,
+    console: Console | None = None,
+    typed: Sequence[str] | None = None,
+    answers: KeptAnswers | None = None,
+) -> object:
     """Runs a command, with its help on a console, and returns what it gives back.
+
+    Its record has the words `typed`, if they are others; its answers are kept in `answers`, if it is part of a study.
 
     Raises:
         CycloptsError: the words are none of a command.
@@ -54,15 +69,22 @@ def call(words: Sequence[str], *, console: Console | None = None) -> object:
     begin()
     if not _HELP.isdisjoint(words):
         return command(*bound.args, **bound.kwargs)
-    from polyclinic.run.provenance import invoked  # noqa: PLC0415 - --help must not wait for it
+    _record_invocation(_name(words), words if typed is None else typed, bound, answers)
+    came = command(*bound.args, **bound.kwargs)
+    return run(came) if inspect.iscoroutine(came) else came
 
-    # Of a command that was divided, its results hold the words that were given.
-    given = WORDS.get() or words
-    asked = bound if tuple(given) == tuple(words) else _parsed(given, None)[1]
-    arguments = inspect.BoundArguments(asked.signature, asked.arguments.copy())
-    with invoked(_name(given), given, arguments):
-        came = command(*bound.args, **bound.kwargs)
-        return run(came) if inspect.iscoroutine(came) else came
+
+def _record_invocation(
+    kind: str, words: Sequence[str], bound: inspect.BoundArguments, answers: KeptAnswers | None
+) -> None:
+    """Puts the command and its options into the argument that says where its results are kept."""
+    from polyclinic.run.invocation import invocation_of  # noqa: PLC0415 - --help must not wait for it
+
+    bound.apply_defaults()
+    for name, value in bound.arguments.items():
+        if hasattr(value, "invocation"):
+            made = invocation_of(kind, words, bound.arguments)
+            bound.arguments[name] = replace(value, invocation=made, shared_answers=answers)
 
 
 def _name(words: Sequence[str]) -> str:

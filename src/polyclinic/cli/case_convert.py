@@ -24,7 +24,7 @@ from polyclinic.run import options
 from polyclinic.run.batching import check_batches
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.run import resume_hint
-from polyclinic.run.storing import keep_outcome
+from polyclinic.run.storing import answers_of
 from polyclinic.tasks import AT_ONCE, run_numbered
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import counted
@@ -62,10 +62,11 @@ async def convert(
     max_failures: options.MaxFailures = 5.0,
     models: options.Models = options.MODELS,
     batch_api: options.BatchApi = False,
-    kept: options.KeptOptions = options.NOWHERE,
+    reuse: options.Reuse = None,
 ) -> None:
     """Writes the cases, and prints what the layout cannot hold and which cases got no persona."""
     options.check_new(out, force=force)
+    kept = options.BesideFile(out=out, reuse=reuse)
     if writer != TEMPLATES and model_of(writer) is None:
         raise UserError(f"--writer {writer!r}; allowed: {TEMPLATES}, or a model, such as direct/NAME")
     if writer != TEMPLATES and persona is None:
@@ -78,7 +79,7 @@ async def convert(
         opening = open_models(
             names,
             models,
-            journal=journal_of(kept.answers, run=f"personas seed={seed}"),
+            journal=journal_of(answers_of(kept), run=f"personas seed={seed}"),
             seed=seed,
             batches=check_batches(kept, names, wanted=batch_api),
             report=note,
@@ -108,7 +109,6 @@ async def convert(
     document: dict[str, Any] = {"cases": len(cases), "to": to, "file": str(out), "lost": lost, "valid": checked}
     if persona is not None:
         document["personas"] = len(cases) - refused
-    keep_outcome(kept, document, models=models, ledger=ledger, seed=seed, files=[out])
     if json:
         print_json(document)
     else:

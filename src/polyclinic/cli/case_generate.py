@@ -35,7 +35,8 @@ from polyclinic.parallel.pool import check_site, open_workers
 from polyclinic.parallel.shipping import keys_of
 from polyclinic.parallel.worker import WorkerSide
 from polyclinic.players.mind_names import model_of
-from polyclinic.run.options import MODELS, Force, Models, NewFile, On, Seed, Store, between, check_new, kept_in
+from polyclinic.run.options import MODELS, Force, KeptOptions, Models, NewFile, On, Seed, between, check_new
+from polyclinic.run.storing import answers_of
 from polyclinic.settings import setting
 from polyclinic.tasks import run_until_error
 from polyclinic.terminal.figures import number
@@ -49,7 +50,7 @@ _TOGETHER = 512
 _STRETCH = 2_000
 """Patients whom a worker draws at a time."""
 
-WRITER_ANSWERS, _COUNTS = "writer-answers.sqlite", "writing.json"
+_COUNTS = "writing.json"
 
 
 @functools.cache
@@ -93,22 +94,20 @@ async def write_records(
     folder: Path,
     n: int,
     on: str | None = None,
-    store: str | None = None,
 ) -> list[Case]:
-    """Returns the cases of patients with their histories written, and prints and keeps what was refused.
-
-    Every answer is kept in the folder, or in a store: the same command resumes.
-    """
+    """Returns the cases of patients with their histories written, and prints and keeps what was refused."""
     if model_of(writing.writer) is None:
         raise UserError(f"--writer {writing.writer!r} is not a model; a writer is one, such as direct/NAME")
     count, coming = WritingCount(), iter(patients)
     cases: list[Case] = []
-    answers = kept_in(None, store) or folder / WRITER_ANSWERS
-    again = f"the same command goes on from {'the store' if store is not None else answers}"
+    again = "the same command goes on from there"
     async with AsyncExitStack() as stack:
         session = await stack.enter_async_context(
             open_models(
-                [writing.writer], writing.settings, journal=journal_of(answers, run=writing.run), seed=writing.seed
+                [writing.writer],
+                writing.settings,
+                journal=journal_of(answers_of(KeptOptions(out=folder)), run=writing.run),
+                seed=writing.seed,
             )
         )
         write: Callable[[DrawnPatient], Awaitable[WrittenPatient]] = partial(writing.write, session=session)
@@ -243,11 +242,8 @@ async def generate(
     force: Force = False,
     on: On = None,
     models: Models = MODELS,
-    store: Store = None,
 ) -> None:
     """Draws patients and writes them."""
-    if store is not None and writer is None:
-        raise UserError("--store keeps what --writer answers; the patients are drawn again by the seed: leave it out")
     if writer is not None and preset is None:
         raise UserError("--writer is for the patients of a preset; give --preset agent-hospital, or leave it out")
     if on is not None:
@@ -255,9 +251,7 @@ async def generate(
     if preset is not None:
         if n is not None or diseases is not None or layout != "polyclinic":
             raise UserError(f"--preset {preset} says how many patients, of what and in which layout; leave those out")
-        await _generate_practice(
-            out, seed=seed, language=language, force=force, writer=writer, models=models, on=on, store=store
-        )
+        await _generate_practice(out, seed=seed, language=language, force=force, writer=writer, models=models, on=on)
         return
     check_new(out, force=force)
     n, knowledge = n or 40, read_knowledge().select(diseases or "all")
@@ -281,7 +275,6 @@ async def _generate_practice(
     writer: str | None,
     models: ModelSettings,
     on: str | None,
-    store: str | None,
 ) -> None:
     """Writes Agent Hospital's simulated medical dataset (§5.1.1, Table 5): balanced over disease and severity."""
     if on is not None and writer is None:
@@ -296,7 +289,7 @@ async def _generate_practice(
     else:
         patients = draw_patients(knowledge, n=n, seed=seed, language=language)
         writing = RecordWriting(writer, models, seed)
-        drawn = iter(await write_records(patients, writing, folder=out, n=n, on=on, store=store))
+        drawn = iter(await write_records(patients, writing, folder=out, n=n, on=on))
     write_cases(files["train"], itertools.islice(drawn, _TRAIN))
     write_cases(files["test"], drawn)
     note(

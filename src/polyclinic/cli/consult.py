@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -32,7 +30,7 @@ from polyclinic.players.mind_names import HUMAN
 from polyclinic.players.minds import Cast, Minds, open_minds
 from polyclinic.players.patient_trust import trust_fields
 from polyclinic.run import options
-from polyclinic.run.storing import keep_outcome
+from polyclinic.run.storing import answers_of
 from polyclinic.tasks import run_until_error
 from polyclinic.terminal.chinese import ChineseText
 from polyclinic.terminal.screen import console, note, plain, print_json, progress
@@ -184,7 +182,7 @@ async def consult(
     max_turns: options.MaxTurns = MAX_TURNS,
     one_step: Annotated[bool, Parameter(help="Show the doctor the whole record, without a dialogue.")] = False,
     seed: Annotated[options.Seed, Parameter(help="Random seed; the same seed gives the same trace.")] = 0,
-    out: Annotated[Path | None, Parameter(metavar="TRACE", help="File for the trace, as JSON lines.")] = None,
+    out: Annotated[Path | None, Parameter(metavar="FILE", help="File for the trace, as JSON lines.")] = None,
     json: options.Json = False,
     team: options.TeamOptions = options.TEAM,
     max_failures: options.MaxFailures = 5.0,
@@ -192,13 +190,13 @@ async def consult(
     memory: options.Memory = FORGETFUL,
     pictures: options.Pictures = None,
     models: options.Models = options.MODELS,
-    kept: options.KeptOptions = options.NOWHERE,
+    reuse: options.Reuse = None,
     session: options.Session = None,
 ) -> None:
     """Sees the patients, prints what happens, and writes the traces, also where the models have cost what they may."""
     path, one = _case_file(case)
     if out is not None:
-        check_writable(out, unlike=path, nor=kept.journal, begins=_TRACE)
+        check_writable(out, unlike=path, begins=_TRACE)
     doctors = _doctors(doctor, team)
     shown = pictures_seen(path, doctors, models, pictures)
     cases = cases_named(case, layout, strict=strict, needs=lacking_pictures(shown))
@@ -212,7 +210,7 @@ async def consult(
         models,
         knowledge=knowledge,
         seed=seed,
-        journal=kept.answers,
+        journal=answers_of(options.BesideFile(out=out, reuse=reuse)),
         library=library,
         memory=memory,
         desk=desk,
@@ -263,13 +261,10 @@ async def consult(
         _write(out, visits, quiet=json)
     documents = [{**visit.document(), **trust_fields(trust)} for visit in visits]
     document = documents[0] if one and documents else documents
-    with _traces(visits) as traces:
-        ledger = opened.session.ledger
-        keep_outcome(kept, document, models=models, ledger=ledger, seed=seed, files=[traces], stopped=stopped)
     if json and visits:
         print_json(document)
     if stopped is not None:
-        raise _goes_on(stopped, len(visits), len(cases), kept=kept.answers is not None)
+        raise _goes_on(stopped, len(visits), len(cases), kept=out is not None)
     _check_failures(visits, max_failures)
 
 
@@ -290,7 +285,7 @@ def _goes_on(stopped: PolyclinicError, done: int, of: int, *, kept: bool) -> Pol
     """Returns what ended the visits, of a spent budget or somebody's stop with how they go on."""
     if not isinstance(stopped, BudgetSpent | StoppedByHand):
         return stopped
-    again = "the same command goes on from there" if kept else "with --journal FILE a run can go on"
+    again = "the same command goes on from there" if kept else "with --out FILE a run can go on"
     return type(stopped)(f"{stopped}; {done} of {counted(of, 'visit')} {'is' if of == 1 else 'are'} done, and {again}")
 
 
@@ -313,15 +308,6 @@ def _doctors(doctor: str, team: options.TeamOptions) -> list[str]:
 
 
 _TRACE = b'{"event":'
-
-
-@contextmanager
-def _traces(visits: Sequence[Visit | TeamVisit]) -> Iterator[Path]:
-    """Yields a file of all traces, which then goes away."""
-    with tempfile.TemporaryDirectory(prefix="polyclinic-") as scratch:
-        path = Path(scratch) / "traces.jsonl"
-        _write(path, visits, quiet=True)
-        yield path
 
 
 def _write(out: Path, visits: Sequence[Visit | TeamVisit], *, quiet: bool) -> None:

@@ -20,7 +20,6 @@ from polyclinic.retrieval.retriever import By
 from polyclinic.retrieval.store import Added
 from polyclinic.run import options
 from polyclinic.run.options import Json, between
-from polyclinic.run.storing import keep_outcome
 from polyclinic.settings import setting
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
@@ -82,7 +81,6 @@ async def add(
     library: InLibrary = None,
     json: Json = False,
     models: options.Models = options.MODELS,
-    kept: options.KeptOptions = options.NOWHERE,
 ) -> None:
     """Adds passages, or those that changed; a file that was added before is replaced as a whole."""
     place = Library(library).place(name)
@@ -101,7 +99,7 @@ async def add(
     # Read before a folder is made: a file that cannot be used leaves no empty corpus behind.
     given = read_passage_files(files, layout=layout, fields=fields_of, known=known)
     with _gone_if_empty(None if there else place):
-        async with open_corpus(place, embedder=embedder, options=models, journal=kept.answers) as corpus:
+        async with open_corpus(place, embedder=embedder, options=models) as corpus:
             if rebuild:
                 corpus.rebuild()
             added: Added = Added()
@@ -123,7 +121,6 @@ async def add(
         names = ", ".join(Path(path).name for path in skipped[:_NAMED])
         note(plain(f"{counted(len(skipped), 'file')} of the folder not read, being no passages: {names}{more}"))
     document = {**now, **added._asdict(), "skipped": skipped}
-    keep_outcome(kept, document, models=models, stopped=stopped)
     if json:
         print_json(document)
     else:
@@ -185,7 +182,6 @@ async def search(
     library: InLibrary = None,
     json: Json = False,
     models: options.Models = options.MODELS,
-    kept: options.KeptOptions = options.NOWHERE,
 ) -> None:
     """Prints the passages that fit a query best, or without one the corpora that there are."""
     if name is None:
@@ -195,12 +191,11 @@ async def search(
         raise UserError(f"QUERY is missing; say what to look for: polyclinic corpus search {name} QUERY")
     if not query.strip():
         raise UserError("QUERY is empty; say what to look for")
-    async with open_corpus(Library(library).find(name), by=by, options=models, journal=kept.answers) as corpus:
+    async with open_corpus(Library(library).find(name), by=by, options=models) as corpus:
         if by != "bm25":
             await _embed(corpus, quiet=json)
         found = await corpus.search(query, limit)
     document = [{"id": p.id, "score": p.score, "title": p.title, "text": p.text} for p in found]
-    keep_outcome(kept, document, models=models)
     if json:
         print_json(document)
         return

@@ -3,45 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from polyclinic import __version__
 from polyclinic.cases.case import Case
+from polyclinic.cases.case_share import CaseShare
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.as_agent_hospital import check_practice, say_practice
 from polyclinic.cli.evolve_options import FILE_ORDER, RECALL, SHUFFLED, PracticeConfiguration, PracticeOptions, Tested
 from polyclinic.errors import BadInput, UserError
 from polyclinic.evaluations.evolution.patients import PracticePatient, lacks, practice_patients
-from polyclinic.files import make_empty_folder, write_text
+from polyclinic.files import check_new_folder, make_folder, write_text
 from polyclinic.fingerprints import of_file, of_package, others
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.library import asked_for, check_memory_embedder
-from polyclinic.memory.memory import FILE, is_stored, move_to_store
 from polyclinic.models.session import ModelSettings
 from polyclinic.players.mind_names import model_of
 from polyclinic.results.folder import decoded
 from polyclinic.run.case_files import read_case_file
-from polyclinic.run.options import Models
-from polyclinic.run.storing import keep_results
-from polyclinic.run.words import is_given, said_again
+from polyclinic.run.options import PRIVATE, Models
 from polyclinic.seeds import derive
 from polyclinic.settings import name_of
-from polyclinic.storage.memory import check_not_there, name_in_store, password_of, point
 from polyclinic.terminal.screen import note
 
-M = TypeVar("M", bound=ModelSettings)
-
 _ENDPOINT = ("base_url", "model_file", "temperature")
-
-
-def go_on(folder: Path) -> str:
-    """Returns the command that takes a practice up."""
-    return f"polyclinic evolve --resume {shlex.quote(str(folder))}{said_again()}"
 
 
 def endpoint(models: ModelSettings) -> dict[str, Any]:
@@ -51,82 +39,8 @@ def endpoint(models: ModelSettings) -> dict[str, Any]:
     return {name: value for name, value in kept.items() if value is not None}
 
 
-def asked_as_before(models: M, before: Mapping[str, Any] | None, folder: Path) -> M:
-    """Returns how models are asked by a command that goes on: as when the practice was begun, where that is known.
-
-    Raises:
-        BadInput: this command says that they are asked elsewhere, or otherwise.
-    """
-    if before is None:
-        return models
-    now = endpoint(models)
-    for name in _ENDPOINT:
-        if is_given(_flag(name)) and now.get(name) != before.get(name):
-            raise _other(name, before.get(name), folder)
-    kept: dict[str, Any] = {name: Path(value) if name == "model_file" else value for name, value in before.items()}
-    return dataclasses.replace(models, **kept)
-
-
-def made_of(files: Mapping[str, Path], *, model_file: Path | None, asks: bool) -> dict[str, str]:
-    """Returns the fingerprints of what a practice is made of: package, patients, and the file that says who is asked.
-
-    Args:
-        files: by option.
-        model_file: of the models, where there is one.
-        asks: a model is asked, so that prompts count.
-    """
-    prints = {"polyclinic": __version__, **of_package()}
-    if not asks:
-        del prints["prompts"]
-    named = dict(files) if model_file is None else {**files, "models.model-file": model_file}
-    return prints | {option: of_file(path) for option, path in named.items()}
-
-
-def check_made_of(before: Mapping[str, str], now: Mapping[str, str], folder: Path) -> None:
-    """Refuses to go on with another version, knowledge, prompts, words or files than a practice was begun with.
-
-    Raises:
-        BadInput: something is another; names it.
-    """
-    if changed := others(before, now):
-        was = f"; it was polyclinic {before['polyclinic']}" if "polyclinic" in changed else ""
-        raise BadInput(
-            f"was begun with another {' and another '.join(changed)}{was}; begin anew with --out", path=folder
-        )
-
-
-def check_options(begun: Mapping[str, Any], given: Mapping[str, Any], folder: Path) -> None:
-    """Refuses an option that says something else than that with which a practice was begun.
-
-    Raises:
-        BadInput: one does; names it.
-    """
-    for name, value in given.items():
-        if name not in begun or not is_given(_flag(name)) or value == begun[name]:
-            continue
-        if name == "embedder":
-            anew = f"make its vectors anew: polyclinic memory build {folder} --embedder {value} --out NEW"
-            raise BadInput(f"was made with embedder {begun[name]}, and is asked for with {value}; {anew}", path=folder)
-        raise _other(name, begun[name], folder)
-
-
-def _other(name: str, before: object, folder: Path) -> BadInput:
-    option = _option(name)
-    how = f"without {option}" if before in (None, False) else f"with {option} {before}"
-    return BadInput(f"was begun {how}; leave {option} out, or begin anew with --out", path=folder)
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-def _option(name: str) -> str:
-    known = {field.name for field in dataclasses.fields(PracticeOptions)}
-    return name_of(PracticeOptions if name in known else ModelSettings, name)
-
-
-CONFIGURATION, RESULTS, PAGE, ANSWERS = "evolve.json", "summary.json", "report.html", "answers.sqlite"
-"""Files of the folder: what it is made of, what came of it, the same as a page, and what models answered."""
+CONFIGURATION, RESULTS, PAGE = "evolve.json", "summary.json", "report.html"
+"""Files of the folder: what it is made of, what came of it, and the same as a page."""
 OF_REPLICAS = "replicas.json"
 """What came of several, in the folder that holds theirs."""
 
@@ -138,32 +52,55 @@ Patients = tuple[list[PracticePatient], list[PracticePatient]]
 """To practise on, and of the test."""
 
 
-def begin_or_take_up(
+def practice_in(
+    folder: Path,
     options: PracticeOptions,
-    out: Path | None,
-    resume: Path | None,
     ablations: Tested | None,
     models: Models,
     *,
     strict: bool,
-) -> tuple[Path, PracticeConfiguration, Patients]:
-    """Makes the folder of a new practice, or reads that of one to go on with; returns it, what it is made of, and whom.
+    shares: list[CaseShare],
+) -> tuple[PracticeConfiguration, Patients]:
+    """Returns what a practice is made of, and its patients: a new one, or the one that was begun in its folder.
 
     Raises:
         UserError: an option is missing, or has no effect.
         BadInput: a file or a folder cannot be used, or is that of another practice.
     """
-    if (out is None) == (resume is None):
-        raise UserError("name a new folder with --out DIR, or one to go on with by --resume DIR; one of them")
-    if resume is not None:
-        path = resume / CONFIGURATION
-        if not path.is_file():
-            raise BadInput(f"holds no {CONFIGURATION}; 'polyclinic evolve --out DIR' makes one", path=resume)
-        begun = decoded(path, PracticeConfiguration, "how a practice was begun")
-        check_options(msgspec.structs.asdict(begun), dataclasses.asdict(options), resume)
-        check_made_of(begun.made_of, _made_of(begun), resume)
-        return resume, begun, patients_of(begun, strict=strict)
-    assert out is not None  # noqa: S101
+    path = folder / CONFIGURATION
+    if not path.is_file():
+        check_new_folder(folder if folder.parent.is_dir() else folder.parent, besides=[PRIVATE])
+        return _new_practice(options, ablations, models, strict=strict, shares=shares)
+    begun = decoded(path, PracticeConfiguration, "how a practice was begun")
+    before = {**msgspec.structs.asdict(begun), **dict.fromkeys(_ENDPOINT), **(begun.endpoint or {})}
+    now = {**dataclasses.asdict(options), "order": options.order or begun.order}
+    if begun.endpoint is not None:
+        now |= {**dict.fromkeys(_ENDPOINT), **endpoint(models)}
+    for name, value in now.items():
+        if name not in before or value == before[name]:
+            continue
+        if name == "embedder":
+            anew = f"make its vectors anew: polyclinic memory build {folder} --embedder {value} --out NEW"
+            raise BadInput(f"was made with embedder {before[name]}, and is asked for with {value}; {anew}", path=folder)
+        option = name_of(ModelSettings if name in _ENDPOINT else PracticeOptions, name)
+        how = f"without {option}" if before[name] in (None, False) else f"with {option} {before[name]}"
+        raise BadInput(f"was begun {how}; leave {option} out, or name another --out", path=folder)
+    if changed := others(begun.made_of, _made_of(begun)):
+        was = f"; it was polyclinic {begun.made_of['polyclinic']}" if "polyclinic" in changed else ""
+        raise BadInput(f"was begun with another {' and another '.join(changed)}{was}; name another --out", path=folder)
+    return begun, patients_of(begun, strict=strict, shares=shares)
+
+
+def begin(folder: Path, configuration: PracticeConfiguration) -> None:
+    """Makes the folder of a practice, and says there what it is made of; nothing where that is said already."""
+    make_folder(folder, parents=True)
+    if not (folder / CONFIGURATION).is_file():
+        write_text(folder / CONFIGURATION, msgspec.json.encode(configuration).decode() + "\n")
+
+
+def _new_practice(
+    options: PracticeOptions, ablations: Tested | None, models: Models, *, strict: bool, shares: list[CaseShare]
+) -> tuple[PracticeConfiguration, Patients]:
     if options.train is None or options.test is None:
         raise UserError("a practice needs --train FILE and --test FILE; polyclinic cases generate --preset makes both")
     if options.records_only and options.experience_only:
@@ -180,25 +117,29 @@ def begin_or_take_up(
     said = {name: getattr(options, name) for name in PracticeConfiguration.__struct_fields__ if hasattr(options, name)}
     said["order"] = options.order or FILE_ORDER
     made = PracticeConfiguration(**said, ablations=ablations, endpoint=endpoint(models))
-    patients = patients_of(made, strict=strict)  # before anything is written
+    patients = patients_of(made, strict=strict, shares=shares)
     made = msgspec.structs.replace(made, made_of=_made_of(made))
     say_practice(rules, train=len(patients[0]), test=len(patients[1]))
-    make_empty_folder(out, beside=out / ANSWERS)
-    write_text(out / CONFIGURATION, msgspec.json.encode(made).decode() + "\n")
-    return out, made, patients
+    return made, patients
 
 
 def _made_of(configuration: PracticeConfiguration) -> dict[str, str]:
+    """Returns the fingerprints of the package, the patients, and the file that says which models are asked."""
+    prints = {"polyclinic": __version__, **of_package()}
+    if model_of(configuration.doctor) is None and not asked_for(configuration.embedder):
+        del prints["prompts"]
     files = {f"--{name}": Path(shipped_path(getattr(configuration, name))) for name in ("train", "test")}
-    file = (configuration.endpoint or {}).get("model_file")
-    asks = model_of(configuration.doctor) is not None or bool(asked_for(configuration.embedder))
-    return made_of(files, model_file=None if file is None else Path(str(file)), asks=asks)
+    if (models := (configuration.endpoint or {}).get("model_file")) is not None:
+        files["models.model-file"] = Path(str(models))
+    return prints | {option: of_file(path) for option, path in files.items()}
 
 
-def patients_of(configuration: PracticeConfiguration, *, strict: bool) -> Patients:
+def patients_of(
+    configuration: PracticeConfiguration, *, strict: bool, shares: list[CaseShare] | None = None
+) -> Patients:
     """Returns the patients of a practice: to practise on and of the test."""
     files = configuration.train, configuration.test
-    every = {name: read_case_file(name, strict=strict, needs=lacks) for name in files}
+    every = {name: read_case_file(name, strict=strict, needs=lacks, shares=shares) for name in files}
     knowledge, patients = read_knowledge().select(_DISEASES), {}
     for name, cases in every.items():
         try:
@@ -228,58 +169,3 @@ def _content(case: Case) -> str:
     record, came = case.record, case.presentation
     door = () if record.findings else (came.complaint, came.age, came.sex)
     return msgspec.json.encode((door, record.history, record.findings)).decode()
-
-
-class ReplicaPlaces:
-    """Where the practices of a folder are kept; does nothing where no store is named.
-
-    Args:
-        out: the folder that holds theirs.
-        store: its address.
-        folders: those of the practices.
-    """
-
-    def __init__(self, out: Path, store: str | None, folders: Sequence[Path]) -> None:
-        self._out, self._store, self._folders = out, store, folders
-
-    def check(self) -> None:
-        """Checks, before anything is written, that each can be kept in the store, or goes on there.
-
-        Raises:
-            UserError: one was begun without a store, or in another.
-            BadInput: the store cannot be reached, or has a memory of that name.
-        """
-        for folder in self._folders if self._store is not None else ():
-            assert self._store is not None  # noqa: S101
-            if is_stored(folder):
-                password_of(folder, self._store)
-            elif not (folder / CONFIGURATION).is_file():
-                check_not_there(self._store, self._name(folder))
-            elif (folder / FILE).is_file() and not (folder / RESULTS).is_file():
-                raise UserError(f"{folder} was begun without --store; leave it out, or name another folder")
-
-    def point(self) -> None:
-        """Says in each folder where its memory is to be; a memory that is there already is put into the store.
-
-        Raises:
-            BadInput: the store cannot be reached, or has another memory of that name.
-        """
-        for folder in self._folders:
-            if self._store is None or is_stored(folder):
-                continue
-            if (folder / FILE).is_file():
-                move_to_store(folder, self._store, self._name(folder))
-            else:
-                point(folder, self._store, self._name(folder))
-
-    def keep(self) -> None:
-        """Keeps what came of each, under a number of its own.
-
-        Raises:
-            BadInput: the store cannot be reached or used.
-        """
-        for folder in self._folders:
-            keep_results(self._store, folder)
-
-    def _name(self, folder: Path) -> str:
-        return f"{name_in_store(self._out)}/{folder.name}"

@@ -25,7 +25,7 @@ from polyclinic.models.ledger import Ledger
 from polyclinic.run import options
 from polyclinic.run.batching import check_batches
 from polyclinic.run.run import resume_hint
-from polyclinic.run.storing import keep_outcome
+from polyclinic.run.storing import check_place, keep_outcome
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.figures import ShownFigure
@@ -59,11 +59,17 @@ async def compare(
     """Prints what each name a is to b: same, narrower (a is a kind of b), broader, different."""
     pairs = read_name_pairs(file)
     batches = check_batches(kept, [judge], wanted=batch_api)
+    check_place(kept, dry_run=models.dry_run)
     if judge is None:
-        compared, ledger, stopped = compare_by_rules(pairs), None, None
+        compared, ledger, stopped = compare_by_rules(pairs), Ledger(), None
     else:
         run = options.RunOptions(
-            json=json, max_failures=max_failures, models=models, journal=kept.journal, store=kept.store
+            json=json,
+            max_failures=max_failures,
+            models=models,
+            out=kept.out,
+            reuse=kept.reuse,
+            invocation=kept.invocation,
         )
         compared, ledger, stopped = await _judged(pairs, judge, run, batches)
     agreed = agreement_with_labels(compared)

@@ -41,18 +41,20 @@ from polyclinic.run.options import (
     DIR,
     FILE,
     MODELS,
+    PLACE,
     POSITIVE,
+    PRIVATE,
     Force,
-    Journal,
     Json,
     KeptOptions,
-    MemoryStore,
     Models,
+    Reuse,
     check_new,
 )
 from polyclinic.run.run import resume_hint
-from polyclinic.run.storing import place_memory
-from polyclinic.storage.memory import pointers_to
+from polyclinic.run.storing import answers_of, check_place, memory_folder
+from polyclinic.storage.memory import check_not_there, pointers_to
+from polyclinic.storage.server import is_store
 from polyclinic.tasks import run_numbered
 from polyclinic.terminal.figures import ShownFigure, number
 from polyclinic.terminal.screen import console, note, plain, print_json
@@ -267,7 +269,7 @@ async def build(
     ],
     /,
     *,
-    out: Annotated[Path, DIR, Parameter(help="New folder.")],
+    out: Annotated[Path | str, PLACE, Parameter(help="New folder, or postgresql://USER@HOST/DATABASE#NAME.")],
     embedder: Annotated[
         str | None,
         Parameter(
@@ -276,16 +278,17 @@ async def build(
             "copied, and those of files are made with case-words.",
         ),
     ] = None,
-    journal: Journal = None,
+    reuse: Reuse = None,
     models: Models = MODELS,
-    store: MemoryStore = None,
 ) -> None:
     """Makes a memory of others: merges several, imports exported ones, changes the embedder, or points into a store.
 
     What several memories hold of the same patient, or passage, is kept once.
     """
     if any("://" in source for source in sources):
-        _link(sources, out)
+        if is_store(str(out)):
+            raise UserError("a memory in a database is pointed to by a folder; name a new one with --out")
+        _link(sources, Path(out))
         return
     if embedder is not None:
         check_memory_embedder(embedder)
@@ -294,15 +297,17 @@ async def build(
     if len(paths) == 1 and embedder is None and not any(are_files):
         raise UserError(f"{paths[0]}: a copy needs no command; name at least two memories, or another --embedder")
     held = [_of_file(path) if is_file else _of_folder(path) for path, is_file in zip(paths, are_files, strict=True)]
+    kept = KeptOptions(out=out, reuse=reuse)
+    check_place(kept)
     name = embedder or next((one.about.embedder for one in held if one.about is not None), CASE_WORDS)
-    async with open_models(asked_for(name), models, journal=journal_of(journal, run="build")) as session:
+    async with open_models(asked_for(name), models, journal=journal_of(answers_of(kept), run="build")) as session:
         made = memory_embedder(name, session)
         remade = [one for one in held if one.entries and (embedder is not None or one.about is None)]
         files = [one for one, is_file in zip(held, are_files, strict=True) if is_file and one.read]
         texts = [new.entry.asked.query for one in remade for new in one.entries]
         texts += [record.query for one in files for passage in one.read for record in passage.studied.records]
         dimensions = await dimensions_of(made) if texts else 0
-        vectors = iter(await _vectors_of(texts, made, KeptOptions(journal=journal)))
+        vectors = iter(await _vectors_of(texts, made, kept))
     for one in remade:
         one.about = About(embedder=made.name, dimensions=dimensions, knowledge=one.choices)
         one.entries = [new._replace(vector=next(vectors)) for new in one.entries]
@@ -311,7 +316,7 @@ async def build(
         one.read = [
             PassageRead(read.studied, np.stack([next(vectors) for _ in read.studied.records])) for read in one.read
         ]
-    _write(held, paths, out, store)
+    _write(held, paths, out)
 
 
 def _link(sources: Sequence[str], out: Path) -> None:
@@ -320,7 +325,7 @@ def _link(sources: Sequence[str], out: Path) -> None:
 
     store, sign, name = sources[0].rpartition("#")
     if len(sources) > 1 or not sign or not name:
-        raise UserError("a memory in a store stands alone, as postgresql://HOST/DATABASE#NAME; evolve --store names it")
+        raise UserError("a memory in a store stands alone, as postgresql://HOST/DATABASE#NAME; evolve --out names it")
     pointers = pointers_there(store, name)
     make_empty_folder(out)
     for pointer in pointers:
@@ -355,13 +360,8 @@ def _of_folder(folder: Path) -> _Source:
             source.read_about, source.read = reading.about, reading.read()
     if not source.read or has_memory(place):
         with open_memory(folder) as memory:
-            source.about, source.choices, source.notes = memory.about, memory.about.knowledge, memory.notes()
-            for task in ClinicalTask:
-                records, experience = memory.records[task], memory.experience[task]
-                source.entries += [New(task, *pair) for pair in zip(records.entries, records.vectors, strict=True)]
-                source.entries += [
-                    New(task, *pair) for pair in zip(experience.entries, experience.vectors, strict=True)
-                ]
+            source.about, source.choices = memory.about, memory.about.knowledge
+            source.entries, source.notes = memory.news(), memory.notes()
     return source
 
 
@@ -423,7 +423,7 @@ async def _vectors_of(texts: Sequence[str], embedder: Embedder, kept: KeptOption
     return np.concatenate([made[number] for number in range(len(parts))]) if parts else np.zeros((0, 0), np.float32)
 
 
-def _write(held: Sequence[_Source], paths: Sequence[Path], out: Path, store: str | None) -> None:
+def _write(held: Sequence[_Source], paths: Sequence[Path], out: Path | str) -> None:
     """Writes the sources into one new memory."""
     about = next((one.about for one in held if one.about is not None), None)
     read_about = next((one.read_about for one in held if one.read_about is not None), None)
@@ -434,15 +434,20 @@ def _write(held: Sequence[_Source], paths: Sequence[Path], out: Path, store: str
             raise BadInput("was read with another embedder than the first", path=path)
     new, common = merged([one.entries for one in held]) if len(held) > 1 else (held[0].entries, 0)
     read = [passage for one in held for passage in one.read]
-    make_empty_folder(out)
-    place_memory(out, store, pointers_to(patients=about is not None, read=read_about is not None))
-    if about is not None:
-        with open_memory(out, about) as together:
-            # A merger's patients were seen in several practices.
-            together.commit(new, held[0].notes if len(held) == 1 else ())
-    if read_about is not None:
-        with open_reading(out, read_about) as library:
-            library.commit(read)
+    pointers = pointers_to(patients=about is not None, read=read_about is not None)
+    if is_store(str(out)):
+        address, _, name = str(out).partition("#")
+        check_not_there(address, name)
+    else:
+        make_empty_folder(Path(out), besides=[PRIVATE])
+    with memory_folder(out, pointers) as folder:
+        if about is not None:
+            with open_memory(folder, about) as together:
+                # A merger's patients were seen in several practices.
+                together.commit(new, held[0].notes if len(held) == 1 else ())
+        if read_about is not None:
+            with open_reading(folder, read_about) as library:
+                library.commit(read)
     once = f" ({common:,} patient{'s'[: common != 1]} of more than one of them: once)" if common else ""
     names = " and ".join(dict.fromkeys(one.embedder for one in (about, read_about) if one is not None))
     entries = len(new) + sum(len(one.studied.records) for one in read)

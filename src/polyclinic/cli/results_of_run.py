@@ -30,30 +30,27 @@ from polyclinic.results.provenance import (
     versions,
     without_secrets,
 )
-from polyclinic.run.provenance import configured
+from polyclinic.run.options import KeptOptions
 from polyclinic.run.storing import keep_results
 from polyclinic.storage.server import read_address
 from polyclinic.terminal.screen import note
 
 
-def check_store_of_run(store: str | None, *, kept: bool) -> None:
+def check_store_of_run(store: str | None) -> None:
     """Looks, before a run begins, whether it can be kept in a store.
 
     Raises:
-        UserError: the run lies nowhere until it is over, or the address is none.
         BadInput: the store cannot be reached or used.
     """
     if store is None:
         return
     address = read_address(store)
-    if not kept:
-        raise UserError("--store keeps a run of the hospital when it is over; say where it lies until then: --out DIR")
     from polyclinic.storage.results import check_store as check  # noqa: PLC0415 - for those who share a store
 
     check(address)
 
 
-def write_run_results(folder: Path, store: str | None = None) -> None:
+def write_run_results(folder: Path, kept: KeptOptions) -> None:
     """Writes what each run of a folder was, and what came of each of its illnesses; keeps those in a store, too.
 
     Raises:
@@ -63,8 +60,8 @@ def write_run_results(folder: Path, store: str | None = None) -> None:
     in_order = sorted(below, key=lambda one: (len(one.name), one.name))
     for run in [folder] if (folder / RUN).is_file() else in_order:
         with RecordedRun(run) as recorded:
-            _write(run, recorded, store)
-        keep_results(store, run, may_lack=[RUN, ANSWERS])
+            _write(run, recorded, kept)
+        keep_results(kept.database, run, may_lack=[RUN, ANSWERS])
 
 
 def tell_where(folder: Path, seed: int | None) -> None:
@@ -77,11 +74,11 @@ def tell_where(folder: Path, seed: int | None) -> None:
         note(f"Beside runs of the same seeds: polyclinic results compare {folder} OTHER")
 
 
-def _write(folder: Path, run: RecordedRun, store: str | None) -> None:
-    this, begun, summary = configured(), run.configuration, run.summary or {}
+def _write(folder: Path, run: RecordedRun, kept: KeptOptions) -> None:
+    this, begun, summary = kept.invocation, run.configuration, run.summary or {}
     setup = begun.get("setup", {})
     seed, doctor = begun.get("seed", 0), setup.get("doctor", "rules")
-    ledger = _ledger(folder, calls_of_run(folder, begun, store))
+    ledger = _ledger(folder, calls_of_run(folder, begun, kept.database))
     record = RunRecord(
         kind="run",
         command=command_words(this.words),

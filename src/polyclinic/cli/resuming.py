@@ -18,7 +18,7 @@ from polyclinic.hospital.record.comparison import configuration_differences
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.report import Figures, figures
 from polyclinic.hospital.record.store import Store
-from polyclinic.run.words import OF_THIS_COMMAND
+from polyclinic.run.invocation import ASIDE
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.screen import console, note
 from polyclinic.terminal.tables import counted
@@ -26,7 +26,7 @@ from polyclinic.terminal.tables import counted
 _MOST_READ = 500_000  # happenings of a run that is stopped by hand
 _AGAIN = "the same command goes on from there"
 
-_MAY_DIFFER = {"model_file"} | {option.removeprefix("--").replace("-", "_") for option in OF_THIS_COMMAND}
+_MAY_DIFFER = {"model_file", *ASIDE} - {"base_url"}
 """Of the setup: with what else a run goes on. A model file is compared by its fingerprint."""
 
 

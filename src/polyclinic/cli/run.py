@@ -43,6 +43,7 @@ from polyclinic.players.mind_names import HUMAN
 from polyclinic.players.patient_trust import trust_in
 from polyclinic.run import options
 from polyclinic.run.options import Protocol
+from polyclinic.run.storing import results_folder
 from polyclinic.settings import setting
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.usage import show_by_server
@@ -132,23 +133,24 @@ def run(
         ),
         setting("run"),
     ] = None,
-    out: Annotated[options.Out, Parameter(help="Folder for the run; the same command resumes.")] = None,
     live: Live = False,
     port: Port = PORT,
     json: options.Json = False,
     max_failures: options.MaxFailures = 5.0,
     models: options.Models = options.MODELS,
-    store: options.RunStore = None,
+    kept: options.KeptOptions = options.NOWHERE,
 ) -> None:
     """Runs the hospital once or several times, or goes on with a run that was kept."""
     if HUMAN in (doctor, patient, nurse) and (replicas.on is not None or replicas.several):
         raise UserError("a person plays in one process and one run; leave out --on and --replicas")
     if replicas.on is not None:
         check_site(replicas.on)
-    check_store_of_run(store, kept=out is not None)
-    on, out, traces = (None, None, None) if models.dry_run else (replicas.on, out, traces)
-    out = where_kept(out, live=live and not models.dry_run, several=replicas.several)
-    if traces and out is None:
+    check_store_of_run(kept.database)
+    if models.dry_run:
+        kept, live, traces = options.NOWHERE, False, None
+    on = None if models.dry_run else replicas.on
+    keeps = kept.out is not None or live
+    if traces and not keeps:
         raise UserError("--traces keeps dialogues on disk; say where with --out DIR")
     days = town.days or (_DAYS if town.visits is None else _MOST_DAYS)
     if town.warm_up >= days:
@@ -158,7 +160,7 @@ def run(
     knowledge = read_knowledge()
     described = read_hospital(named, knowledge)
     known = knowledge.select(described.illness.diseases)
-    learns = learning.setup(known, town.language, doctor, kept=out is not None)
+    learns = learning.setup(known, town.language, doctor, kept=keeps)
     setup = Setup(
         seed=town.seed,
         doctor=doctor,
@@ -191,39 +193,47 @@ def run(
         course=course,
         setup=setup,
     )
-    kept_whole = out is not None and (_worth_reading(first) if traces is None else traces)
-    if out is not None and replicas.several:
-        make_folder(out)
-    held: list[tuple[dict[str, Any], str]] = []
-    for seed in replicas.seeds(town.seed, held, quiet=json):
-        own = msgspec.structs.replace(setup, seed=seed, traces=kept_whole)
-        configuration = msgspec.structs.replace(first, seed=seed, setup=own)
-        configuration = msgspec.structs.replace(configuration, made_of=made_of(configuration))
-        folder = out if out is None or not replicas.several else out / f"seed-{seed}"
-        if folder is not None and has_begun(folder):
-            watch(folder if live else None, port)
-            held.append(_go_on(folder, configuration, on, json, store))
-        elif folder is not None:
-            with Store.create(folder, msgspec.to_builtins(configuration, str_keys=True)) as record:
-                if learning.memory is not None and learns is not None:
-                    with open_brought(learning.memory, about_memories(known, learns)) as memory:
-                        bring(memory, record.folder)
+    kept_whole = keeps and (_worth_reading(first) if traces is None else traces)
+    with results_folder(kept) as folder_of_run:
+        out = where_kept(folder_of_run, live=live, several=replicas.several)
+        if out is not None and replicas.several:
+            make_folder(out)
+
+        held: list[tuple[dict[str, Any], str]] = []
+        for seed in replicas.seeds(town.seed, held, quiet=json):
+            own = msgspec.structs.replace(setup, seed=seed, traces=kept_whole)
+            configuration = msgspec.structs.replace(first, seed=seed, setup=own)
+            configuration = msgspec.structs.replace(configuration, made_of=made_of(configuration))
+            folder = out if out is None or not replicas.several else out / f"seed-{seed}"
+            if folder is not None and has_begun(folder):
                 watch(folder if live else None, port)
-                held.append(_hold(configuration, record, on, json, store))
-        else:
-            held.append(_hold(configuration, None, on, json, store, learning.memory))
-    documents = [document for document, _ in held]
-    _show(documents, replicas, kept_in=out, json=json, store=store)
-    if out is not None and not json:
-        tell_where(out, documents[0]["seed"] if replicas.several else None)
-    _end(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
+                held.append(_go_on(folder, configuration, on, json, kept.database))
+            elif folder is not None:
+                with Store.create(folder, msgspec.to_builtins(configuration, str_keys=True)) as record:
+                    if learning.memory is not None and learns is not None:
+                        with open_brought(learning.memory, about_memories(known, learns)) as memory:
+                            bring(memory, record.folder)
+                    watch(folder if live else None, port)
+                    held.append(_hold(configuration, record, on, json, kept.database))
+            else:
+                held.append(_hold(configuration, None, on, json, kept.database, learning.memory))
+        documents = [document for document, _ in held]
+        _show(documents, replicas, kept_in=out, json=json, kept=kept)
+        if out is not None and kept.database is None and not json:
+            tell_where(out, documents[0]["seed"] if replicas.several else None)
+        _end(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
 
 
 def _show(
-    documents: list[dict[str, Any]], replicas: ReplicaOptions, *, kept_in: Path | None, json: bool, store: str | None
+    documents: list[dict[str, Any]],
+    replicas: ReplicaOptions,
+    *,
+    kept_in: Path | None,
+    json: bool,
+    kept: options.KeptOptions,
 ) -> None:
     if kept_in is not None:
-        write_run_results(kept_in, store)
+        write_run_results(kept_in, kept)
     minds = documents[0]["minds"]
     if any(document["failed"] < document["visits"] for document in documents):
         note_trust(trust_in(minds["patient"], [minds["doctor"]]))

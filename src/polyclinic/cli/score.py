@@ -38,7 +38,7 @@ from polyclinic.run.batching import check_batches
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.options import FILE, Json, KeptOptions, RunOptions
 from polyclinic.run.run import resume_hint
-from polyclinic.run.storing import keep_outcome
+from polyclinic.run.storing import check_place, keep_outcome
 from polyclinic.settings import setting
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.figures import ShownFigure, number
@@ -164,7 +164,9 @@ class _Scoring:
         self.how, self.model, self.what = how, model, what
         self.rules = followed(MvmeSettings, how.protocol)
         models = at_temperatures(self.rules, how.models, {"judge": [model]})
-        self.run = RunOptions(seed=how.seed, json=how.json, models=models, journal=how.journal, store=how.store)
+        kept: dict[str, Any] = {"out": how.out, "reuse": how.reuse, "invocation": how.invocation}
+        self.run = RunOptions(seed=how.seed, json=how.json, models=models, **kept)
+        check_place(how, dry_run=how.models.dry_run)
         self.batches = check_batches(how, [model], wanted=how.batch_api)
         self.ledger = Ledger()
         self.stopped: RunStopped | None = None

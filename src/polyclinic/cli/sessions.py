@@ -13,7 +13,8 @@ from polyclinic.models.model import Model
 from polyclinic.models.pipeline import Asker
 from polyclinic.models.session import Session, journal_of, open_models
 from polyclinic.run.options import RunOptions
-from polyclinic.run.run import Run, resumable
+from polyclinic.run.run import resumable
+from polyclinic.run.storing import answers_of, check_place
 from polyclinic.terminal.screen import console, note
 from polyclinic.terminal.usage import show_usage
 
@@ -28,7 +29,7 @@ def session_of(
     return open_models(
         names,
         run.models,
-        journal=journal_of(run.answers, run=named),
+        journal=journal_of(answers_of(run), run=named),
         seed=run.seed,
         batches=batches,
         report=note,
@@ -62,7 +63,7 @@ async def open_judge(
         RunStopped: its budget was spent; how the work goes on is said.
     """
     check_judge(judge, option=option)
-    Run(run).make_folder()
+    check_place(run, dry_run=run.models.dry_run)
     with resumable(run, what):
         async with session_of(run, [judge], named=named, batches=batches) as session:
             yield AskedJudge(session.model(judge, Asker("judge", episode)), session.ledger)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -32,88 +31,32 @@ from polyclinic.errors import (
 )
 from polyclinic.files import make_folder
 from polyclinic.files import whole as whole_file
-from polyclinic.fingerprints import others
 from polyclinic.models.dry_run import DryRunOver
+from polyclinic.models.journal import KeptAnswers
 from polyclinic.models.ledger import spending
 from polyclinic.models.session import ModelSettings
 from polyclinic.parallel.pool import check_site
 from polyclinic.protocols.study_plan import PlannedRun, StudyPlan, find_plan, read_plan
 from polyclinic.results.comparing import compare_results
-from polyclinic.results.folder import CALLS, RECORD, RunRecord, part_in, read_record, replacing, write_record
+from polyclinic.results.folder import CALLS, RECORD, read_record, replacing, write_record
 from polyclinic.results.joining import flat_rows, join, told_apart
-from polyclinic.results.provenance import command_words, data_files, made_of, own_code
 from polyclinic.results.reading import RunResults, read_results
-from polyclinic.run.options import DIR, MODELS, MODELS_GROUP, Json, MaxFailures, Models, On, Several, Store, kept_in
+from polyclinic.run.options import (
+    DIR,
+    MODELS,
+    MODELS_GROUP,
+    NOWHERE,
+    Json,
+    KeptOptions,
+    MaxFailures,
+    Models,
+    On,
+    Several,
+)
 from polyclinic.run.provenance import record_of_study
-from polyclinic.run.storing import keep_results, kept_by_study
-from polyclinic.run.words import words_of
+from polyclinic.run.storing import answers_of, check_same, keep_results, results_folder
 from polyclinic.sqlite_file import locked
 from polyclinic.terminal.screen import console, note, print_json
-
-_ANEW = "name another --out, or move the folder away"
-_FREE = {
-    "--token-budget",
-    "--cost-budget",
-    "--concurrency",
-    "--requests-per-minute",
-    "--tokens-per-minute",
-    "--timeout",
-    "--wait-for-server",
-    "--api-key-env",
-    "--price",
-    "--max-failures",
-    "--journal",
-    "--store",
-    "--on",
-    "--batch-api",
-    "--out",
-}
-"""What may differ: how fast is asked, what may be spent, and where answers are kept."""
-
-
-def check_over(record: RunRecord, words: Sequence[str], folder: Path) -> None:
-    """Checks that what is over is what these words would run.
-
-    Raises:
-        BadInput: it was run with another option, or with data, knowledge, prompts or words that have changed since.
-    """
-    before, now = _options(record.command), _options(command_words(words))
-    files = {one.option for one in record.data}
-    for option in [*before, *(one for one in now if one not in before)]:
-        if option.lstrip("-").replace("-", "_") not in files and before.get(option) != now.get(option):
-            was, is_now = (
-                " ".join([option, *held]) if held is not None else f"no {option}"
-                for held in (before.get(option), now.get(option))
-            )
-            raise BadInput(f"is over, and was run with {was}; now it is {is_now}: {_ANEW}", path=folder)
-    for one in record.data:
-        named = now.get(f"--{one.option.replace('_', '-')}")
-        path = Path(named[0]) if named else Path(one.file)
-        if path.is_file() and one.sha256 not in {file.sha256 for file in data_files({one.option: path})}:
-            raise BadInput(f"is over, and {path} is another file now: {_ANEW}", path=folder)
-    for code in record.code:
-        if (own := own_code({code.option: code.name})) and code.sha256 not in ("", own[0].sha256):
-            raise BadInput(f"is over, and the code of {code.name} is another now: {_ANEW}", path=folder)
-    if changed := others({name: record.versions[name] for name in made_of() if name in record.versions}, made_of()):
-        raise BadInput(f"is over, and was run with other {' and '.join(changed)}: {_ANEW}", path=folder)
-
-
-def _options(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Returns the values of each option that counts, the command's own words under ""."""
-    found: dict[str, tuple[str, ...]] = {}
-    name = ""
-    for word in words:
-        if name == "--set":
-            key, _, value = word.partition("=")
-            name = f"--{key.rpartition('.')[2]}"
-            found[name] = (*found.get(name, ()), value)
-        elif word.startswith("--"):
-            name, sign, value = word.partition("=")
-            found[name] = (*found.get(name, ()), *([value] if sign else []))
-        else:
-            found[name] = (*found.get(name, ()), word)
-    return {name: held for name, held in found.items() if name not in _FREE}
-
 
 _FILES = ("questions", "cases", "train", "test", "memory")
 LOCK = "study.lock"
@@ -137,9 +80,6 @@ def run(
     ],
     /,
     *,
-    out: Annotated[
-        Path | None, DIR, Parameter(help="Folder for journal and results; the same command resumes.")
-    ] = None,
     model: Annotated[
         list[str] | None, Several, Parameter(metavar="MODEL...", help="Models to evaluate, in place of the plan's.")
     ] = None,
@@ -152,34 +92,32 @@ def run(
     ] = False,
     max_failures: MaxFailures = 5.0,
     models: Models = MODELS,
-    store: Store = None,
+    kept: KeptOptions = NOWHERE,
     on: Annotated[On, Parameter(group=MODELS_GROUP)] = None,
     json: Json = False,
 ) -> None:
     """Runs what is not done yet of a plan, and prints its table with the published figures beside."""
     planned = read_plan(find_plan(plan))
-    if out is None and not models.dry_run:
-        raise UserError("name the folder of the study: --out DIR; journal and results are kept there")
-    kept_in(None, store)
-    if out is not None and not models.dry_run:
-        make_folder(out)
+    if kept.out is None and not models.dry_run:
+        raise UserError("name the folder of the study: --out FOLDER; answers and results are kept there")
     if on is not None:
         check_site(on)
-    cells = list(_cells(planned, out or Path("study"), model or (), data, only or (), small, max_failures, models))
-    where = ["--journal", str((out or Path("study")) / "journal")] if store is None else ["--store", store]
-    where += [] if on is None else ["--on", on]
-    cells = [cell._replace(words=[*cell.words, *where, "--out", str(cell.folder)]) for cell in cells]
-    if models.dry_run:
-        raise DryRunOver.together(map(_estimated, cells))
-    assert out is not None  # noqa: S101
-    for cell in cells:
-        # Before anybody is asked for the first of them.
-        with _named(cell.words):
-            check_words(cell.words)
-        if _is_over(cell.folder):
-            check_over(read_record(cell.folder), cell.words, cell.folder)
-    with _alone(out):
-        _hold_all(planned, cells, out, store=store, json=json)
+    with results_folder(kept) as folder:
+        out = folder or Path("study")
+        cells = list(_cells(planned, out, model or (), data, only or (), small, max_failures, models))
+        where = [] if on is None else ["--on", on]
+        cells = [cell._replace(words=[*cell.words, *where, "--out", str(cell.folder)]) for cell in cells]
+        if models.dry_run:
+            raise DryRunOver.together(map(_estimated, cells))
+        for cell in cells:
+            # Before anybody is asked for the first of them.
+            with _named(cell.words):
+                this = check_words(cell.words)
+            if _is_over(cell.folder):
+                check_same(read_record(cell.folder), this, cell.folder)
+        make_folder(out)
+        with _alone(out):
+            _hold_all(planned, cells, out, kept, json=json)
 
 
 @contextmanager
@@ -191,25 +129,33 @@ def _alone(out: Path) -> Iterator[None]:
         raise BadInput(f"cannot be written to ({error})", path=out) from None
     if connection is None:
         raise UserError(f"{out}: another process is at this study; wait for it, or name another folder")
-    with closing(connection):
-        yield
+    try:
+        with closing(connection):
+            yield
+    except UserError:
+        with suppress(OSError):  # nothing was run
+            (out / "runs").rmdir()
+            (out / LOCK).unlink()
+            out.rmdir()
+        raise
 
 
-def _hold_all(plan: StudyPlan, cells: Sequence[StudyCell], out: Path, *, store: str | None, json: bool) -> None:
+def _hold_all(plan: StudyPlan, cells: Sequence[StudyCell], out: Path, kept: KeptOptions, *, json: bool) -> None:
     """Runs what is not over, and shows what there is then; raises what kept it from its end."""
     stopped: PolyclinicError | None = None
     refused: list[UserError] = []
-    with spending(), kept_by_study():
+    answers = answers_of(kept)
+    with spending():
         for number, cell in enumerate(cells, 1):
             if stopped is None and _is_to_be_held(cell.folder):
                 try:
-                    stopped = _hold(cell, f"{number} of {len(cells)}", json)
+                    stopped = _hold(cell, f"{number} of {len(cells)}", answers, json)
                 except UserError as error:
                     refused.append(error)  # the others are done all the same
     left = ", ".join(cell.folder.name for cell in cells if not _is_over(cell.folder))
     if begun := [cell.folder for cell in cells if (cell.folder / RECORD).is_file()]:
-        _finish(plan, out, begun, left=left, json=json)
-        keep_results(store, out)
+        _finish(plan, out, begun, kept, left=left, json=json)
+        keep_results(kept.database, out)
     if stopped is not None:
         missing = f"not done yet: {left}. The same command goes on from there" if left else "every run of it is done"
         raise type(stopped)(f"{stopped}; {missing}")
@@ -319,14 +265,14 @@ def _show_comparisons(screen: Console, plan: StudyPlan, results: Sequence[RunRes
     show_compared(screen, compare_results(results, baseline=baseline))
 
 
-def _call(words: Sequence[str]) -> None:
-    """Runs a command of ours without its output.
+def _call(words: Sequence[str], answers: KeptAnswers | None = None) -> None:
+    """Runs a command of ours without its output, with its answers among those of the study.
 
     Raises:
         UserError: the words are none of ours.
     """
-    with _named(words), words_of(words), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        call(words)
+    with _named(words), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        call(words, answers=answers)
 
 
 @contextmanager
@@ -353,18 +299,16 @@ def _has_failed(folder: Path) -> bool:
     return bool(read_record(folder).failed)
 
 
-def _hold(cell: StudyCell, place: str, json: bool) -> PolyclinicError | None:
+def _hold(cell: StudyCell, place: str, answers: KeptAnswers | None, json: bool) -> PolyclinicError | None:
     """Runs a command, and returns what stopped it before its end, if anything did.
 
-    Of an earlier one, what was over stays until this writes more; else it is thrown away: the journal has its answers.
+    What was over of an earlier one stays until this writes more.
     """
-    if cell.folder.exists() and not part_in(cell.folder, cell.kind):
-        shutil.rmtree(cell.folder)
     cell.folder.parent.mkdir(exist_ok=True)
     if not json:
         note(f"{place}: {cell.folder.name}")
     try:
-        _call(cell.words)
+        _call(cell.words, answers)
     except (RunStopped, PlayFailure) as failure:
         if _is_over(cell.folder):  # more failed than may, and what came is there
             note(f"{cell.folder.name}: {failure}")
@@ -388,10 +332,12 @@ def _estimated(cell: StudyCell) -> DryRunOver:
     raise UserError(f"{cell.words[0]} {cell.words[1]} asks no models")
 
 
-def _finish(plan: StudyPlan, out: Path, begun: Sequence[Path], *, left: str, json: bool) -> None:
+def _finish(plan: StudyPlan, out: Path, begun: Sequence[Path], kept: KeptOptions, *, left: str, json: bool) -> None:
     """Writes what is over of it, and prints it; `left` names what is not done yet."""
     results = told_apart(read_results(*begun))
-    record = record_of_study(results, published=plan.published, title=plan.title, paper=plan.paper, left=left)
+    record = record_of_study(
+        kept.invocation, results, published=plan.published, title=plan.title, paper=plan.paper, left=left
+    )
     rows = [
         msgspec.structs.replace(row, at=f"{one.folder.relative_to(out)}/{row.at}" if row.at else "")
         for one in results

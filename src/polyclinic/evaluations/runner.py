@@ -47,6 +47,7 @@ async def evaluate(
     run = Run(config)
     plan, setup, by = _planned(evaluation, options, run, acted_on)
     where = _where(plan, options, config)
+    run.check_place()
     with nullcontext() if where is None else run.keeping_answers():
         async with _open(plan, options, setup) as (opened, trust):
             work = await plan.prepare(opened)
@@ -140,7 +141,6 @@ async def _open(plan: Plan, options: Any, setup: Setup[Any]) -> AsyncIterator[tu
             session = await stack.enter_async_context(run.session(models, named=named, batches=batches))
             library = getattr(options, "library", None)
             looking_up = library and await stack.enter_async_context(open_library(library, session, run.config.models))
-            run.make_folder()
             yield Opened(minds={}, session=session, knowledge=knowledge, looking_up=looking_up, stack=stack), None
             return
         visits = plan.visits

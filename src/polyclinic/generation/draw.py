@@ -334,10 +334,7 @@ def _behind(before: History, drawn: History, language: Language) -> History:
 
 
 def draw_sex_and_age(disease: Disease, rng: random.Random) -> tuple[Sex, float]:
-    """Returns the sex and the age in years of somebody who falls ill with a disease; an infant's in whole months.
-
-    Within a band ages are even, but for the last: there are fewer people with every year up to a hundred.
-    """
+    """Returns the sex and the age in years of somebody who falls ill with a disease; an infant's in whole months."""
     of = disease.epidemiology
     sex: Sex = "female" if rng.random() < of.female else "male"
     bands = list(of.age)
@@ -472,10 +469,7 @@ def _complaint(phrases: Sequence[str], days: float, language: Language) -> str:
 def complaints_of(
     leaves: Sequence[Symptom], disease: Disease, severity: Severity, knowledge: Knowledge, rng: random.Random
 ) -> list[Symptom]:
-    """Returns what somebody comes for: what speaks most for the disease, what is most usual in it, then some others.
-
-    Of a circumstance, what it is a circumstance of.
-    """
+    """Returns what somebody comes for: what speaks most for the disease, what is most usual in it, then some others."""
 
     def usual(symptom: Symptom) -> float:
         line = (symptom.id, *ancestors(knowledge.symptoms, symptom.id))

@@ -260,10 +260,7 @@ class _Drawing:
     def _options(
         self, illnesses: Sequence[Ailment], age: float, sex: Sex, rng: random.Random
     ) -> tuple[dict[str, str], tuple[str, ...]]:
-        """Returns the options by letter and the letters of the right ones.
-
-        Distractors are of the same departments, and what somebody of that age and sex can have.
-        """
+        """Returns the options by letter and the letters of the right ones."""
         right = [i.disease for i in illnesses]
         departments = {d.department for d in right}
         others = [d for d in self._diseases if d not in right and _can_have(d, age, sex)]

@@ -16,7 +16,7 @@ import contextlib
 import hashlib
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
@@ -96,18 +96,18 @@ class Keeper(Protocol):
 class JournalFile:
     """The rows in a file; see `Keeper`."""
 
-    def __init__(self, path: Path, run: str, *, prompts: bool) -> None:
-        self.path, self._run = path, run
-        self._reader: sqlite3.Connection | None = open_journal(path)
-        with read_errors(path):
-            if self._reader.execute("SELECT 1 FROM calls WHERE run = ? LIMIT 1", (run,)).fetchone() is None:
-                self._reader.close()
-                self._reader = None
-        connection = open_journal(path)
-        with read_errors(path):
-            for table in TABLES if prompts else ():
-                connection.execute(table)
-        self._writer = GroupWriter(connection, named=self._named, name="polyclinic-journal")
+    def __init__(self, path: Path, run: str, *, prompts: bool, begin: Callable[[], None] | None = None) -> None:
+        self.path, self._run, self._prompts, self._begin = path, run, prompts, begin
+        self._writer: GroupWriter | None = None
+        self._reader: sqlite3.Connection | None = None
+        if begin is None and not path.parent.is_dir():
+            raise BadInput(f"cannot be used as a journal: there is no folder {path.parent}", path=path)
+        if path.exists():
+            self._reader = open_journal(path)
+            with read_errors(path):
+                if self._reader.execute("SELECT 1 FROM calls WHERE run = ? LIMIT 1", (run,)).fetchone() is None:
+                    self._reader.close()
+                    self._reader = None
 
     @property
     def goes_on(self) -> bool:
@@ -116,7 +116,7 @@ class JournalFile:
 
     def reread(self) -> None:
         """Has `find` return also what was stored since it was opened."""
-        if self._reader is None:
+        if self._reader is None and self.path.exists():
             self._reader = open_journal(self.path)
 
     async def find(self, keys: Sequence[Key]) -> tuple[Key, bytes] | None:
@@ -133,10 +133,24 @@ class JournalFile:
 
     async def put(self, rows: Sequence[PromptRow]) -> None:
         """Stores an answer, the last of the rows, with what was asked; returns when it is in the file."""
+        if self._writer is None:
+            self._writer = self._opened()
         await self._writer.ask([(_INSERT[table], values) for table, values in rows])
+
+    def _opened(self) -> GroupWriter:
+        """Makes the file and its folder with the first answer: a command that is refused before leaves nothing."""
+        if self._begin is not None:
+            self._begin()
+        connection = open_journal(self.path)
+        with read_errors(self.path):
+            for table in (*(TABLES if self._prompts else ()), _BATCHES):
+                connection.execute(table)
+        return GroupWriter(connection, named=self._named, name="polyclinic-journal")
 
     async def batches(self) -> list[bytes]:
         """Returns what is kept of the batches of the run."""
+        if not self.path.exists():
+            return []
         with closing(open_journal(self.path)) as file, read_errors(self.path):
             file.execute(_BATCHES)
             return [line for (line,) in file.execute("SELECT line FROM batches WHERE run = ?", (self._run,))]
@@ -144,7 +158,8 @@ class JournalFile:
     async def close(self) -> None:
         """Writes what is left, and closes the files."""
         try:
-            await self._writer.aclose()
+            if self._writer is not None:
+                await self._writer.aclose()
         finally:
             if self._reader is not None:
                 self._reader.close()
@@ -209,8 +224,57 @@ def _seal(key: Key, reply: bytes) -> bytes:
     return seal(repr(tuple(key)).encode() + reply)
 
 
-Answers = Path | str | Keeper
-"""Where answers are kept: a file, the address of a database, or what the command keeps for its workers."""
+class KeptAnswers(NamedTuple):
+    """Where the answers of a run are kept.
+
+    Attributes:
+        where: a file, or the address of a database; None keeps none.
+        reuse: the same of another run, from which answers are taken too.
+        begin: called before the first answer is kept in the file.
+    """
+
+    where: Path | str | None
+    reuse: Path | str | None = None
+    begin: Callable[[], None] | None = None
+
+
+Answers = Path | str | Keeper | KeptAnswers
+"""Where answers are kept: a file, the address of a database, both, or what the command keeps for its workers."""
+
+
+class ReusedAnswers:
+    """Answers of this run and of another; new ones are kept with this run's. See `Keeper`."""
+
+    def __init__(self, own: Keeper | None, other: Keeper) -> None:
+        self._own, self._other = own, other
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there may be answers of this run."""
+        return True
+
+    def reread(self) -> None:
+        """Has `find` return also what was stored since it was opened."""
+        if self._own is not None:
+            self._own.reread()
+
+    async def find(self, keys: Sequence[Key]) -> tuple[Key, bytes] | None:
+        """Returns the first of the keys that was answered, in this run or else in the other."""
+        found = None if self._own is None else await self._own.find(keys)
+        return found or await self._other.find(keys)
+
+    async def put(self, rows: Sequence[PromptRow]) -> bytes | None:
+        """Stores an answer with this run's."""
+        return None if self._own is None else await self._own.put(rows)
+
+    async def batches(self) -> list[bytes]:
+        """Returns what is kept of the batches of this run."""
+        return [] if self._own is None else await self._own.batches()
+
+    async def close(self) -> None:
+        """Closes both."""
+        for keeper in filter(None, (self._own, self._other)):
+            await keeper.close()
 
 
 class Journal:
@@ -232,15 +296,19 @@ class Journal:
 
     async def __aenter__(self) -> Self:
         where = self._where
-        if not isinstance(where, str | Path):
-            self._keeper = where
-        elif is_store(str(where)):
+        if isinstance(where, KeptAnswers):
+            own = None if where.where is None else await self._open(where.where, where.begin)
+            self._keeper = own if where.reuse is None else ReusedAnswers(own, await self._open(where.reuse))
+        else:
+            self._keeper = await self._open(where) if isinstance(where, str | Path) else where
+        return self
+
+    async def _open(self, where: Path | str, begin: Callable[[], None] | None = None) -> Keeper:
+        if is_store(str(where)):
             from polyclinic.storage.journal import open_store_journal  # noqa: PLC0415 - for those who share one
 
-            self._keeper = await open_store_journal(read_address(str(where)), self.run)
-        else:
-            self._keeper = JournalFile(Path(where), self.run, prompts=self.prompts is not None)
-        return self
+            return await open_store_journal(read_address(str(where)), self.run)
+        return JournalFile(Path(where), self.run, prompts=self.prompts is not None, begin=begin)
 
     async def __aexit__(self, *_: object) -> None:
         keeper, self._keeper = self._keeper, None
@@ -407,11 +475,7 @@ _THERE = "SELECT name FROM sqlite_master WHERE type = 'table'"
 
 
 def servers_of(paths: Iterable[Path]) -> dict[tuple[str, str], Line]:
-    """Returns what each of several servers answered, out of the files of journals, as a ledger has it.
-
-    Raises:
-        BadInput: a file is no journal, or damaged.
-    """
+    """Returns what each of several servers answered, out of the files of journals, as a ledger has it."""
     found: dict[tuple[str, str], Line] = {}
     for call in (call for path in paths for call in calls_of(path) if call.server):
         found.setdefault(("", call.server), Line()).count(call.usage, call.requests)
@@ -419,15 +483,7 @@ def servers_of(paths: Iterable[Path]) -> dict[tuple[str, str], Line]:
 
 
 def calls_of(where: Path | str, run: str = "") -> Iterator[KeptCall]:
-    """Yields every call whose answer stands in a journal, as the folder of a run keeps it.
-
-    Args:
-        where: a file, or the address of a database.
-        run: the name of the run in a database; of a file all runs are read.
-
-    Raises:
-        BadInput: it is no journal, or damaged.
-    """
+    """Yields every call whose answer stands in a journal, as the folder of a run keeps it."""
     for *key, purpose, stored, model, role in _rows_in(where, run):
         try:
             reply = read_stored(Key(*key), stored)

@@ -310,7 +310,7 @@ _BEGUN, _WHOLE = ".results-begun", ".results-whole"
 
 
 def part_in(folder: Path, kind: str) -> frozenset[str]:
-    """Returns the files of what is over of a run of this kind that was stopped, or failed; none where there is none.
+    """Returns the files of the results of a command of this kind; none if there are none.
 
     Raises:
         BadInput: what a run was cannot be read, or the folder not be written to.
@@ -318,8 +318,7 @@ def part_in(folder: Path, kind: str) -> frozenset[str]:
     _go_on(folder)
     if not (folder / RECORD).is_file():
         return frozenset()
-    record = read_record(folder)
-    return _files(folder) if (record.stopped or record.failed) and record.kind == kind else frozenset()
+    return _files(folder) if read_record(folder).kind == kind else frozenset()
 
 
 @contextmanager

@@ -24,7 +24,7 @@ _DIALOGUE = "visits are dialogues: each turn waits for the one before, and a bat
 _PRACTICE = "what is learnt of one patient is in mind at the next, thousands of times one after another"
 _SOMEBODY = "somebody waits for the answer"
 _VECTORS = "it asks for vectors, and batches are of questions"
-_NO_JOURNAL = "it keeps its answers beside --out and has no --journal, which keeps the ids of batches"
+_NO_BATCHES = "it keeps no ids of batches"
 
 WITHOUT_BATCHES: Mapping[str, str] = {
     "consult": _DIALOGUE,
@@ -40,8 +40,8 @@ WITHOUT_BATCHES: Mapping[str, str] = {
     "corpus search": _VECTORS,
     "memory build": _VECTORS,
     "memory show": _VECTORS,
-    "cases generate": _NO_JOURNAL,
-    "memory read": _NO_JOURNAL,
+    "cases generate": _NO_BATCHES,
+    "memory read": _NO_BATCHES,
     "study run": "a plan says batch_api = true of those of its runs that take it",
 }
 """Commands that ask models, and not by batches; each with its reason."""
@@ -81,9 +81,8 @@ def check_batches(
         raise UserError("models.batch-api has no effect where no model is asked; leave it out")
     if others := [name for name in models if not name.startswith("direct/")]:
         raise UserError(f"{', '.join(others)}: only direct/ models are asked by batches; leave models.batch-api out")
-    if kept.answers is None:
+    if kept.out is None:
         raise UserError(
-            "models.batch-api goes on after days, from the answers and the batches' ids that are kept: add "
-            "--journal FILE, or --store URL"
+            "models.batch-api goes on after days, from the answers and the batches' ids that are kept: add --out FOLDER"
         )
     return True

@@ -1,20 +1,15 @@
-"""The case files that a command reads: what is no case is named and left out, and how many are used is kept."""
+"""The case files that a command reads: a record that is not a usable case is named and left out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.case_share import CaseShare
 from polyclinic.cases.loaders import UsableCases, left_out_lines, some_of
-from polyclinic.run.words import WORDS
 from polyclinic.terminal.screen import note
 from polyclinic.terminal.tables import counted
-
-_SHARES: ContextVar[tuple[Sequence[str], tuple[CaseShare, ...]]] = ContextVar("shares", default=((), ()))
-"""The words of a command, and what it read."""
 
 
 def read_case_file(
@@ -23,9 +18,13 @@ def read_case_file(
     layout: str | None = None,
     strict: bool = False,
     needs: Callable[[Case], str] | None = None,
+    shares: list[CaseShare] | None = None,
 ) -> list[Case]:
-    """Returns the cases that can be used, and names the others on stderr; see `UsableCases`."""
-    return list(each_case(path, layout=layout, strict=strict, needs=needs))
+    """Returns the cases that can be used, and names the others on stderr; see `UsableCases`.
+
+    How many are used is appended to `shares`.
+    """
+    return list(each_case(path, layout=layout, strict=strict, needs=needs, shares=shares))
 
 
 def each_case(
@@ -34,6 +33,7 @@ def each_case(
     layout: str | None = None,
     strict: bool = False,
     needs: Callable[[Case], str] | None = None,
+    shares: list[CaseShare] | None = None,
 ) -> Iterator[Case]:
     """Yields the cases that can be used, and in the end names the others on stderr."""
     usable = UsableCases(path, layout=layout, strict=strict, needs=needs)
@@ -42,20 +42,15 @@ def each_case(
         ids = [f"{shared} is {here}" for here, shared in usable.renamed.items()]
         note(f"{counted(len(ids), 'case')} of {usable.share.file} with an id of another: {', '.join(some_of(ids))}")
     note_share(usable.share)
+    if shares is not None:
+        shares.append(usable.share)
 
 
 def note_share(share: CaseShare) -> None:
-    """Names what was left out of a case file on stderr, and keeps how many of its cases are used."""
-    _SHARES.set((WORDS.get(), (*case_shares(), share)))
+    """Names what was left out of a case file on stderr."""
     if not share.left_out:
         return
     for line in left_out_lines(share.left_out):
         note(f"left out: {line}")
     left = f"{counted(len(share.left_out), 'case')} of {share.records} left out of {share.file}"
     note(f"{left}; cases.strict stops instead")
-
-
-def case_shares() -> tuple[CaseShare, ...]:
-    """Returns how many cases of which files this command uses."""
-    words, shares = _SHARES.get()
-    return shares if words is WORDS.get() else ()

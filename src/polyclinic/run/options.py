@@ -13,18 +13,20 @@ from math import inf
 from pathlib import Path
 from typing import Annotated, Self
 
-from cyclopts import Group, Parameter
+from cyclopts import Group, Parameter, Token
 
 from polyclinic.cases.pictures import PictureChoice
 from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Order
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
+from polyclinic.models.journal import KeptAnswers
 from polyclinic.models.session import Address, ModelSettings
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.mind_names import HUMAN
 from polyclinic.retrieval.retriever import LibraryOptions
+from polyclinic.run.invocation import NOT_INVOKED, Invocation
 from polyclinic.settings import setting
-from polyclinic.storage.server import read_address
+from polyclinic.storage.server import is_store, read_address
 
 MODELS_GROUP = Group("Language models", sort_key=20)
 CONFIGURATION_GROUP = Group("Configuration", sort_key=30)
@@ -98,51 +100,33 @@ LIBRARY = LibraryOptions()
 
 Memory = Annotated[MemoryOptions, Parameter(name="*", group=Group("Remembering", sort_key=16))]
 
-Journal = Annotated[
-    Path | None,
-    FILE,
-    Parameter(
-        group=MODELS_GROUP,
-        help="File of every answer; the same command resumes from it and asks nothing twice.",
-    ),
-]
+ANSWERS, PRIVATE = "answers.sqlite", "private"
 
-Store = Annotated[
-    str | None,
-    Parameter(
-        metavar="URL",
-        group=MODELS_GROUP,
-        help="Keep every answer, and what comes of it, in a PostgreSQL database that several machines share: "
-        "postgresql://USER@HOST/DATABASE, perhaps with ?schema=NAME; the password is best in PGPASSWORD or ~/.pgpass.",
-    ),
-]
 
-MemoryStore = Annotated[
-    str | None,
-    Parameter(
-        metavar="URL",
-        help="Keep the memory, and what was answered and came of it, in a PostgreSQL database that several machines "
-        "share; the folder then says where.",
-    ),
+def _read_place(_: type, tokens: Sequence[Token]) -> Path | str:
+    """Reads a folder, or the address of a database."""
+    text = tokens[0].value
+    return text if is_store(text) else Path(text)
+
+
+PLACE = Parameter(metavar="FOLDER|URL", converter=_read_place)
+Out = Annotated[Path | str | None, PLACE]
+"""Where a run is kept: a folder, or a PostgreSQL database that several machines share."""
+
+Reuse = Annotated[
+    Path | str | None,
+    PLACE,
+    Parameter(help="The --out of another run, whose answers are taken where the same is asked."),
+    setting("run"),
 ]
 
 BatchApi = Annotated[
     bool,
     Parameter(
         group=MODELS_GROUP,
-        help="Ask by batch files (/files, /batches), which cost less and may take a day; --journal or --store "
-        "keeps their ids.",
+        help="Ask by batch files (/files, /batches), which cost less and may take a day; --out keeps their ids.",
     ),
     setting("models"),
-]
-
-RunStore = Annotated[
-    str | None,
-    Parameter(
-        metavar="URL",
-        help="Keep what models answer in a PostgreSQL database, too, as it comes, so that another machine can go on; "
-        "when the run is over, also results and log: postgresql://USER@HOST/DATABASE, perhaps with ?schema=NAME.",
-    ),
 ]
 
 On = Annotated[
@@ -156,8 +140,6 @@ On = Annotated[
 Json = Annotated[bool, Parameter(help="Print one JSON document, and nothing else; --csv prints tables as CSV.")]
 Seed = Annotated[int, between(0), Parameter(help="Random seed; the same seed gives the same result.")]
 BootstrapSeed = Annotated[int, between(0), Parameter(help="Random seed of the bootstrap.")]
-Out = Annotated[Path | None, DIR]
-"""Where results are written; each command says what it writes."""
 NewFile = Annotated[Path, FILE]
 Force = Annotated[bool, Parameter(help="Overwrite the file.")]
 Limit = Annotated[int | None, POSITIVE, Parameter(help="Number of cases, from the first.")]
@@ -317,38 +299,58 @@ class CaseOptions:
     pictures: Pictures = None
 
 
-def kept_in(journal: Path | None, store: str | None) -> Path | str | None:
-    """Returns where answers are kept: a journal's file or a store's address; None where they are not.
-
-    Raises:
-        UserError: both are named, or the address is none.
-    """
-    if store is None:
-        return journal
-    read_address(store)
-    if journal is not None:
-        raise UserError("--store keeps every answer, and --journal would too; leave one of them out")
-    return store
-
-
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class KeptOptions:
-    """Where answers are kept, and in a store also what comes of the command."""
+    """Where a run is kept: the answers of models, what they were asked, and the results."""
 
-    journal: Journal = None
-    store: Store = None
+    out: Annotated[
+        Out,
+        Parameter(
+            help="Folder for the results, or postgresql://USER@HOST/DATABASE. Answers are kept there too: the same "
+            "command resumes."
+        ),
+    ] = None
+    reuse: Reuse = None
+    invocation: Annotated[Invocation, Parameter(parse=False)] = NOT_INVOKED
+    shared_answers: Annotated[KeptAnswers | None, Parameter(parse=False)] = None
 
     def __post_init__(self) -> None:
-        kept_in(self.journal, self.store)
+        for place in (self.out, self.reuse):
+            if isinstance(place, str) and is_store(place):
+                read_address(place.partition("#")[0])
 
     @property
-    def answers(self) -> Path | str | None:
-        """Where answers are kept: a journal's file or a store's address; None where they are not."""
-        return kept_in(self.journal, self.store)
+    def folder(self) -> Path | None:
+        """The folder of the results, None for none."""
+        return None if self.out is None or self.database is not None else Path(self.out)
+
+    @property
+    def database(self) -> str | None:
+        """The address of the database of answers and results, None for none."""
+        return self.out.partition("#")[0] if isinstance(self.out, str) and is_store(self.out) else None
+
+    @property
+    def name(self) -> str:
+        """The name of a memory in the database, from `URL#NAME`; "" for none."""
+        return self.out.partition("#")[2] if isinstance(self.out, str) and is_store(self.out) else ""
+
+    @property
+    def private(self) -> Path | None:
+        """The folder of what models were asked and answered, None for none."""
+        return None if self.folder is None else self.folder / PRIVATE
 
 
 NOWHERE = KeptOptions()
+
+
+class BesideFile(KeptOptions):
+    """Where the answers of a command are kept that writes one file: in `FILE.private`."""
+
+    @property
+    def private(self) -> Path | None:
+        """The folder of what models were asked and answered."""
+        return None if self.folder is None else self.folder.with_name(f"{self.folder.name}.{PRIVATE}")
 
 
 @Parameter(name="*")
@@ -357,7 +359,6 @@ class RunOptions(KeptOptions):
     """What every evaluation takes: how it is repeated, what becomes of its results, and the models."""
 
     seed: Seed = 0
-    out: Annotated[Out, Parameter(help="Folder for the results: traces or outcomes, and the summary.")] = None
     json: Json = False
     max_failures: MaxFailures = 5.0
     models: Models = MODELS
@@ -365,7 +366,7 @@ class RunOptions(KeptOptions):
 
     def for_worker(self) -> Self:
         """Returns the same for a worker, which writes nothing and keeps nothing itself."""
-        return replace(self, journal=None, store=None, out=None, json=False, on=None)
+        return replace(self, out=None, reuse=None, json=False, on=None, shared_answers=None, invocation=NOT_INVOKED)
 
 
 RUN = RunOptions()

@@ -1,19 +1,15 @@
-"""What this command was asked for: its words, every option with its value, and the files of data among them."""
+"""What a run was and what came of it, as its folder keeps it."""
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from enum import Enum
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from polyclinic.cases.shipped import SHIPPED, shipped_path
+from polyclinic.cases.case_share import CaseShare
+from polyclinic.cases.shipped import SHIPPED
 from polyclinic.models.ledger import AskedFor, KeptCall, Ledger, asked_by_player
 from polyclinic.models.session import ModelSettings
 from polyclinic.plugins import code_of
@@ -32,65 +28,9 @@ from polyclinic.results.provenance import (
     without_secrets,
 )
 from polyclinic.results.reading import RunResults
-from polyclinic.run.case_files import case_shares
+from polyclinic.run.invocation import Invocation
 
 T = TypeVar("T")
-
-_NOT_READ = ("out", "journal", "html", "figures", "session", "memory")
-"""Options whose files are written, or are a store that changes."""
-
-
-class Configured(NamedTuple):
-    """A command: its name, its words, its options, and the files that it reads."""
-
-    kind: str
-    words: Sequence[str]
-    options: dict[str, Any]
-    files: dict[str, Path]
-
-
-_INVOKED: ContextVar[Configured | None] = ContextVar("invoked", default=None)
-
-
-@contextmanager
-def invoked(kind: str, words: Sequence[str], bound: inspect.BoundArguments) -> Iterator[None]:
-    """While it lasts, this is the command that runs: its name, its words, and the values of its options."""
-    bound.apply_defaults()
-    own = kind.removeprefix("eval ")
-    options: dict[str, Any] = {"evaluation": own} if code_of(own, "evaluations") else {}
-    files: dict[str, Path] = {}
-    for name, value in bound.arguments.items():
-        _take(name, value, options, files)
-    before = _INVOKED.set(Configured(kind, words, options, files))
-    try:
-        yield
-    finally:
-        _INVOKED.reset(before)
-
-
-def configured() -> Configured:
-    """Returns the command that runs; an empty one if Python runs it."""
-    return _INVOKED.get() or Configured("", (), {}, {})
-
-
-def kind_of_command() -> str:
-    """Returns the name of the command that runs, such as `eval aie`; "" where Python runs it."""
-    return configured().kind
-
-
-def _take(name: str, value: Any, options: dict[str, Any], files: dict[str, Path]) -> None:
-    """Puts an option, or those of a group, among the others."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for field in dataclasses.fields(value):
-            _take(field.name, getattr(value, field.name), options, files)
-        return
-    paths = value if isinstance(value, list | tuple) else [value]
-    for number, one in enumerate(paths):
-        path = shipped_path(one) if name == "cases" and isinstance(one, str) else one
-        path = Path(one) if name == "protocol" and Path(one).is_file() else path
-        if isinstance(path, Path) and name not in _NOT_READ and path.exists():
-            files[name if number == 0 else f"{name}-{number + 1}"] = path
-    options[name] = _plain(value)
 
 
 def _version_of_memory(options: dict[str, Any]) -> dict[str, str]:
@@ -100,19 +40,17 @@ def _version_of_memory(options: dict[str, Any]) -> dict[str, str]:
     return {"memory_version": version_at(Path(options["memory"]))} if options.get("memory") else {}
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
-
-
 def record_of_study(
-    results: Sequence[RunResults], *, title: str, paper: str, published: Sequence[PublishedValue], left: str = ""
+    this: Invocation,
+    results: Sequence[RunResults],
+    *,
+    title: str,
+    paper: str,
+    published: Sequence[PublishedValue],
+    left: str = "",
 ) -> RunRecord:
     """Returns what a study was, from what its runs were; `left` names those that are not done yet."""
-    this, records = configured(), [one.record for one in results]
+    records = [one.record for one in results]
     return RunRecord(
         kind=this.kind,
         command=command_words(this.words),
@@ -171,6 +109,7 @@ def _summed(row: ItemRow, calls: Sequence[KeptCall]) -> ItemRow:
 
 def write_results(
     folder: Path,
+    this: Invocation,
     rows: Sequence[ItemRow],
     measures: Sequence[ItemMeasure],
     *,
@@ -182,13 +121,16 @@ def write_results(
     files: Sequence[str] = (),
     departures: Sequence[str] = (),
     asked_for: AskedFor = asked_by_player,
+    cases: Sequence[CaseShare] = (),
 ) -> None:
     """Writes what was run and what came of it, item by item, into the folder of a run that has written `files` too.
 
     Raises:
         BadInput: the folder cannot be written to.
     """
-    this = configured()
+    own = this.kind.removeprefix("eval ")
+    configuration = {"evaluation": own} if code_of(own, "evaluations") else {}
+    configuration |= this.options | _version_of_memory(this.options)
     stem = _stem(str(this.options.get("cases") or ""))
     rows = [row if row.set else msgspec.structs.replace(row, set=stem) for row in _with_calls(rows, ledger, asked_for)]
     asked = asked_models(
@@ -203,13 +145,13 @@ def write_results(
     record = RunRecord(
         kind=this.kind,
         command=command_words(this.words),
-        configuration=without_secrets(this.options | _version_of_memory(this.options)),
+        configuration=without_secrets(configuration),
         versions=versions(),
         finished=now(),
         seed=seed,
         data=data_files(this.files),
-        code=own_code(this.options),
-        cases=list(case_shares()),
+        code=own_code(configuration),
+        cases=list(cases),
         models=asked,
         measures=list(measures),
         calls=call_sums(ledger),

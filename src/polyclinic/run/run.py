@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -19,7 +20,6 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.case_share import CaseShare
 from polyclinic.cases.pictures import CasePictures
 from polyclinic.errors import PlayFailure, RunStopped, StoppedEarly
-from polyclinic.files import make_empty_folder
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.models.journal import Answers
@@ -29,13 +29,13 @@ from polyclinic.models.session import Session, journal_of, open_models
 from polyclinic.parallel.worker import WorkerSide
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.minds import Cast, OpenMinds, open_minds
-from polyclinic.results.folder import part_in, replacing
+from polyclinic.results.folder import replacing
 from polyclinic.results.output import Output
 from polyclinic.results.provenance import server_sums
-from polyclinic.run.case_files import case_shares, read_case_file
+from polyclinic.run.case_files import read_case_file
 from polyclinic.run.options import CaseOptions, KeptOptions, RunOptions
-from polyclinic.run.provenance import kind_of_command, write_results
-from polyclinic.run.storing import keep_results, results_folder
+from polyclinic.run.provenance import write_results
+from polyclinic.run.storing import answers_of, check_place, keep_results, results_folder
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
 from polyclinic.terminal.screen import console, note, print_json, progress
@@ -53,6 +53,7 @@ class Run:
         worker: what the command gives this process if it is one of its workers; None in the command itself.
         answers: where answers are kept; None where they are not.
         share: the part of the limits that this process has.
+        case_shares: how many cases of each file are used.
     """
 
     def __init__(self, config: RunOptions, *, what: str = "evaluation", worker: WorkerSide | None = None) -> None:
@@ -60,8 +61,9 @@ class Run:
         self.what = what
         self.stopped: RunStopped | None = None
         self.worker = worker
-        self.answers: Answers | None = config.answers if worker is None else worker.keeper
+        self.answers: Answers | None = answers_of(config) if worker is None else worker.keeper
         self.share = WHOLE if worker is None else worker.share
+        self.case_shares: list[CaseShare] = []
 
     def asking(self, config: RunOptions) -> None:
         """Changes the configuration, as a protocol does that sets temperatures."""
@@ -69,28 +71,12 @@ class Run:
 
     def cases(self, options: CaseOptions, *, needs: Callable[[Case], str] | None = None) -> list[Case]:
         """Reads the usable cases of a file; `needs` returns what a case lacks, "" if it lacks nothing."""
-        return read_case_file(options.cases, layout=options.layout, strict=options.strict, needs=needs)
+        how: Any = {"layout": options.layout, "strict": options.strict, "needs": needs, "shares": self.case_shares}
+        return read_case_file(options.cases, **how)
 
-    @property
-    def case_shares(self) -> Sequence[CaseShare]:
-        """How many cases of each file are used."""
-        return case_shares()
-
-    def make_folder(self) -> None:
-        """Makes the folder for the results.
-
-        The results of an earlier run of the same command that was stopped, or failed, may be there if its answers were
-        kept: they are replaced when this run has written its own.
-
-        Raises:
-            BadInput: the folder cannot be made, or holds something else.
-        """
-        config = self.config
-        if config.out is None or config.models.dry_run:
-            return
-        resumes = config.store is not None or (config.journal is not None and config.journal.is_file())
-        part = part_in(config.out, kind_of_command()) if resumes and config.out.is_dir() else ()
-        make_empty_folder(config.out, beside=config.journal, besides=part)
+    def check_place(self) -> None:
+        """Checks that the run can be kept where its configuration says; see `polyclinic.run.storing.check_place`."""
+        check_place(self.config, dry_run=self.config.models.dry_run)
 
     @contextmanager
     def progress(self, doing: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[], None]]:
@@ -151,7 +137,6 @@ class Run:
         """
         cast = Cast(patient=options.patient, examiner=options.examiner, director=director)
         known = read_knowledge()
-        self.make_folder()
         with resumable(self.config, self.what):
             async with open_minds(
                 doctors,
@@ -190,7 +175,7 @@ class Run:
         output = output.with_case_shares(self.case_shares)
         if servers := server_sums(ledger):
             output = replace(output, document={**output.document, "servers": msgspec.to_builtins(servers)})
-        with results_folder(config.out, config.store) as folder:
+        with results_folder(config) as folder:
             if folder is not None:
                 self._write(output, folder, ledger, failure)
             if config.json:
@@ -198,19 +183,21 @@ class Run:
             else:
                 output.show(console())
                 show_usage(console(sys.stderr), ledger, purposes=purposes)
-                if config.out is not None and output.written:
-                    note(output.written.format(config.out))
-            keep_results(config.store, folder)
+                if config.folder is not None and output.written:
+                    note(output.written.format(config.folder))
+            if folder is not None:
+                keep_results(config.database, folder)
         if stopped is not None:
             raise resume_hint(stopped, config, self.what)
         if failure:
-            raise PlayFailure(f"{failure}; {_AGAIN}" if config.answers else failure)
+            raise PlayFailure(f"{failure}; {_AGAIN}" if config.out is not None else failure)
 
     def _write(self, output: Output, folder: Path, ledger: Ledger, failure: str) -> None:
         with replacing(folder) as place:
             output.write(place)
             write_results(
                 place,
+                self.config.invocation,
                 output.rows,
                 output.measures,
                 seed=self.config.seed,
@@ -221,6 +208,7 @@ class Run:
                 files=[*output.files, output.document_file],
                 departures=output.departures,
                 asked_for=output.asked_for,
+                cases=self.case_shares,
             )
 
     def _failure(self, output: Output) -> str:
@@ -244,6 +232,6 @@ def resumable(kept: KeptOptions, what: str = "evaluation", over: Callable[[], st
 
 def resume_hint(stopped: RunStopped, kept: KeptOptions, what: str = "evaluation") -> RunStopped:
     """Returns the error with how to resume `what`."""
-    again = _AGAIN if kept.answers else "with --journal FILE a run can go on"
+    again = _AGAIN if kept.out is not None else "with --out a run can go on"
     ending = stopped.why if isinstance(stopped, StoppedEarly) else stopped
     return type(ending)(f"{stopped}; the {what} is not over, and {again}")

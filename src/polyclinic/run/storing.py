@@ -1,44 +1,42 @@
-"""`--store`: what comes of a command is kept in a database that several machines share."""
+"""Where a run is kept: in a folder, with the answers of models in `private/`, or in a database."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from polyclinic.errors import UserError
-from polyclinic.files import make_folder, write_text
+from polyclinic.errors import BadInput, UserError
+from polyclinic.files import check_new_folder, make_folder, write_json
+from polyclinic.fingerprints import others
+from polyclinic.models.journal import KeptAnswers
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import ModelSettings
-from polyclinic.run.options import KeptOptions
+from polyclinic.results.provenance import data_files, made_of, own_code, without_secrets
+from polyclinic.run.invocation import ASIDE, Invocation
+from polyclinic.run.options import ANSWERS, PRIVATE, KeptOptions
 from polyclinic.storage.server import is_store, read_address
 from polyclinic.terminal.screen import note
 
 if TYPE_CHECKING:
     from polyclinic.results.folder import RunRecord
 
-_OF_THIS_COMMAND = frozenset(
-    "api_key_env concurrency csv json cost_budget token_budget on out price requests_per_minute store timeout "
-    "tokens_per_minute wait_for_server".split()
-)
-"""Options that nothing of the results comes from."""
-
 DOCUMENT = "document.json"
 """What a command prints with `--json`, where it writes no folder of results."""
 
 _PAGES = "its --out is a page or a table made of results, which are kept where they were made"
 _SHEETS = "its --out are sheets, which people fill in and send back, or what was read of those"
+_ONE_FILE = "it writes one file, and keeps its answers beside it"
+_NO_RESULTS = "it keeps no results, and asks again what it asks"
 
-WITHOUT_STORE: Mapping[str, str] = {
+WITHOUT_DATABASE: Mapping[str, str] = {
     "replay": _PAGES,
     "report": _PAGES,
     "results compare": _PAGES,
@@ -47,56 +45,135 @@ WITHOUT_STORE: Mapping[str, str] = {
     "verdicts import": _SHEETS,
     "models check": "it asks whether models answer, and keeps nothing",
     "serve": "what is played, judged and taught there lies in its folder, to which one server at a time writes",
-    "memory show": "its --out is a copy of a memory for other tools; the memory may be in a store",
+    "memory show": "its --out is a copy of a memory for other tools; the memory may be in a database",
+    "consult": _ONE_FILE,
+    "cases convert": _ONE_FILE,
+    "cases generate": _ONE_FILE,
+    "cases patient-test": _ONE_FILE,
+    "corpus add": "its vectors are kept in the corpus as they come",
+    "corpus search": _NO_RESULTS,
 }
-"""Commands that write, and keep nothing in a store; each with its reason."""
+"""Commands that write files or ask models, and keep nothing in a database; each with its reason."""
 
 _STORED = re.compile(r"(?P<store>postgres(?:ql)?://[^#]*#\d+)(?:/(?P<file>[^/]+))?")
 _READ_STORES = ("results", "memory")
 """Commands that are told a store's address themselves."""
 
-_STORE_OPTION = "--store"
+_PLACES = ("--out", "--set")
 
-_PART_OF_STUDY: ContextVar[bool] = ContextVar("part of a study", default=False)
+_ANEW = "name another --out, or move that away"
+_BEGUN = "configuration.json"
+"""Beside the answers of a run: the options with which it was begun."""
+
+
+def check_place(kept: KeptOptions, *, dry_run: bool = False) -> None:
+    """Checks that a run can be kept where its options say; makes nothing.
+
+    Results of the same command may be there: they are replaced when this run has written its own.
+
+    Raises:
+        BadInput: the folder cannot be made, or holds something else; or an option that alters answers has changed.
+    """
+    folder, private = kept.folder, kept.private
+    if folder is None or dry_run:
+        return
+    from polyclinic.results.folder import part_in, read_record  # noqa: PLC0415 - not needed for --help
+
+    this = kept.invocation
+    part = part_in(folder, this.kind) if folder.is_dir() else frozenset()
+    check_new_folder(folder, besides={PRIVATE, *part})
+    if part:
+        check_same(read_record(folder), this, folder)
+    elif private is not None and (begun := private / _BEGUN).is_file():
+        _check_options(msgspec.json.decode(begun.read_bytes(), type=dict[str, Any]), this, folder)
+
+
+def check_same(record: RunRecord, this: Invocation, folder: Path) -> None:
+    """Checks that the results in a folder are those of a command, and of what it reads.
+
+    Raises:
+        BadInput: an option, a file, code of the user, or a part of polyclinic is another; names it.
+    """
+    _check_options(record.configuration, this, folder, {one.option for one in record.data})
+    for one in record.data:
+        path = this.files.get(one.option)
+        if path is not None and one.sha256 not in {file.sha256 for file in data_files({one.option: path})}:
+            raise BadInput(f"{path} has changed since this was run; {_ANEW}", path=folder)
+    for code in record.code:
+        if (own := own_code({code.option: code.name})) and code.sha256 not in ("", own[0].sha256):
+            raise BadInput(f"the code of {code.name} has changed since this was run; {_ANEW}", path=folder)
+    if changed := others({name: record.versions[name] for name in made_of() if name in record.versions}, made_of()):
+        raise BadInput(f"was run with another {' and another '.join(changed)}; {_ANEW}", path=folder)
+
+
+def _check_options(before: Mapping[str, Any], this: Invocation, folder: Path, files: Collection[str] = ()) -> None:
+    for name, value in without_secrets(this.options).items():
+        if name not in ASIDE and name not in files and before.get(name, value) != value:
+            was, now = ("none" if one is None or one is False or one == [] else one for one in (before[name], value))
+            raise BadInput(f"was run with --{name.replace('_', '-')} {was}; now it is {now}: {_ANEW}", path=folder)
+
+
+def answers_of(kept: KeptOptions) -> KeptAnswers | None:
+    """Returns where the answers of a run are kept, and from where they are taken; None if neither.
+
+    The folder is made with the first answer, so that a command that is refused before leaves nothing.
+
+    Raises:
+        BadInput: there are no answers to take.
+    """
+    if kept.shared_answers is not None or (kept.out is None and kept.reuse is None):
+        return kept.shared_answers
+    reuse: Path | str | None = kept.reuse
+    if reuse is not None and not is_store(str(reuse)):
+        reuse = answers_beside(Path(reuse))
+        if not reuse.is_file():
+            raise BadInput("holds no answers of another run", path=Path(str(kept.reuse)))
+    if (private := kept.private) is None:
+        return KeptAnswers(kept.database, reuse)
+
+    def begin() -> None:
+        make_folder(private, parents=True)
+        if not (private / _BEGUN).is_file():
+            write_json(private / _BEGUN, without_secrets(kept.invocation.options))
+
+    return KeptAnswers(private / ANSWERS, reuse, begin)
+
+
+def answers_beside(place: Path) -> Path:
+    """Returns the file of answers of a folder, or of a file; a file of answers is one itself."""
+    if not place.is_file():
+        return place / PRIVATE / ANSWERS
+    beside = place.with_name(f"{place.name}.{PRIVATE}") / ANSWERS
+    return beside if beside.is_file() else place
 
 
 @contextmanager
-def kept_by_study() -> Iterator[None]:
-    """While it lasts, what comes of commands is kept in no store: whoever runs them keeps the whole."""
-    before = _PART_OF_STUDY.set(True)
-    try:
-        yield
-    finally:
-        _PART_OF_STUDY.reset(before)
-
-
-@contextmanager
-def results_folder(out: Path | None, store: str | None) -> Iterator[Path | None]:
-    """Yields the folder for results, one that goes away where they are kept in a store alone; None for nowhere."""
-    if out is not None or store is None:
-        yield out
+def results_folder(kept: KeptOptions) -> Iterator[Path | None]:
+    """Yields the folder for results, a temporary one if they are kept in a database; None for none."""
+    if kept.database is None:
+        yield kept.folder
         return
     with tempfile.TemporaryDirectory(prefix="polyclinic-") as scratch:
         yield Path(scratch)
 
 
-def keep_results(store: str | None, folder: Path | None, *, may_lack: Sequence[str] = ()) -> None:
-    """Keeps a folder of results in the store, and says under which number; nothing where there is none.
+def keep_results(database: str | None, folder: Path, *, may_lack: Sequence[str] = ()) -> None:
+    """Keeps a folder of results in a database, and says under which number; nothing where none is named.
 
     Args:
-        store: its address.
+        database: its address.
         folder: the results.
-        may_lack: files that are left out where they are too large for a store.
+        may_lack: files that are left out if they are too large for a database.
 
     Raises:
-        BadInput: the store cannot be reached or used.
+        BadInput: the database cannot be reached or used.
     """
-    if store is None or folder is None or _PART_OF_STUDY.get():
+    if database is None:
         return
-    from polyclinic.results.folder import read_record  # noqa: PLC0415 - for those who share a store
+    from polyclinic.results.folder import read_record  # noqa: PLC0415 - only for a database
     from polyclinic.storage.results import keep_folder  # noqa: PLC0415
 
-    address, record = read_address(store), read_record(folder)
+    address, record = read_address(database), read_record(folder)
     kept = keep_folder(
         address,
         folder,
@@ -106,9 +183,9 @@ def keep_results(store: str | None, folder: Path | None, *, may_lack: Sequence[s
         may_lack=may_lack,
     )
     if kept.left:
-        note(f"Too large for a store, and only in {folder}: {', '.join(kept.left)}")
+        note(f"Too large for a database, and only in {folder}: {', '.join(kept.left)}")
     where = f"#{kept.number} in {address.shown}"
-    note(f"Kept as {where}. Next: polyclinic results show 'URL#{kept.number}', with the URL of --store")
+    note(f"Kept as {where}. Next: polyclinic results show 'URL#{kept.number}', with the URL of --out")
 
 
 def keep_outcome(
@@ -116,12 +193,11 @@ def keep_outcome(
     document: object,
     *,
     models: ModelSettings,
-    ledger: Ledger | None = None,
+    ledger: Ledger,
     seed: int = 0,
-    files: Sequence[Path | None] = (),
     stopped: object = None,
 ) -> None:
-    """Keeps what came of a command that writes no folder of results; nothing where no store is named.
+    """Keeps the document of a command that writes no other results; nothing where no place is named.
 
     Args:
         kept: where.
@@ -129,66 +205,57 @@ def keep_outcome(
         models: how models were asked.
         ledger: what they cost.
         seed: of the command.
-        files: that it wrote.
         stopped: what ended it before its end.
 
     Raises:
-        BadInput: the store cannot be reached or used.
+        BadInput: the folder cannot be written to, or the database not be reached or used.
     """
-    with results_folder(None, kept.store) as folder:
-        if folder is None:
-            return
-        from polyclinic.run.provenance import write_results  # noqa: PLC0415 - for those who share a store
+    if kept.out is None:
+        return
+    from polyclinic.results.folder import replacing  # noqa: PLC0415 - only for results that are kept
+    from polyclinic.run.provenance import write_results  # noqa: PLC0415
 
-        write_text(folder / DOCUMENT, msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
-        written = [file for file in files if file is not None and file.is_file()]
-        for file in written:
-            shutil.copyfile(file, folder / file.name)
-        write_results(
-            folder,
-            (),
-            (),
-            seed=seed,
-            models=models,
-            ledger=ledger or Ledger(),
-            stopped="" if stopped is None else str(stopped),
-            files=[DOCUMENT, *(file.name for file in written)],
-        )
-        keep_results(kept.store, folder)
+    with results_folder(kept) as folder:
+        assert folder is not None  # noqa: S101
+        with replacing(folder) as place:
+            write_json(place / DOCUMENT, document)
+            write_results(
+                place,
+                kept.invocation,
+                (),
+                (),
+                seed=seed,
+                models=models,
+                ledger=ledger,
+                stopped="" if stopped is None else str(stopped),
+                files=[DOCUMENT],
+            )
+        keep_results(kept.database, folder)
 
 
-def place_memory(folder: Path, store: str | None, pointers: Sequence[str], *, dry_run: bool = False) -> None:
-    """Says in a folder that its memory is in a store, before anything is remembered; nothing where none is named.
+@contextmanager
+def memory_folder(place: Path | str, pointers: Sequence[str]) -> Iterator[Path]:
+    """Yields the folder of a memory; for one in a database, `URL#NAME`, a temporary one that points to it.
 
     Args:
-        folder: of the memory; made where there is none.
-        store: its address.
-        pointers: what is remembered, by the files that point to it; see `polyclinic.storage.memory`.
-        dry_run: leaves it at a look at the address.
+        place: where the memory is.
+        pointers: the files that point to it; see `polyclinic.storage.memory`.
 
     Raises:
-        UserError: the folder has a memory of its own, or one in another store.
-        BadInput: the store cannot be reached, or has a memory of that name.
+        UserError: the memory in the database has no name.
     """
-    if store is None:
+    if not is_store(str(place)):
+        yield Path(place)
         return
-    read_address(store)
-    if dry_run:
-        return
-    # With these comes what reaches a server.
-    from polyclinic.storage.memory import check_not_there, name_in_store, password_of, point  # noqa: PLC0415
+    from polyclinic.storage.memory import POINTER, point  # noqa: PLC0415 - only for a database
 
-    new = [pointer for pointer in pointers if not (folder / pointer).is_file()]
-    for pointer in new:
-        if (folder / pointer).with_suffix(".sqlite").is_file():
-            raise UserError(f"{folder} was begun without --store; leave it out, or name another folder")
-        check_not_there(store, name_in_store(folder, pointer))
-    for pointer in pointers:
-        if pointer not in new:
-            password_of(folder, store, pointer)
-    make_folder(folder, parents=True)
-    for pointer in new:
-        point(folder, store, name_in_store(folder, pointer), pointer)
+    address, _, name = str(place).partition("#")
+    if not name:
+        raise UserError("a memory in a database has a name: postgresql://HOST/DATABASE#NAME")
+    with tempfile.TemporaryDirectory(prefix="polyclinic-") as scratch:
+        for pointer in pointers:
+            point(Path(scratch), address, name if pointer == POINTER else f"{name}/read", pointer)
+        yield Path(scratch)
 
 
 def with_fetched(words: Sequence[str]) -> list[str]:
@@ -205,13 +272,13 @@ def with_fetched(words: Sequence[str]) -> list[str]:
 
 def _fetched(word: str, before: str) -> str:
     option, sign, value = word.partition("=") if word.startswith("--") else ("", "", word)
-    if not is_store(value) or _STORE_OPTION in (option, before):
+    if not is_store(value) or option in _PLACES or before in _PLACES:
         return word
     found = _STORED.fullmatch(value)
     if found is None:
         raise UserError(
             "an address of a database stands where a file or a folder belongs; results in a store are named by "
-            "address and number, URL#17, or a file of theirs, URL#17/FILE; where a command keeps, it is --store URL"
+            "address and number, URL#17, or a file of theirs, URL#17/FILE; where a command keeps, it is --out URL"
         )
     from polyclinic.results.reading import fetch  # noqa: PLC0415 - for those who share a store
 
@@ -227,6 +294,6 @@ def _fetched(word: str, before: str) -> str:
 
 def _digest(record: RunRecord) -> bytes:
     """Returns what is the same for the same run begun twice."""
-    options = {name: value for name, value in record.configuration.items() if name not in _OF_THIS_COMMAND}
+    options = {name: value for name, value in record.configuration.items() if name not in ASIDE}
     made_of = record.kind, options, [file.sha256 for file in record.data]
     return hashlib.blake2b(msgspec.json.encode(made_of, order="sorted"), digest_size=16).digest()

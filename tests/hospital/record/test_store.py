@@ -21,7 +21,7 @@ from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
 from polyclinic.hospital.record.happenings import Happening, ShiftBegan, WentHome
 from polyclinic.hospital.record.recorded import LOCK, CannotResume, DiskFull, NotStored, RecordedRun, is_locked, lock
 from polyclinic.hospital.record.store import SNAPSHOT_EVERY, Store
-from polyclinic.models.journal import Journal
+from polyclinic.models.journal import open_journal
 
 ACCOUNT = Account()
 """Of a log that nobody reads."""
@@ -220,11 +220,7 @@ def test_what_is_no_run_is_refused_in_one_line(tmp_path):
             use(folder)
     (folder / "run.sqlite").unlink()
 
-    async def other():
-        async with Journal(folder / "run.sqlite"):
-            pass
-
-    asyncio.run(other())
+    open_journal(folder / "run.sqlite").close()
     with pytest.raises(BadInput, match="no run of polyclinic"):
         Store.open(folder)
 
@@ -367,6 +363,6 @@ def test_a_folder_of_replications_says_which_runs_are_in_it(tmp_path):
         (tmp_path / f"seed-{seed}").mkdir()
         (tmp_path / f"seed-{seed}" / "run.sqlite").touch()
     with pytest.raises(
-        BadInput, match=r"2 runs with --replicas \(seed-9, seed-10\); name one of them, such as .*seed-9"
+        BadInput, match=r"2 runs with --replicas \(seed-9 to seed-10\); name one of them, such as .*seed-9"
     ):
         RecordedRun(tmp_path)

@@ -19,12 +19,12 @@ from polyclinic.evaluations.aie.evaluation import AieResult, DoctorResult, Means
 from polyclinic.evaluations.aie.people import ViewByPeople
 from polyclinic.events import End
 from polyclinic.judging.pairs import CRITERIA, CriterionResult, Judgements, View
-from polyclinic.judging.people import CriterionByPeople
 from polyclinic.metrics.conversation import MCQE, MetricDifference
 from polyclinic.metrics.dialogue import LeftOut
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.results.output import Output, file_names, first_failure, trace_places
 from polyclinic.statistics.agreement import Agreement
+from polyclinic.statistics.pairwise import Standings
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import (
@@ -246,7 +246,7 @@ def _show_view(
     criteria, said = CRITERIA[view], {} if people is None else people.criteria
     by = " and by ".join([*([judge] if judged else []), *(["people"] if said else [])])
     shown = table(f"judged by {by} as a {view}: win rate without ties, strength [95 %]", ("doctor", *criteria))
-    every: list[CriterionResult | CriterionByPeople] = [*judged.values(), *said.values()]
+    every: list[Standings] = [*judged.values(), *said.values()]
     for doctor in dict.fromkeys(name for one in every for name in one.win_rates):
         if judged:
             shown.add_row(Text(plain(doctor)), *(_won(judged[one], doctor) for one in criteria))
@@ -287,7 +287,7 @@ def _alike(one: Agreement | None) -> str:
     return ShownFigure(f"{one.percent:.0f} % of {one.n}, κ {number(one.kappa)}", parts)
 
 
-def _won(judged: CriterionResult | CriterionByPeople, doctor: str) -> str:
+def _won(judged: Standings, doctor: str) -> str:
     if doctor not in judged.win_rates:
         return NOTHING
     rate, strength = judged.win_rates[doctor].percent, judged.strengths[doctor]

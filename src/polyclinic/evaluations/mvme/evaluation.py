@@ -416,7 +416,7 @@ def linked_by(
     """Returns by language how the diagnoses of visits compare with the cases', as codes.
 
     A language without a linker is left out, and a visit without a report names nothing. The `names` are what a
-    model read out of each side's diagnoses (`scores.text_of`); without them they are as typed.
+    model read out of each side's diagnoses (`scores.texts_of`); without them they are as typed.
     """
     found: dict[Language, IcdSummary] = {}
     for language, linker in linkers.items():

@@ -18,7 +18,7 @@ from typing import Any, Self
 import msgspec
 
 from polyclinic import __version__
-from polyclinic.errors import BadInput, PolyclinicError
+from polyclinic.errors import BadInput, PolyclinicError, UserError
 from polyclinic.files import make_folder, write_text
 from polyclinic.hospital.record.account import Account, encode
 from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest, untold
@@ -35,7 +35,6 @@ from polyclinic.hospital.record.recorded import (
     make,
     not_stored,
     pack,
-    sealed,
     take,
 )
 from polyclinic.sqlite_file import GroupWriter
@@ -49,6 +48,9 @@ _SNAPSHOT = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)"
 _KEEP = "INSERT OR REPLACE INTO episodes VALUES (?, ?)"
 _ABOUT = "INSERT OR REPLACE INTO about VALUES (?, ?)"
 _GATHER = 0.05  # seconds in which rows come together before they are committed
+
+
+_OURS = tuple(f"{name}{end}" for name in (RUN, LOCK, CALLS) for end in ("", "-wal", "-shm", "-journal"))
 
 
 class Store:
@@ -73,8 +75,7 @@ class Store:
         """Begins a run in a folder that is empty, or is made."""
         folder = Path(folder)
         make_folder(folder)
-        ours = tuple(f"{name}{end}" for name in (RUN, LOCK, CALLS) for end in ("", "-wal", "-shm", "-journal"))
-        others = sorted(path.name for path in folder.iterdir() if path.name not in ours)
+        others = sorted(path.name for path in folder.iterdir() if path.name not in _OURS)
         if others and not (folder / RUN).exists():
             raise BadInput(f"the folder holds something else ({others[0]}); name an empty or a new one", path=folder)
         held = lock(folder)
@@ -106,6 +107,15 @@ class Store:
         # What went wrong first is what is told.
         with contextlib.suppress(PolyclinicError):
             self.close()
+        if issubclass(kind, UserError) and not self._happenings and not self._resumes:
+            self._discard()
+
+    def _discard(self) -> None:
+        """Removes what was made for a run that was refused before anything happened in it."""
+        for name in _OURS:
+            (self.folder / name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.folder.rmdir()
 
     @property
     def configuration(self) -> dict[str, Any]:
@@ -180,8 +190,7 @@ class Store:
         except BadInput as error:
             raise NotStored(str(error)) from None
         # After the file, so that a run whose summary is stored has it in both places.
-        for row in sealed("summary", text):
-            self._writer.put([(_ABOUT, row)])
+        self._writer.put([(_ABOUT, ("summary", text))])
         self.flush()
         return whole
 

@@ -46,19 +46,8 @@ PAGE = 200
 
 _ROLES = ("doctor", "nurse", "patient", "examiner", "pharmacist")
 _MOST_SETS = 12  # sets that are compared at once
-_PARTS = {
-    "all": 0,
-    "together": 0,
-    "about": 1,
-    "compared": 1,
-    "items": 2,
-    "item": 2,
-    "calls": 2,
-    "call": 2,
-    "list": 3,
-    "record": 3,
-}
-"""The kinds of documents, and the parts of a key after the kind: an id, then numbers."""
+_KINDS = (("all", "together"), ("about", "compared"), ("items", "item", "calls", "call"), ("list", "record"))
+"""The kinds of documents, by the parts of their keys after the kind: none, an id, an id and one or two numbers."""
 
 
 class Documents:
@@ -70,7 +59,8 @@ class Documents:
     def __call__(self, key: str) -> Any:
         """Returns the document of a key."""
         kind, *rest = key.split("/")
-        if _PARTS.get(kind) != len(rest) or not all(n.isascii() and n.isdigit() and len(n) < 12 for n in rest[1:]):
+        known = len(rest) < len(_KINDS) and kind in _KINDS[len(rest)]
+        if not known or not all(n.isascii() and n.isdigit() and len(n) < 12 for n in rest[1:]):
             raise NotFound("there is no such page")
         try:
             one = [self.library.holding(rest[0])] if rest else []
@@ -107,7 +97,7 @@ class Documents:
         """Returns the key of the record of a visit to a hospital, by its id in the run's log."""
         for one in self.library.look().values():
             if one.holds == "hospital" and one.path == run:
-                for line, key in enumerate(_keys(one.path, one.changed)):
+                for line, key in enumerate(_keys(one)):
                     if key.partition("@")[0] == visit:
                         return f"record/{one.id}/0/{line}"
         raise NotFound("the record of that visit is not kept")
@@ -119,12 +109,12 @@ class Documents:
         document: dict[str, Any] = {"id": one.id, "name": one.name, "holds": one.holds, "changed": one.changed}
         if _has_results(one):
             found = _results(one)
-            document |= {"record": _record_of(found), "items": len(found.rows), **_table([one])}
+            document |= {"record": _record_of(found), "items": len(found.rows), **_table((one,))}
         if one.holds == "hospital":
             with RecordedRun(one.path) as run:
                 setup = run.configuration.get("setup") or {}
                 document |= {
-                    "visits": len(_keys(one.path, one.changed)),
+                    "visits": len(_keys(one)),
                     "package": run.package,
                     "minds": {role: setup.get(role) for role in _ROLES[:4]},
                     "seed": run.configuration.get("seed"),
@@ -139,13 +129,12 @@ class Documents:
 
     def _compared(self, one: Holding) -> Any:
         _results(one)
-        return _comparison(((one.path, one.changed),))
+        return _comparison((one,))
 
     def _together(self) -> Any:
-        there = [one for one in self.library.look().values() if _is_readable(one)]
+        there = tuple(one for one in self.library.look().values() if _is_readable(one))
         sets = {row.set for one in there for row in _results(one).rows}
-        folders = tuple((one.path, one.changed) for one in there)
-        pairs = _comparison(folders) if len(sets) <= _MOST_SETS else {"rows": [], "problem": ""}
+        pairs = _comparison(there) if len(sets) <= _MOST_SETS else {"rows": [], "problem": ""}
         return {"of": [_listed(one) for one in there], **_table(there), "compared": pairs}
 
     def _items(self, one: Holding, page: int) -> Any:
@@ -158,7 +147,7 @@ class Documents:
         if n >= len(rows):
             raise NotFound("there is no such item")
         row = rows[n]
-        same = [place for place in _same_item(one.path, one.changed)[row.set, row.item][:PAGE] if place != n]
+        same = [place for place in _same_item(one)[row.set, row.item][:PAGE] if place != n]
         shown = ("model", "method", "seed", "values")
         return {
             "n": n,
@@ -187,7 +176,7 @@ class Documents:
 
     def _record(self, one: Holding, place: int, line: int) -> Any:
         if one.holds == "hospital":
-            lines: Sequence[int] = range(len(_keys(one.path, one.changed)))
+            lines: Sequence[int] = range(len(_keys(one)))
             if line not in lines:
                 raise NotFound("there is no such visit")
             number = line
@@ -200,7 +189,7 @@ class Documents:
         }
         if one.holds != "hospital":
             return {**near, "record": file.shown(number)}
-        key = _keys(one.path, one.changed)[line]
+        key = _keys(one)[line]
         with RecordedRun(one.path) as run:
             episode, setup = run.episode(key), run.configuration.get("setup") or {}
         if episode is None:
@@ -302,7 +291,7 @@ def _listed(one: Holding) -> dict[str, Any]:
 def _lines_of(one: Holding) -> Iterator[list[int]]:
     """Yields for each file of a holding the lines where its records begin; for a run, the numbers of its visits."""
     if one.holds == "hospital":
-        yield list(range(len(_keys(one.path, one.changed))))
+        yield list(range(len(_keys(one))))
     else:
         yield from (list(recording_file(file.path, file.kind).numbers) for file in one.files)
 
@@ -342,13 +331,13 @@ def _may_hold(one: Holding, place: int, line: int, words: Sequence[str]) -> bool
 
 
 @lru_cache(maxsize=16)
-def _keys(run: Path, _: float) -> tuple[str, ...]:
-    with RecordedRun(run) as recorded:
+def _keys(one: Holding) -> tuple[str, ...]:
+    with RecordedRun(one.path) as recorded:
         return tuple(recorded.episode_keys())
 
 
 def _visits(one: Holding, page: int) -> dict[str, Any]:
-    keys = _keys(one.path, one.changed)
+    keys = _keys(one)
     rows = []
     with RecordedRun(one.path) as run:
         for line, key in enumerate(keys[page * PAGE : (page + 1) * PAGE], page * PAGE):
@@ -468,23 +457,19 @@ def _is_readable(one: Holding) -> bool:
         return False
 
 
+@lru_cache(maxsize=256)
 def _results(one: Holding) -> RunResults:
     """Returns the results of a holding."""
     if not _has_results(one):
         raise NotFound("there are no items")
-    return _read(one.path, one.changed)
-
-
-@lru_cache(maxsize=256)
-def _read(folder: Path, _: float) -> RunResults:
-    return read_results(folder)[0]
+    return read_results(one.path)[0]
 
 
 @lru_cache(maxsize=16)
-def _same_item(folder: Path, changed: float) -> dict[tuple[str, str], list[int]]:
+def _same_item(one: Holding) -> dict[tuple[str, str], list[int]]:
     """Returns the places of all rows of an item, by its set and itself."""
     found: dict[tuple[str, str], list[int]] = {}
-    for place, row in enumerate(_read(folder, changed).rows):
+    for place, row in enumerate(_results(one).rows):
         found.setdefault((row.set, row.item), []).append(place)
     return found
 
@@ -498,31 +483,26 @@ def _record_of(found: RunResults) -> dict[str, Any]:
     return told
 
 
-_Folders = tuple[tuple[Path, float], ...]
-"""Folders of results, and when each was changed."""
+def _with_rows(holdings: Iterable[Holding]) -> list[RunResults]:
+    return [found for found in map(_results, holdings) if found.rows]
 
 
-def _with_rows(folders: _Folders) -> list[RunResults]:
-    return [one for one in (_read(*one) for one in folders) if one.rows]
-
-
-def _table(holdings: Iterable[Holding]) -> dict[str, Any]:
+def _table(holdings: tuple[Holding, ...]) -> dict[str, Any]:
     """Returns the table of some results, and its measures."""
-    folders = tuple((one.path, one.changed) for one in holdings)
-    units = {one.name: msgspec.to_builtins(one) for folder in folders for one in _read(*folder).record.measures}
-    return {"table": _joined(folders), "measures": units}
+    units = {one.name: msgspec.to_builtins(one) for held in holdings for one in _results(held).record.measures}
+    return {"table": _joined(holdings), "measures": units}
 
 
 @lru_cache(maxsize=64)
-def _joined(folders: _Folders) -> Any:
-    found = _with_rows(folders)
+def _joined(holdings: tuple[Holding, ...]) -> Any:
+    found = _with_rows(holdings)
     return msgspec.to_builtins(join(found)) if found else {"rows": [], "measures": [], "notes": []}
 
 
 @lru_cache(maxsize=64)
-def _comparison(folders: _Folders) -> dict[str, Any]:
+def _comparison(holdings: tuple[Holding, ...]) -> dict[str, Any]:
     """Returns the comparison of every two entrants, or why there is none."""
-    found = _with_rows(folders)
+    found = _with_rows(holdings)
     try:
         return {"rows": msgspec.to_builtins(compare_results(found).rows) if found else [], "problem": ""}
     except UserError as error:

@@ -1,0 +1,68 @@
+"""The command that runs: its name, its words, the value of every option, and the files that it reads."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from polyclinic.cases.shipped import shipped_path
+
+_NOT_READ = ("out", "reuse", "html", "figures", "session", "memory")
+"""Options whose files are written, or that name a folder that changes."""
+
+_HIDDEN = ("invocation", "shared_answers")
+
+ASIDE = frozenset(
+    "api_key_env base_url baseline batch_api concurrency config cost_budget csv dry_run group hooks json live on out "
+    "max_failures port price requests_per_minute reuse session sets store timeout token_budget tokens_per_minute "
+    "wait_for_server".split()
+)
+"""Options that alter no answer: where and how fast models are asked, what it may cost, and what is printed."""
+
+
+class Invocation(NamedTuple):
+    """A command: its name, its words, its options, and the files that it reads; an empty one if Python calls it."""
+
+    kind: str = ""
+    words: Sequence[str] = ()
+    options: dict[str, Any] = {}  # noqa: RUF012 - a field of a tuple
+    files: dict[str, Path] = {}  # noqa: RUF012
+
+
+NOT_INVOKED = Invocation()
+
+
+def invocation_of(kind: str, words: Sequence[str], arguments: Mapping[str, Any]) -> Invocation:
+    """Returns a command from its name, its words, and the arguments of its function."""
+    made = Invocation(kind, words, {}, {})
+    for name, value in arguments.items():
+        _take(name, value, made)
+    return made
+
+
+def _take(name: str, value: Any, made: Invocation) -> None:
+    """Puts an option, or those of a group, among the others."""
+    if name in _HIDDEN:
+        return
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            _take(field.name, getattr(value, field.name), made)
+        return
+    paths = value if isinstance(value, list | tuple) else [value]
+    for number, one in enumerate(paths):
+        path = shipped_path(one) if name == "cases" and isinstance(one, str) else one
+        path = Path(one) if name == "protocol" and Path(one).is_file() else path
+        if isinstance(path, Path) and name not in _NOT_READ and path.exists():
+            made.files[name if number == 0 else f"{name}-{number + 1}"] = path
+    made.options[name] = _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
