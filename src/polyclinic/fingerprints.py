@@ -36,11 +36,7 @@ def of_parts(*names: str) -> str:
 
 
 def of_file(path: Path) -> str:
-    """Returns the fingerprint of a file.
-
-    Raises:
-        BadInput: it cannot be read.
-    """
+    """Returns the fingerprint of a file."""
     if not path.is_file():
         raise BadInput("cannot be read again to see whether it is the same; save it as a file", path=path)
     with opened(path) as file:
@@ -49,15 +45,7 @@ def of_file(path: Path) -> str:
 
 @functools.cache
 def check_installed(package: str, *names: str) -> None:
-    """Checks that files of an installed package are those that were installed, by the SHA-256 that was noted then.
-
-    Args:
-        package: as the package index calls it.
-        names: how the files' names end.
-
-    Raises:
-        BadInput: one of them is another; names it.
-    """
+    """Checks that files of an installed package are those that were installed, by the SHA-256 that was noted then."""
     for file in importlib.metadata.files(package) or ():
         if file.hash is None or file.hash.mode != "sha256" or not file.name.endswith(names):
             continue

@@ -41,12 +41,7 @@ _FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O_CLOE
 
 
 def opened(path: Path, *, most: int = MAX_FILE_BYTES) -> io.BufferedReader:
-    """Opens a file, or a pipe, to be read; use it with `with`.
-
-    Raises:
-        BadInput: it is neither, cannot be read, or nobody writes to it; or, while it is read, more than `most` bytes
-            came, or more than come through a pipe.
-    """
+    """Opens a file, or a pipe, to be read; use it with `with`."""
     number = -1
     try:
         there = path.stat()
@@ -79,11 +74,7 @@ def opened(path: Path, *, most: int = MAX_FILE_BYTES) -> io.BufferedReader:
 
 
 def unpacked(path: Path) -> io.BufferedReader:
-    """Opens a file as `opened`; one whose name ends in .gz is unpacked, and bounded by what comes out of it.
-
-    Raises:
-        BadInput: as `opened`.
-    """
+    """Opens a file as `opened`; one whose name ends in .gz is unpacked, and bounded by what comes out of it."""
     file = opened(path)
     if path.suffix != ".gz":
         return file
@@ -97,22 +88,13 @@ def unpacked(path: Path) -> io.BufferedReader:
 
 
 def read_at_once(path: Path, *, most: int = MAX_WHOLE_BYTES) -> bytes:
-    """Returns what a file holds.
-
-    Raises:
-        BadInput: as `opened`.
-    """
+    """Returns what a file holds."""
     with opened(path, most=most) as file:
         return file.read()
 
 
 def check_kind(path: Path) -> None:
-    """Checks that a path is a file, or a pipe, whatever it holds.
-
-    Raises:
-        BadInput: it is neither.
-        OSError: it cannot be looked at.
-    """
+    """Checks that a path is a file, or a pipe, whatever it holds."""
     kind = path.stat().st_mode
     if problem := _no_file(kind):
         raise BadInput(problem, path=path)
@@ -124,9 +106,6 @@ def check_regular(path: Path, *, most: int = MAX_FILE_BYTES) -> None:
     """Checks that a path is a file that ends, of at most so many bytes: no pipe, no device, nor a link to one.
 
     For what is read unasked, as by a server: whoever names a pipe in a command wants it read.
-
-    Raises:
-        BadInput: it is none, or is not there.
     """
     try:
         found = path.stat()

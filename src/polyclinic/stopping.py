@@ -134,11 +134,6 @@ def is_stopped() -> bool:
     return bool(_STOP.came)
 
 
-def sum_up() -> None:
-    """Says that nothing is left of a command that was stopped but to sum up what is over: that is not stopped again."""
-    _STOP.heard, _STOP.came = True, 0
-
-
 def was_stopped() -> bool:
     """Whether somebody stopped the command."""
     return bool(_STOP.came)

@@ -50,13 +50,9 @@ class LearntExperience(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Publication(msgspec.Struct, frozen=True, kw_only=True):
-    """What is new in the memories.
+    """What is new in the memories."""
 
-    Attributes:
-        version: names the memories with it; see `next_version`.
-    """
-
-    version: str
+    version: str  # names the memories with it; see `next_version`
     records: tuple[LearntRecord, ...] = ()
     experience: tuple[LearntExperience, ...] = ()
 

@@ -108,19 +108,12 @@ class StudyRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Studied(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a passage.
+    """What came of a passage."""
 
-    Attributes:
-        passage: as `CORPUS#ID`.
-        records: of the questions that were answered rightly.
-        wrong: how many were answered wrongly, or unusably.
-        refused: how many of the questions were refused, by why.
-    """
-
-    passage: str
-    records: tuple[StudyRecord, ...] = ()
-    wrong: int = 0
-    refused: dict[str, int] = {}
+    passage: str  # as `CORPUS#ID`
+    records: tuple[StudyRecord, ...] = ()  # of the questions that were answered rightly
+    wrong: int = 0  # how many were answered wrongly, or unusably
+    refused: dict[str, int] = {}  # how many of the questions were refused, by why
 
     @property
     def questions(self) -> int:

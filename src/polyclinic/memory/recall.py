@@ -323,18 +323,14 @@ class LearntLikeness:
 
 
 class Put(NamedTuple):
-    """A task as it is put to somebody.
-
-    Attributes:
-        labels: what the options are called in a memory, in their order; of a plan its grade, of the rest its text.
-        when: at which moment of the practice it is put; the same question may be put at many.
-    """
+    """A task as it is put to somebody."""
 
     task: ClinicalTask
     question: Question
+    # What the options are called in a memory, in their order; of a plan its grade, of the rest its text.
     labels: tuple[str, ...]
     asked: AskedTask
-    when: str = ""
+    when: str = ""  # at which moment of the practice it is put; the same question may be put at many
 
 
 class CameToMind(NamedTuple):

@@ -66,13 +66,7 @@ class Completion(msgspec.Struct, frozen=True):
 
 
 def read(completion: Completion, answer: Answer, form: Form | None) -> Any:
-    """Returns what a completion means, where this answer in this form was asked for.
-
-    Raises:
-        Refused: the model, or a filter, did not answer.
-        CutOff: it was stopped before its end, inside a thought or where what there is may not be what was meant.
-        UnreadableReply: it is not what was asked for.
-    """
+    """Returns what a completion means, where this answer in this form was asked for."""
     if completion.refusal or completion.finish == "content_filter":
         raise Refused(f"the model refused: {completion.refusal[:200] or 'stopped by a content filter'}")
     try:
@@ -115,11 +109,7 @@ def _folded(text: str) -> str:
 
 
 def read_value(text: str, form: Form) -> Any:
-    """Returns the one value of the form that the text holds.
-
-    Raises:
-        UnreadableReply: it holds none, or more than one.
-    """
+    """Returns the one value of the form that the text holds."""
     return _value(apart(text).said, form, is_cut_off=False)
 
 

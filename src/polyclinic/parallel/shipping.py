@@ -61,11 +61,7 @@ def shipped(word: str | Path) -> Shipped | None:
 
 
 def packed(task: object) -> bytes:
-    """Returns a pickled task with the files that the fields of its dataclasses name.
-
-    Raises:
-        UserError: a file is too large to travel.
-    """
+    """Returns a pickled task with the files that the fields of its dataclasses name."""
     out = io.BytesIO()
     _Packer(out, {id(value) for value in _values(task) if isinstance(value, str | Path)}).dump(task)
     return out.getvalue()

@@ -22,19 +22,14 @@ By = Literal["bm25", "dense", "hybrid"]
 
 
 class Passage(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of a corpus that was found.
+    """A piece of a corpus that was found."""
 
-    Attributes:
-        id: names it in its corpus.
-        score: how well it fits the query. Scores of one search can be compared with one another, and with no others.
-        corpus: the name of the corpus.
-    """
-
-    id: str
+    id: str  # names it in its corpus
+    # How well it fits the query. Scores of one search can be compared with one another, and with no others.
     score: float
     title: str = ""
     text: str
-    corpus: str = ""
+    corpus: str = ""  # the name of the corpus
 
     @property
     def source(self) -> str:

@@ -85,17 +85,11 @@ class NewPassage(NamedTuple):
 
 
 class PassageFile(NamedTuple):
-    """A file whose passages are to be added.
+    """A file whose passages are to be added."""
 
-    Attributes:
-        name: in the corpus, where it is unique; "" for passages that come from no file.
-        key: identifies the file when it comes again.
-        passages: all that it holds.
-    """
-
-    name: str
-    key: str
-    passages: Iterable[NewPassage]
+    name: str  # in the corpus, where it is unique; "" for passages that come from no file
+    key: str  # identifies the file when it comes again
+    passages: Iterable[NewPassage]  # all that it holds
 
 
 class StoredPassage(NamedTuple):

@@ -100,12 +100,7 @@ class StoreJournal:
 
 
 async def open_store_journal(address: StoreAddress, run: str) -> StoreJournal:
-    """Opens a store for the answers of a run, and makes it where there is none.
-
-    Raises:
-        BadInput: it cannot be reached or used.
-        MissingExtra: what reaches it is not installed.
-    """
+    """Opens a store for the answers of a run, and makes it where there is none."""
     reading, writing = StoreServer(address), StoreServer(address)
     await asyncio.to_thread(writing.open, make=True)
     return StoreJournal(reading, writing, run)
@@ -123,11 +118,7 @@ _CALLS = (
 
 
 def stored_calls(address: StoreAddress, run: str) -> list[tuple[Any, ...]]:
-    """Returns the calls of a run: episode, request, number, purpose, reply, model and role.
-
-    Raises:
-        BadInput: the store cannot be reached or used.
-    """
+    """Returns the calls of a run: episode, request, number, purpose, reply, model and role."""
     server = StoreServer(address)
     server.open(make=True)
     try:

@@ -50,20 +50,14 @@ Act = Literal["question", "consent", "advice", "instruction", "closing", "commen
 
 
 class Heard(msgspec.Struct, frozen=True):
-    """A doctor's turn.
-
-    Attributes:
-        focus: the sentences that ask or advise, without what leads up to them.
-        definite: something is named that could be told, or be done: a symptom, an examination, a treatment.
-        examining: the advice is to undergo an examination; else it is a treatment, a precaution, or to see a doctor.
-        refused: the advice is to leave an examination, or to put it off: there is nothing to be done.
-    """
+    """A doctor's turn."""
 
     kind: Kind
-    focus: str
-    definite: bool = True
+    focus: str  # the sentences that ask or advise, without what leads up to them
+    definite: bool = True  # something is named that could be told, or be done: a symptom, an examination, a treatment
+    # The advice is to undergo an examination; else it is a treatment, a precaution, or to see a doctor.
     examining: bool = True
-    refused: bool = False
+    refused: bool = False  # the advice is to leave an examination, or to put it off: there is nothing to be done
 
 
 _cues = WordLists(Path(__file__).with_name("hearing")).section("hearing", dict[str, Pattern])
