@@ -90,10 +90,7 @@ def read_address(text: str) -> StoreAddress:
     named = {} if schema == SCHEMA else {"schema": schema}
     open_options = {name: value for name, value in options.items() if name not in ("password", "sslpassword")}
     user, _, password = (found["user"] or "").partition(":")
-    secrets = {
-        PASSWORD: options.get("password") or unquote(password),
-        KEY_PASSWORD: options.get("sslpassword", ""),
-    }
+    secrets = {PASSWORD: options.get("password") or unquote(password), KEY_PASSWORD: options.get("sslpassword", "")}
     scheme, _, rest = address.partition("://")
     at = "@" if found["user"] is not None else ""
     return StoreAddress(
