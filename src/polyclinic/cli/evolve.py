@@ -237,9 +237,10 @@ async def _practise(
     place: PracticePlace, ablations: Tested | None, models: Models, *, json: bool
 ) -> tuple[Evolution, Ledger]:
     """Lets one doctor practise in its folder, and writes the results there."""
-    ledger = models.budget()
+    journal = place.journal()
+    ledger = models.budget(spending=None if journal is None else journal.spending)
     try:
-        came = await _learn(place, ablations, models, json=json, journal=place.journal(), ledger=ledger)
+        came = await _learn(place, ablations, models, json=json, journal=journal, ledger=ledger)
     except _CutOff as cut:
         if cut.so_far is not None:
             note("stopped early; what is over:")

@@ -307,7 +307,8 @@ async def _computing(
         async with AsyncExitStack() as stack:
             if journal is not None:
                 await stack.enter_async_context(journal)
-            holder = Holder(journal, setup.options.budget())
+            spending = None if journal is None else journal.spending
+            holder = Holder(journal, setup.options.budget(spending=spending))
             # The address of a database holds its password, and workers ask the command for answers.
             theirs = msgspec.structs.replace(setup, journal="the command" if setup.journal else "")
             yield await stack.enter_async_context(open_clinic_workers(on, theirs, holder, report))

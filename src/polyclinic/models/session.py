@@ -229,7 +229,8 @@ async def open_models(
             models[name] = await stack.enter_async_context(provider)
         if journal is not None and not batches:
             await journals.enter_async_context(journal)
-        yield Session(models, journal, settings.budget(share) if ledger is None else ledger)
+        spending = None if journal is None else journal.spending
+        yield Session(models, journal, settings.budget(share, spending=spending) if ledger is None else ledger)
 
 
 @asynccontextmanager
