@@ -334,6 +334,13 @@ class DoctorMemory:
         notes = [] if self._kept is None else [Note(*row) for row in self._kept.notes()]
         return [note for note in notes if self._until is None or note.patients <= self._until]
 
+    def news(self) -> list[New]:
+        """Returns all that is remembered, task by task: records, then experience, in the order in which they came."""
+        libraries = [
+            (task, library) for task in ClinicalTask for library in (self.records[task], self.experience[task])
+        ]
+        return [New(task, *pair) for task, one in libraries for pair in zip(one.entries, one.vectors, strict=True)]
+
     def _add(self, task: ClinicalTask, entry: Entry, vector: Vectors) -> None:
         if isinstance(entry, MedicalRecord):
             self.records[task].add(entry, vector)
@@ -389,10 +396,8 @@ def is_stored(folder: Path) -> bool:
 
 
 def entries_of(memory: DoctorMemory) -> Iterable[tuple[ClinicalTask, Entry]]:
-    """Yields all that is remembered, task by task: records, then experience, in the order in which they came."""
-    for task in ClinicalTask:
-        some: list[Entry] = [*memory.records[task].entries, *memory.experience[task].entries]
-        yield from ((task, entry) for entry in some)
+    """Returns all that is remembered, as `DoctorMemory.news` has it, without the vectors."""
+    return [(one.task, one.entry) for one in memory.news()]
 
 
 _TELLING = 6

@@ -205,16 +205,12 @@ def _names_return(point: str, line: str) -> bool:
 
 
 class DuePoint(msgspec.Struct, frozen=True, kw_only=True):
-    """One point of what is due.
-
-    Attributes:
-        against: why what is written does not count; None where nothing speaks against it, or it is not written at all.
-    """
+    """One point of what is due."""
 
     text: str  # as the record has it
     named: bool  # whether the report names it, in a way that helps
     dosed: bool | None = None  # whether it says the dose; None where the record has none, or it is not named
-    against: Against | None = None
+    against: Against | None = None  # why what is written does not count; None if it does, or nothing is written
 
 
 def due_points(due: Sequence[str], given: Sequence[str], knowledge: Knowledge) -> tuple[DuePoint, ...]:
