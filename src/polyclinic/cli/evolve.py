@@ -58,14 +58,12 @@ from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
 
 _STEPS = "▁▂▃▄▅▆▇█"
-_TESTS = 40
-"""Tests that stand side by side; of more, so many, evenly."""
+_TESTS = 40  # Tests that stand side by side; of more, so many, evenly
 
 _BAR = 30
 
 _AGAIN = "the same command goes on from there"
-_RUN = "evolve"
-"""Names the run in its own file of answers, which holds no other."""
+_RUN = "evolve"  # Names the run in its own file of answers, which holds no other
 
 
 @contextmanager
