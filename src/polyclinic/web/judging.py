@@ -1,11 +1,4 @@
-"""The routes of studies: for the organiser, and by link for annotators.
-
-GET  /api/judging/settings                  forms, what can be judged, sets of cases
-GET  /api/judging/studies                   studies; POST makes one
-GET  /api/judging/studies/ID                how it stands; also /verdicts.jsonl and /verdicts.csv
-GET  /api/judging/by-link/KEY               an annotator's work
-GET  /api/judging/by-link/KEY/items/N       an item; POST keeps what is said of it
-"""
+"""The routes of studies below `/api/judging`: for the organiser, and by link for annotators."""
 
 from __future__ import annotations
 

@@ -1,12 +1,4 @@
-"""What the town's page asks for: which runs there are, one's hospital, its state at a time, and what happens next.
-
-GET /api/town/runs                                    all runs
-GET /api/town/about?run=ID                            its hospital, staff, minds, and how far it has come
-GET /api/town/state?run=ID&t=SECONDS                  who is where at a time; without `t` at its end
-GET /api/town/ill?run=ID&t=SECONDS                    who is ill then: names and houses
-GET /api/town/happenings?run=ID&begin=SEQ&n=N         what happened from a number on
-GET /api/town/live?run=ID&after=SEQ                   the same as a stream that follows the run
-"""
+"""The routes of the town's page below `/api/town`: runs, a hospital, its state at a time, and what happens next."""
 
 from __future__ import annotations
 
@@ -69,18 +61,9 @@ def _resident(run: ShownRun, who: str) -> dict[str, Any] | None:
     if number > len(residents):
         return None
     one = residents[number - 1]
-    history = one.history
-    return {
-        "name": one.name,
-        "age": one.age,
-        "sex": str(one.sex),
-        "occupation": one.occupation,
-        "about": one.about,
-        "past": history.past,
-        "medications": history.medications,
-        "allergies": history.allergies,
-        "personal": history.personal,
-    }
+    profile = {name: getattr(one, name) for name in ("name", "age", "occupation", "about")}
+    history = {name: getattr(one.history, name) for name in ("past", "medications", "allergies", "personal")}
+    return {**profile, "sex": str(one.sex), **history}
 
 
 def sent(world: World) -> dict[str, Any]:
@@ -170,11 +153,9 @@ def _about(run: ShownRun) -> dict[str, Any]:
     setup = configuration.get("setup") or {}
     n, t = run.end()
     return {
+        **{name: configuration.get(name) for name in ("hospital", "residents", "seed")},
         "id": run.id,
-        "hospital": configuration.get("hospital"),
         "language": configuration.get("language", "en"),
-        "residents": configuration.get("residents"),
-        "seed": configuration.get("seed"),
         "minds": {role: setup.get(role) for role in ("doctor", "patient", "nurse", "examiner", "pharmacist")},
         "traces": bool(setup.get("traces")),
         "happenings": n,
