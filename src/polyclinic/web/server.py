@@ -57,7 +57,7 @@ def places() -> int:
     """Returns the most connections at a time; one address elsewhere has half of them at most."""
     if resource is None or (files := resource.getrlimit(resource.RLIMIT_NOFILE)[0]) == resource.RLIM_INFINITY:
         return MOST
-    return max(min(MOST, files // _SPARE), 2)
+    return max(min(MOST, int(files) // _SPARE), 2)
 
 
 class BoundedConnection(H11Protocol):
