@@ -308,7 +308,8 @@ class _RunUnderWay:
             return
         journal = journal_of(setup.journal or None, run=setup.run, prompts=setup.traces)
         async with journal or nullcontext():
-            holder = Holder(journal, setup.options.budget())
+            spending = None if journal is None else journal.spending
+            holder = Holder(journal, setup.options.budget(spending=spending))
             # The address of a database holds its password, and workers ask the command for answers.
             theirs = msgspec.structs.replace(setup, journal="the command" if setup.journal else "")
             async with open_clinic_workers(on, theirs, holder, report) as workers:

@@ -32,8 +32,7 @@ _SEALED = "PRAGMA user_version = 1"
 """Says that a file has its seals; files of earlier versions get them when they are opened."""
 _ALL = 1 << 64
 
-MemoryRow = tuple[str, str, bytes, bytes]
-"""Kind, task, entry and vector."""
+MemoryRow = tuple[str, str, bytes, bytes]  # Kind, task, entry and vector
 
 
 class MadeWith(Protocol):
@@ -212,11 +211,8 @@ def _tables(file: sqlite3.Connection) -> list[str]:
 
 FORMAT = 1
 FILE = "memory.sqlite"
-POINTER = "memory.store"
-"""The file that says in which database a folder's memory is."""
-
-ENOUGH = 3
-"""So much experience there must be before any is used; the paper's k."""
+POINTER = "memory.store"  # The file that says in which database a folder's memory is
+ENOUGH = 3  # So much experience there must be before any is used; the paper's k
 
 _VECTORS = "make its vectors anew: polyclinic memory build DIR --embedder NAME --out NEW"
 _PRACTISE = "practise anew into another folder: polyclinic evolve --out NEW"
@@ -334,6 +330,14 @@ class DoctorMemory:
         notes = [] if self._kept is None else [Note(*row) for row in self._kept.notes()]
         return [note for note in notes if self._until is None or note.patients <= self._until]
 
+    def news(self) -> list[New]:
+        """Returns all that is remembered, task by task: records, then experience, in the order in which they came."""
+        found: list[New] = []
+        for task in ClinicalTask:
+            found += [New(task, *pair) for pair in self.records[task].items()]
+            found += [New(task, *pair) for pair in self.experience[task].items()]
+        return found
+
     def _add(self, task: ClinicalTask, entry: Entry, vector: Vectors) -> None:
         if isinstance(entry, MedicalRecord):
             self.records[task].add(entry, vector)
@@ -389,14 +393,11 @@ def is_stored(folder: Path) -> bool:
 
 
 def entries_of(memory: DoctorMemory) -> Iterable[tuple[ClinicalTask, Entry]]:
-    """Yields all that is remembered, task by task: records, then experience, in the order in which they came."""
-    for task in ClinicalTask:
-        some: list[Entry] = [*memory.records[task].entries, *memory.experience[task].entries]
-        yield from ((task, entry) for entry in some)
+    """Returns all that is remembered, as `DoctorMemory.news` has it, without the vectors."""
+    return [(one.task, one.entry) for one in memory.news()]
 
 
-_TELLING = 6
-"""Lines that a picture must have so that nobody else's is the same; "a woman, a cough" is many people's."""
+_TELLING = 6  # Lines that a picture must have so that nobody else's is the same; "a woman, a cough" is many people's
 
 
 def merged(memories: Sequence[Sequence[New]]) -> tuple[list[New], int]:

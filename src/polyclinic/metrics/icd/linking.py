@@ -215,21 +215,15 @@ _LATIN = re.compile(r"[a-z0-9%+]+")
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """A name, or a part of one, as it was compared, and the title it is linked to.
-
-    Attributes:
-        ties: how many further codes are as similar. The title in its own words goes before a variant of another, then
-            the first in the table is taken, which in a sorted table is the most general.
-        nearest: the most similar titles, where names are compared by these (`nearest`); None elsewhere.
-    """
+    """A name, or a part of one, as it was compared, and the title it is linked to."""
 
     name: str
     code: str | None  # None where no title is similar enough
     title: str | None
     similarity: float  # 0 to 1; of the most similar title, also where it is below the threshold
-    ties: int = 0
+    ties: int = 0  # further codes that are as similar; own words go first, then the first in the table
     other_categories: bool = False  # whether any of these codes is of another category
-    nearest: frozenset[str] | None = None
+    nearest: frozenset[str] | None = None  # the most similar titles, if names are compared by these
 
 
 def linked(name: str, similarity: float, entries: Sequence[IcdEntry]) -> Link:
