@@ -17,6 +17,8 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from polyclinic.cases.case import Case
 from polyclinic.hospital.care.registry import Registry
 from polyclinic.hospital.floor.clock import Clock, Steps
@@ -370,6 +372,7 @@ class _Life:
             yield from self.learning.morning()
         visit, case = plan.visit, plan.case(self.town)
         request = self.registry.request(visit.who, case, visit.number, arrives=due)
+        request = msgspec.structs.replace(request, wanted=self.clock.wanted(due))
         plan.request = request if self.learning is None else self.learning.read(request)
         if self.waiting is not None:
             self.waiting.foresee(visit, plan, self.town, comes=comes)

@@ -62,8 +62,10 @@ class Waiting:
             return
         plan.request = plan.with_worse(request, town)
         if worse.after < visit.triage + _AT_THE_DOOR and not visit.at_once:
-            anew = msgspec.structs.replace(request, case=worse.case, worse=None)
-            plan.early = self.clock.launch(self.compute(anew), due=max(self.clock.now, comes + worse.after))
+            due = max(self.clock.now, comes + worse.after)
+            wanted = self.clock.wanted(due)
+            anew = msgspec.structs.replace(request, case=worse.case, worse=None, wanted=wanted)
+            plan.early = self.clock.launch(self.compute(anew), due=due)
 
     def watch(self, visit: Encounter, plan: PlannedVisit, worse: Worsening | None) -> None:
         """Lets a patient get worse while it waits, where it does."""
@@ -90,7 +92,8 @@ class Waiting:
             if before is None and plan.early is not None:
                 visit.anew = plan.early
             else:
-                anew = msgspec.structs.replace(request, case=worse.case, worse=None, received=received)
+                wanted = self.clock.wanted(self.clock.now)
+                anew = msgspec.structs.replace(request, case=worse.case, worse=None, received=received, wanted=wanted)
                 # Due now: the next thing that a doctor decides about this patient is about how it is now.
                 visit.anew = self.clock.launch(self.compute(anew), due=self.clock.now)
             again = yield visit.anew
