@@ -19,12 +19,12 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.postgres import PostgresProcess, postgres_programs
 from polyclinic.memory.entries import AskedTask, ClinicalTask, MedicalRecord
 from polyclinic.memory.memory import About, New, open_memory
 from polyclinic.models.journal import Journal
 from polyclinic.models.model import Reply, Usage
 from polyclinic.storage.memory import point
-from polyclinic.testing.postgres import PostgresProcess, postgres_programs
 
 _DIMENSIONS, _QUERIES, _K = 512, 100, 10
 TEXT = "The history speaks for a viral infection of the upper airways; no sign of pneumonia is there. " * 8

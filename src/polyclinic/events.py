@@ -278,11 +278,7 @@ class Trace(Tabular, list[Event]):
         return len(self)
 
     def add(self, event: E) -> E:
-        """Keeps the next event, and returns it.
-
-        Raises:
-            ValueError: its number is not the next one.
-        """
+        """Keeps the next event, and returns it."""
         if event.seq != self.next:
             raise ValueError(f"event {event.seq} where event {self.next} was due")
         self.append(event)
@@ -313,11 +309,7 @@ class Trace(Tabular, list[Event]):
         return json_lines([msgspec.structs.replace(first, sum=_sum(self)), *self[1:]])
 
     def write(self, path: str | Path) -> None:
-        """Writes the trace as JSON lines, sealed, whole or not at all.
-
-        Raises:
-            BadInput: the path cannot be written.
-        """
+        """Writes the trace as JSON lines, sealed, whole or not at all."""
         write_text(Path(path), self.sealed())
 
     @classmethod
@@ -326,9 +318,6 @@ class Trace(Tabular, list[Event]):
 
         With a list for what is `bad`, a line that is no event goes there, and what follows of its trace is left out
         with it; a trace that lacks its middle is left out as a whole.
-
-        Raises:
-            BadInput: not a trace, or not as it was written; says which line and field, and what was allowed.
         """
         path = Path(path)
         traces: list[tuple[int, Trace]] = []

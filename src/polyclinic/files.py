@@ -83,9 +83,6 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yields the lines that are not blank, with their numbers from 1, without ever holding the whole file.
 
     A file whose name ends in .gz is unpacked.
-
-    Raises:
-        BadInput: as `check_file`; or a line is too long or is not UTF-8, or no line says anything.
     """
     for number, text, broken in read_any_lines(path):
         if broken:
@@ -94,11 +91,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def read_any_lines(path: Path) -> Iterator[ReadLine]:
-    """Yields the lines as `read_lines`, those that are broken too.
-
-    Raises:
-        BadInput: as `check_file`; or no line says anything.
-    """
+    """Yields the lines as `read_lines`, those that are broken too."""
     check_file(path)
     found = False
     try:
@@ -138,10 +131,6 @@ def read_records(
     """Yields the JSON objects of a file, one a line, each with its line's number; an error calls them `what`.
 
     With a list for what is `bad`, a line that is none goes there, and is passed over.
-
-    Raises:
-        BadInput: as `read_lines`; or a line is not JSON, or no such record, or, where keys must stand `keys_once`, has
-            one twice.
     """
     decoder = msgspec.json.Decoder(kind)
     for number, line, broken in read_any_lines(path):
@@ -186,11 +175,7 @@ def key_twice(line: str) -> str:
 
 
 def record_as(record: object, kind: type[T]) -> T:
-    """Returns a record that is laid out as one of our types, field by field.
-
-    Raises:
-        BadInput: a field is missing, unknown or of the wrong type; names it.
-    """
+    """Returns a record that is laid out as one of our types, field by field."""
     try:
         return msgspec.convert(record, kind)
     except msgspec.ValidationError as error:
@@ -216,11 +201,7 @@ def _no_utf8(error: UnicodeDecodeError, raw: bytes) -> str:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Reads a TOML file.
-
-    Raises:
-        BadInput: as `check_file`; or it is none, with the line.
-    """
+    """Reads a TOML file."""
     import tomllib  # noqa: PLC0415 - whoever names no such file does without its reader
 
     check_file(path)
@@ -359,14 +340,6 @@ def whole(path: Path) -> Iterator[Path]:
         if temporary is not None:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
-
-
-def join_files(parts: Iterable[Path], out: Path) -> None:
-    """Writes files one behind another into one, whole or not at all."""
-    with whole(out) as temporary, temporary.open("wb") as joined:
-        for part in parts:
-            with part.open("rb") as one:
-                shutil.copyfileobj(one, joined)
 
 
 def write_json(path: Path, value: object) -> None:

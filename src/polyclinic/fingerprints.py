@@ -22,11 +22,7 @@ def of_package() -> dict[str, str]:
     knowledge = sorted(one for one in (_PACKAGE / "knowledge").rglob("*") if one.suffix in {".yaml", ".csv"})
     prompts = sorted(_PACKAGE.rglob("*.md"))
     words = sorted(one for one in _PACKAGE.rglob("*.yaml") if not one.is_relative_to(_PACKAGE / "knowledge"))
-    return {
-        "knowledge": _of(knowledge),
-        "prompts": _of(prompts),
-        "words": _of(words),
-    }
+    return {"knowledge": _of(knowledge), "prompts": _of(prompts), "words": _of(words)}
 
 
 def of_parts(*names: str) -> str:
@@ -36,11 +32,7 @@ def of_parts(*names: str) -> str:
 
 
 def of_file(path: Path) -> str:
-    """Returns the fingerprint of a file.
-
-    Raises:
-        BadInput: it cannot be read.
-    """
+    """Returns the fingerprint of a file."""
     if not path.is_file():
         raise BadInput("cannot be read again to see whether it is the same; save it as a file", path=path)
     with opened(path) as file:
@@ -49,15 +41,7 @@ def of_file(path: Path) -> str:
 
 @functools.cache
 def check_installed(package: str, *names: str) -> None:
-    """Checks that files of an installed package are those that were installed, by the SHA-256 that was noted then.
-
-    Args:
-        package: as the package index calls it.
-        names: how the files' names end.
-
-    Raises:
-        BadInput: one of them is another; names it.
-    """
+    """Checks that files of an installed package are those that were installed, by the SHA-256 that was noted then."""
     for file in importlib.metadata.files(package) or ():
         if file.hash is None or file.hash.mode != "sha256" or not file.name.endswith(names):
             continue

@@ -48,15 +48,7 @@ class Tabular:
         return [flat(one) for one in next(lists, (self,))]
 
     def to_frame(self, library: Library | None = None) -> Any:
-        """Returns the rows as a data frame.
-
-        Args:
-            library: `pandas` or `polars`; by default the first of them that is installed.
-
-        Raises:
-            MissingExtra: it is not installed.
-            UserError: it is another library.
-        """
+        """Returns the rows as a data frame."""
         return to_frame(self.as_rows(), library)
 
     def __repr__(self) -> str:
@@ -90,12 +82,7 @@ def flat(value: Any) -> dict[str, Any]:
 
 
 def to_frame(rows: Iterable[Mapping[str, Any]], library: Library | None = None) -> Any:
-    """Returns rows as a data frame of pandas or polars, whichever is installed; a value that a row lacks is missing.
-
-    Raises:
-        MissingExtra: there is none.
-        UserError: another library is named.
-    """
+    """Returns rows as a data frame of pandas or polars, whichever is installed; a value that a row lacks is missing."""
     if library is not None and library not in get_args(Library):
         raise UserError(f"no data frame of {library!r}; allowed: {', '.join(get_args(Library))}")
     given = list(rows)

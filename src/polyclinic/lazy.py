@@ -15,10 +15,6 @@ def lazily(package: str, file: str) -> Callable[[str], object]:
     """Returns the `__getattr__` (PEP 562) of a package, which has its `__all__` too.
 
     Both come from what it imports under `if TYPE_CHECKING`: there its public names are stated, once.
-
-    Args:
-        package: its `__name__`.
-        file: its `__file__`.
     """
     homes: dict[str, str] = {}
 

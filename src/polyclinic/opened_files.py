@@ -22,18 +22,10 @@ if TYPE_CHECKING:
 
     from _typeshed import WriteableBuffer
 
-MAX_FILE_BYTES = 2 * 2**30
-"""What is read line by line holds no more, nor does what it unpacks to."""
-
-MAX_PIPE_BYTES = 64 * 2**20
-"""Nobody can say beforehand how much comes through a pipe."""
-
-MAX_WHOLE_BYTES = 256 * 2**20
-"""What is read at once holds no more."""
-
-MAX_WRITTEN_BYTES = 4 * 2**20
-"""What people write by hand, as TOML or YAML, holds no more: its readers are slow."""
-
+MAX_FILE_BYTES = 2 * 2**30  # what is read line by line holds no more, nor does what it unpacks to
+MAX_PIPE_BYTES = 64 * 2**20  # nobody can say beforehand how much comes through a pipe
+MAX_WHOLE_BYTES = 256 * 2**20  # what is read at once holds no more
+MAX_WRITTEN_BYTES = 4 * 2**20  # what people write by hand, as TOML or YAML, holds no more: its readers are slow
 _WRITER = 10.0  # seconds in which somebody must begin to write to a pipe
 _LOOK_AGAIN = 0.02  # seconds
 _CHUNK = 64 * 2**10
@@ -41,12 +33,7 @@ _FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O_CLOE
 
 
 def opened(path: Path, *, most: int = MAX_FILE_BYTES) -> io.BufferedReader:
-    """Opens a file, or a pipe, to be read; use it with `with`.
-
-    Raises:
-        BadInput: it is neither, cannot be read, or nobody writes to it; or, while it is read, more than `most` bytes
-            came, or more than come through a pipe.
-    """
+    """Opens a file, or a pipe, to be read; use it with `with`."""
     number = -1
     try:
         there = path.stat()
@@ -79,11 +66,7 @@ def opened(path: Path, *, most: int = MAX_FILE_BYTES) -> io.BufferedReader:
 
 
 def unpacked(path: Path) -> io.BufferedReader:
-    """Opens a file as `opened`; one whose name ends in .gz is unpacked, and bounded by what comes out of it.
-
-    Raises:
-        BadInput: as `opened`.
-    """
+    """Opens a file as `opened`; one whose name ends in .gz is unpacked, and bounded by what comes out of it."""
     file = opened(path)
     if path.suffix != ".gz":
         return file
@@ -97,22 +80,13 @@ def unpacked(path: Path) -> io.BufferedReader:
 
 
 def read_at_once(path: Path, *, most: int = MAX_WHOLE_BYTES) -> bytes:
-    """Returns what a file holds.
-
-    Raises:
-        BadInput: as `opened`.
-    """
+    """Returns what a file holds."""
     with opened(path, most=most) as file:
         return file.read()
 
 
 def check_kind(path: Path) -> None:
-    """Checks that a path is a file, or a pipe, whatever it holds.
-
-    Raises:
-        BadInput: it is neither.
-        OSError: it cannot be looked at.
-    """
+    """Checks that a path is a file, or a pipe, whatever it holds."""
     kind = path.stat().st_mode
     if problem := _no_file(kind):
         raise BadInput(problem, path=path)
@@ -124,9 +98,6 @@ def check_regular(path: Path, *, most: int = MAX_FILE_BYTES) -> None:
     """Checks that a path is a file that ends, of at most so many bytes: no pipe, no device, nor a link to one.
 
     For what is read unasked, as by a server: whoever names a pipe in a command wants it read.
-
-    Raises:
-        BadInput: it is none, or is not there.
     """
     try:
         found = path.stat()

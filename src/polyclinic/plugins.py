@@ -36,17 +36,7 @@ def names_file(name: str) -> bool:
 
 
 def find(name: str, group: Group) -> object | None:
-    """Returns what stands behind a name, or None if there is no such plugin.
-
-    Args:
-        name: `path/to/file.py:name`, or the name of an entry point.
-        group: of the entry points.
-
-    Raises:
-        BadInput: the file cannot be read or run, or holds no such name.
-        UserError: the name is not written as one; the installed package's entry point cannot be loaded, or two
-            packages have one of that name.
-    """
+    """Returns what stands behind a name, or None if there is no such plugin."""
     if name != name.strip():
         raise UserError(f"{name!r} begins or ends with a blank; leave it out")
     if names_file(name):

@@ -14,18 +14,11 @@ from polyclinic.grouping import GroupThread
 
 _PATIENCE = 10.0  # seconds for another process to let go of the file
 _LOCKED = 0.2  # seconds after which a lock is another's
-
-Rows = Sequence[tuple[str, tuple[Any, ...]]]
-"""Statements that write a row each, with their values."""
+Rows = Sequence[tuple[str, tuple[Any, ...]]]  # statements that write a row each, with their values
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Opens a file to read and write, and makes it where there is none.
-
-    Raises:
-        sqlite3.Error: it is no SQLite file, or cannot be written.
-        BadInput: it is no file at all.
-    """
+    """Opens a file to read and write, and makes it where there is none."""
     if path.exists() and not path.is_file():  # SQLite would wait for a pipe
         raise BadInput("this is a folder, a pipe, a device or a socket; name a file", path=path)
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=_PATIENCE)
@@ -43,9 +36,6 @@ def locked(path: Path) -> sqlite3.Connection | None:
     """Takes a file as a lock for this process, or returns None where another has it; closing it gives it back.
 
     SQLite's own lock holds on every system, and the system gives it back however the process ends.
-
-    Raises:
-        sqlite3.Error: it cannot be written.
     """
     connection = sqlite3.connect(path, isolation_level=None, timeout=_LOCKED, check_same_thread=False)
     try:
@@ -83,11 +73,7 @@ def is_empty(connection: sqlite3.Connection) -> bool:
 
 @contextmanager
 def read_errors(path: Path) -> Iterator[None]:
-    """Gives what SQLite says of a file that it cannot read a name.
-
-    Raises:
-        BadInput: it cannot, or a text in it is none.
-    """
+    """Gives what SQLite says of a file that it cannot read a name."""
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
@@ -109,19 +95,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def claim(connection: sqlite3.Connection, mark: int, statements: Iterable[tuple[str, *tuple[Any, ...]]]) -> bool:
-    """Gives an empty file its tables and its mark. Of several processes that open a new file at once, one makes it.
-
-    Args:
-        connection: to the file.
-        mark: the number that says whose file it is.
-        statements: that make its tables and write what belongs there from the beginning, each with its values.
-
-    Returns:
-        Whether the file bears the mark now; False leaves it as it is: it is something else.
-
-    Raises:
-        sqlite3.Error: it cannot be read, or is empty and cannot be written.
-    """
+    """Gives an empty file its tables and its mark. Of several processes that open a new file at once, one makes it."""
     if application(connection) == mark:
         return True
     if not is_empty(connection):
@@ -135,14 +109,7 @@ def claim(connection: sqlite3.Connection, mark: int, statements: Iterable[tuple[
 
 
 class GroupWriter(GroupThread[Rows, None]):
-    """Commits rows in groups.
-
-    Args:
-        connection: to the file; closed at the end.
-        named: gives an error of SQLite its name.
-        name: of the thread.
-        gather: seconds in which rows come together before they are committed.
-    """
+    """Commits rows in groups."""
 
     def __init__(
         self,

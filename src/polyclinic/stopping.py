@@ -31,11 +31,8 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-SECONDS = 4.5
-"""Until what was stopped is ended."""
-
-INTERRUPTED = 130
-"""Exit code of a command that was stopped, whichever signal it was."""
+SECONDS = 4.5  # until what was stopped is ended
+INTERRUPTED = 130  # exit code of a command that was stopped, whichever signal it was
 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 """What stops a command."""
@@ -132,11 +129,6 @@ def is_stopped() -> bool:
     """Whether somebody stops the command; who asks ends soon by itself, and is not broken off."""
     _STOP.heard = _STOP.heard or bool(_STOP.came)
     return bool(_STOP.came)
-
-
-def sum_up() -> None:
-    """Says that nothing is left of a command that was stopped but to sum up what is over: that is not stopped again."""
-    _STOP.heard, _STOP.came = True, 0
 
 
 def was_stopped() -> bool:

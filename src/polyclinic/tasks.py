@@ -21,9 +21,6 @@ def ended_by_hand(is_stopped: Callable[[], bool]) -> Iterator[None]:
     """Gives a stop that ends what waits meanwhile a name, so that who began it can say how far it has come.
 
     `is_stopped` says whether somebody stopped it: a task can be cancelled for other reasons.
-
-    Raises:
-        StoppedByHand: somebody did.
     """
     try:
         yield

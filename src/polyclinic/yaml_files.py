@@ -33,9 +33,6 @@ def read_yaml(path: Path, kind: type[T]) -> T:
     """Reads a file that holds one YAML document of a type.
 
     A field of type `re.Pattern[str]` holds a regular expression, or a list of them of which any may stand in a text.
-
-    Raises:
-        BadInput: the file cannot be read, is not YAML, or is not of the type; says where.
     """
     check_file(path)
     try:
@@ -126,11 +123,7 @@ def _pattern(kind: type, value: Any) -> Any:
 
 
 def parse_yaml(text: str) -> Any:
-    """Reads one YAML document into dicts, lists, texts and numbers.
-
-    Raises:
-        BadInput: it is not YAML, holds a key twice or one that is no text, refers to itself, or says nothing.
-    """
+    """Reads one YAML document into dicts, lists, texts and numbers."""
     # The import takes longer than reading most files, and not every command reads one.
     import yaml  # noqa: PLC0415
 

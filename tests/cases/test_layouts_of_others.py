@@ -178,14 +178,18 @@ def test_what_is_wrong_with_a_field_map_is_told(tmp_path, text, told):
     ("name", "record", "told"),
     [
         ("a.jsonl", {**MEDIQ, "answer_idx": "E"}, r"\$\.answer_idx: .*one of A, B; 'E' came"),
-        ("a.jsonl", {**MEDIQ, "context": [], "facts": []}, r"\$\.context: .*sentences"),
+        ("a.jsonl", {**MEDIQ, "context": [], "facts": []}, r"\$\.context: .*vignette"),
         (
             "a.csv",
             {**CRAFT, "answer": "Gout"},
             r"line 2, \$\.answer: the right option is needed, one of A, B, C; 'Gout' came",
         ),
         ("a.csv", {**PATIENT, "EVIDENCES": "none"}, r"\$\.EVIDENCES: .*evidences, a list"),
-        ("a.jsonl", {**IMAGE, "answers": [{"text": "a"}, {"text": "b"}]}, r"\$\.answers: the right option is needed"),
+        (
+            "a.jsonl",
+            {**IMAGE, "answers": [{"text": "a"}, {"text": "b"}]},
+            r"\$\.answers\.correct: the right option is needed",
+        ),
         ("a.jsonl", {"resourceType": "Patient"}, r"\$\.resourceType: .*Bundle .*this is Patient"),
         ("a.jsonl", {"resourceType": "Bundle"}, r"\$\.entry: .*one Patient; there are 0"),
     ],

@@ -198,7 +198,7 @@ async def test_doctors_read_off_their_shifts(knowledge):
         assert not on_duty(hospital, holder, clock.now)
         learning.reads(holder, came)
 
-    off = OffShift(hospital, lived.setup, passages, clock, seed=1, read=read, takes=takes)
+    off = OffShift(hospital=hospital, setup=lived.setup, passages=passages, clock=clock, seed=1, read=read, takes=takes)
     off.begin(4)
     await lived.live()
     assert max(Counter(began).values()) == 2

@@ -12,7 +12,7 @@ from polyclinic.generation.draw import generate
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.reading import PatientReading
-from polyclinic.knowledge.results import ItemReading, ResultReader, general_words, item_words
+from polyclinic.knowledge.results import ItemReading, ResultReader, item_words, panels_of
 from polyclinic.language.language import LANGUAGES
 from polyclinic.yaml_files import read_yaml
 
@@ -93,7 +93,7 @@ def test_a_raised_value_counts_for_those_who_have_it(reader):
 def test_every_word_list_is_of_an_item_and_of_its_values():
     items = {item.id: item for examination in read_knowledge().examinations.values() for item in examination.items}
     for language in LANGUAGES:
-        for panel in general_words(language).panels:
+        for panel in panels_of(language):
             assert set(panel.split()) <= set(items)
         for id, item in items.items():
             values = item_words(id, language).values

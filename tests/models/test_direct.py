@@ -78,7 +78,7 @@ async def test_a_parameter_that_is_not_taken_is_left_out_and_said_once(name, ope
         assert name not in endpoint.bodies[-1]
         assert len(endpoint.bodies[-1]) == 2 + 4
         assert said == [f"direct/test does not take {name}; it is left out"]
-        assert model.left_out == [name]
+        assert model.parameters.left_out == [name]
 
 
 async def test_a_parameter_that_has_another_name_is_sent_under_that(opened):

@@ -3,8 +3,7 @@
 import time
 
 import pytest
-
-from polyclinic.testing.postgres import PASSWORD, PostgresProcess, postgres_programs
+from bench.postgres import PASSWORD, PostgresProcess, postgres_programs
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from bench.postgres import PASSWORD, PostgresProcess, postgres_programs
 
 from polyclinic.errors import BadInput
 from polyclinic.memory.entries import AskedTask, ClinicalTask, MedicalRecord
@@ -22,7 +23,6 @@ from polyclinic.results.reading import read_results
 from polyclinic.storage.memory import point
 from polyclinic.storage.server import StoreServer, read_address
 from polyclinic.testing.endpoint import EndpointProcess
-from polyclinic.testing.postgres import PASSWORD, PostgresProcess, postgres_programs
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'polyclinic[postgres]'")
 pytestmark = pytest.mark.skipif(postgres_programs() is None, reason="no PostgreSQL: pip install pgserver, or Debian's")

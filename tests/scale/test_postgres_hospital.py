@@ -8,11 +8,11 @@ import time
 from functools import partial
 
 import pytest
+from bench.postgres import PASSWORD
 
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.results.reading import read_results
 from polyclinic.testing.endpoint import EndpointProcess
-from polyclinic.testing.postgres import PASSWORD
 
 PLACES = 2
 TOWN = ("--residents", 40, "--days", 1, "--visits", 4)

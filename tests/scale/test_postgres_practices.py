@@ -8,11 +8,11 @@ import time
 from functools import partial
 
 import pytest
+from bench.postgres import PASSWORD
 
 from polyclinic.memory.memory import entries_of, open_memory
 from polyclinic.results.reading import read_results
 from polyclinic.testing.endpoint import EndpointProcess
-from polyclinic.testing.postgres import PASSWORD
 
 FEW = ("--diseases", "influenza a,bronchial asthma")
 PLACES = 2

@@ -10,11 +10,11 @@ import urllib.parse
 from pathlib import Path
 
 import pytest
-from bench.cluster import AT_ONCE, CHILDREN, ENVIRONMENT, Nodes, _items, _one_part, _words, command
+from bench.cluster import AT_ONCE, ENVIRONMENT, WORKER, Nodes, _items, _one_part, _words, command
+from bench.postgres import PASSWORD
 from tests.exams import write_exam
 
 from polyclinic.testing.endpoint import EndpointProcess
-from polyclinic.testing.postgres import PASSWORD
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'polyclinic[ray]'")
 
@@ -76,7 +76,7 @@ def told_of(nodes):
         with contextlib.suppress(OSError):  # a folder, or a process that has ended
             found[str(path)] = path.read_bytes()
     assert any(path.endswith(".log") for path in found)
-    assert any(child.encode() in one for child in CHILDREN for one in found.values())
+    assert any(WORKER.encode() in one for one in found.values())
     written = PASSWORD.encode(), _QUOTED.encode()
     return [name for name, content in found.items() if any(one in content for one in written)]
 

@@ -23,7 +23,7 @@ def test_addresses_and_what_is_shown_of_them():
          "postgresql:///d"),
     ]:  # fmt: skip
         found = read_address(text)
-        assert found == (conninfo, schema, told), text
+        assert found[:3] == (conninfo, schema, told), text
         assert shown(text) == told
         if "p%2Fw" in text:
             assert found.without_secrets("said p/w and p%2Fw") == "said *** and ***"
@@ -58,9 +58,9 @@ def test_no_password_gets_into_results_or_errors():
 
 
 def test_the_password_of_an_address_is_found_wherever_it_stands():
-    assert read_address("postgresql://ann:a%40b@h/d").password == "a@b"
-    assert read_address("postgresql://ann@h/d?password=a%40b&sslmode=require").password == "a@b"
-    assert read_address("postgresql://ann@h/d").password == ""
+    assert read_address("postgresql://ann:a%40b@h/d").secrets == {"PGPASSWORD": "a@b"}
+    assert read_address("postgresql://ann@h/d?password=a%40b&sslmode=require").secrets == {"PGPASSWORD": "a@b"}
+    assert read_address("postgresql://ann@h/d").secrets == {}
 
 
 def test_a_message_has_no_password_in_whatever_form_it_came():

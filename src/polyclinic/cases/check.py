@@ -246,10 +246,7 @@ def _history(case: Case, terms: tuple[str, ...], namings: DiseaseNamings | None)
 
 
 def _is_another_s(term: str, section: str, text: str) -> bool:
-    """Whether a diagnosis is told as somebody else's, or as denied, where this illness is spoken of.
-
-    Whose it is may be misread there: who brings a patient says "my father has it" of the patient.
-    """
+    """Whether a diagnosis is told as somebody else's, or as denied, where this illness is spoken of."""
     return section == "present" and bool(
         ways_known(fold_term(term), text, section=section) & {"a relative's", "denied"}
     )

@@ -211,10 +211,7 @@ def _holds(text: str, wanted: tuple[str, ...]) -> bool:
 
 
 def _across(text: str, wanted: tuple[str, ...]) -> set[int]:
-    """Returns which sentences hold a term together that none of them holds alone.
-
-    Its words stand on two lines, or points in it ("S. L. E.") are taken for the ends of sentences.
-    """
+    """Returns which sentences hold a term together that none of them holds alone."""
     sentences = list(_sentences(text))
     found: set[int] = set()
     for size in range(2, _MOST_ACROSS + 1):

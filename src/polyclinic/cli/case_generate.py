@@ -95,10 +95,7 @@ async def write_records(
     n: int,
     on: str | None = None,
 ) -> list[Case]:
-    """Returns the cases of patients with their histories written, and prints and keeps what was refused.
-
-    Every answer is kept in the folder: the same command resumes.
-    """
+    """Returns the cases of patients with their histories written, and prints and keeps what was refused."""
     if model_of(writing.writer) is None:
         raise UserError(f"--writer {writing.writer!r} is not a model; a writer is one, such as direct/NAME")
     count, coming = WritingCount(), iter(patients)

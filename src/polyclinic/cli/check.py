@@ -85,7 +85,7 @@ async def check_model(model: Provider, *, rounds: int = 3) -> Check:
             await model.ask("Give one symptom of a common cold.", answer=_Sample, purpose="check")
             check.structured = True
             if isinstance(model, Direct):
-                check.left_out = model.left_out
+                check.left_out = model.parameters.left_out
     except (EndpointError, ModelError, ScriptError, UserError) as failure:
         check.reachable = check.reachable or isinstance(failure, ModelError)
         check.problem = f"{type(failure).__name__}: {failure}"

@@ -24,11 +24,10 @@ from polyclinic.cases.case_share import CaseShare
 from polyclinic.cli.dry_run import scratch
 from polyclinic.cli.evolve_folder import OF_REPLICAS, PAGE, RESULTS, Patients, begin, patients_of, practice_in
 from polyclinic.cli.evolve_options import PRACTICE, SHUFFLED, PracticeConfiguration, PracticeOptions, Tested
-from polyclinic.errors import EndpointError, PolyclinicError, RunStopped, UserError
+from polyclinic.errors import EndpointError, RunStopped, UserError
 from polyclinic.evaluations.evolution.ablations import Ablations, ablate, thinned
 from polyclinic.evaluations.evolution.cap import cap_of, constant_of
 from polyclinic.evaluations.evolution.page import page, page_of_replicas
-from polyclinic.evaluations.evolution.patients import PracticePatient
 from polyclinic.evaluations.evolution.practice import Point, Practice
 from polyclinic.evaluations.evolution.results import Evolution, EvolutionReplicas
 from polyclinic.files import write_json, write_text
@@ -59,13 +58,12 @@ from polyclinic.terminal.tables import counted
 from polyclinic.terminal.usage import show_usage
 
 _STEPS = "▁▂▃▄▅▆▇█"
-_TESTS = 40
-"""Tests that stand side by side; of more, so many, evenly."""
+_TESTS = 40  # Tests that stand side by side; of more, so many, evenly
 
 _BAR = 30
 
-_RUN = "evolve"
-"""Names the run in its own file of answers, which holds no other."""
+_AGAIN = "the same command goes on from there"
+_RUN = "evolve"  # Names the run in its own file of answers, which holds no other
 
 
 @contextmanager
@@ -126,24 +124,46 @@ async def evolve(
     """Lets a doctor practise, and prints how it gets better."""
     if kept.out is None:
         raise UserError("a practice is kept; say where with --out")
-    if replicas > 1:
-        await _several(options, replicas, kept, ablations, models, strict=strict, json=json, on=on)
-        return
-    if on is not None:
+    if replicas == 1 and on is not None:
         raise UserError(f"--on {on} holds several practices at once; say how many with --replicas N, 2 or more")
+    if replicas > 1 and models.dry_run:
+        raise UserError("--dry-run estimates one practice; leave out --replicas, and multiply")
+    if on is not None:
+        check_site(on)
     with results_folder(kept) as out, scratch(out, dry_run=models.dry_run) as folder:
         assert folder is not None  # noqa: S101
-        shares: list[CaseShare] = []
-        made = practice_in(folder, options, ablations, models, strict=strict, shares=shares)
-        practice = PracticePlace(folder, *made, kept, shares)
-        came, ledger = await _practise(practice, ablations, models, json=json)
-        practice.keep()
+        places = []
+        for seed in range(options.seed, options.seed + replicas):
+            order = options.order or (SHUFFLED if replicas > 1 else None)
+            one = dataclasses.replace(options, seed=seed, order=order)
+            within = folder / f"seed-{seed}" if replicas > 1 else folder
+            # Whether it is the same practice is checked even if it is over.
+            shares: list[CaseShare] = []
+            made = practice_in(within, one, ablations, models, strict=strict, shares=shares)
+            places.append(PracticePlace(within, *made, kept, shares))
+        left = [place for place in places if replicas == 1 or not (place.folder / RESULTS).is_file()]
+        spending = None if kept.shared_answers is None else kept.shared_answers.spending
+        spent = models.budget(spending=spending)
+        if on is not None and left:
+            await _practise_elsewhere(on, left, ablations, models, json=json)
+        for place in left if on is None else ():
+            spent = models.budget(spending=spending)
+            came: Evolution | EvolutionReplicas = await _practise(place, ablations, models, spent, json=json)
+            if replicas > 1 and not json:
+                note(f"done: {place.folder.name}")
+        if replicas > 1:
+            documents = [msgspec.json.decode((place.folder / RESULTS).read_bytes()) for place in places]
+            came = EvolutionReplicas.of(documents, first=options.seed)
+            write_json(folder / OF_REPLICAS, came.document())
+            write_text(folder / PAGE, page_of_replicas(came))
+        for place in places:
+            place.keep()
         _show(came, json=json)
-        if json:
-            return
-        show_usage(console(sys.stderr), ledger)
-        if kept.database is None:
-            note(f"memory, results and {PAGE}: {folder}. Next: polyclinic memory show {folder}")
+        if not json and replicas == 1:
+            show_usage(console(sys.stderr), spent)
+        if not json and kept.database is None:
+            what = f"each practice, and {PAGE} of all" if replicas > 1 else f"memory, results and {PAGE}"
+            note(f"{what}: {folder}. Next: polyclinic memory show {places[0].folder}")
 
 
 @dataclass(frozen=True)
@@ -164,89 +184,28 @@ class PracticePlace:
             return journal_of(answers_of(self.kept), run=self.configuration.shared_as)
         return journal_of(answers_of(dataclasses.replace(self.kept, out=self.folder)), run=_RUN)
 
-    def keep(self) -> None:
-        """Keeps memory and results in the database, if one is named.
+    def write(self, came: Evolution, models: ModelSettings, ledger: Ledger) -> None:
+        """Writes the results into the folder."""
+        write_json(self.folder / RESULTS, came.document())
+        write_text(self.folder / PAGE, page(came))
+        write_results(
+            self.folder,
+            self.kept.invocation,
+            came.rows(Path(self.configuration.test).stem, seed=self.configuration.seed),
+            [ItemMeasure(name=task.value) for task in ClinicalTask],
+            seed=self.configuration.seed,
+            models=models,
+            ledger=ledger,
+            files=(RESULTS, PAGE),
+            cases=self.shares,
+        )
 
-        Raises:
-            BadInput: the database cannot be reached or used, or has another memory of that name.
-        """
+    def keep(self) -> None:
+        """Keeps memory and results in the database, if one is named."""
         if (database := self.kept.database) is not None:
             keep_results(database, self.folder)
             name, seed = self.kept.name or "evolve", f"seed-{self.configuration.seed}"
             move_to_store(self.folder, database, f"{name}/{seed}")
-
-
-async def _several(
-    options: PracticeOptions,
-    replicas: int,
-    kept: KeptOptions,
-    ablations: Tested | None,
-    models: Models,
-    *,
-    strict: bool,
-    json: bool,
-    on: str | None,
-) -> None:
-    """Holds several practices, or takes those that are there, and prints what they say together."""
-    if on is not None:
-        check_site(on)
-    if models.dry_run:
-        raise UserError("--dry-run estimates one practice; leave out --replicas, and multiply")
-    with results_folder(kept) as out:
-        assert out is not None  # noqa: S101
-        places = []
-        for seed in range(options.seed, options.seed + replicas):
-            one = dataclasses.replace(options, seed=seed, order=options.order or SHUFFLED)
-            folder = out / f"seed-{seed}"
-            # Of one that is over, whether it is the same practice is looked at all the same.
-            shares: list[CaseShare] = []
-            made = practice_in(folder, one, ablations, models, strict=strict, shares=shares)
-            places.append(PracticePlace(folder, *made, kept, shares))
-        left = [place for place in places if not (place.folder / RESULTS).is_file()]
-        await _practise_all(left, ablations, models, on=on, json=json)
-        documents = [msgspec.json.decode((place.folder / RESULTS).read_bytes()) for place in places]
-        for place in places:
-            place.keep()
-        came = EvolutionReplicas.of(documents, first=options.seed)
-        write_json(out / OF_REPLICAS, came.document())
-        write_text(out / PAGE, page_of_replicas(came))
-        if json:
-            print_json(came.document())
-            return
-        for table in came.tables():
-            console().print(table)
-        if kept.database is None:
-            shown = out / f"seed-{options.seed}"
-            note(f"each practice, and {PAGE} of all: {out}. Next: polyclinic memory show {shown}")
-
-
-async def _practise_all(
-    places: Sequence[PracticePlace], ablations: Tested | None, models: Models, *, on: str | None, json: bool
-) -> None:
-    """Holds several practices, here one after the other, or side by side in workers."""
-    if on is not None and places:
-        await _practise_elsewhere(on, places, ablations, models, json=json)
-        return
-    for place in places:
-        await _practise(place, ablations, models, json=json)
-        if not json:
-            note(f"done: {place.folder.name}")
-
-
-async def _practise(
-    place: PracticePlace, ablations: Tested | None, models: Models, *, json: bool
-) -> tuple[Evolution, Ledger]:
-    """Lets one doctor practise in its folder, and writes the results there."""
-    ledger = models.budget()
-    try:
-        came = await _learn(place, ablations, models, json=json, journal=place.journal(), ledger=ledger)
-    except _CutOff as cut:
-        if cut.so_far is not None:
-            note("stopped early; what is over:")
-            _show(cut.so_far, json=json)
-        raise cut.named(f"; {cut.done}; the same command goes on from there") from None
-    _write(place, came, models, ledger)
-    return came, ledger
 
 
 def _asked(configuration: PracticeConfiguration) -> list[str]:
@@ -254,27 +213,19 @@ def _asked(configuration: PracticeConfiguration) -> list[str]:
     return [*([] if name is None else [name]), *asked_for(configuration.embedder)]
 
 
-class _CutOff(Exception):
-    """A practice ended early.
+async def _practise(
+    place: PracticePlace, ablations: Tested | None, models: ModelSettings, ledger: Ledger, *, json: bool
+) -> Evolution:
+    """Lets one doctor practise in its folder, and writes the results there."""
 
-    Attributes:
-        error: the reason.
-        done: how far it was.
-        so_far: the tests that are over.
-    """
+    def show(so_far: Evolution) -> None:
+        note("stopped early; what is over:")
+        _show(so_far, json=json)
 
-    def __init__(self, error: RunStopped | EndpointError, done: str = "", so_far: Evolution | None = None) -> None:
-        super().__init__(str(error))
-        self.error, self.done, self.so_far = error, done, so_far
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.error, self.done, self.so_far)
-
-    def named(self, how: str) -> PolyclinicError:
-        """Returns the reason, with how to go on."""
-        if isinstance(self.error, EndpointError):
-            return type(self.error)(f"{self.error.problem}{how}", attempts=self.error.attempts)
-        return type(self.error)(f"{self.error}{how}")
+    journal = place.journal()
+    came = await _learn(place, ablations, models, journal=journal, ledger=ledger, quiet=json, show=show)
+    place.write(came, models, ledger)
+    return came
 
 
 async def _learn(
@@ -282,16 +233,13 @@ async def _learn(
     ablations: Tested | None,
     models: ModelSettings,
     *,
-    json: bool,
     journal: Journal | None,
     ledger: Ledger,
+    quiet: bool = True,
+    show: Callable[[Evolution], None] = lambda _: None,
     share: Share = WHOLE,
 ) -> Evolution:
-    """Lets one doctor practise with the memory in a folder.
-
-    Raises:
-        _CutOff: it ended early.
-    """
+    """Lets one doctor practise with the memory in a folder; if it is stopped, shows the tests that are over."""
     folder, configuration = place.folder, place.configuration
     train, test = place.patients
     ablations = ablations or configuration.ablations
@@ -313,8 +261,22 @@ async def _learn(
             learner, memory, embedder, remembers=configuration.remembers, recovered=configuration.recovered()
         )
         tests: list[Point] = []
+
+        def evolution(parts: Ablations | None = None) -> Evolution:
+            return Evolution(
+                learner=configuration.doctor,
+                curve=tuple(tests),
+                cap=cap,
+                constant=constant_of(test),
+                names={one.disease.id: one.disease.name.en for one in test},
+                wall_seconds=time.monotonic() - began,
+                made_by=configuration.sentence(),
+                ablations=parts,
+                every=configuration.snapshots,
+            )
+
         try:
-            with ended_by_hand(is_stopped), live_curve(len(train), cap, quiet=json) as (advance, on_point):
+            with ended_by_hand(is_stopped), live_curve(len(train), cap, quiet=quiet) as (advance, on_point):
 
                 def tested(point: Point) -> None:
                     tests.append(point)
@@ -330,36 +292,15 @@ async def _learn(
                     on_point=tested,
                 )
             wanted = ablations == "yes" or (ablations is None and model_of(configuration.doctor) is None)
-            parts = await ablate(practice, test) if wanted else None
+            return evolution(await ablate(practice, test) if wanted else None)
         except RunStopped as stopped:
-            so_far = _evolution(configuration, tests, test, time.monotonic() - began, cap=cap) if tests else None
+            if tests:
+                show(evolution())
             treated = max((one.patients for one in memory.notes()), default=0)
             done = f"{treated:,} of {counted(len(train), 'patient')} are treated, {counted(len(tests), 'test')} over"
-            raise _CutOff(stopped, done, so_far) from None
+            raise type(stopped)(f"{stopped}; {done}; {_AGAIN}") from None
         except EndpointError as failure:
-            raise _CutOff(failure) from None
-    return _evolution(configuration, tests, test, time.monotonic() - began, cap=cap, ablations=parts)
-
-
-def _write(place: PracticePlace, came: Evolution, models: ModelSettings, ledger: Ledger) -> None:
-    """Writes the results of a practice into its folder."""
-    folder, configuration, this = place.folder, place.configuration, place.kept.invocation
-    write_json(folder / RESULTS, came.document())
-    write_text(folder / PAGE, page(came))
-    measures = [ItemMeasure(name=task.value) for task in ClinicalTask]
-    rows = came.rows(Path(configuration.test).stem, seed=configuration.seed)
-
-    write_results(
-        folder,
-        this,
-        rows,
-        measures,
-        seed=configuration.seed,
-        models=models,
-        ledger=ledger,
-        files=(RESULTS, PAGE),
-        cases=place.shares,
-    )
+            raise type(failure)(f"{failure.problem}; {_AGAIN}", attempts=failure.attempts) from None
 
 
 @dataclass(frozen=True)
@@ -381,17 +322,9 @@ class PracticeTask:
         run = configuration.shared_as if self.is_stored else _RUN
         journal = journal_of(side.keeper, run=run) if _asked(configuration) else None
         with tempfile.TemporaryDirectory(prefix="polyclinic-") as scratch:
-            folder = Path(scratch)
-            place = PracticePlace(folder, configuration, patients_of(configuration, strict=False), NOWHERE)
-            came = await _learn(
-                place,
-                self.ablations,
-                self.models,
-                json=True,
-                journal=journal,
-                ledger=side.ledger(self.models),
-                share=side.share,
-            )
+            folder, patients = Path(scratch), patients_of(configuration, strict=False)
+            place, ledger = PracticePlace(folder, configuration, patients, NOWHERE), side.ledger(self.models)
+            came = await _learn(place, self.ablations, self.models, journal=journal, ledger=ledger, share=side.share)
             return came, (folder / MEMORY).read_bytes()
 
 
@@ -400,31 +333,19 @@ async def _practise_elsewhere(
 ) -> None:
     """Lets workers hold practices, each with its answers in its own folder, and writes the results there."""
     task = PracticeTask(places[0].configuration, ablations, models, is_stored=places[0].kept.database is not None)
+    budget = Holder(None, models.budget())
+    opening = open_workers(on, task, budget, items=len(places), environment=keys_of(models), report=note)
     with progress("practices", len(places), quiet=json) as advance:
-        async with (
-            AsyncExitStack() as stack,
-            open_workers(
-                on,
-                task,
-                Holder(None, models.budget()),
-                items=len(places),
-                environment=keys_of(models),
-                report=note,
-            ) as pool,
-        ):
+        async with AsyncExitStack() as stack, opening as pool:
 
             async def one(place: PracticePlace) -> None:
                 journal, ledger = place.journal(), models.budget()
                 begin(place.folder, place.configuration)
                 if journal is not None:
                     await stack.enter_async_context(journal)
-                try:
-                    came, memory = await pool.compute(place.configuration.seed, Holder(journal, ledger))
-                except _CutOff as cut:
-                    how = f"; {place.folder.name}: {cut.done}" if cut.done else ""
-                    raise cut.named(f"{how}; the same command goes on from there") from None
+                came, memory = await pool.compute(place.configuration.seed, Holder(journal, ledger))
                 (place.folder / MEMORY).write_bytes(memory)
-                _write(place, came, models, ledger)
+                place.write(came, models, ledger)
                 advance()
 
             _, stopped = await run_until_error(partial(one, place) for place in places)
@@ -432,30 +353,7 @@ async def _practise_elsewhere(
                 raise stopped
 
 
-def _evolution(
-    configuration: PracticeConfiguration,
-    tests: Sequence[Point],
-    patients: Sequence[PracticePatient],
-    seconds: float,
-    *,
-    cap: dict[ClinicalTask, int],
-    ablations: Ablations | None = None,
-) -> Evolution:
-    """Returns what came of the tests that are over, which were of these patients."""
-    return Evolution(
-        learner=configuration.doctor,
-        curve=tuple(tests),
-        cap=cap,
-        constant=constant_of(patients),
-        names={one.disease.id: one.disease.name.en for one in patients},
-        wall_seconds=seconds,
-        made_by=configuration.sentence(),
-        ablations=ablations,
-        every=configuration.snapshots,
-    )
-
-
-def _show(came: Evolution, *, json: bool) -> None:
+def _show(came: Evolution | EvolutionReplicas, *, json: bool) -> None:
     if json:
         print_json(came.document())
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,81 +39,14 @@ def endpoint(models: ModelSettings) -> dict[str, Any]:
     return {name: value for name, value in kept.items() if value is not None}
 
 
-def check_endpoint(models: ModelSettings, before: Mapping[str, Any] | None, folder: Path) -> None:
-    """Refuses to go on with models that are asked elsewhere, or otherwise, than when the practice was begun.
-
-    Raises:
-        BadInput: they are; names the option.
-    """
-    now = endpoint(models)
-    for name in _ENDPOINT if before is not None else ():
-        if now.get(name) != (before or {}).get(name):
-            raise _other(name, (before or {}).get(name), folder)
-
-
-def made_of(files: Mapping[str, Path], *, model_file: Path | None, asks: bool) -> dict[str, str]:
-    """Returns the fingerprints of what a practice is made of: package, patients, and the file that says who is asked.
-
-    Args:
-        files: by option.
-        model_file: of the models, where there is one.
-        asks: a model is asked, so that prompts count.
-    """
-    prints = {"polyclinic": __version__, **of_package()}
-    if not asks:
-        del prints["prompts"]
-    named = dict(files) if model_file is None else {**files, "models.model-file": model_file}
-    return prints | {option: of_file(path) for option, path in named.items()}
-
-
-def check_made_of(before: Mapping[str, str], now: Mapping[str, str], folder: Path) -> None:
-    """Refuses to go on with another version, knowledge, prompts, words or files than a practice was begun with.
-
-    Raises:
-        BadInput: something is another; names it.
-    """
-    if changed := others(before, now):
-        was = f"; it was polyclinic {before['polyclinic']}" if "polyclinic" in changed else ""
-        raise BadInput(f"was begun with another {' and another '.join(changed)}{was}; name another --out", path=folder)
-
-
-def check_options(begun: Mapping[str, Any], given: Mapping[str, Any], folder: Path) -> None:
-    """Refuses an option that says something else than that with which a practice was begun.
-
-    Raises:
-        BadInput: one does; names it.
-    """
-    for name, value in given.items():
-        if name not in begun or value == begun[name]:
-            continue
-        if name == "embedder":
-            anew = f"make its vectors anew: polyclinic memory build {folder} --embedder {value} --out NEW"
-            raise BadInput(f"was made with embedder {begun[name]}, and is asked for with {value}; {anew}", path=folder)
-        raise _other(name, begun[name], folder)
-
-
-def _other(name: str, before: object, folder: Path) -> BadInput:
-    option = _option(name)
-    how = f"without {option}" if before in (None, False) else f"with {option} {before}"
-    return BadInput(f"was begun {how}; leave {option} out, or name another --out", path=folder)
-
-
-def _option(name: str) -> str:
-    known = {field.name for field in dataclasses.fields(PracticeOptions)}
-    return name_of(PracticeOptions if name in known else ModelSettings, name)
-
-
 CONFIGURATION, RESULTS, PAGE = "evolve.json", "summary.json", "report.html"
 """Files of the folder: what it is made of, what came of it, and the same as a page."""
-OF_REPLICAS = "replicas.json"
-"""What came of several, in the folder that holds theirs."""
+OF_REPLICAS = "replicas.json"  # What came of several, in the folder that holds theirs
 
 _RECALLED = ("k", "k_records", "k_experience")
-_DISEASES = "respiratory"
-"""The paper's eight, among which a doctor of the practice chooses."""
+_DISEASES = "respiratory"  # The paper's eight, among which a doctor of the practice chooses
 
-Patients = tuple[list[PracticePatient], list[PracticePatient]]
-"""To practise on, and of the test."""
+Patients = tuple[list[PracticePatient], list[PracticePatient]]  # To practise on, and of the test
 
 
 def practice_in(
@@ -137,10 +69,22 @@ def practice_in(
         check_new_folder(folder if folder.parent.is_dir() else folder.parent, besides=[PRIVATE])
         return _new_practice(options, ablations, models, strict=strict, shares=shares)
     begun = decoded(path, PracticeConfiguration, "how a practice was begun")
-    given = dataclasses.asdict(options)
-    check_options(msgspec.structs.asdict(begun), {**given, "order": options.order or begun.order}, folder)
-    check_endpoint(models, begun.endpoint, folder)
-    check_made_of(begun.made_of, _made_of(begun), folder)
+    before = {**msgspec.structs.asdict(begun), **dict.fromkeys(_ENDPOINT), **(begun.endpoint or {})}
+    now = {**dataclasses.asdict(options), "order": options.order or begun.order}
+    if begun.endpoint is not None:
+        now |= {**dict.fromkeys(_ENDPOINT), **endpoint(models)}
+    for name, value in now.items():
+        if name not in before or value == before[name]:
+            continue
+        if name == "embedder":
+            anew = f"make its vectors anew: polyclinic memory build {folder} --embedder {value} --out NEW"
+            raise BadInput(f"was made with embedder {before[name]}, and is asked for with {value}; {anew}", path=folder)
+        option = name_of(ModelSettings if name in _ENDPOINT else PracticeOptions, name)
+        how = f"without {option}" if before[name] in (None, False) else f"with {option} {before[name]}"
+        raise BadInput(f"was begun {how}; leave {option} out, or name another --out", path=folder)
+    if changed := others(begun.made_of, _made_of(begun)):
+        was = f"; it was polyclinic {begun.made_of['polyclinic']}" if "polyclinic" in changed else ""
+        raise BadInput(f"was begun with another {' and another '.join(changed)}{was}; name another --out", path=folder)
     return begun, patients_of(begun, strict=strict, shares=shares)
 
 
@@ -177,10 +121,14 @@ def _new_practice(
 
 
 def _made_of(configuration: PracticeConfiguration) -> dict[str, str]:
+    """Returns the fingerprints of the package, the patients, and the file that says which models are asked."""
+    prints = {"polyclinic": __version__, **of_package()}
+    if model_of(configuration.doctor) is None and not asked_for(configuration.embedder):
+        del prints["prompts"]
     files = {f"--{name}": Path(shipped_path(getattr(configuration, name))) for name in ("train", "test")}
-    file = (configuration.endpoint or {}).get("model_file")
-    asks = model_of(configuration.doctor) is not None or bool(asked_for(configuration.embedder))
-    return made_of(files, model_file=None if file is None else Path(str(file)), asks=asks)
+    if (models := (configuration.endpoint or {}).get("model_file")) is not None:
+        files["models.model-file"] = Path(str(models))
+    return prints | {option: of_file(path) for option, path in files.items()}
 
 
 def patients_of(

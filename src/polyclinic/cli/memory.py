@@ -360,13 +360,8 @@ def _of_folder(folder: Path) -> _Source:
             source.read_about, source.read = reading.about, reading.read()
     if not source.read or has_memory(place):
         with open_memory(folder) as memory:
-            source.about, source.choices, source.notes = memory.about, memory.about.knowledge, memory.notes()
-            for task in ClinicalTask:
-                records, experience = memory.records[task], memory.experience[task]
-                source.entries += [New(task, *pair) for pair in zip(records.entries, records.vectors, strict=True)]
-                source.entries += [
-                    New(task, *pair) for pair in zip(experience.entries, experience.vectors, strict=True)
-                ]
+            source.about, source.choices = memory.about, memory.about.knowledge
+            source.entries, source.notes = memory.news(), memory.notes()
     return source
 
 

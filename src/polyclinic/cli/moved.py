@@ -40,7 +40,10 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     "results compare": {"--to": "--format"},
     "report": {"--export": "--format"},
     "protocols show": {"--yaml": "--format yaml"},
-    "replay": {"--record": "--visit", "--html": "--out FILE.html", "--svg": "--out FILE.html"},
+    "replay": {
+        "--record": "--visit",
+        **dict.fromkeys(("--html", "--svg", "--out"), "polyclinic report DIR --format site --out FOLDER"),
+    },
     "cases generate": {"--layout": "--format"},
     "corpus search": {"--k": "--limit"},
     "memory read": {"--passages": "--limit"},

@@ -16,15 +16,13 @@ from polyclinic.cli.show import show_end
 from polyclinic.cli.team import TeamView
 from polyclinic.errors import UserError
 from polyclinic.evaluations.tor.meetings import Change, Grown, RecordedMeeting, holds_meetings, read_meetings, stages
-from polyclinic.evaluations.tor.page import page
 from polyclinic.events import Convened, Opened, Revealed, Trace
 from polyclinic.evidence_tree.support import Supporter
-from polyclinic.files import write_text
 from polyclinic.hospital.record.recorded import RUN, RecordedRun
 from polyclinic.hospital.record.story import ListedVisit, Moment, VisitStory, clock, listed, story, visits_by
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.results.folder import RECORD, traces_in
-from polyclinic.run.options import FILE, Force, Json, check_new
+from polyclinic.run.options import Json
 from polyclinic.terminal.figures import NOTHING
 from polyclinic.terminal.screen import are_tables_kept, console, note, plain, print_json
 from polyclinic.terminal.tables import counted, table
@@ -340,12 +338,6 @@ def replay(
     resident: Annotated[
         str | None, Parameter(metavar="NAME", help="Resident of a run whose visits are shown, by name or id.")
     ] = None,
-    out: Annotated[
-        Path | None,
-        FILE,
-        Parameter(help="Draw meetings as a page, FILE.html."),
-    ] = None,
-    force: Force = False,
     json: Json = False,
 ) -> None:
     """Shows the visits of a trace, or prints them as they were printed; of meetings, how the trees grew.
@@ -353,21 +345,17 @@ def replay(
     Of a run of the hospital ('polyclinic run --out DIR') it lists the visits, or shows one from its beginning to its
     end: who waited for what, what was said when, what was found, given, and what came of it.
     """
-    trace = trace if out is not None else _only_trace(trace)
+    trace = _only_trace(trace)
     if trace.is_dir():
-        if out is not None:
-            raise UserError("--out is for meetings of 'polyclinic eval tor --out', not for a run")
         replay_run(trace, visit=visit, resident=resident, json=json)
         return
     if resident is not None:
         raise UserError(f"--resident is for the folder of 'polyclinic run --out'; {trace} is none")
     if holds_meetings(trace):
-        _meetings(trace, visit, out, force=force, json=json)
+        _meetings(trace, visit, json=json)
         return
     if visit is not None:
         raise UserError(f"--visit is for the folder of 'polyclinic run --out' and for meetings; {trace} is neither")
-    if out is not None:
-        raise UserError(f"--out is for meetings of 'polyclinic eval tor --out'; {trace} is none")
     traces = Trace.read(trace)
     if json:
         documents = [visit.document() for visit in revisit_all(traces)]
@@ -400,20 +388,12 @@ def _only_trace(folder: Path) -> Path:
     return found[0]
 
 
-def _meetings(file: Path, record: str | None, out: Path | None, *, force: bool, json: bool) -> None:
-    """Shows meetings, or draws them."""
+def _meetings(file: Path, record: str | None, *, json: bool) -> None:
     meetings = [one for one in read_meetings(file) if record in (None, one.id)]
     if not meetings:
         raise UserError(f"no meeting on record {record!r} in {file}")
-    knowledge = read_knowledge()
-    if out is not None:
-        if out.suffix != ".html":
-            raise UserError(f"{out}: meetings are drawn as a page; give --out FILE.html")
-        check_new(out, force=force)
-        write_text(out, page(meetings, knowledge, title=f"Tree-of-Reasoning: {file.name}"))
-        note(f"{counted(len(meetings), 'meeting')}: {out}")
     if json:
         print_json(to_builtins(meetings, order="deterministic"))
-    elif out is None:
-        for meeting in meetings:
-            show_meeting(console(), meeting, knowledge)
+        return
+    for meeting in meetings:
+        show_meeting(console(), meeting, read_knowledge())

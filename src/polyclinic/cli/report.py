@@ -37,11 +37,11 @@ def report(
         Path | None, FILE, Parameter(help="File to write; by default report.html, or the log, in the first folder.")
     ] = None,
     layout: Annotated[
-        Literal["html", "site", "jsonl", "csv", "parquet"],
+        Literal["html", "site", "jsonl", "csv"],
         Parameter(
             name="--format",
             help="html: the report. site: all results as pages that open from disk, in the new folder --out; the truth "
-            "of the cases is in it. jsonl, csv, parquet: the log of a run of the hospital.",
+            "of the cases is in it. jsonl, csv: the log of a run of the hospital.",
         ),
     ] = "html",
     json: Json = False,
@@ -55,7 +55,7 @@ def report(
     if layout == "site":
         _site(runs, out, json=json)
         return
-    log = None if layout == "html" else LogLayout(layout)
+    log = None if layout == "html" else layout
     if len(runs) == 1 and (log is not None or not _holds_results(runs[0])):
         _of_hospital(runs[0], out, log, json=json)
         return
@@ -105,7 +105,7 @@ def _of_hospital(run: Path, out: Path | None, export: LogLayout | None, *, json:
         raise UserError(f"--out {out} is what the run itself wrote; name another file")
     with RecordedRun(run) as recorded:
         if export is not None:
-            path = out or _beside(run) / export.file
+            path = out or _beside(run) / f"happenings.{export}"
             check_writable(path)
             n = write(recorded, path, export)
             if json:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Generic, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import msgspec
 from inspect_ai import Task, task
@@ -30,9 +30,9 @@ FAILURES = 0.05
 _ANY_NUMBER = 1_000_000
 _USERS: Counter[int] = Counter()  # by the id of a model's provider, which several tasks may share
 
-Item = TypeVar("Item")
 Who = TypeVar("Who")
 Played = TypeVar("Played")
+Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 
 
 class Tested(Inspect):
@@ -81,8 +81,17 @@ def in_role(role: str, name: str | None = None, base_url: str | None = None) -> 
     return Tested(opened)
 
 
-class ModelTask(msgspec.Struct, Generic[Item, Who, Played], frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ModelTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a model under test does in a task. Fields are the task's arguments, with the names that users give.
+
+    A task has these methods:
+        items() returns what is put to the model, by sample id.
+        sample(id, item) returns an item as Inspect shows it.
+        player(tested, epoch) returns what a model plays as.
+        play(item, player, state), async, writes the messages and store of a play and returns its completion; an
+            EndpointError if no answer came, which is an error of the sample and retried as Inspect's options say.
+        read(state) returns what `play` wrote; a BadInput if it cannot be read, and the sample has no score.
+        score(item, played, ready), async, scores a play.
 
     Attributes:
         name: the task's name; so are `solver_name` and `scorer_name`.
@@ -98,41 +107,9 @@ class ModelTask(msgspec.Struct, Generic[Item, Who, Played], frozen=True, kw_only
     version: ClassVar[int] = 1
     file: ClassVar[str] = "cases"
 
-    def items(self) -> Mapping[str, Item]:
-        """Returns what is put to the model, by sample id."""
-        raise NotImplementedError
-
-    def sample(self, id: str, item: Item) -> Sample:
-        """Returns an item as Inspect shows it."""
-        raise NotImplementedError
-
-    def player(self, tested: Tested, epoch: int) -> Who:
-        """Returns what a model plays as."""
-        raise NotImplementedError
-
-    async def play(self, item: Item, who: Who, state: TaskState) -> str:
-        """Returns the completion of a play, and writes its messages and store.
-
-        Raises:
-            EndpointError: no answer came; Inspect counts an error of the sample, and retries as its options say.
-        """
-        raise NotImplementedError
-
-    def read(self, state: TaskState) -> Played:
-        """Returns what `play` wrote.
-
-        Raises:
-            BadInput: it cannot be read; the sample has no score.
-        """
-        raise NotImplementedError
-
     def ready(self) -> Any:
         """Returns what `score` needs, once for all samples; refuses what it cannot score with."""
         return None
-
-    async def score(self, item: Item, played: Played, ready: Any, /) -> Score:
-        """Scores a play of an item."""
-        raise NotImplementedError
 
     def setup(self) -> Solver | None:
         """Returns what runs before the solver."""
@@ -196,28 +173,18 @@ def task_of(samples: Iterable[Sample], location: str, *, name: str = "", **parts
     )
 
 
-def register(kind: type[ModelTask[Any, Any, Any]]) -> Callable[..., Task]:
+def register(kind: Any) -> Callable[..., Task]:
     """Registers the task, the solver and the scorer of a `ModelTask` with Inspect, and returns the task."""
 
     def made_solver(**arguments: Any) -> Solver:
         one = converted(arguments, kind, kind.name)
         items = one.items()
-
-        async def play(who: Any, state: TaskState) -> str:
-            said: str = await one.play(items[str(state.sample_id)], who, state)
-            return said
-
-        return solving(one.player, play)
+        return solving(one.player, lambda who, state: one.play(items[str(state.sample_id)], who, state))
 
     def made_scorer(**arguments: Any) -> Scorer:
         one = converted(arguments, kind, kind.name)
         items, ready = one.items(), one.ready()
-
-        async def scored(id: str, played: Any, target: Target) -> Score:
-            del target
-            return await one.score(items[id], played, ready)
-
-        return scoring(one.read, scored)
+        return scoring(one.read, lambda id, played, target: one.score(items[id], played, ready))
 
     def made_task(**arguments: Any) -> Task:
         one = converted(arguments, kind, kind.name)
@@ -231,15 +198,12 @@ def register(kind: type[ModelTask[Any, Any, Any]]) -> Callable[..., Task]:
             scorer=scorer_made(**given),
         )
 
-    solver_made = solver(name=kind.solver_name)(with_arguments(made_solver, kind.solver_name, kind))
-    scorer_made = scorer(metrics=averaged(kind.metrics), name=kind.scorer_name)(
-        with_arguments(made_scorer, kind.scorer_name, kind)
-    )
+    decorated: Callable[[Any], Callable[..., Solver]] = solver(name=kind.solver_name)
+    solver_made = decorated(with_arguments(made_solver, kind.solver_name, kind))
+    named = with_arguments(made_scorer, kind.scorer_name, kind)
+    scorer_made: Callable[..., Scorer] = scorer(metrics=averaged(kind.metrics), name=kind.scorer_name)(named)
     made: Callable[..., Task] = task(name=kind.name)(with_arguments(made_task, kind.name, kind))
     return made
-
-
-Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 
 
 def converted(arguments: Mapping[str, Any], kind: type[Arguments], name: str) -> Arguments:

@@ -141,7 +141,7 @@ class _Players(NamedTuple):
     patient: Tested | None
 
 
-class VisitTask(ModelTask[Case, _Players, Visit], kw_only=True, frozen=True):
+class VisitTask(ModelTask, kw_only=True, frozen=True):
     """The model under test is the doctor of a visit to each case.
 
     The visit becomes the sample's messages, and its events the value of `TRACE` in the sample's store. If a model
@@ -430,7 +430,7 @@ def grader_is_there() -> Solver:
     return solve
 
 
-class PatientTask(ModelTask[Any, Minds, Any], kw_only=True, frozen=True):
+class PatientTask(ModelTask, kw_only=True, frozen=True):
     """The model under test plays the state-aware patient."""
 
     row: ClassVar[Any]
@@ -553,7 +553,7 @@ def settings_by_name(given: _Settings) -> dict[str, Any]:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-class Tor(ModelTask[Inpatient, Answering, Outcome], kw_only=True, frozen=True):
+class Tor(ModelTask, kw_only=True, frozen=True):
     """Which of several diagnoses hold, from inpatients' whole records, by a method with the model under test.
 
     Precision, recall and F1 are of a record, in percent; those over all records are quotients of the means of RIGHT,

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.text import Text
 
 from polyclinic.statistics.uncertainty import Difference, holm
+from polyclinic.terminal.figures import ShownFigure
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import DETECTABLE, difference_cells, table
+from polyclinic.terminal.tables import DETECTABLE, DIFFERENCE_COLUMNS, difference_cells, table
 
 Value = TypeVar("Value")
 
@@ -45,12 +46,25 @@ def compare_pairs(
 
 def show_against(screen: Console, title: str, against: Sequence[Against], *, test: str) -> None:
     """Prints comparisons, if there are any, and the test that their p values are from."""
-    if not against:
+    rows = [((one.method, one.baseline), one.difference, one.p_holm) for one in against]
+    show_differences(screen, title, ("method", "less"), rows, test=test, form="+.1f")
+
+
+def show_differences(
+    screen: Console,
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[tuple[Sequence[str], Difference, float | None]],
+    *,
+    test: str = "sign-flip test",
+    form: str = "+.2f",
+) -> None:
+    """Prints differences, if there are any, each with its names, and the test that their p values are from."""
+    if not rows:
         return
-    columns = ("method", "less", "difference", "95 % interval", "p", "p (Holm)", "n", "detectable")
-    shown = table(title, columns, left=2)
-    for one in against:
-        cells = difference_cells(one.difference, one.p_holm, "+.1f")
-        shown.add_row(Text(plain(one.method)), Text(plain(one.baseline)), *cells)
+    shown = table(title, (*columns, *DIFFERENCE_COLUMNS), left=len(columns))
+    for names, difference, p_holm in rows:
+        cells = difference_cells(difference, p_holm, form)
+        shown.add_row(*(one if isinstance(one, ShownFigure) else Text(plain(one)) for one in names), *cells)
     screen.print(shown)
-    screen.print(f"p: {test}; Holm's correction is over all rows; {DETECTABLE}", style="dim")
+    screen.print(f"p: {test}; Holm's correction is over all {len(rows)} rows; {DETECTABLE}", style="dim")

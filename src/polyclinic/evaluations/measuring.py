@@ -11,12 +11,13 @@ from rich.console import Console
 from rich.text import Text
 
 from polyclinic.errors import PlayFailure
+from polyclinic.evaluations.against import show_differences
 from polyclinic.evaluations.evaluation import Play, Plays
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.results.output import Output
 from polyclinic.statistics.uncertainty import Difference, Estimate, estimate, holm, paired_difference, share_estimate
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import DETECTABLE, difference_cells, few_line, interval, mean_and_error, table
+from polyclinic.terminal.tables import few_line, interval, mean_and_error, table
 
 Item = TypeVar("Item")
 Who = TypeVar("Who")
@@ -150,13 +151,6 @@ def _show(screen: Console, title: str, result: MeasuredResult, measures: Sequenc
     screen.print(shown)
     if few := few_line([mean.n for one in result.entrants for mean in one.means.values()], "item"):
         screen.print(few, style="dim")
-    if not result.comparisons:
-        return
-    columns = ("measure", "", "less", "difference", "95 % interval", "p", "p (Holm)", "n", "detectable")
-    compared = table("on the items of both", columns, left=3)
-    for one in result.comparisons:
-        names = (one.measure, Text(plain(one.entrant)), Text(plain(one.less)))
-        compared.add_row(*names, *difference_cells(one.difference, one.p_holm))
     screen.print()
-    screen.print(compared)
-    screen.print(f"p: sign-flip test; Holm's correction is over all rows; {DETECTABLE}", style="dim")
+    rows = [((one.measure, one.entrant, one.less), one.difference, one.p_holm) for one in result.comparisons]
+    show_differences(screen, "on the items of both", ("measure", "", "less"), rows)

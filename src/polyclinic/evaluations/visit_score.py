@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import get_args
 
 import msgspec
 
@@ -16,10 +15,9 @@ from polyclinic.evaluations.aie.tracking import with_states
 from polyclinic.judging.director import Judge
 from polyclinic.judging.director_by_rules import RulesJudge
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.knowledge.lexicon import lexicon_of
 from polyclinic.knowledge.names import Names
 from polyclinic.knowledge.safety import read_red_flags
-from polyclinic.language.language import Language
 from polyclinic.metrics.accuracy import Verdict
 from polyclinic.metrics.conversation import score
 from polyclinic.metrics.dialogue import Unscorable, from_trace
@@ -73,12 +71,7 @@ class NamedStewardship(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlayScore(msgspec.Struct, frozen=True, kw_only=True):
-    """What one doctor's visit is worth.
-
-    Attributes:
-        expected: what the record has, by aspect, where the truth does not say it: symptoms and what was found.
-        beliefs: behind how many turns the doctor held what is so for how probable, as far as it noted it.
-    """
+    """What one doctor's visit is worth."""
 
     doctor: str  # whose visit it is
     verdict: Verdict
@@ -92,8 +85,8 @@ class PlayScore(msgspec.Struct, frozen=True, kw_only=True):
     danger: DangerSigns  # with names in place of ids
     points: Points
     treatment: tuple[DuePoint, ...] = ()  # each point of what is due: whether it is named, and dosed
-    expected: dict[Aspect, tuple[str, ...]] = {}
-    beliefs: tuple[tuple[int, float], ...] = ()
+    expected: dict[Aspect, tuple[str, ...]] = {}  # symptoms and findings of the record, which the truth does not have
+    beliefs: tuple[tuple[int, float], ...] = ()  # after so many turns, the probability given to the right diagnosis
 
 
 class Scored(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,7 +119,6 @@ class Scorer:
     def __init__(self, knowledge: Knowledge, names: Names, *, judge: Judge | None = None) -> None:
         self._knowledge, self._names = knowledge, names
         self._judge = judge
-        self._lexicons = {one: Lexicon(knowledge.symptoms.values(), one) for one in get_args(Language)}
 
     async def score(
         self,
@@ -153,12 +145,14 @@ class Scorer:
             judged = await self.by_rules(case, report)
         truth, given = visit.truth, visit.report
         chosen = stewardship(visit.traces, truth.diagnoses, self._knowledge, self._names)
-        signs = danger_signs(case, visit.trace, given, self._lexicons[language], read_red_flags())
+        signs = danger_signs(case, visit.trace, given, lexicon_of(self._knowledge, language), read_red_flags())
         known = self._knowledge.symptoms | self._knowledge.examinations
 
         def named(ids: Iterable[str]) -> tuple[str, ...]:
             return tuple(known[id].name.get(language) for id in ids)
 
+        findings = FindingsTold(case, self._knowledge)
+        shown = tuple(map(findings.expected, findings.wanted(truth.rationale)))
         lists = ("needed", "needed_missed", "helpful", "helpful_missed", "not_indicated")
         return PlayScore(
             doctor=doctor,
@@ -188,21 +182,15 @@ class Scorer:
             danger=DangerSigns(has=named(signs.has), missed=named(signs.missed), unreported=named(signs.unreported)),
             points=points(judged.grades, chosen, signs, hints),
             treatment=due_points(truth.treatment, report.treatment, self._knowledge),
-            expected=self._expected(case),
+            expected={Aspect.SYMPTOMS: case.record.history.symptoms, Aspect.EXAMINATIONS: shown},
             beliefs=tuple((note.turn, self._held_for_right(note, truth)) for note in notes),
         )
-
-    def _expected(self, case: Case) -> dict[Aspect, tuple[str, ...]]:
-        """Returns the symptoms of a record, and what the examinations found that show the illness."""
-        found = FindingsTold(case, self._knowledge)
-        shown = tuple(map(found.expected, found.wanted(case.truth.rationale)))
-        return {Aspect.SYMPTOMS: case.record.history.symptoms, Aspect.EXAMINATIONS: shown}
 
     async def by_rules(self, case: Case, report: Report) -> Judgement:
         """Grades by rules, by the meaning of symptoms and not by how particularly they are named."""
         language, truth = case.presentation.language, case.truth
         rules = RulesJudge(self._knowledge, link=link_by_code(truth, self._knowledge))
-        lexicon = self._lexicons[language]
+        lexicon = lexicon_of(self._knowledge, language)
         judged = await rules.grade(by_symptom(case, report, self._knowledge.symptoms, lexicon), report)
         found = FindingsTold(case, self._knowledge)
         due = due_points(truth.treatment, report.treatment, self._knowledge)

@@ -299,10 +299,7 @@ class BodyDrawing:
         present: Sequence[Symptom],
         rng: random.Random,
     ) -> None:
-        """Draws anew what cannot be shown beside another item or a symptom.
-
-        What defines an illness stays, where there is no other.
-        """
+        """Draws anew what cannot be shown beside another item or a symptom."""
         there = {symptom.id for symptom in present}
         for id, rule in self._physiology.together.items():
             item, seen = self._physiology.items[id], shown.get(rule.of, ())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping
+from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ from polyclinic.generation.draw import DrawnPatient, draw_patients
 from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.body import PRESENT, along
 from polyclinic.knowledge.check import check_knowledge
-from polyclinic.knowledge.data import SEVERITIES, Severity
+from polyclinic.knowledge.data import SEVERITIES, Data, Severity
 from polyclinic.knowledge.disease_body import DiseaseBody, meets
 from polyclinic.knowledge.entries import Disease, Item
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
@@ -31,6 +32,7 @@ from polyclinic.knowledge.safety import read_cautions
 from polyclinic.language.ages import say_age
 from polyclinic.language.language import LANGUAGES, Language
 from polyclinic.statistics.uncertainty import wilson
+from polyclinic.yaml_files import read_yaml
 
 ADULT = 18
 
@@ -136,8 +138,23 @@ _EXAMPLES = 5
 _ERRORS = 5.0  # standard deviations of an instrument
 _SEVERAL = 3  # contradictions; fewer can be chance, whatever the share
 _ALIKE = 0.1  # shares of symptoms that lead alike
-_LEAST_AGES = {"phq9": 12, "gad7": 12, "pdss": 12}
-"""From which age a questionnaire is made for: PHQ-9 and GAD-7 were tried from 12 years on."""
+
+
+class _AtMost(Data, frozen=True, kw_only=True):
+    at_most: float  # per cent of children
+    texts: frozenset[str] = frozenset()
+
+
+class _Expected(Data, frozen=True, kw_only=True):
+    in_children: dict[str, _AtMost]
+    normal: tuple[str, ...]
+    least_ages: dict[str, int]
+
+
+@functools.cache
+def _expected() -> _Expected:
+    return read_yaml(Path(__file__).with_suffix(".yaml"), _Expected)
+
 
 Example = str | Callable[[], str]
 """A line that says what is wrong, or what makes it."""
@@ -246,8 +263,9 @@ def _shown(value: float | str | bool | None) -> str:
 
 
 def _questionnaires(_: CheckContext, patient: CheckedPatient) -> Looked:
-    if not _LEAST_AGES.keys().isdisjoint(patient.shown):
-        early = [item for item, age in _LEAST_AGES.items() if item in patient.shown and patient.age < age]
+    ages = _expected().least_ages
+    if not ages.keys().isdisjoint(patient.shown):
+        early = [item for item, age in ages.items() if item in patient.shown and patient.age < age]
         yield bool(early), lambda: patient.line(patient.values(early))
 
 
@@ -427,12 +445,6 @@ def _infants(context: CheckContext) -> Looking:
 
 
 _BANDS = ((0, 0), (1, 1), (2, 5), (6, 11), (12, 17), (18, 44), (45, 64), (65, 120))
-_NORMAL = (
-    "temperature", "heart_rate", "respiratory_rate", "oxygen_saturation", "systolic", "diastolic",
-    "wbc", "neutrophils", "lymphocytes", "hemoglobin", "platelets",
-)  # fmt: skip
-"""Vital signs and blood counts, by item."""
-
 _ENOUGH_KNOWLEDGE_CHECK = 30  # people of an age and sex that a share is taken of
 _ONE_OF_MANY = 3.29  # standard deviations: of more than a hundred groups one in twenty would fail by chance
 _WITHIN = 95.0  # per cent within the reference range
@@ -442,38 +454,6 @@ _READ = 500  # patients that the reader reads; it takes longer than to draw them
 _CALIBRATED = 3.0  # points
 
 _CHILD = 13
-_IN_CHILDREN: Mapping[str, tuple[frozenset[str], float]] = {
-    "high_blood_pressure": (frozenset(), 3.5),
-    "painkiller_use": (frozenset(), 1),
-    "raised_blood_fats": (frozenset(), 1),
-    "earlier_heart_trouble": (frozenset(), 0.1),
-    "earlier_clot": (frozenset(), 0.1),
-    "cancer_history": (frozenset(), 0.3),
-    "stomach_operation": (frozenset(), 0.3),
-    "earlier_stone": (frozenset(), 0.3),
-    "insulin_user": (frozenset(), 0.5),
-    "alcohol_rich_meals": (frozenset(), 0.1),
-    "joint_film": (frozenset({"osteophytes", "punched_out"}), 0.3),
-    "joints": (frozenset({"knee_crepitus"}), 2),
-    "lumbar_film": (frozenset({"worn"}), 2),
-    "lumbar_canal": (frozenset({"worn", "narrow"}), 5),
-    "lungs": (frozenset({"emphysema"}), 0.2),
-    "brain_ct": (frozenset({"age_changes"}), 0.5),
-    "brain_mri": (frozenset({"white_matter"}), 3),
-    "coronary_arteries": (frozenset({"irregular", "stable_narrowing"}), 0.5),
-    "coronary_ct": (frozenset({"plaques", "narrowing", "several"}), 0.5),
-    "crystals": (frozenset({"urate", "pyrophosphate"}), 0.2),
-    "gallbladder": (frozenset({"stones"}), 2),
-    "leg_look": (frozenset({"varicose"}), 1),
-    "aorta": (frozenset({"wide"}), 0.5),
-    "brain_arteries": (frozenset({"narrow"}), 0.5),
-}
-"""Chronic illness of adults, by symptom or by item and its texts, and in how many percent of children at most.
-
-High blood pressure: the American Academy of Pediatrics' guideline (2017); stones, clots, cancer and insulin: Nelson
-Textbook of Pediatrics, 21st edition (2020); wear of joints and spine, vessels and brain: Caffey's Pediatric Diagnostic
-Imaging, 13th edition (2019).
-"""
 
 
 def _band(age: float) -> tuple[int, int]:
@@ -481,14 +461,11 @@ def _band(age: float) -> tuple[int, int]:
 
 
 def _normal_values(context: CheckContext) -> Looking:
-    """Counts groups (item, band of age, sex, and each item over all) that lie too seldom within the reference range.
-
-    Counted are those whose illness does not touch the item.
-    """
+    """Counts groups (item, band of age, sex, and each item over all) that lie too seldom within the reference range."""
     physiology = context.physiology
     items = {
         id: physiology.derived[id].of if id in physiology.derived else (id,)
-        for id in _NORMAL
+        for id in _expected().normal
         if id in physiology.places
     }
     groups: dict[tuple[str, str], list[bool]] = {}
@@ -541,10 +518,11 @@ def _haemoglobin_by_sex(_: CheckContext) -> Looking:
 def _adult_illness_in_children(context: CheckContext) -> Looking:
     """Counts chronic illnesses of adults that more children have than published, whose disease does not touch them."""
     there = context.knowledge.symptoms.keys() | context.physiology.places.keys()
-    tallies = {id: CheckTally() for id in _IN_CHILDREN if id in there}
+    expected = _expected().in_children
+    tallies = {id: CheckTally() for id in expected if id in there}
     while (patient := (yield)) is not None:
         for id, tally in tallies.items() if patient.age < _CHILD else ():
-            texts, _ = _IN_CHILDREN[id]
+            texts = expected[id].texts
             if id in patient.disease.symptoms or (texts and (patient.is_touched((id,)) or id not in patient.shown)):
                 continue
             has = patient.text(id) in texts if texts else id in patient.present
@@ -552,7 +530,7 @@ def _adult_illness_in_children(context: CheckContext) -> Looking:
     found = CheckTally()
     for id, tally in tallies.items():
         if tally.tried >= _ENOUGH_KNOWLEDGE_CHECK:
-            most = _IN_CHILDREN[id][1]
+            most = expected[id].at_most
             percent = 100 * tally.failed / tally.tried
             some = f"; {tally.examples[0]}" if tally.examples else ""
             told = f"{id}: {percent:.1f} % of {tally.tried} children under {_CHILD}, published at most {most:g} %"

@@ -57,10 +57,12 @@ class FindingLine(NamedTuple):
     code: Code | None
     reference: str = ""
 
-    def finding(self, shown: float | str) -> Finding:
-        """Returns the finding with what is shown: a number, or the id of a text."""
+    def finding(self, shown: float | str | tuple[str, ...], comma: str = "") -> Finding:
+        """Returns the finding with what is shown: a number, the id of a text, or those of several."""
         examination, item, texts, unit, code, reference = self
         value = texts[shown] if isinstance(shown, str) else shown
+        if isinstance(value, tuple):
+            value = comma.join(texts[id] for id in value)
         return Finding(examination=examination, item=item, value=value, unit=unit, reference=reference, code=code)
 
 
@@ -93,10 +95,10 @@ def _lines_of_all(knowledge: Knowledge, language: Language) -> dict[str, Finding
 def _references(knowledge: Knowledge, age: float, sex: Sex) -> dict[str, str]:
     """Returns the reference range of each item at an age and sex, as it is written beside a result."""
     physiology = physiology_of(knowledge)
-    return {id: reference_of(item, *physiology.range(item, age, sex)) for id, (_, item) in physiology.places.items()}
+    return {id: _reference_of(item, *physiology.range(item, age, sex)) for id, (_, item) in physiology.places.items()}
 
 
-def reference_of(item: Item, low: float | None, high: float | None) -> str:
+def _reference_of(item: Item, low: float | None, high: float | None) -> str:
     """Returns a reference range of an item, as it is written beside a result; "" where it has none."""
     if not item.numeric:
         return ""
@@ -118,19 +120,9 @@ _FREE_OF = (2, 26)  # days: nobody is asked for a period that she has now
 ECTOPIC = "ectopic-pregnancy"
 
 
-class _PeriodWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    regular: str
-    pregnancy: str
-    weeks: str
-    light: str
-    unsure: str
-    stopped: str
-    removed: str
-    pregnant: Pattern
-    without_womb: Pattern
-
-
-_words = WordLists(Path(__file__).with_name("words")).section("periods", _PeriodWords)
+WORDS = WordLists(Path(__file__).with_name("words"))
+_words = WORDS.section("periods", dict[str, str])
+_period_patterns = WORDS.section("period_patterns", dict[str, Pattern])
 
 
 class Woman(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,26 +140,27 @@ def last_period(who: Woman, rng: random.Random, language: Language) -> str:
     """Returns what somebody says of her last period as a sentence; "" of men and children."""
     if who.sex != "female" or who.age < _MENARCHE:
         return ""
-    return _told(who, rng, _words(language)) + MARKS[language].stop
+    return _told(who, rng, language) + MARKS[language].stop
 
 
-def _told(who: Woman, rng: random.Random, words: _PeriodWords) -> str:
+def _told(who: Woman, rng: random.Random, language: Language) -> str:
+    words, patterns = _words(language), _period_patterns(language)
     passed = int(who.days)
-    if (weeks := words.pregnant.search(who.past)) is not None and (number := re.search(r"\d+", weeks[0])):
-        return words.pregnancy.format(n=number[0])
-    if words.without_womb.search(who.past):
-        return words.removed
+    if (weeks := patterns["pregnant"].search(who.past)) is not None and (number := re.search(r"\d+", weeks[0])):
+        return words["pregnancy"].format(n=number[0])
+    if patterns["without_womb"].search(who.past):
+        return words["removed"]
     if ECTOPIC in who.present:
         weeks_ago = rng.randint(*_ECTOPIC[who.severity]) + passed // _WEEK
         if "missed_period" in who.present:
-            return words.weeks.format(n=weeks_ago)
-        return (words.light if "vaginal_bleeding" in who.present else words.unsure).format(n=weeks_ago)
+            return words["weeks"].format(n=weeks_ago)
+        return (words["light"] if "vaginal_bleeding" in who.present else words["unsure"]).format(n=weeks_ago)
     if "missed_period" in who.present:
-        return words.weeks.format(n=rng.randint(*_LATE) + passed // _WEEK)
+        return words["weeks"].format(n=rng.randint(*_LATE) + passed // _WEEK)
     if who.age >= _MENOPAUSE and "heavy_periods" not in who.present:
-        return words.stopped.format(age=rng.randint(*_LAST_PERIODS))
+        return words["stopped"].format(age=rng.randint(*_LAST_PERIODS))
     first, last = _FREE_OF
-    return words.regular.format(n=first + (rng.randint(0, last - first) + passed) % (_CYCLE - first))
+    return words["regular"].format(n=first + (rng.randint(0, last - first) + passed) % (_CYCLE - first))
 
 
 def treatment_of(
@@ -231,19 +224,8 @@ class _People(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return next(done for last, done in self.occupations.items() if age < int(last) + 1)
 
 
-class _Sentences(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    last: str
-    complaint: str
-    about: str
-    companion: str
-    typical: str
-    not_typical: str
-    shown: str
-    severity: str
-    severities: dict[Severity, str]
-
-
-_sentences = WordLists(Path(__file__).with_name("words")).section("record", _Sentences)
+_sentences = WORDS.section("record", dict[str, str])
+_severities = WORDS.section("severities", dict[Severity, str])
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
@@ -334,10 +316,7 @@ def _behind(before: History, drawn: History, language: Language) -> History:
 
 
 def draw_sex_and_age(disease: Disease, rng: random.Random) -> tuple[Sex, float]:
-    """Returns the sex and the age in years of somebody who falls ill with a disease; an infant's in whole months.
-
-    Within a band ages are even, but for the last: there are fewer people with every year up to a hundred.
-    """
+    """Returns the sex and the age in years of somebody who falls ill with a disease; an infant's in whole months."""
     of = disease.epidemiology
     sex: Sex = "female" if rng.random() < of.female else "male"
     bands = list(of.age)
@@ -407,7 +386,7 @@ def _draw(
             language=language,
             age=age,
             sex=sex,
-            about=_sentences(language).companion.format(about=about) if companion else about,
+            about=_sentences(language)["companion"].format(about=about) if companion else about,
             companion=companion,
         ),
         history=_behind(
@@ -465,17 +444,14 @@ def _phrase(
 def _complaint(phrases: Sequence[str], days: float, language: Language) -> str:
     words = _sentences(language)
     first = MARKS[language].item.join(phrases[:-1])
-    listed = f"{first}{words.last}{phrases[-1]}" if first else phrases[0]
-    return words.complaint.format(complaints=capitalised(listed), duration=say_days(days, language))
+    listed = f"{first}{words['last']}{phrases[-1]}" if first else phrases[0]
+    return words["complaint"].format(complaints=capitalised(listed), duration=say_days(days, language))
 
 
 def complaints_of(
     leaves: Sequence[Symptom], disease: Disease, severity: Severity, knowledge: Knowledge, rng: random.Random
 ) -> list[Symptom]:
-    """Returns what somebody comes for: what speaks most for the disease, what is most usual in it, then some others.
-
-    Of a circumstance, what it is a circumstance of.
-    """
+    """Returns what somebody comes for: what speaks most for the disease, what is most usual in it, then some others."""
 
     def usual(symptom: Symptom) -> float:
         line = (symptom.id, *ancestors(knowledge.symptoms, symptom.id))
@@ -504,7 +480,7 @@ def _about(people: _People, age: float, sex: Sex, rng: random.Random, language: 
     names: tuple[str, ...] = getattr(people, f"{sex}_elder" if age >= _ELDER else sex)
     given, family = rng.choice(names), rng.choice(people.family)
     occupation = rng.choice(people.occupied(age))
-    return _sentences(language).about.format(given=given, family=family, occupation=occupation)
+    return _sentences(language)["about"].format(given=given, family=family, occupation=occupation)
 
 
 def _history(
@@ -537,7 +513,7 @@ def _rationale(
     shown = [e.name.get(language) for e in done if e.id in disease.examinations]
     words, item = _sentences(language), MARKS[language].item
     return (
-        words.typical.format(symptoms=item.join(symptoms)) if symptoms else words.not_typical,
-        words.shown.format(examinations=item.join(shown)),
-        words.severity.format(severity=words.severities[severity]),
+        words["typical"].format(symptoms=item.join(symptoms)) if symptoms else words["not_typical"],
+        words["shown"].format(examinations=item.join(shown)),
+        words["severity"].format(severity=_severities(language)[severity]),
     )

@@ -15,7 +15,7 @@ import math
 import random
 import re
 import string
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +24,19 @@ import numpy as np
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Presentation, Question, Sex
-from polyclinic.cases.record import Code, Finding, History, Record
+from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
-from polyclinic.generation.bodies import Value, body_drawing
-from polyclinic.generation.draw import complaints_of, draw_sex_and_age, reference_of
+from polyclinic.generation.bodies import body_drawing
+from polyclinic.generation.draw import WORDS, complaints_of, draw_sex_and_age, finding_lines
 from polyclinic.knowledge.data import SEVERITIES, Data
-from polyclinic.knowledge.entries import Disease, Examination, Symptom
+from polyclinic.knowledge.entries import Disease, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.lexicon import say_days
 from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.knowledge.physiology import physiology_of
 from polyclinic.knowledge.several import Ailment
 from polyclinic.language.language import MARKS, Language, capitalised
-from polyclinic.language.word_lists import WordLists
 from polyclinic.seeds import derive
 from polyclinic.yaml_files import read_yaml
 
@@ -69,7 +68,7 @@ class _Comorbidities(Data, frozen=True, kw_only=True):
     never: tuple[tuple[str, ...], ...]
 
 
-_words = WordLists(Path(__file__).with_name("words")).section("inpatient", dict[str, str])
+_words = WORDS.section("inpatient", dict[str, str])
 
 
 @functools.cache
@@ -117,12 +116,10 @@ class _Drawing:
         felt = [i for i in illnesses if i is illnesses[0] or not self._is_silent(i.disease, rng)]
         shown, present = body_drawing(self.knowledge).draw_several(illnesses, felt, age, sex, rng)
         days = rng.lognormvariate(math.log(principal.duration[0]), math.log(principal.duration[1]))
-        findings = [
-            finding
-            for examination in self._examined(illnesses, felt, rng)
-            if examination.possible(sex, age)
-            for finding in self._findings(examination, shown, age, sex)
-        ]
+        _, lines = finding_lines(self.knowledge, age, sex, self._language)
+        examined, places = self._examined(illnesses, felt, rng), physiology_of(self.knowledge).places
+        comma = MARKS[self._language].comma
+        findings = [line.finding(shown[id], comma) for id, line in lines if places[id][0].id in examined]
         complaint, history = self._told(symptoms, present, illnesses, days, rng)
         options, right = self._options(illnesses, age, sex, rng)
         person = Presentation(complaint=complaint, language=self._language, age=age, sex=sex)
@@ -172,7 +169,8 @@ class _Drawing:
         shown = any(self.knowledge.examinations[e].kind not in ("physical", "function") for e in disease.examinations)
         return shown and rng.random() < _SILENT
 
-    def _examined(self, illnesses: Sequence[Ailment], felt: Sequence[Ailment], rng: random.Random) -> list[Examination]:
+    def _examined(self, illnesses: Sequence[Ailment], felt: Sequence[Ailment], rng: random.Random) -> set[str]:
+        """Returns the ids of the examinations that are done, where they are possible."""
         diseases = [i.disease for i in illnesses]
         complained_of = {i.disease.id for i in felt}
         wanted = set(self._routine)
@@ -190,26 +188,10 @@ class _Drawing:
         for other in rng.sample(thought_of, min(2, len(thought_of))):
             specimens = [e for e in self.knowledge.diseases[other].findings if self._is_specimen(e)]
             wanted |= {e for e in (*self.knowledge.diseases[other].examinations, *specimens) if rng.random() < _DONE}
-        return [e for e in self.knowledge.examinations.values() if e.id in wanted]
+        return wanted
 
     def _is_specimen(self, examination: str) -> bool:
         return self.knowledge.examinations[examination].kind == "pathology"
-
-    def _findings(
-        self, examination: Examination, shown: Mapping[str, Value], age: float, sex: Sex
-    ) -> Iterator[Finding]:
-        language = self._language
-        for item in examination.items:
-            value = shown[item.id]
-            texts = () if isinstance(value, float) else [item.values[one].get(language) for one in value]
-            yield Finding(
-                examination=examination.name.get(language),
-                item=item.name.get(language),
-                value=value if isinstance(value, float) else MARKS[language].comma.join(texts),
-                unit=item.unit,
-                reference=reference_of(item, *physiology_of(self.knowledge).range(item, age, sex)),
-                code=Code("loinc", item.loinc) if item.loinc else None,
-            )
 
     def _told(
         self,
@@ -260,10 +242,7 @@ class _Drawing:
     def _options(
         self, illnesses: Sequence[Ailment], age: float, sex: Sex, rng: random.Random
     ) -> tuple[dict[str, str], tuple[str, ...]]:
-        """Returns the options by letter and the letters of the right ones.
-
-        Distractors are of the same departments, and what somebody of that age and sex can have.
-        """
+        """Returns the options by letter and the letters of the right ones."""
         right = [i.disease for i in illnesses]
         departments = {d.department for d in right}
         others = [d for d in self._diseases if d not in right and _can_have(d, age, sex)]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -28,7 +28,7 @@ from polyclinic.hospital.care.remembering import holder_of
 from polyclinic.hospital.care.setup import LearningSetup
 from polyclinic.hospital.floor.clock import Clock, Decision, Signal, Steps
 from polyclinic.hospital.plan.opening_hours import OpeningHours
-from polyclinic.hospital.plan.plan import Hospital, Job, Member
+from polyclinic.hospital.plan.plan import Hospital, Job, Member, Shift
 from polyclinic.hospital.record.account import Log
 from polyclinic.hospital.record.episodes import (
     AnsweredTask,
@@ -58,56 +58,34 @@ _WORSE: dict[Language, str] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class _VisitMet:
+@dataclass(kw_only=True)
+class _Visit:
     """A visit from which somebody may learn."""
 
     holder: str
     case: str
     key: str
-    memory: str
     language: Language
     answered: tuple[AnsweredTask, ...]
-
-
-@dataclass(frozen=True)
-class _VisitJudged:
-    """A visit of which it is known how it was.
-
-    Attributes:
-        right: of each task, all that was right; of an outcome the answer itself, or nothing.
-        lessons: what will come of those that were wrong.
-    """
-
-    met: _VisitMet
-    right: dict[ClinicalTask, tuple[str, ...]]
-    lessons: dict[ClinicalTask, Signal]
+    # Of each task, all that was right; of an outcome the answer itself, or nothing
+    right: dict[ClinicalTask, tuple[str, ...]] = field(default_factory=dict)
+    lessons: dict[ClinicalTask, Signal] = field(default_factory=dict)  # what will come of those that were wrong
 
 
 @dataclass(eq=False)
 class HospitalLearning:
-    """What all doctors of a run learn.
-
-    Args:
-        setup: how.
-        knowledge: what the hospital knows.
-        clock: keeps the time.
-        log: of the run.
-        publish: hands what is new to whoever computes, and to whoever keeps it.
-        reflect: lets a doctor draw a lesson; None where whoever plays cannot.
-        keep: keeps what somebody has read.
-    """
+    """What all doctors of a run learn."""
 
     setup: LearningSetup
     knowledge: Knowledge
     clock: Clock
     log: Log
-    publish: Callable[[Publication], None]
-    reflect: Learn | None
-    keep: Callable[[str, Sequence[PassageRead]], None] = lambda *_: None
+    publish: Callable[[Publication], None]  # hands what is new to whoever computes, and to whoever keeps it
+    reflect: Learn | None  # lets a doctor draw a lesson; None where whoever plays cannot
+    keep: Callable[[str, Sequence[PassageRead]], None] = lambda *_: None  # keeps what somebody has read
     version: str = field(init=False)  # of what is read now
-    _open: dict[str, _VisitMet] = field(init=False, default_factory=dict)  # by patient, until the follow-up
-    _told: list[_VisitJudged] = field(init=False, default_factory=list)  # since the last publication
+    _open: dict[str, _Visit] = field(init=False, default_factory=dict)  # by patient, until the follow-up
+    _told: list[_Visit] = field(init=False, default_factory=list)  # judged since the last publication
     _read: list[tuple[str, Signal]] = field(init=False, default_factory=list)  # who has begun to read, since then
     _next: Signal | None = field(init=False, default=None)  # the next publication
     _due: int = field(init=False, default=0)  # when
@@ -125,25 +103,24 @@ class HospitalLearning:
         if not self.setup.learns or not episode.answered:
             return
         held = episode.seen[-1]
-        met = _VisitMet(
+        visit = _Visit(
             holder=holder_of(self.setup, held.doctor, held.department),
             case=case.id,
             key=episode.key,
-            memory=episode.key.rpartition("@")[2],
             language=case.presentation.language,
             answered=episode.answered,
         )
         if self.setup.feedback == "truth":
-            self._learn(met, self._truth(case, met))
+            self._learn(visit, self._truth(case, visit))
         else:
-            self._open[patient] = met
+            self._open[patient] = visit
 
     def followed_up(self, patient: str, outcome: str) -> None:
         """How a patient is after its last visit is known."""
-        met = self._open.pop(patient, None)
-        if met is not None:
+        visit = self._open.pop(patient, None)
+        if visit is not None:
             well = outcome in _WELL
-            self._learn(met, {one.task: (one.answer,) if well and one.answer else () for one in met.answered})
+            self._learn(visit, {one.task: (one.answer,) if well and one.answer else () for one in visit.answered})
 
     def morning(self) -> Steps:
         """Waits for the publication of this very moment, where there is one."""
@@ -161,16 +138,16 @@ class HospitalLearning:
                 # It is not due before midnight, and no midnight comes any more.
                 lesson = steps.send(await lesson.task)
 
-    def _truth(self, case: Case, met: _VisitMet) -> dict[ClinicalTask, tuple[str, ...]]:
+    def _truth(self, case: Case, visit: _Visit) -> dict[ClinicalTask, tuple[str, ...]]:
         """Returns what was right; of a plan nothing, where it was one of another disease."""
         named, severity = case.truth.diagnoses, case.truth.severity
         disease = self.knowledge.disease_named(named[0].name) if named else None
         if disease is None:
             return {}
-        language, who = met.language, case.presentation
+        language, who = visit.language, case.presentation
         right_ids = self.knowledge.right_examinations(disease, sex=who.sex, age=who.age)
         names = (self.knowledge.examinations[id].name.get(language) for id in right_ids)
-        by_task = {one.task: one for one in met.answered}
+        by_task = {one.task: one for one in visit.answered}
         examination = by_task.get(ClinicalTask.EXAMINATION)
         right: dict[ClinicalTask, tuple[str, ...]] = {ClinicalTask.DIAGNOSIS: (disease.name.get(language),)}
         if examination is not None:
@@ -179,24 +156,24 @@ class HospitalLearning:
             right[ClinicalTask.TREATMENT] = (GRADES[language][severity],)
         return right
 
-    def _learn(self, met: _VisitMet, right: dict[ClinicalTask, tuple[str, ...]]) -> None:
+    def _learn(self, visit: _Visit, right: dict[ClinicalTask, tuple[str, ...]]) -> None:
+        visit.right = right
         midnight = (self.clock.now // DAY + 1) * DAY
-        lessons = {}
-        for one in met.answered:
+        for one in visit.answered:
             wanted = right.get(one.task, ())
             if self.reflect is not None and wanted and one.answer and one.answer not in wanted:
                 request = LessonRequest(
-                    visit=met.key,
-                    case=met.case,
+                    visit=visit.key,
+                    case=visit.case,
                     day=self.clock.now // DAY,
-                    memory=met.memory,
-                    holder=met.holder,
-                    language=met.language,
+                    memory=visit.key.rpartition("@")[2],
+                    holder=visit.holder,
+                    language=visit.language,
                     answered=one,
                     right=wanted,
                 )
-                lessons[one.task] = self.clock.launch(self.reflect(request), due=midnight)
-        self._told.append(_VisitJudged(met, right, lessons))
+                visit.lessons[one.task] = self.clock.launch(self.reflect(request), due=midnight)
+        self._told.append(visit)
         self._expect()
 
     def reads(self, holder: str, came: Signal) -> None:
@@ -218,20 +195,32 @@ class HospitalLearning:
         reading, self._read = self._read, []
         records: list[LearntRecord] = []
         experience: list[LearntExperience] = []
-        for one in told:
-            holder = one.met.holder
-            self._cases[holder] += 1
-            for n, answered in enumerate(one.met.answered):
-                asked = _asked(one.met, answered, self._cases[holder])
-                if answered.answer and answered.answer in one.right.get(answered.task, ()):
-                    records.append(LearntRecord(holder, answered.task, self._record(one, n, asked)))
+        for visit in told:
+            self._cases[visit.holder] += 1
+            for n, answered in enumerate(visit.answered):
+                asked = AskedTask(
+                    case=visit.case,
+                    number=self._cases[visit.holder],
+                    query=answered.picture,
+                    options=answered.options,
+                )
+                if answered.answer and answered.answer in visit.right.get(answered.task, ()):
+                    after = visit.answered[n + 1 :]
+                    record = MedicalRecord(
+                        asked=asked,
+                        answer=answered.answer,
+                        reasoning=answered.reasoning,
+                        led_to=tuple(one.task for one in after if one.answer in visit.right.get(one.task, ())),
+                        judged_by=self.setup.feedback,
+                    )
+                    records.append(LearntRecord(visit.holder, answered.task, record))
                     continue
                 lesson: LessonDrawn | None = None
-                if answered.task in one.lessons:
-                    lesson = yield one.lessons[answered.task]
-                entry = self._experience(one, answered, asked, lesson)
+                if answered.task in visit.lessons:
+                    lesson = yield visit.lessons[answered.task]
+                entry = self._experience(visit, answered, asked, lesson)
                 if entry is not None:
-                    experience.append(LearntExperience(holder, answered.task, entry))
+                    experience.append(LearntExperience(visit.holder, answered.task, entry))
         read: dict[str, list[PassageRead]] = {}
         for holder, coming in reading:
             read.setdefault(holder, []).append((yield coming))
@@ -240,52 +229,32 @@ class HospitalLearning:
         if told:
             self.version = next_version(self.version, records, experience)
             self.publish(Publication(version=self.version, records=tuple(records), experience=tuple(experience)))
-        self.log.add(
-            self.clock.now,
-            TOWN,
-            MemoriesPublished(
-                version=self.version,
-                cases=len(told),
-                records=len(records),
-                experience=len(experience),
-                passages=len(reading),
-                questions=sum(len(one.studied.records) for some in read.values() for one in some),
-            ),
+        what = MemoriesPublished(
+            version=self.version,
+            cases=len(told),
+            records=len(records),
+            experience=len(experience),
+            passages=len(reading),
+            questions=sum(len(one.studied.records) for some in read.values() for one in some),
         )
-
-    def _record(self, told: _VisitJudged, n: int, asked: AskedTask) -> MedicalRecord:
-        answered = told.met.answered
-        return MedicalRecord(
-            asked=asked,
-            answer=answered[n].answer,
-            reasoning=answered[n].reasoning,
-            led_to=tuple(one.task for one in answered[n + 1 :] if one.answer in told.right.get(one.task, ())),
-            judged_by=self.setup.feedback,
-        )
+        self.log.add(self.clock.now, TOWN, what)
 
     def _experience(
-        self, told: _VisitJudged, answered: AnsweredTask, asked: AskedTask, lesson: LessonDrawn | None
+        self, visit: _Visit, answered: AnsweredTask, asked: AskedTask, lesson: LessonDrawn | None
     ) -> Experience | None:
+        judged_by = self.setup.feedback
+        right: tuple[str, ...] = ()
         if lesson is not None and lesson.principle:
-            return Experience(
-                asked=asked,
-                before=answered.answer,
-                after=lesson.after,
-                right=told.right[answered.task],
-                principle=lesson.principle,
-                judged_by=self.setup.feedback,
-            )
-        if self.setup.feedback == "truth" or not answered.answer:
+            after, principle, right = lesson.after, lesson.principle, visit.right[answered.task]
+        elif judged_by == "truth" or not answered.answer:
             return None
-        # What would have been right nobody knows; that it was not this, perhaps.
-        principle = _WORSE[told.met.language].format(answer=answered.answer)
+        else:
+            # What would have been right nobody knows; that it was not this, perhaps.
+            after, principle = "", _WORSE[visit.language].format(answer=answered.answer)
+            judged_by = "outcome"
         return Experience(
-            asked=asked, before=answered.answer, after="", right=(), principle=principle, judged_by="outcome"
+            asked=asked, before=answered.answer, after=after, right=right, principle=principle, judged_by=judged_by
         )
-
-
-def _asked(met: _VisitMet, answered: AnsweredTask, number: int) -> AskedTask:
-    return AskedTask(case=met.case, number=number, query=answered.picture, options=answered.options)
 
 
 _HOURS = (19, 20, 21, 12, 10, 16, 8)
@@ -298,75 +267,50 @@ Read = Callable[[StudyRequest], Awaitable[PassageRead]]
 """Lets a doctor read a passage."""
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class OffShift:
-    """Lets the doctors of a hospital read.
+    """Lets the doctors of a hospital read."""
 
-    Args:
-        hospital: whose.
-        setup: how they learn, and how much they read a day.
-        passages: what there is to read.
-        clock: keeps the time.
-        seed: the run's.
-        read: reads.
-        takes: is told of whoever has begun to read what; its signal happens at the next midnight.
-    """
-
-    def __init__(
-        self,
-        hospital: Hospital,
-        setup: LearningSetup,
-        passages: Sequence[Passage],
-        clock: Clock,
-        *,
-        seed: int,
-        read: Read,
-        takes: Callable[[str, Signal], None],
-    ) -> None:
-        self._setup, self._passages, self._clock, self._seed = setup, passages, clock, seed
-        self._read, self._takes = read, takes
-        self._first = datetime.date.fromisoformat(hospital.first_day)
-        self._weekday = OpeningHours(hospital).weekday
-        self._readers: dict[str, list[Member]] = {}
-        for member in hospital.staff.values():
-            if member.job is Job.DOCTOR:
-                for holder in [member.id] if setup.holder == "doctor" else member.departments:
-                    self._readers.setdefault(holder, []).append(member)
+    hospital: Hospital
+    setup: LearningSetup
+    passages: Sequence[Passage]  # what there is to read
+    clock: Clock
+    seed: int
+    read: Read
+    takes: Callable[[str, Signal], None]  # is told of whoever has begun to read; the signal happens at midnight
 
     def begin(self, days: int) -> None:
         """Lets everybody read on so many days."""
-        for holder in self._readers:
-            self._clock.start(self._reads(holder, days))
+        readers: dict[str, list[Member]] = {}
+        for member in self.hospital.staff.values():
+            if member.job is Job.DOCTOR:
+                for holder in [member.id] if self.setup.holder == "doctor" else member.departments:
+                    readers.setdefault(holder, []).append(member)
+        for holder, members in readers.items():
+            self.clock.start(self._reads(holder, members, days))
 
-    def _reads(self, holder: str, days: int) -> Steps:
-        order = list(self._passages)
-        derive(self._seed, holder, "reading").shuffle(order)
+    def _reads(self, holder: str, members: Sequence[Member], days: int) -> Steps:
+        order = list(self.passages)
+        derive(self.seed, holder, "reading").shuffle(order)
+        first, weekday = datetime.date.fromisoformat(self.hospital.first_day), OpeningHours(self.hospital).weekday
         for day in range(days):
-            hour = self._hour(holder, day)
+            shifts = [[shift for shift in one.shifts if weekday(day) in shift.days] for one in members]
+            # An hour at which somebody is not on duty.
+            hour = next((hour for hour in _HOURS if any(_is_off(theirs, hour) for theirs in shifts)), None)
             if hour is None:
                 continue
-            today, order = order[: self._setup.passages], order[self._setup.passages :]
+            today, order = order[: self.setup.passages], order[self.setup.passages :]
             if not today:
                 return
-            yield self._clock.at(day * DAY + hour * HOUR)
+            yield self.clock.at(day * DAY + hour * HOUR)
             for passage in today:
-                request = StudyRequest(
-                    holder=holder,
-                    date=(self._first + datetime.timedelta(days=day)).isoformat(),
-                    language=self._setup.language,
-                    passage=passage,
-                )
-                self._takes(holder, self._clock.launch(self._read(request), due=(day + 1) * DAY))
+                date = (first + datetime.timedelta(days=day)).isoformat()
+                request = StudyRequest(holder=holder, date=date, language=self.setup.language, passage=passage)
+                self.takes(holder, self.clock.launch(self.read(request), due=(day + 1) * DAY))
 
-    def _hour(self, holder: str, day: int) -> int | None:
-        """Returns at which hour of a day somebody is not on duty; None where there is none."""
-        weekday = self._weekday(day)
-        for hour in _HOURS:
-            begin, end = hour * HOUR, (hour + 1) * HOUR
-            for member in self._readers[holder]:
-                shifts = (shift for shift in member.shifts if weekday in shift.days)
-                if all(shift.end <= begin or end <= shift.begin for shift in shifts):
-                    return hour
-        return None
+
+def _is_off(shifts: Iterable[Shift], hour: int) -> bool:
+    return all(shift.end <= hour * HOUR or (hour + 1) * HOUR <= shift.begin for shift in shifts)
 
 
 def read_whole(corpus: str, language: Language) -> list[Passage]:

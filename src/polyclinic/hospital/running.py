@@ -5,7 +5,15 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    ExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -15,27 +23,25 @@ from polyclinic.cases.case import Case
 from polyclinic.frames import Tabular
 from polyclinic.hospital.care.clinic import Clinic, open_clinic
 from polyclinic.hospital.care.remembering import about_memories, reflects
-from polyclinic.hospital.care.setup import LearningSetup
 from polyclinic.hospital.care.triage import TriageStation
 from polyclinic.hospital.care.workers import RemoteClinic, open_clinic_workers
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.floor.clock import Clock
-from polyclinic.hospital.learning import HospitalLearning, OffShift, Read, read_whole
-from polyclinic.hospital.planned import Forecasting, SimulatedRun
+from polyclinic.hospital.learning import HospitalLearning, OffShift, read_whole
+from polyclinic.hospital.planned import SimulatedRun
 from polyclinic.hospital.record.account import Log, Sink
 from polyclinic.hospital.record.episodes import (
     Episode,
-    Learn,
     LearnDone,
     StudyDone,
     StudyRequest,
 )
-from polyclinic.hospital.record.figures import Learnt, utilisation
+from polyclinic.hospital.record.figures import utilisation
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.hospital.record.memories import KeptMemories, brought_to
 from polyclinic.hospital.record.recorded import TYPED
 from polyclinic.hospital.record.store import Store
-from polyclinic.hospital.simulation import simulate
+from polyclinic.hospital.simulation import Simulation
 from polyclinic.hospital.town.forecast import course_by_model
 from polyclinic.hospital.town.profiles import write_profiles
 from polyclinic.hospital.town.residents import Residents
@@ -52,53 +58,6 @@ from polyclinic.models.session import Session, journal_of, open_models
 from polyclinic.parallel.holder import Holder
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.patient_trust import trust_fields, trust_in
-
-_NATURE = "nature"
-
-
-def open_nature(
-    configuration: Configuration, store: Store | None, answers: str
-) -> AbstractAsyncContextManager[Session]:
-    """Opens the models that stand for nature; their answers are kept in a file of their own, or in a database."""
-    names = [name for name in (configuration.profiles, configuration.course) if name]
-    return open_models(
-        names,
-        dataclasses.replace(configuration.setup.options, token_budget=None),
-        journal=journal_of(
-            None if store is None or not names else answers or store.calls.with_name("nature.sqlite"),
-            run=f"{configuration.shared_as} {_NATURE}" if answers else _NATURE,
-        ),
-        seed=configuration.seed,
-    )
-
-
-async def written_by_model(
-    configuration: Configuration, town: Town, residents: Residents, nature: Session, knowledge: Knowledge
-) -> tuple[Residents, dict[str, int]]:
-    """Returns the residents with those who may fall ill written by a model, and the failures by name."""
-    chosen: dict[int, None] = {}
-    for day in range(configuration.days):
-        chosen |= dict.fromkeys(onset.resident for onset in town.onsets(day))
-        if configuration.visits is not None and len(chosen) >= configuration.visits:
-            break
-    model = nature.model(configuration.profiles, Asker(_NATURE))
-    profiles, failures = await write_profiles(
-        [residents[number] for number in chosen], model, knowledge, temperature=configuration.setup.temperature
-    )
-    return residents.with_profiles(profiles), dict(failures)
-
-
-def forecasting(configuration: Configuration, nature: Session) -> Forecasting | None:
-    """Returns who says how illnesses go on; None where the knowledge does."""
-    if not configuration.course:
-        return None
-    return partial(
-        course_by_model,
-        model=nature.model(configuration.course, Asker(_NATURE)),
-        follow_up_days=configuration.hospital.illness.follow_up_days,
-        temperature=configuration.setup.temperature,
-    )
-
 
 _AT_ONCE = 1
 
@@ -122,7 +81,7 @@ def seen_at_the_door(knowledge: Knowledge) -> Callable[[Case], Acuity | None]:
     return look
 
 
-_JOURNAL = "the run itself"  # names the run in its own journal, which holds no other
+_JOURNAL, _NATURE = "the run itself", "nature"  # name the run in its own journals, which hold no other
 
 
 class FinishedRun(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -175,48 +134,67 @@ async def run(
     began = time.monotonic()
     knowledge = read_knowledge()
     residents = Residents(configuration.residents, configuration.seed, language=configuration.language)
-    spent = _Spent()
+    going = _RunUnderWay(configuration, knowledge, store, answers)
+    profile_failures: dict[str, int] = {}
     async with AsyncExitStack() as stack:
-        nature = await stack.enter_async_context(open_nature(configuration, store, answers))
+        nature = await stack.enter_async_context(going.open_nature())
         hospital = configuration.at_work
         town = Town(hospital, knowledge, residents, seed=configuration.seed, events=configuration.events)
-        profile_failures: dict[str, int] = {}
         if configuration.profiles:
             residents, profile_failures = await written_by_model(configuration, town, residents, nature, knowledge)
             town = Town(hospital, knowledge, residents, seed=configuration.seed, events=configuration.events)
-        clinic = await stack.enter_async_context(
-            _computing(configuration, store, answers, brought=brought, on=on, report=report)
-        )
-        simulated = await simulate(
+        clinic = await stack.enter_async_context(going.open_clinic(brought=brought, on=on, report=report))
+        compute = store.remember(clinic.compute) if store is not None else clinic.compute
+        simulated = await Simulation(
             hospital,
             town,
-            spent.counting(
-                store.remember(clinic.compute) if store is not None else clinic.compute,
-                then=(lambda _: None) if watching is None else watching.computed,
-            ),
+            going.counting(compute, then=(lambda _: None) if watching is None else watching.computed),
             days=configuration.days,
             visits=configuration.visits,
             seed=configuration.seed,
             kinds=kinds_of(knowledge),
             lookahead=configuration.lookahead,
-            clock=clock,
-            forecast=forecasting(configuration, nature),
+            clock=clock or Clock(),
+            forecast=None
+            if not configuration.course
+            else partial(
+                course_by_model,
+                model=nature.model(configuration.course, Asker(_NATURE)),
+                follow_up_days=configuration.hospital.illness.follow_up_days,
+                temperature=configuration.setup.temperature,
+            ),
             events=configuration.events,
             at_the_door=seen_at_the_door(knowledge),
             look_again=TriageStation(knowledge).look_again,
-            learns=stack.enter_context(_learning(configuration, knowledge, store, clinic, spent)),
+            learns=stack.enter_context(going.open_learning(clinic)),
             sinks=[sink for sink in (store, watching) if sink is not None],
             warm_up=configuration.warm_up,
-        )
+        ).run()
         usage = nature.ledger.total.usage
     return FinishedRun(
         run=simulated,
-        calls=spent.calls + nature.ledger.total.calls,
-        tokens=spent.tokens + usage.tokens_in + usage.tokens_out,
-        cost=spent.cost if usage.cost is None else usage.cost + (spent.cost or 0.0),
+        calls=going.calls + nature.ledger.total.calls,
+        tokens=going.tokens + usage.tokens_in + usage.tokens_out,
+        cost=going.cost if usage.cost is None else usage.cost + (going.cost or 0.0),
         profile_failures=profile_failures,
         wall_seconds=time.monotonic() - began,
     )
+
+
+async def written_by_model(
+    configuration: Configuration, town: Town, residents: Residents, nature: Session, knowledge: Knowledge
+) -> tuple[Residents, dict[str, int]]:
+    """Returns the residents with those who may fall ill written by a model, and the failures by name."""
+    chosen: dict[int, None] = {}
+    for day in range(configuration.days):
+        chosen |= dict.fromkeys(onset.resident for onset in town.onsets(day))
+        if configuration.visits is not None and len(chosen) >= configuration.visits:
+            break
+    model = nature.model(configuration.profiles, Asker(_NATURE))
+    profiles, failures = await write_profiles(
+        [residents[number] for number in chosen], model, knowledge, temperature=configuration.setup.temperature
+    )
+    return residents.with_profiles(profiles), dict(failures)
 
 
 def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, Any]:
@@ -224,6 +202,11 @@ def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, An
     summary, groups, learning = came.run.summary, came.run.groups, configuration.setup.learning
     staff = {one.id: str(one.job) for one in configuration.hospital.staff.values()}
     shares = {name: getattr(summary, name) for name in ("triage", "examination", "diagnosis", "treatment")}
+    memory = msgspec.to_builtins(came.run.learnt)
+    if learning is not None:
+        told = {"learns": learning.learns, "of": learning.holder, "feedback": learning.feedback}
+        version = came.run.learnt.version or learning.version
+        memory = {**told, "brought": learning.version, **memory, "version": version}
     document: dict[str, Any] = msgspec.to_builtins(
         {
             "residents": configuration.residents,
@@ -263,7 +246,7 @@ def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, An
             "by_level": groups.by_level,
             "by_hour": groups.by_hour,
             **({"incidents": came.run.incidents} if came.run.incidents else {}),
-            **({} if learning is None else {"memory": _memory(learning, came.run.learnt)}),
+            **({} if learning is None else {"memory": memory}),
             "summary": summary,
             **trust_fields(trust_in(configuration.setup.patient, [configuration.setup.doctor])),
         }
@@ -271,118 +254,110 @@ def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, An
     return document
 
 
-def _memory(setup: LearningSetup, learnt: Learnt) -> dict[str, Any]:
-    """Returns what a run says of its doctors' memories."""
-    told = {"learns": setup.learns, "of": setup.holder, "feedback": setup.feedback, "brought": setup.version}
-    return {**told, **msgspec.to_builtins(learnt), "version": learnt.version or setup.version}
-
-
 def kinds_of(knowledge: Knowledge) -> dict[str, str]:
     """Returns the kind of every examination, by its id."""
     return {examination.id: examination.kind for examination in knowledge.examinations.values()}
-
-
-@asynccontextmanager
-async def _computing(
-    configuration: Configuration,
-    store: Store | None,
-    answers: str,
-    *,
-    brought: str,
-    on: str | None,
-    report: Callable[[str], None],
-) -> AsyncIterator[Clinic | RemoteClinic]:
-    setup = configuration.setup
-    if store is not None and setup.asks_models:
-        run = configuration.shared_as if answers else _JOURNAL
-        setup = msgspec.structs.replace(setup, journal=answers or str(store.calls), run=run)
-    learning = setup.learning
-    if learning is not None:
-        if store is not None:
-            about = about_memories(read_knowledge().select(setup.diseases), learning)
-            brought = brought_to(store.folder, about, learning.version)
-        setup = msgspec.structs.replace(setup, learning=msgspec.structs.replace(learning, brought=brought))
-    if on is not None:
-        journal = journal_of(setup.journal or None, run=setup.run, prompts=setup.traces)
-        async with AsyncExitStack() as stack:
-            if journal is not None:
-                await stack.enter_async_context(journal)
-            holder = Holder(journal, setup.options.budget())
-            # The address of a database holds its password, and workers ask the command for answers.
-            theirs = msgspec.structs.replace(setup, journal="the command" if setup.journal else "")
-            yield await stack.enter_async_context(open_clinic_workers(on, theirs, holder, report))
-    else:
-        desk = Desk(session=None if store is None else store.folder / TYPED, again="")
-        async with open_clinic(setup, desk=desk) as clinic:
-            yield clinic
-
-
-@contextmanager
-def _learning(
-    configuration: Configuration,
-    knowledge: Knowledge,
-    store: Store | None,
-    clinic: Clinic | RemoteClinic,
-    spent: _Spent,
-) -> Iterator[Callable[[Clock, Log], HospitalLearning] | None]:
-    """Makes what lets the doctors of a run learn; None where they do not."""
-    setup = configuration.setup.learning
-    if setup is None:
-        yield None
-        return
-    known = knowledge.select(configuration.setup.diseases)
-    learn = spent.counting(clinic.learn)
-    reflect = learn if reflects(configuration.setup.doctor) else None
-    with ExitStack() as stack:
-        kept = None
-        if store is not None:
-            kept = stack.enter_context(KeptMemories(store.folder, about_memories(known, setup)))
-
-        def publish(publication: Publication) -> None:
-            clinic.publish(publication)
-            if kept is not None:
-                kept.keep(publication)
-
-        def make(clock: Clock, log: Log) -> HospitalLearning:
-            learning = HospitalLearning(setup, known, clock, log, publish, reflect)
-            if setup.reads and kept is not None:
-                learning.keep = kept.keep_read
-                OffShift(
-                    configuration.hospital,
-                    setup,
-                    read_whole(setup.reads, setup.language),
-                    clock,
-                    seed=configuration.seed,
-                    read=_reading(learn),
-                    takes=learning.reads,
-                ).begin(configuration.days)
-            return learning
-
-        yield make
-
-
-def _reading(learn: Learn) -> Read:
-    """Returns what lets somebody read, with the vectors that its library wants."""
-    embedder = CaseWordsEmbedder()
-
-    async def read(request: StudyRequest) -> PassageRead:
-        done = await learn(request)
-        assert isinstance(done, StudyDone)  # noqa: S101
-        return PassageRead(done.studied, embedder.vectors([record.query for record in done.studied.records]))
-
-    return read
 
 
 _Request = TypeVar("_Request")
 _Done = TypeVar("_Done", bound=Episode | LearnDone)
 
 
-class _Spent:
-    """What the episodes of a run cost."""
+@dataclass(eq=False)
+class _RunUnderWay:
+    """Who computes in a run, who learns, and what all of it costs."""
 
-    def __init__(self) -> None:
-        self.calls = self.tokens = 0
-        self.cost: float | None = None
+    configuration: Configuration
+    knowledge: Knowledge
+    store: Store | None
+    answers: str
+    calls: int = 0
+    tokens: int = 0
+    cost: float | None = None
+
+    def open_nature(self) -> AbstractAsyncContextManager[Session]:
+        """Opens the models that stand for nature; their answers are kept in a file of their own, or in a database."""
+        configuration, answers = self.configuration, self.answers
+        names = [name for name in (configuration.profiles, configuration.course) if name]
+        file = None if self.store is None else self.store.calls.with_name("nature.sqlite")
+        journal = journal_of(
+            (answers or file) if names and file is not None else None,
+            run=f"{configuration.shared_as} {_NATURE}" if answers else _NATURE,
+        )
+        settings = dataclasses.replace(configuration.setup.options, token_budget=None)
+        return open_models(names, settings, journal=journal, seed=configuration.seed)
+
+    @asynccontextmanager
+    async def open_clinic(
+        self, *, brought: str, on: str | None, report: Callable[[str], None]
+    ) -> AsyncIterator[Clinic | RemoteClinic]:
+        """Opens the clinic that computes episodes, here or in workers."""
+        setup, store, learning = self.configuration.setup, self.store, self.configuration.setup.learning
+        if store is not None and setup.asks_models:
+            run = self.configuration.shared_as if self.answers else _JOURNAL
+            setup = msgspec.structs.replace(setup, journal=self.answers or str(store.calls), run=run)
+        if learning is not None:
+            if store is not None:
+                about = about_memories(self.knowledge.select(setup.diseases), learning)
+                brought = brought_to(store.folder, about, learning.version)
+            setup = msgspec.structs.replace(setup, learning=msgspec.structs.replace(learning, brought=brought))
+        if on is None:
+            desk = Desk(session=None if store is None else store.folder / TYPED, again="")
+            async with open_clinic(setup, desk=desk) as clinic:
+                yield clinic
+            return
+        journal = journal_of(setup.journal or None, run=setup.run, prompts=setup.traces)
+        async with journal or nullcontext():
+            spending = None if journal is None else journal.spending
+            holder = Holder(journal, setup.options.budget(spending=spending))
+            # The address of a database holds its password, and workers ask the command for answers.
+            theirs = msgspec.structs.replace(setup, journal="the command" if setup.journal else "")
+            async with open_clinic_workers(on, theirs, holder, report) as workers:
+                yield workers
+
+    @contextmanager
+    def open_learning(self, clinic: Clinic | RemoteClinic) -> Iterator[Callable[[Clock, Log], HospitalLearning] | None]:
+        """Yields what makes the doctors of a run learn; None where they do not."""
+        configuration, setup = self.configuration, self.configuration.setup.learning
+        if setup is None:
+            yield None
+            return
+        known = self.knowledge.select(configuration.setup.diseases)
+        learn = self.counting(clinic.learn)
+        embedder = CaseWordsEmbedder()
+
+        async def read(request: StudyRequest) -> PassageRead:
+            done = await learn(request)
+            assert isinstance(done, StudyDone)  # noqa: S101
+            return PassageRead(done.studied, embedder.vectors([record.query for record in done.studied.records]))
+
+        with ExitStack() as stack:
+            kept = None
+            if self.store is not None:
+                kept = stack.enter_context(KeptMemories(self.store.folder, about_memories(known, setup)))
+
+            def publish(publication: Publication) -> None:
+                clinic.publish(publication)
+                if kept is not None:
+                    kept.keep(publication)
+
+            def make(clock: Clock, log: Log) -> HospitalLearning:
+                reflect = learn if reflects(configuration.setup.doctor) else None
+                learning = HospitalLearning(setup, known, clock, log, publish, reflect)
+                if setup.reads and kept is not None:
+                    learning.keep = kept.keep_read
+                    OffShift(
+                        hospital=configuration.hospital,
+                        setup=setup,
+                        passages=read_whole(setup.reads, setup.language),
+                        clock=clock,
+                        seed=configuration.seed,
+                        read=read,
+                        takes=learning.reads,
+                    ).begin(configuration.days)
+                return learning
+
+            yield make
 
     def counting(
         self, do: Callable[[_Request], Awaitable[_Done]], *, then: Callable[[_Done], None] = lambda _: None

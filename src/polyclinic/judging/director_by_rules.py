@@ -19,7 +19,6 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Sequence
-from typing import get_args
 
 import msgspec
 
@@ -28,11 +27,10 @@ from polyclinic.cases.report import Report
 from polyclinic.judging.director import judgement_of, lengths_of
 from polyclinic.knowledge.disease_names.relation import known_relation
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.knowledge.lexicon import lexicon_of
 from polyclinic.knowledge.names import Names
 from polyclinic.language.clauses import clauses
 from polyclinic.language.content_words import coverage, pieces, resemblance
-from polyclinic.language.language import Language
 from polyclinic.metrics.accuracy import RIGHT
 from polyclinic.metrics.grades import QUARTERS, Aspect, AspectMatch, Judgement, Link, Scale, analysis, aspects_of
 
@@ -68,7 +66,6 @@ class RulesJudge:
         self, knowledge: Knowledge, *, link: Link | None = None, scales: dict[Aspect, Scale] | None = None
     ) -> None:
         self._knowledge, self._names = knowledge, Names(knowledge)
-        self._lexicons = {language: Lexicon(knowledge.symptoms.values(), language) for language in get_args(Language)}
         self._link = None if link is None else functools.cache(link)
         self._scales = {**SCALES, **(scales or {})}
         self.prompts = hashlib.sha256(msgspec.json.encode(self._scales, order="deterministic")).hexdigest()[:16]
@@ -135,11 +132,10 @@ class RulesJudge:
             texts = (case.presentation.complaint, history.present)
             wanted = tuple(dict.fromkeys(c for text in texts for c in clauses(text, language) if pieces(c)))
         whole = "\n".join(report.symptoms)
-        lexicon = self._lexicons[language]
-        known = {id for item in report.symptoms for id in _said_of(lexicon, item)}
+        lexicon = lexicon_of(self._knowledge, language)
+        known = lexicon.present(*report.symptoms)
         shares = [
-            1.0 if (meant := _said_of(lexicon, point)) and meant <= known else coverage(point, whole)
-            for point in wanted
+            1.0 if (meant := lexicon.present(point)) and meant <= known else coverage(point, whole) for point in wanted
         ]
         return _points("said", wanted, shares)
 
@@ -156,11 +152,6 @@ class RulesJudge:
 def _points(name: str, wanted: Sequence[str], shares: Sequence[float], extra: tuple[str, ...] = ()) -> AspectMatch:
     matched, missed = _divided(wanted, shares)
     return AspectMatch({name: len(matched) / len(wanted)} if wanted else {}, matched, missed, extra)
-
-
-def _said_of(lexicon: Lexicon, text: str) -> set[str]:
-    """Returns the symptoms that a text says are there."""
-    return {id for id, there in lexicon.read(text).items() if there}
 
 
 def _texts(reference: Sequence[str], given: Sequence[str], named: float) -> AspectMatch:

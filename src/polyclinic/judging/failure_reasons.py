@@ -44,16 +44,12 @@ class FailureReason(StrEnum):
 
 
 class Missed(msgspec.Struct, frozen=True, kw_only=True):
-    """A report whose diagnosis is wholly wrong.
-
-    Attributes:
-        done: the names of the examinations that were done; None where the doctor read the whole record.
-    """
+    """A report whose diagnosis is wholly wrong."""
 
     case: Case
     doctor: str
     report: Report
-    done: tuple[str, ...] | None = None
+    done: tuple[str, ...] | None = None  # names of the examinations done; None if the doctor read the whole record
 
 
 class Reasoned(Sorted, frozen=True, kw_only=True, omit_defaults=True):

@@ -188,10 +188,8 @@ class Judging(Generic[Item]):
         return hashlib.sha256(texts).hexdigest()[:16]
 
     def messages(self, item: Item) -> list[Message]:
-        """Returns what the judge is told of a thing."""
-        return self._told(self.show(item))
-
-    def _told(self, exhibit: Exhibit) -> list[Message]:
+        """Returns the messages by which the judge is asked about a thing."""
+        exhibit = self.show(item)
         prompts = read_prompts(self.path)[exhibit.language]
         nothing = [prompts("nothing")] if "nothing" in prompts.blanks else []
 
@@ -216,11 +214,9 @@ class Judging(Generic[Item]):
         """Has things judged, all at once; a failure of the model is in the result.
 
         With `Journal.wrap` around the model nothing is paid for again after a crash. `advance` is called after each
-        question; a `temperature` of None is left to the server. Of a model that is asked `UntilStopped`, what was
-        ruled when somebody stopped the run stands, and the rest was `NotAsked`.
-
-        Returns:
-            One ruling a thing, in order; of a comparison two, the second of which is on the comparison turned round.
+        question; a `temperature` of None is left to the server. Of a model that is asked `UntilStopped`, the rulings
+        from before a stop stand, and the rest was `NotAsked`. There is one ruling a thing, in order; of a comparison
+        two, the second of which is on the comparison turned round.
         """
 
         async def ask(item: Item, order: str = "") -> Ruling:
@@ -236,7 +232,7 @@ class Judging(Generic[Item]):
                     advance()
                 return Ruling(reply.value)
 
-            messages = self._told(exhibit)
+            messages = self.messages(item)
             return await (put(messages) if memory is None else memory.recall(messages, put))
 
         def questions() -> Iterator[Callable[[], Awaitable[Ruling]]]:

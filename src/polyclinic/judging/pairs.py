@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, product
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.events import End, Examined, Opened, Role, Said, Trace
-from polyclinic.judging.model_judging import Exhibit, Judging, Ruling, answer_type, failures, spoken
+from polyclinic.judging.model_judging import Exhibit, Judging, answer_type, failures, spoken
 from polyclinic.models.model import Model
-from polyclinic.statistics.pairwise import Comparison, Strength, WinRate, of_both_orders, strengths, win_rates
+from polyclinic.statistics.pairwise import Comparison, Standings, of_both_orders, standings
 from polyclinic.visits.visit import Visit
 
 View = Literal["doctor", "patient"]
@@ -96,20 +96,11 @@ class Preference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return {"first": self.first, "second": self.second}.get(self.better[criterion])
 
 
-class CriterionResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one criterion; rates and strengths are by doctor.
+class CriterionResult(Standings, frozen=True, kw_only=True):
+    """The result of one criterion; each comparison was judged in both orders, and disagreements are ties."""
 
-    Attributes:
-        first_wins: percent of the decided answers that went to the dialogue shown first; 50 where the order does not
-            matter, None where nothing was decided.
-    """
-
-    n: int  # comparisons, each judged in both orders
-    ties: int  # those that nobody won, disagreements included
-    disagreements: int  # those in which the orders did not agree
-    first_wins: float | None
-    win_rates: dict[str, WinRate]
-    strengths: dict[str, Strength]
+    disagreements: int  # comparisons in which the orders did not agree
+    first_wins: float | None  # percent of decided answers for the dialogue shown first; 50 if the order does not matter
 
 
 class Judgements(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,22 +136,18 @@ async def judge_pairs(
     pairs, without = _pairs(visits_by_doctor, cases)
     rulings = await JUDGING.judge(pairs, judge, temperature=temperature, advance=advance)
     orders = (order for pair in pairs for order in (pair, _turned(pair)))
-    preferences = tuple(_preference(pair, ruling) for pair, ruling in zip(orders, rulings, strict=True))
-    return judgements_of(judge.name, JUDGING.prompts, preferences, without=without, seed=seed)
-
-
-def _preference(pair: Pair, ruling: Ruling) -> Preference:
-    better = {} if ruling.value is None else msgspec.structs.asdict(ruling.value)
-    return Preference(
-        case=pair.case.id,
-        view=pair.view,
-        first=pair.first.doctor,
-        second=pair.second.doctor,
-        analysis=better.pop("analysis", ""),
-        better=better,
-        error=ruling.error,
-        failed=ruling.failed,
-    )
+    calls = []
+    for pair, ruling in zip(orders, rulings, strict=True):
+        better = {} if ruling.value is None else msgspec.structs.asdict(ruling.value)
+        names: dict[str, Any] = {
+            "case": pair.case.id,
+            "view": pair.view,
+            "first": pair.first.doctor,
+            "second": pair.second.doctor,
+        }
+        said: dict[str, Any] = {"analysis": better.pop("analysis", ""), "better": better}
+        calls.append(Preference(**names, **said, error=ruling.error, failed=ruling.failed))
+    return judgements_of(judge.name, JUDGING.prompts, tuple(calls), without=without, seed=seed)
 
 
 def _pairs(visits_by_doctor: Mapping[str, Sequence[Visit]], cases: Sequence[Case]) -> tuple[list[Pair], int]:
@@ -224,13 +211,9 @@ def judgements_of(judge: str, prompts: str, calls: tuple[Preference, ...], *, wi
 
 
 def _result(pairs: Sequence[tuple[Preference, Preference]], criterion: str, seed: int) -> CriterionResult:
-    comparisons = _compared(pairs, criterion)
     decided = [call.better[criterion] for pair in pairs for call in pair if call.better[criterion] != "tie"]
     return CriterionResult(
-        n=len(comparisons),
-        ties=sum(one.winner is None for one in comparisons),
+        **msgspec.structs.asdict(standings(_compared(pairs, criterion), seed=seed)),
         disagreements=sum(one.winner(criterion) != other.winner(criterion) for one, other in pairs),
         first_wins=100 * decided.count("first") / len(decided) if decided else None,
-        win_rates=win_rates(comparisons),
-        strengths=strengths(comparisons, seed=seed),
     )

@@ -29,7 +29,7 @@ from polyclinic.statistics.agreement import (
     pairs_alike,
     weighted_kappa,
 )
-from polyclinic.statistics.pairwise import Comparison, Strength, WinRate, strengths, win_rates
+from polyclinic.statistics.pairwise import Comparison, Standings, standings
 from polyclinic.statistics.uncertainty import Estimate, estimate, share
 
 _TWO = 2
@@ -189,21 +189,14 @@ class Percent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RoundsByPeople(msgspec.Struct, frozen=True, kw_only=True):
-    """Patient and examiner with one doctor, as people see them (AI Hospital, Table 4).
-
-    Attributes:
-        arrived: of the rounds in which the doctor asks for an examination (question 3 is yes), the share in which one
-            was carried out.
-        as_printed: of the rounds in which the doctor asks for none (question 3 is "No", as the paper's appendix E has
-            it), the share in which none was.
-    """
+    """Patient and examiner with one doctor, as people see them (AI Hospital, Table 4)."""
 
     qa: int  # rounds; `tests`: those in which an examination was carried out
     relevance: Percent
     consistency: Percent
     tests: int
-    arrived: Percent
-    as_printed: Percent
+    arrived: Percent  # if the doctor asks for an examination (question 3): the share carried out
+    as_printed: Percent  # if question 3 is "No", as appendix E has it: the share in which none was
 
 
 class RecordsByPeople(msgspec.Struct, frozen=True, kw_only=True):
@@ -213,19 +206,10 @@ class RecordsByPeople(msgspec.Struct, frozen=True, kw_only=True):
     parts: dict[str, Percent]
 
 
-class CriterionByPeople(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is better by one criterion: win rates without ties and Bradley-Terry strengths (AIE, Figure 4)."""
-
-    n: int
-    ties: int
-    win_rates: dict[str, WinRate]
-    strengths: dict[str, Strength]
-
-
 class PairsByPeople(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is better, by criterion."""
+    """Who is better, by criterion (AIE, Figure 4)."""
 
-    criteria: dict[str, CriterionByPeople]
+    criteria: dict[str, Standings]
 
 
 class MeansByPeople(msgspec.Struct, frozen=True, kw_only=True):
@@ -309,16 +293,8 @@ def _percent(successes: int, n: int) -> Percent:
 
 def pairs_by_people(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> PairsByPeople:
     """Returns by criterion who is better."""
-    found = {}
-    for question in forms()[form].questions:
-        if compared := comparisons(verdicts, form, question):
-            found[question] = CriterionByPeople(
-                n=len(compared),
-                ties=sum(one.winner is None for one in compared),
-                win_rates=win_rates(compared),
-                strengths=strengths(compared, seed=seed),
-            )
-    return PairsByPeople(criteria=found)
+    compared = {question: comparisons(verdicts, form, question) for question in forms()[form].questions}
+    return PairsByPeople(criteria={name: standings(some, seed=seed) for name, some in compared.items() if some})
 
 
 def comparisons(verdicts: Sequence[PersonsVerdict], form: str, question: str) -> list[Comparison]:

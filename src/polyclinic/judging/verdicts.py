@@ -135,14 +135,9 @@ class PersonsVerdict(msgspec.Struct, frozen=True, kw_only=True):
     def row(self) -> dict[str, Any]:
         """Returns it as a line of a file."""
         form = form_named(self.form)
-        beside = {"comment": self.comment} if self.comment else {}
-        return {
-            "form": self.form,
-            **dict(zip(form.keys, self.item, strict=True)),
-            "who": self.who,
-            **{question: self.answers.get(question) for question in form.questions},
-            **beside,
-        }
+        row: dict[str, Any] = {"form": self.form, **dict(zip(form.keys, self.item, strict=True)), "who": self.who}
+        row |= {question: self.answers.get(question) for question in form.questions}
+        return row | ({"comment": self.comment} if self.comment else {})
 
 
 def in_order(item: Item) -> Item:
@@ -171,13 +166,9 @@ def read_verdicts(
 ) -> list[PersonsVerdict]:
     """Reads the verdicts of one or several files, in their order; `.csv` and `.tsv` are tables, all else JSON lines.
 
-    Args:
-        paths: one file a person, or all in one.
-        form: of rows that do not name theirs.
-        known: the items that can be spoken of; forms that are not in it are not checked.
-        key: who is who in blind sheets.
-        bad: takes the rows that cannot be used, which then are left out; of one person's two verdicts on one item both
-            are.
+    `form` is that of rows that do not name theirs, `known` has the items of each form that may be judged, and `key`
+    says who is who in blind sheets. With a list for `bad` rows, those that cannot be used go there and are left out; if
+    one person has two verdicts on one item, both are.
     """
     verdicts: dict[tuple[str, Item, str], tuple[PersonsVerdict, Path, int]] = {}
     twice: set[tuple[str, Item, str]] = set()
@@ -263,8 +254,8 @@ def rows_of(path: Path, *, bad: list[BadInput] | None = None) -> Iterator[tuple[
     delimiter = max(",;\t", key=lines[0].count)
     csv.field_size_limit(_LONGEST)
     reader = csv.DictReader(lines, delimiter=delimiter)
-    twice = [name for name in reader.fieldnames or () if name and (reader.fieldnames or []).count(name) > 1]
-    if twice:
+    names = [name for name in reader.fieldnames or () if name]
+    if twice := [name for name in names if names.count(name) > 1]:
         raise BadInput(f"two columns are named {twice[0]!r}; each stands once", path=path, line=1)
     try:
         for row in reader:

@@ -248,10 +248,7 @@ class Reader:
         return np.append(np.logaddexp(known, math.log(LEAST)), math.log(np.mean(np.exp(known)) + LEAST))
 
     def finding(self, finding: Finding) -> tuple[Examination, Item, Vector] | None:
-        """Returns what a finding is about and its log-likelihood, or None where the knowledge does not know it.
-
-        A text in other words than the knowledge's speaks a little for "something else".
-        """
+        """Returns what a finding is about and its log-likelihood, or None where the knowledge does not know it."""
         place = self._names.get((finding.examination.casefold(), finding.item.casefold()))
         if place is None:
             return None
@@ -355,10 +352,7 @@ class Reader:
         return known
 
     def question_information(self, posterior: Vector, asked: npt.NDArray[np.bool_] | None = None) -> Vector:
-        """Returns how much the answer on each symptom is expected to say about the disease (parents being there).
-
-        Where it is said which symptoms can be asked for, the others have 0.
-        """
+        """Returns how much the answer on each symptom is expected to say about the disease (parents being there)."""
         known = len(self._pairs)
         by_disease = self._by_disease(posterior)
         rows = np.arange(len(self.shares)) if asked is None else np.flatnonzero(asked)

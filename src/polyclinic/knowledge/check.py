@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from polyclinic.cases.presentation import Sex
 from polyclinic.knowledge.ages import AGE_BANDS, OF_ITSELF, SPEAKS_FROM
 from polyclinic.knowledge.data import SEVERITIES, Name
 from polyclinic.knowledge.disease_body import interval_of
@@ -41,54 +42,368 @@ from polyclinic.language.language import LANGUAGES, Language, is_chinese
 _LEAST = 2
 _CARE: tuple[Disposition, ...] = ("home", "observation", "ward", "intensive care")
 
-Flawed = tuple[str, str]
-"""Where in the treatment of a disease something is wrong, and what."""
+UNITS = frozenset(
+    """
+    % /[HPF] /min 10*12/L 10*6/L 10*9/L Cel L L/min L/s U/L U/mL [IU]/L [IU]/mL [pH] cm cm[H2O] fL g/L g/dL kPa
+    kU/L kg/m2 mL mL/min m[IU]/L mg/L mg/L{FEU} mg/dL mm mm/h mm[Hg] mmol/L mmol/mol ng/L ng/mL nmol/L pg pg/mL
+    pmol/L s ug/L ug/mL umol/L {score}
+    """.split()
+)
+"""UCUM units that an item may have; a new one is looked up in UCUM and added here."""
+
+_Kinds = Literal["diseases", "symptoms"]
+
+_LOINC = re.compile(r"(\d{1,7})-(\d)")
+_ICD10 = re.compile(r"[A-Z]\d{2}(?:\.\d{1,2})?")
+_ATC = re.compile(r"[ABCDGHJLMNPRSV]\d{2}[A-Z]{2}\d{2}")
+_MARKS = re.compile(r"[,.;:!?，。；：、！？]")
+_EPSILON = 1e-6
 
 
-def check_plans(
-    disease: Disease, drugs: Mapping[str, Drug], items: Mapping[str, Item], cautions: Cautions
-) -> Iterator[Flawed]:
-    """Yields what is wrong with the plans of a disease."""
-    plans = [disease.plan(severity) for severity in SEVERITIES]
-    for severity, plan in zip(SEVERITIES, plans, strict=True):
-        yield from ((f"{severity}{place}", problem) for place, problem in _plan(plan, drugs, items, cautions))
-    for (first, one), (second, other) in itertools.combinations(zip(SEVERITIES, plans, strict=True), 2):
-        if one.measures == other.measures:
-            yield second, f"is the same plan as {first}"
-        if _is_less(other.disposition, one.disposition):
-            yield second, f"{other.disposition}, where {first} has {one.disposition}; it must not need less care"
+class Flaw(msgspec.Struct, frozen=True):
+    """What is wrong at a place in the knowledge, such as `symptoms.fever` or `diseases.influenza-a.icd10`."""
+
+    where: str
+    problem: str
 
 
-def _plan(plan: Plan, drugs: Mapping[str, Drug], items: Mapping[str, Item], cautions: Cautions) -> Iterator[Flawed]:
-    if len(plan.measures) < _LEAST:
-        yield "", f"{len(plan.measures)} measures; needs {_LEAST} or more"
-    if plan.disposition == "operation" and not any(measure.procedure for measure in plan.measures):
-        yield "", "is an operation, and no measure is a procedure"
-    for number, measure in enumerate(plan.measures):
-        yield from ((f".measures[{number}]", problem) for problem in _texts(measure))
+Rule = tuple[bool, str, str]
+"""Whether something is wrong, the field (with its dot), and the problem."""
+
+
+def _flaws(where: str, *rules: Rule) -> Iterator[Flaw]:
+    return (Flaw(f"{where}{field}", problem) for is_wrong, field, problem in rules if is_wrong)
+
+
+def check_knowledge(knowledge: Knowledge) -> list[Flaw]:
+    """Returns everything that is wrong with the knowledge, in the order of its files; empty where nothing is."""
+    return [
+        *_departments(knowledge),
+        *_symptoms(knowledge),
+        *_examinations(knowledge),
+        *_drugs(knowledge),
+        *(flaw for disease in knowledge.diseases.values() for flaw in _disease(disease, knowledge)),
+        *_shared_words("diseases", knowledge.diseases.values()),
+    ]
+
+
+def loinc_check_digit(number: str) -> int:
+    """Returns the mod-10 (Luhn) check digit of a LOINC number, such as 7 for 718."""
+    doubled = (int(digit) * (2 if place % 2 == 0 else 1) for place, digit in enumerate(reversed(number)))
+    return -sum(n - 9 if n > 9 else n for n in doubled) % 10
+
+
+@functools.lru_cache(maxsize=8)
+def _names_of(kind: _Kinds, knowledge: Knowledge, language: Language) -> list[tuple[str, ...]]:
+    """Returns every name and synonym as it is compared, as it stands, and whose it is."""
+    owners: Iterable[Disease | Symptom] = getattr(knowledge, kind).values()
+    return [(word.casefold(), word, o.id) for o in owners for word in o.called(language) if word]
+
+
+def _names_in(text: str, kind: _Kinds, knowledge: Knowledge, language: Language) -> Iterator[tuple[str, str]]:
+    """Yields the names that stand in a text, and whose they are: as whole words in English, anywhere in Chinese."""
+    text = text.casefold()
+    for compared, word, owner in _names_of(kind, knowledge, language):
+        # Most names are not there at all, and a pattern takes long to compile.
+        if compared in text and (language == "zh" or re.search(rf"(?<!\w){re.escape(compared)}(?!\w)", text)):
+            yield word, owner
+
+
+def _named(where: str, text: str, knowledge: Knowledge, language: Language) -> Iterator[Flaw]:
+    for word, disease in _names_in(text, "diseases", knowledge, language):
+        yield Flaw(where, f"{text!r} gives the diagnosis away: it names {word!r} ({disease})")
+
+
+def _both(where: str, name: Name) -> Iterator[Flaw]:
+    empty = ((not name.get(language).strip(), "", f"has no text in {language!r}") for language in LANGUAGES)
+    return _flaws(where, *empty, (is_chinese(name.en), "", f"the English text {name.en!r} is Chinese"))
+
+
+def _shared_words(place: str, entries: Collection[Entry]) -> Iterator[Flaw]:
+    for language in LANGUAGES:
+        seen: dict[str, str] = {}
+        for entry in entries:
+            for word in entry.words(language):
+                first = seen.setdefault(word.casefold(), entry.id)
+                if first != entry.id:
+                    problem = f"{word!r} also belongs to the {type(entry).__name__.lower()} {first!r}"
+                    yield Flaw(f"{place}.{entry.id}", problem)
+
+
+def _departments(knowledge: Knowledge) -> Iterator[Flaw]:
+    for department in knowledge.departments.values():
+        where = f"departments.{department.id}"
+        yield from _both(f"{where}.name", department.name)
+        if not any(disease.department == department.id for disease in knowledge.diseases.values()):
+            yield Flaw(where, "sees no disease")
+
+
+def _symptoms(knowledge: Knowledge) -> Iterator[Flaw]:
+    symptoms = knowledge.symptoms
+    places = {symptom: place for place, symptom in enumerate(symptoms)}
+    early = {s.id for s in symptoms.values() if s.parent is not None and places[s.parent] >= places[s.id]}
+    for symptom in symptoms.values():
+        where = f"symptoms.{symptom.id}"
+        first, last = symptom.ages or (0, 0)
+        yield from _both(f"{where}.name", symptom.name)
+        yield from _both(f"{where}.question", symptom.question)
+        yield from _flaws(
+            where,
+            (
+                not 0 < symptom.base < 1,
+                ".base",
+                f"is {symptom.base:g}; nothing is always or never there in other illness",
+            ),
+            (not 0 <= first <= last, ".ages", f"{first} to {last}; needs 0 <= first <= last"),
+            (symptom.id in early, ".parent", f"{symptom.parent!r} stands after it; a parent is drawn first"),
+        )
+    yield from _shared_words("symptoms", symptoms.values())
+    if early:
+        return
+    named = {symptom for disease in knowledge.diseases.values() for symptom in disease.symptoms}
+    named |= {parent for symptom in named for parent in ancestors(symptoms, symptom)}
+    for unnamed in [symptom for symptom in symptoms if symptom not in named]:
+        yield Flaw(f"symptoms.{unnamed}", "no disease names it, so that it tells nothing apart")
+    for language in LANGUAGES:
+        lexicon = Lexicon(symptoms.values(), language)
+        for symptom in symptoms.values():
+            yield from _symptom_texts(symptom, lexicon, knowledge, language)
+
+
+def _symptom_texts(symptom: Symptom, lexicon: Lexicon, knowledge: Knowledge, language: Language) -> Iterator[Flaw]:
+    where = f"symptoms.{symptom.id}"
+    phrases = symptom.phrases.get(language)
+    if len(phrases) < _LEAST:
+        yield Flaw(f"{where}.phrases", f"{len(phrases)} in {language!r}; needs {_LEAST} or more")
+    family = {symptom.id, *lexicon.ancestors(symptom.id)}
+    for text in (symptom.question.get(language), *symptom.words(language)):
+        yield from _named(where, text, knowledge, language)
+    for text in symptom.words(language):
+        read = lexicon.read(text)
+        if text.strip() and read != dict.fromkeys(family, True):
+            said = ", ".join(f"{key}: {'yes' if present else 'no'}" for key, present in sorted(read.items()))
+            yield Flaw(where, f"{text!r} is read as {{{said}}}")
+    small = symptom.said_at(1, language)
+    if symptom.possible(SPEAKS_FROM - 1, None) and any(OF_ITSELF.search(phrase) for phrase in small):
+        yield Flaw(f"{where}.of_small_child", f"needs phrases in {language!r}: those there speak of 'me'")
+    for phrase in symptom.said(language):
+        for word, other in _names_in(phrase, "symptoms", knowledge, language):
+            if other not in family:
+                yield Flaw(f"{where}.phrases", f"{phrase!r} also says {word!r} ({other})")
+        examined = EXAMINATION.search(phrase) is not None or LABORATORY_VALUE.search(phrase) is not None
+        # A complaint is searched for how long the illness has lasted.
+        lasting = symptom.section == "symptoms" and read_days(phrase, language) is not None
+        divided = _MARKS.search(phrase) is not None
+        yield from _flaws(
+            f"{where}.phrases",
+            (examined, "", f"{phrase!r} speaks of an examination; patients are not let tell those"),
+            (divided, "", f"{phrase!r} holds a mark that divides; answers are cut there"),
+            (lasting, "", f"{phrase!r} names a duration, which would be read as the illness's"),
+        )
+
+
+def _examinations(knowledge: Knowledge) -> Iterator[Flaw]:
+    for examination in knowledge.examinations.values():
+        where, items = f"examinations.{examination.id}", examination.items
+        shown = any(examination.id in disease.findings for disease in knowledge.diseases.values())
+        yield from _both(f"{where}.name", examination.name)
+        yield from _flaws(
+            where,
+            (not items, "", "has no items"),
+            (not shown, "", "no disease has findings in it, so that it tells nothing apart"),
+            (len({item.id for item in items}) < len(items), "", "two items have the same id"),
+        )
+        for item in items:
+            yield from _item(f"{where}.{item.id}", item, knowledge)
+        yield from _shared_words(where, items)
+    yield from _shared_words("examinations", knowledge.examinations.values())
+
+
+def _item(where: str, item: Item, knowledge: Knowledge) -> Iterator[Flaw]:
+    yield from _both(f"{where}.name", item.name)
+    if item.loinc is not None:
+        match = _LOINC.fullmatch(item.loinc)
+        digit = 0 if match is None else loinc_check_digit(match[1])
+        wrong = f"has a wrong check digit; {'' if match is None else match[1]}-{digit} would be right"
+        yield from _flaws(
+            f"{where}.loinc",
+            (match is None, "", f"{item.loinc!r} does not look like a LOINC code"),
+            (match is not None and digit != int(match[2]), "", f"{item.loinc!r} {wrong}"),
+        )
+    if problem := item.problem(item.usual):
+        yield Flaw(f"{where}.usual", problem)
+    elif item.numeric:
+        low = float("-inf") if item.low is None else item.low
+        high = float("inf") if item.high is None else item.high
+        least, most = item.limits or (0.0, 1.0)
+        centre, units = _centre(item.usual), ", ".join(sorted(UNITS))
+        yield from _flaws(
+            where,
+            (item.unit not in UNITS, ".unit", f"{item.unit!r} is not among the UCUM units in use: {units}"),
+            (item.low is None and item.high is None, "", "a number needs a reference range: low, high or both"),
+            (low >= high, "", f"low {low:g} is not below high {high:g}"),
+            (least >= most, ".limits", f"{least:g} is not below {most:g}"),
+            (item.decimals < 0, ".decimals", f"is {item.decimals}"),
+            (not low <= centre <= high, ".usual", f"its centre {centre:g} is outside the reference range"),
+        )
+        yield from _within_limits(f"{where}.usual", item, item.usual)
+    else:
+        yield from _wordings(where, item, knowledge)
+
+
+def _wordings(where: str, item: Item, knowledge: Knowledge) -> Iterator[Flaw]:
+    first, limits = next(iter(item.values)), (item.low, item.high, item.limits)
+    if item.unit or item.lognormal or any(limit is not None for limit in limits):
+        yield Flaw(where, "a text has neither unit, reference range, limits nor lognormal")
+    for unknown in sorted((item.from_age.keys() - item.values.keys()) | (item.from_age.keys() & {first})):
+        yield Flaw(f"{where}.from_age", f"{unknown!r} is not one of its values beside the normal one")
+    for key, wording in item.values.items():
+        yield from _both(f"{where}.values.{key}", wording)
+        for language in LANGUAGES:
+            yield from _named(f"{where}.values.{key}", wording.get(language), knowledge, language)
+    for language in LANGUAGES:
+        texts = [wording.get(language).casefold() for wording in item.values.values()]
+        for text in sorted({t for t in texts if texts.count(t) > 1}):
+            yield Flaw(f"{where}.values", f"{text!r} stands for two values")
+    assert isinstance(item.usual, dict)  # noqa: S101
+    if item.usual.get(first, 0.0) < max(item.usual.values()):
+        yield Flaw(f"{where}.usual", f"the first value, {first!r}, is the normal one and must be the most usual")
+
+
+def _centre(distribution: Distribution) -> float:
+    assert isinstance(distribution, tuple)  # noqa: S101
+    return distribution[0]
+
+
+def _within_limits(where: str, item: Item, distribution: Distribution) -> Iterator[Flaw]:
+    if item.numeric and item.limits is not None and not item.limits[0] <= _centre(distribution) <= item.limits[1]:
+        limits = f"{item.limits[0]:g} to {item.limits[1]:g}"
+        yield Flaw(where, f"its centre {_centre(distribution):g} is outside the limits {limits}")
+
+
+def _drugs(knowledge: Knowledge) -> Iterator[Flaw]:
+    codes: dict[str, str] = {}
+    for id in read_prescribed().keys() - knowledge.drugs.keys():
+        yield Flaw(f"prescribed.{id}", "no such drug")
+    for drug in knowledge.drugs.values():
+        where, code = f"drugs.{drug.id}", drug.atc
+        first = codes.setdefault(code, drug.id)
+        yield from _both(f"{where}.name", drug.name)
+        yield from _flaws(
+            f"{where}.atc",
+            (_ATC.fullmatch(code) is None, "", f"{code!r} does not look like an ATC code of a substance"),
+            (first != drug.id, "", f"{code!r} also belongs to the drug {first!r}"),
+        )
+
+
+def _disease(disease: Disease, knowledge: Knowledge) -> Iterator[Flaw]:
+    where, code, sources = f"diseases.{disease.id}", disease.icd10, disease.sources
+    median, spread = disease.duration
+    yield from _both(f"{where}.name", disease.name)
+    yield from _flaws(
+        where,
+        (_ICD10.fullmatch(code) is None, ".icd10", f"{code!r} does not look like an ICD-10 code of the WHO"),
+        (len(sources) < _LEAST, ".sources", f"{len(sources)}; needs {_LEAST} or more"),
+        (median <= 0 or spread <= 1, ".duration", "needs a median above 0 and a geometric spread above 1"),
+        (not disease.examinations, ".examinations", "names none; at least one must be right"),
+    )
+    for source in sources:
+        if not (source.title.strip() and source.publisher.strip() and source.supports.strip()):
+            yield Flaw(f"{where}.sources", f"{source.title!r} lacks a title, a publisher or what it supports")
+    for what, shares, known in (
+        ("age", disease.epidemiology.age, list(AGE_BANDS)),
+        ("season", disease.epidemiology.season, ["winter", "spring", "summer", "autumn"]),
+    ):
+        total = sum(shares.values())
+        unknown = [
+            (True, "", f"{key!r} is not known; known: {', '.join(known)}") for key in sorted({*shares} - {*known})
+        ]
+        of_sum = (abs(total - 1) > _EPSILON, "", f"the shares sum to {total:g}; they must sum to 1")
+        yield from _flaws(f"{where}.epidemiology.{what}", *unknown, of_sum)
+    preset = knowledge.departments[disease.department].preset
+    for id in disease.examinations:
+        other = preset and not knowledge.examinations[id].preset
+        yield from _flaws(
+            f"{where}.examinations",
+            (other, "", f"{id!r} is not one of the preset examinations"),
+            (id not in disease.findings, "", f"{id!r} is right, and has no findings of this disease"),
+        )
+    sexes: dict[str, Sex | None] = {id: examination.sex for id, examination in knowledge.examinations.items()}
+    impossible = {0.0: "female", 1.0: "male"}.get(disease.epidemiology.female)
+    for what, ids, of in (
+        ("symptoms", disease.symptoms, {id: symptom.sex for id, symptom in knowledge.symptoms.items()}),
+        ("findings", disease.findings, sexes),
+        ("indicated", disease.examinations, sexes),
+    ):
+        for id in ids:
+            if impossible is not None and of[id] == impossible:
+                yield Flaw(f"{where}.{what}.{id}", f"is possible in the {of[id]} alone; none of the patients are")
+    for id, items in disease.findings.items():
+        for item in knowledge.examinations[id].items:
+            for severity, distribution in items.get(item.id, {}).items():
+                yield from _within_limits(f"{where}.findings.{id}.{item.id}.{severity}", item, distribution)
+    yield from _plans(f"{where}.treatment", disease, knowledge)
+    yield from _courses(f"{where}.course", disease)
+    for place, problem in stay_problems({disease.id: disease}, read_stays()):
+        yield Flaw(f"stays.{place}", problem)
+
+
+def _courses(where: str, disease: Disease) -> Iterator[Flaw]:
+    treated = disease.course.treated
+    others = {"wrongly": disease.course.wrongly, "untreated": disease.course.untreated}
+    for name, course in {"treated": treated, **others}.items():
+        least, most = course.days
+        falls = list(course.worsening) != sorted(course.worsening)
+        longer = treated.days[0] > least or treated.days[1] > most
+        likelier = any(right > other for right, other in zip(treated.worsening, course.worsening, strict=True))
+        yield from _flaws(
+            where,
+            (not 1 <= least <= most, f".{name}.days", f"{least} to {most}; needs 1 <= least <= most"),
+            (falls, f".{name}.worsening", "falls with severity"),
+            (longer, ".treated.days", f"takes longer than {name}"),
+            (likelier, ".treated.worsening", f"is likelier than {name}"),
+        )
+
+
+def _plans(where: str, disease: Disease, knowledge: Knowledge) -> Iterator[Flaw]:
+    plans = [(severity, disease.plan(severity)) for severity in SEVERITIES]
+    for severity, plan in plans:
+        operates = any(measure.procedure for measure in plan.measures)
+        yield from _flaws(
+            f"{where}.{severity}",
+            (len(plan.measures) < _LEAST, "", f"{len(plan.measures)} measures; needs {_LEAST} or more"),
+            (plan.disposition == "operation" and not operates, "", "is an operation, and no measure is a procedure"),
+        )
+        for number, measure in enumerate(plan.measures):
+            texts: list[Name | None] = [measure.why, measure.procedure, measure.advice, measure.monitoring]
+            for text in (*texts, *(p.dose for p in measure.give)):
+                if text is not None and not (text.en.strip() and text.zh.strip()):
+                    problem = f"a text is empty in one language: {text.en or text.zh!r}"
+                    yield Flaw(f"{where}.{severity}.measures[{number}]", problem)
+        yield from _duplicates(f"{where}.{severity}", plan, knowledge)
+    for (first, one), (second, other) in itertools.combinations(plans, 2):
+        less = f"{other.disposition}, where {first} has {one.disposition}; it must not need less care"
+        # An operation is as much as a ward, or as intensive care.
+        care = "ward" if one.disposition == "operation" else one.disposition
+        is_less = other.disposition != "operation" and _CARE.index(other.disposition) < _CARE.index(care)
+        yield from _flaws(
+            f"{where}.{second}",
+            (one.measures == other.measures, "", f"is the same plan as {first}"),
+            (is_less, "", less),
+        )
+
+
+def _duplicates(where: str, plan: Plan, knowledge: Knowledge) -> Iterator[Flaw]:
+    """Yields drugs of one kind that two measures may give together."""
+    drugs, cautions = knowledge.drugs, read_cautions()
     for (n, one), (m, other) in itertools.combinations(enumerate(plan.measures), 2):
         for first, second in itertools.product(_reached(one), _reached(other)):
             kind = _kind(drugs[first.drug], drugs[second.drug], cautions)
             conditions = (one.when, first.when, other.when, second.when)
-            if kind and not _exclude([when for when in conditions if when is not None], items):
+            if kind and not _exclude([when for when in conditions if when is not None], knowledge.quantities):
                 problem = f"{second.drug} may be given beside {first.drug} of measures[{n}], one {kind} is enough"
-                yield f".measures[{m}]", problem
+                yield Flaw(f"{where}.measures[{m}]", problem)
                 break
-
-
-def _is_less(one: Disposition, other: Disposition) -> bool:
-    """Whether one is less care than the other; an operation is as much as a ward, or as intensive care."""
-    if one == "operation":
-        return False
-    return _CARE.index(one) < _CARE.index("ward" if other == "operation" else other)
-
-
-def _texts(measure: Measure) -> Iterator[str]:
-    """Yields which texts of a measure are empty."""
-    texts: list[Name | None] = [measure.why, measure.procedure, measure.advice, measure.monitoring]
-    for text in (*texts, *(p.dose for p in measure.give)):
-        if text is not None and not (text.en.strip() and text.zh.strip()):
-            yield f"a text is empty in one language: {text.en or text.zh!r}"
 
 
 def _reached(measure: Measure) -> Iterator[Prescription]:
@@ -106,10 +421,8 @@ def _kind(one: Drug, other: Drug, cautions: Cautions) -> str:
     """Returns of which kind two drugs are, of which one at a time is enough; "" where they are of none."""
     if one.atc == other.atc:
         return one.name.en
-    for group in cautions.duplicates:
-        if not group.both and within(one.atc, group.drugs) and within(other.atc, group.drugs):
-            return group.name.en
-    return ""
+    groups = (group for group in cautions.duplicates if not group.both)
+    return next((g.name.en for g in groups if within(one.atc, g.drugs) and within(other.atc, g.drugs)), "")
 
 
 def _exclude(conditions: list[DueWhen], items: Mapping[str, Item]) -> bool:
@@ -143,327 +456,3 @@ def _apart(one: Criterion, other: Criterion, items: Mapping[str, Item]) -> bool:
         return set(one.one_of).isdisjoint(other.one_of)
     (low, high), (least, most) = (interval_of(leaf, items[leaf.quantity]) for leaf in (one, other))
     return max(low, least) >= min(high, most)
-
-
-UNITS = frozenset(
-    """
-    % /[HPF] /min 10*12/L 10*6/L 10*9/L Cel L L/min L/s U/L U/mL [IU]/L [IU]/mL [pH] cm cm[H2O] fL g/L g/dL kPa
-    kU/L kg/m2 mL mL/min m[IU]/L mg/L mg/L{FEU} mg/dL mm mm/h mm[Hg] mmol/L mmol/mol ng/L ng/mL nmol/L pg pg/mL
-    pmol/L s ug/L ug/mL umol/L {score}
-    """.split()
-)
-"""UCUM units that an item may have; a new one is looked up in UCUM and added here."""
-
-_Kinds = Literal["diseases", "symptoms"]
-
-_LOINC = re.compile(r"(\d{1,7})-(\d)")
-_ICD10 = re.compile(r"[A-Z]\d{2}(?:\.\d{1,2})?")
-_ATC = re.compile(r"[ABCDGHJLMNPRSV]\d{2}[A-Z]{2}\d{2}")
-_MARKS = re.compile(r"[,.;:!?，。；：、！？]")
-_EPSILON = 1e-6
-
-
-class Flaw(msgspec.Struct, frozen=True):
-    """What stands wrong at a place in the knowledge, such as `symptoms.fever` or `diseases.influenza-a.icd10`."""
-
-    where: str
-    problem: str
-
-
-def check_knowledge(knowledge: Knowledge) -> list[Flaw]:
-    """Returns everything that is wrong with the knowledge, in the order of its files; empty where nothing is."""
-    return [
-        *_departments(knowledge),
-        *_symptoms(knowledge),
-        *_examinations(knowledge),
-        *_drugs(knowledge),
-        *(problem for disease in knowledge.diseases.values() for problem in _disease(disease, knowledge)),
-        *_shared_words("diseases", knowledge.diseases.values()),
-    ]
-
-
-def loinc_check_digit(number: str) -> int:
-    """Returns the mod-10 (Luhn) check digit of a LOINC number, such as 7 for 718."""
-    doubled = (int(digit) * (2 if place % 2 == 0 else 1) for place, digit in enumerate(reversed(number)))
-    return -sum(n - 9 if n > 9 else n for n in doubled) % 10
-
-
-@functools.lru_cache(maxsize=8)
-def _names_of(kind: _Kinds, knowledge: Knowledge, language: Language) -> list[tuple[str, ...]]:
-    """Returns every name and synonym as it is compared, as it stands, and whose it is."""
-    owners: Iterable[Disease | Symptom] = getattr(knowledge, kind).values()
-    return [(word.casefold(), word, o.id) for o in owners for word in o.called(language) if word]
-
-
-def _names_in(text: str, kind: _Kinds, knowledge: Knowledge, language: Language) -> Iterator[tuple[str, str]]:
-    """Yields the names that stand in a text, and whose they are: as whole words in English, anywhere in Chinese."""
-    text = text.casefold()
-    for compared, word, owner in _names_of(kind, knowledge, language):
-        # Most names are not there at all, and a pattern takes long to compile.
-        if compared in text and (language == "zh" or re.search(rf"(?<!\w){re.escape(compared)}(?!\w)", text)):
-            yield word, owner
-
-
-def _named(where: str, text: str, knowledge: Knowledge, language: Language) -> Iterator[Flaw]:
-    for word, disease in _names_in(text, "diseases", knowledge, language):
-        yield Flaw(where, f"{text!r} gives the diagnosis away: it names {word!r} ({disease})")
-
-
-def _both(where: str, name: Name) -> Iterator[Flaw]:
-    for language in LANGUAGES:
-        if not name.get(language).strip():
-            yield Flaw(where, f"has no text in {language!r}")
-    if is_chinese(name.en):
-        yield Flaw(where, f"the English text {name.en!r} is Chinese")
-
-
-def _shared_words(place: str, entries: Collection[Entry]) -> Iterator[Flaw]:
-    for language in LANGUAGES:
-        seen: dict[str, str] = {}
-        for entry in entries:
-            for word in entry.words(language):
-                first = seen.setdefault(word.casefold(), entry.id)
-                if first != entry.id:
-                    problem = f"{word!r} also belongs to the {type(entry).__name__.lower()} {first!r}"
-                    yield Flaw(f"{place}.{entry.id}", problem)
-
-
-def _symptoms(knowledge: Knowledge) -> Iterator[Flaw]:
-    trees_hold = True
-    places = {symptom: place for place, symptom in enumerate(knowledge.symptoms)}
-    for symptom in knowledge.symptoms.values():
-        where = f"symptoms.{symptom.id}"
-        yield from _both(f"{where}.name", symptom.name)
-        yield from _both(f"{where}.question", symptom.question)
-        if not 0 < symptom.base < 1:
-            yield Flaw(f"{where}.base", f"is {symptom.base:g}; nothing is always or never there in other illness")
-        if symptom.ages is not None and not 0 <= symptom.ages[0] <= symptom.ages[1]:
-            yield Flaw(f"{where}.ages", f"{symptom.ages[0]} to {symptom.ages[1]}; needs 0 <= first <= last")
-        if symptom.parent is not None and places[symptom.parent] >= places[symptom.id]:
-            trees_hold = False
-            yield Flaw(f"{where}.parent", f"{symptom.parent!r} stands after it; a parent is drawn first")
-    yield from _shared_words("symptoms", knowledge.symptoms.values())
-    if trees_hold:
-        named = {symptom for disease in knowledge.diseases.values() for symptom in disease.symptoms}
-        named |= {parent for symptom in named for parent in ancestors(knowledge.symptoms, symptom)}
-        for unnamed in [symptom for symptom in knowledge.symptoms if symptom not in named]:
-            yield Flaw(f"symptoms.{unnamed}", "no disease names it, so that it tells nothing apart")
-        for language in LANGUAGES:
-            lexicon = Lexicon(knowledge.symptoms.values(), language)
-            for symptom in knowledge.symptoms.values():
-                yield from _symptom_texts(symptom, lexicon, knowledge, language)
-
-
-def _symptom_texts(symptom: Symptom, lexicon: Lexicon, knowledge: Knowledge, language: Language) -> Iterator[Flaw]:
-    where = f"symptoms.{symptom.id}"
-    phrases = symptom.phrases.get(language)
-    if len(phrases) < _LEAST:
-        yield Flaw(f"{where}.phrases", f"{len(phrases)} in {language!r}; needs {_LEAST} or more")
-    family = {symptom.id, *lexicon.ancestors(symptom.id)}
-    for text in (symptom.question.get(language), *symptom.words(language)):
-        yield from _named(where, text, knowledge, language)
-    for text in symptom.words(language):
-        read = lexicon.read(text)
-        if text.strip() and read != dict.fromkeys(family, True):
-            said = ", ".join(f"{key}: {'yes' if present else 'no'}" for key, present in sorted(read.items()))
-            yield Flaw(where, f"{text!r} is read as {{{said}}}")
-    small = symptom.said_at(1, language)
-    if symptom.possible(SPEAKS_FROM - 1, None) and any(OF_ITSELF.search(phrase) for phrase in small):
-        yield Flaw(f"{where}.of_small_child", f"needs phrases in {language!r}: those there speak of 'me'")
-    for phrase in symptom.said(language):
-        for word, other in _names_in(phrase, "symptoms", knowledge, language):
-            if other not in family:
-                yield Flaw(f"{where}.phrases", f"{phrase!r} also says {word!r} ({other})")
-        if EXAMINATION.search(phrase) or LABORATORY_VALUE.search(phrase):
-            yield Flaw(f"{where}.phrases", f"{phrase!r} speaks of an examination; patients are not let tell those")
-        if _MARKS.search(phrase):
-            yield Flaw(f"{where}.phrases", f"{phrase!r} holds a mark that divides; answers are cut there")
-        # A complaint is searched for how long the illness has lasted.
-        if symptom.section == "symptoms" and read_days(phrase, language) is not None:
-            yield Flaw(f"{where}.phrases", f"{phrase!r} names a duration, which would be read as the illness's")
-
-
-def _examinations(knowledge: Knowledge) -> Iterator[Flaw]:
-    for examination in knowledge.examinations.values():
-        where = f"examinations.{examination.id}"
-        yield from _both(f"{where}.name", examination.name)
-        if not examination.items:
-            yield Flaw(where, "has no items")
-        if not any(examination.id in disease.findings for disease in knowledge.diseases.values()):
-            yield Flaw(where, "no disease has findings in it, so that it tells nothing apart")
-        if len({item.id for item in examination.items}) < len(examination.items):
-            yield Flaw(where, "two items have the same id")
-        for item in examination.items:
-            yield from _item(f"{where}.{item.id}", item, knowledge)
-        yield from _shared_words(where, examination.items)
-    yield from _shared_words("examinations", knowledge.examinations.values())
-
-
-def _item(where: str, item: Item, knowledge: Knowledge) -> Iterator[Flaw]:
-    yield from _both(f"{where}.name", item.name)
-    if item.loinc is not None:
-        match = _LOINC.fullmatch(item.loinc)
-        if match is None:
-            yield Flaw(f"{where}.loinc", f"{item.loinc!r} does not look like a LOINC code")
-        elif loinc_check_digit(match[1]) != int(match[2]):
-            right = f"{match[1]}-{loinc_check_digit(match[1])}"
-            yield Flaw(f"{where}.loinc", f"{item.loinc!r} has a wrong check digit; {right} would be right")
-    problem = item.problem(item.usual)
-    if problem:
-        yield Flaw(f"{where}.usual", problem)
-    elif item.numeric:
-        yield from _number(where, item)
-    else:
-        yield from _wordings(where, item, knowledge)
-
-
-def _number(where: str, item: Item) -> Iterator[Flaw]:
-    if item.unit not in UNITS:
-        yield Flaw(f"{where}.unit", f"{item.unit!r} is not among the UCUM units in use: {', '.join(sorted(UNITS))}")
-    if item.low is None and item.high is None:
-        yield Flaw(where, "a number needs a reference range: low, high or both")
-    if item.low is not None and item.high is not None and item.low >= item.high:
-        yield Flaw(where, f"low {item.low:g} is not below high {item.high:g}")
-    if item.limits is not None and item.limits[0] >= item.limits[1]:
-        yield Flaw(f"{where}.limits", f"{item.limits[0]:g} is not below {item.limits[1]:g}")
-    if item.decimals < 0:
-        yield Flaw(f"{where}.decimals", f"is {item.decimals}")
-    low = item.low if item.low is not None else float("-inf")
-    high = item.high if item.high is not None else float("inf")
-    centre = _centre(item.usual)
-    if not low <= centre <= high:
-        yield Flaw(f"{where}.usual", f"its centre {centre:g} is outside the reference range")
-    yield from _within_limits(f"{where}.usual", item, item.usual)
-
-
-def _wordings(where: str, item: Item, knowledge: Knowledge) -> Iterator[Flaw]:
-    if item.unit or item.low is not None or item.high is not None or item.lognormal or item.limits is not None:
-        yield Flaw(where, "a text has neither unit, reference range, limits nor lognormal")
-    first = next(iter(item.values))
-    for unknown in sorted((item.from_age.keys() - item.values.keys()) | (item.from_age.keys() & {first})):
-        yield Flaw(f"{where}.from_age", f"{unknown!r} is not one of its values beside the normal one")
-    for key, wording in item.values.items():
-        yield from _both(f"{where}.values.{key}", wording)
-        for language in LANGUAGES:
-            yield from _named(f"{where}.values.{key}", wording.get(language), knowledge, language)
-    for language in LANGUAGES:
-        texts = [wording.get(language).casefold() for wording in item.values.values()]
-        for text in sorted({t for t in texts if texts.count(t) > 1}):
-            yield Flaw(f"{where}.values", f"{text!r} stands for two values")
-    assert isinstance(item.usual, dict)  # noqa: S101
-    if item.usual.get(first, 0.0) < max(item.usual.values()):
-        yield Flaw(f"{where}.usual", f"the first value, {first!r}, is the normal one and must be the most usual")
-
-
-def _centre(distribution: Distribution) -> float:
-    assert isinstance(distribution, tuple)  # noqa: S101
-    return distribution[0]
-
-
-def _within_limits(where: str, item: Item, distribution: Distribution) -> Iterator[Flaw]:
-    if item.numeric and item.limits is not None and not item.limits[0] <= _centre(distribution) <= item.limits[1]:
-        limits = f"{item.limits[0]:g} to {item.limits[1]:g}"
-        yield Flaw(where, f"its centre {_centre(distribution):g} is outside the limits {limits}")
-
-
-def _drugs(knowledge: Knowledge) -> Iterator[Flaw]:
-    codes: dict[str, str] = {}
-    for id in read_prescribed().keys() - knowledge.drugs.keys():
-        yield Flaw(f"prescribed.{id}", "no such drug")
-    for drug in knowledge.drugs.values():
-        where = f"drugs.{drug.id}"
-        yield from _both(f"{where}.name", drug.name)
-        if not _ATC.fullmatch(drug.atc):
-            yield Flaw(f"{where}.atc", f"{drug.atc!r} does not look like an ATC code of a substance")
-        if codes.setdefault(drug.atc, drug.id) != drug.id:
-            yield Flaw(f"{where}.atc", f"{drug.atc!r} also belongs to the drug {codes[drug.atc]!r}")
-
-
-def _disease(disease: Disease, knowledge: Knowledge) -> Iterator[Flaw]:
-    where = f"diseases.{disease.id}"
-    yield from _both(f"{where}.name", disease.name)
-    if not _ICD10.fullmatch(disease.icd10):
-        yield Flaw(f"{where}.icd10", f"{disease.icd10!r} does not look like an ICD-10 code of the WHO")
-    if len(disease.sources) < _LEAST:
-        yield Flaw(f"{where}.sources", f"{len(disease.sources)}; needs {_LEAST} or more")
-    for source in disease.sources:
-        if not (source.title.strip() and source.publisher.strip() and source.supports.strip()):
-            yield Flaw(f"{where}.sources", f"{source.title!r} lacks a title, a publisher or what it supports")
-    yield from _epidemiology(f"{where}.epidemiology", disease)
-    if disease.duration[0] <= 0 or disease.duration[1] <= 1:
-        yield Flaw(f"{where}.duration", "needs a median above 0 and a geometric spread above 1")
-    if not disease.examinations:
-        yield Flaw(f"{where}.examinations", "names none; at least one must be right")
-    preset = knowledge.departments[disease.department].preset
-    for examination in disease.examinations:
-        if preset and not knowledge.examinations[examination].preset:
-            yield Flaw(f"{where}.examinations", f"{examination!r} is not one of the preset examinations")
-        if examination not in disease.findings:
-            yield Flaw(f"{where}.examinations", f"{examination!r} is right, and has no findings of this disease")
-    yield from _people(where, disease, knowledge)
-    yield from _findings(f"{where}.findings", disease, knowledge)
-    yield from _treatment(f"{where}.treatment", disease, knowledge)
-    yield from _courses(f"{where}.course", disease)
-    for place, problem in stay_problems({disease.id: disease}, read_stays()):
-        yield Flaw(f"stays.{place}", problem)
-
-
-def _people(where: str, disease: Disease, knowledge: Knowledge) -> Iterator[Flaw]:
-    """Whether the symptoms and examinations that a disease names can be those of its patients."""
-    female = disease.epidemiology.female
-    for what, named, sexes in (
-        ("symptoms", disease.symptoms, {i: s.sex for i, s in knowledge.symptoms.items()}),
-        ("findings", disease.findings, {i: e.sex for i, e in knowledge.examinations.items()}),
-        ("indicated", disease.examinations, {i: e.sex for i, e in knowledge.examinations.items()}),
-    ):
-        for key in named:
-            if (sexes[key] == "female" and female == 0) or (sexes[key] == "male" and female == 1):
-                yield Flaw(f"{where}.{what}.{key}", f"is possible in the {sexes[key]} alone; none of the patients are")
-
-
-def _departments(knowledge: Knowledge) -> Iterator[Flaw]:
-    for department in knowledge.departments.values():
-        where = f"departments.{department.id}"
-        yield from _both(f"{where}.name", department.name)
-        if not any(disease.department == department.id for disease in knowledge.diseases.values()):
-            yield Flaw(where, "sees no disease")
-
-
-def _findings(where: str, disease: Disease, knowledge: Knowledge) -> Iterator[Flaw]:
-    for examination, items in disease.findings.items():
-        for item in knowledge.examinations[examination].items:
-            for severity, distribution in items.get(item.id, {}).items():
-                yield from _within_limits(f"{where}.{examination}.{item.id}.{severity}", item, distribution)
-
-
-def _treatment(where: str, disease: Disease, knowledge: Knowledge) -> Iterator[Flaw]:
-    for place, problem in check_plans(disease, knowledge.drugs, knowledge.quantities, read_cautions()):
-        yield Flaw(f"{where}.{place}", problem)
-
-
-def _epidemiology(where: str, disease: Disease) -> Iterator[Flaw]:
-    epidemiology = disease.epidemiology
-    for what, shares, known in (
-        ("age", epidemiology.age, list(AGE_BANDS)),
-        ("season", epidemiology.season, ["winter", "spring", "summer", "autumn"]),
-    ):
-        for key in sorted(set(shares) - set(known)):
-            yield Flaw(f"{where}.{what}", f"{key!r} is not known; known: {', '.join(known)}")
-        total = sum(shares.values())
-        if abs(total - 1) > _EPSILON:
-            yield Flaw(f"{where}.{what}", f"the shares sum to {total:g}; they must sum to 1")
-
-
-def _courses(where: str, disease: Disease) -> Iterator[Flaw]:
-    treated = disease.course.treated
-    others = {"wrongly": disease.course.wrongly, "untreated": disease.course.untreated}
-    for name, course in {"treated": treated, **others}.items():
-        if not 1 <= course.days[0] <= course.days[1]:
-            yield Flaw(f"{where}.{name}.days", f"{course.days[0]} to {course.days[1]}; needs 1 <= least <= most")
-        if list(course.worsening) != sorted(course.worsening):
-            yield Flaw(f"{where}.{name}.worsening", "falls with severity")
-    for name, course in others.items():
-        if treated.days[0] > course.days[0] or treated.days[1] > course.days[1]:
-            yield Flaw(f"{where}.treated.days", f"takes longer than {name}")
-        if any(right > other for right, other in zip(treated.worsening, course.worsening, strict=True)):
-            yield Flaw(f"{where}.treated.worsening", f"is likelier than {name}")

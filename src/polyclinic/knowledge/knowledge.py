@@ -103,11 +103,7 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return word in others or disease.is_called(word)
 
     def indicated(self, disease: Disease, *, sex: Sex | None, age: float | None) -> Indicated:
-        """Returns what is indicated in a disease for somebody of a sex and an age; what is unknown excludes nothing.
-
-        What cannot be done on such a person is neither needed nor helpful, whatever the disease's file says of others;
-        it is not indicated, in any disease.
-        """
+        """Returns what is indicated in a disease for somebody of a sex and an age; what is unknown excludes nothing."""
         impossible = {id: one for id, one in self.examinations.items() if not one.possible(sex, age)}
         if not impossible:
             return disease.indicated

@@ -151,6 +151,10 @@ class Lexicon:
                     seen[parent] = True
         return seen
 
+    def present(self, *texts: str) -> set[str]:
+        """Returns the symptoms that texts say are there."""
+        return {symptom for text in texts for symptom, there in self.read(text).items() if there}
+
     def read_all(self, texts: Iterable[str]) -> dict[str, bool]:
         """Returns what several texts speak of; what one of them affirms is there."""
         seen: dict[str, bool] = {}

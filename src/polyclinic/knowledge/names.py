@@ -134,11 +134,7 @@ class RecordNames:
         return [self._findings[i] for i in self._mentioned[text]]
 
     def may_mean(self, request: str) -> MayMean:
-        """Returns what may be given where somebody else has read the request: nothing that it does not ask for.
-
-        That is what `look_up` finds; of what is asked for by its meaning also what is farther, if of the same procedure
-        and region; and for what is not found what is near to it.
-        """
+        """Returns what may be given where somebody else has read the request: nothing that it does not ask for."""
         wanted, _ = self.look_up(request)
         looked = self._looked[request]
         near = {name: frozenset(self._findings[i] for i in places) for name, places in looked.near.items()}

@@ -13,19 +13,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from polyclinic.knowledge.data import DATA, Data, Texts
+from polyclinic.knowledge.data import DATA, Data
 from polyclinic.knowledge.entries import Drug, Source
 from polyclinic.yaml_files import read_yaml
 
 _TIMES, _TIMES_NARROW = 10, 4
-_FORM = re.compile(
-    r"^(?:intravenous|nebulised) |(?: (?:by|into|under|vein|mouth|the|muscle|tongue|for the vagina|a|joint|inhalation|"
-    r"inhaler|nasal|spray|eye|ear|drops|cream|ointment|gel|lotion|tablets?|capsules?|injection|infusion|patch|syrup|"
-    r"suspension|lozenges?|mouthwash|solution|powder))+$|"
-    r"^(?:静脉|口服|舌下|肌内注射|雾化吸入|关节腔注射)|"
-    r"(?:吸入气雾剂|吸入剂|吸入|滴眼液|滴耳液|鼻喷雾剂|鼻喷剂|喷雾剂|乳膏|软膏|凝胶|片|胶囊|注射液|贴剂|糖浆|溶液)$",
-    re.IGNORECASE,
-)
 
 
 class DrugInUse(Data, frozen=True, kw_only=True):
@@ -49,18 +41,24 @@ class DrugInUse(Data, frozen=True, kw_only=True):
 
 class _PrescribedFile(Data, frozen=True, kw_only=True):
     sources: tuple[Source, ...]
+    forms: re.Pattern[str]
     drugs: dict[str, DrugInUse]
 
 
 @functools.cache
-def read_prescribed(path: Path = DATA / "prescribed.yaml") -> Mapping[str, DrugInUse]:
+def _read_prescribed(path: Path = DATA / "prescribed.yaml") -> _PrescribedFile:
+    return read_yaml(path, _PrescribedFile)
+
+
+def read_prescribed() -> Mapping[str, DrugInUse]:
     """Reads how drugs are written, by the id of each."""
-    return read_yaml(path, _PrescribedFile).drugs
+    return _read_prescribed().drugs
 
 
 def own_names(drug: Drug) -> tuple[str, ...]:
     """Returns the names of a drug by which plans name it, without its form: who writes "salbutamol" has named it."""
-    return tuple(filter(None, (_FORM.sub("", drug.name.en), _FORM.sub("", drug.name.zh))))
+    form = _read_prescribed().forms
+    return tuple(filter(None, (form.sub("", drug.name.en), form.sub("", drug.name.zh))))
 
 
 class DrugNames:
@@ -129,33 +127,36 @@ Procedure = tuple[str, str]
 """An action and a part, by their ids."""
 
 
-class _Action(Data, frozen=True, kw_only=True):
+class _Said(Data, frozen=True, kw_only=True):
+    """The words of an action, a part, or of what is both, and how they begin or end in compounds."""
+
     en: tuple[str, ...] = ()
     zh: tuple[str, ...] = ()
     endings: tuple[str, ...] = ()
-
-
-class _BodyPart(Data, frozen=True, kw_only=True):
-    en: tuple[str, ...] = ()
-    zh: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
+    of: Procedure = ("", "")
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """What finds the words."""
+        return _found((*self.en, *self.zh))
 
 
-class _Whole(Data, frozen=True, kw_only=True):
-    of: Procedure
-    en: tuple[str, ...] = ()
-    zh: tuple[str, ...] = ()
+class _Times(Data, frozen=True, kw_only=True):
+    numbers: dict[str, float]
+    units: dict[str, float]  # in days
 
 
 class _ProcedureFile(Data, frozen=True, kw_only=True):
-    actions: dict[str, _Action]
-    parts: dict[str, _BodyPart]
+    actions: dict[str, _Said]
+    parts: dict[str, _Said]
     same: tuple[tuple[Procedure, ...], ...]
-    whole: tuple[_Whole, ...]
-    approaches: dict[str, Texts]
-    operation: Texts
-    urgent: Texts
-    put_off: Texts
+    whole: tuple[_Said, ...]
+    approaches: dict[str, _Said]
+    operation: _Said
+    urgent: _Said
+    put_off: _Said
+    times: _Times
 
 
 class ProceduresSaid(NamedTuple):
@@ -177,16 +178,16 @@ class ProcedureWords:
     """Reads procedures by the words of a file; made once, see `procedure_words`."""
 
     def __init__(self, of: _ProcedureFile) -> None:
-        self._actions = {id: _found((*one.en, *one.zh)) for id, one in of.actions.items()}
+        self._actions = {id: one.pattern for id, one in of.actions.items()}
         self._endings = [(ending, id) for id, one in of.actions.items() for ending in one.endings]
-        self._parts = {id: _found((*one.en, *one.zh)) for id, one in of.parts.items()}
+        self._parts = {id: one.pattern for id, one in of.parts.items()}
         self._roots = [(root, id) for id, one in of.parts.items() for root in one.roots]
-        self._whole = [(_found((*one.en, *one.zh)), one.of) for one in of.whole]
+        self._whole = [(one.pattern, one.of) for one in of.whole]
         self._same = [frozenset(group) for group in of.same]
-        self._approaches = {id: _found((*one.en, *one.zh)) for id, one in of.approaches.items()}
-        self._operation = _found((*of.operation.en, *of.operation.zh))
-        self._urgent = _found((*of.urgent.en, *of.urgent.zh))
-        self._put_off = _found((*of.put_off.en, *of.put_off.zh))
+        self._approaches = {id: one.pattern for id, one in of.approaches.items()}
+        self._operation = of.operation.pattern
+        self._urgent = of.urgent.pattern
+        self._put_off = of.put_off.pattern
 
     def read(self, text: str) -> ProceduresSaid:
         """Returns the procedures that a text says are done."""
@@ -230,47 +231,30 @@ class ProcedureWords:
 
         Where the plan does not say how soon, nothing is put off.
         """
-        limit = _days(due, _WITHIN)
+        limit = _days(due, _times()[1])
         if limit is None:
             limit = 1.0 if self._urgent.search(due.casefold()) else None
         if limit is None:
             return False
-        wait = _days(written, _AFTER)
+        wait = _days(written, _times()[2])
         if wait is None:
             return self._put_off.search(written.casefold()) is not None
         return wait > max(_PATIENCE * limit, _GRACE)
 
 
 _PATIENCE, _GRACE = 3, 2.0  # times as long as the plan says, and days
-_NUMBERS = {
-    **{word: float(n) for n, word in enumerate("one two three four five six seven eight nine ten".split(), start=1)},
-    **{word: float(n) for n, word in enumerate("一二三四五六七八九十", start=1)},
-    **{
-        "a": 1.0,
-        "an": 1.0,
-        "两": 2.0,
-        "半": 0.5,
-        "数": 3.0,
-        "few": 3.0,
-        "couple": 2.0,
-        "couple of": 2.0,
-        "several": 3.0,
-        "几": 3.0,
-    },
-}
-_UNITS = {
-    **{"minute": 1 / 1440, "分钟": 1 / 1440, "hour": 1 / 24, "小时": 1 / 24, "day": 1.0, "天": 1.0, "日": 1.0},
-    **{"week": 7.0, "周": 7.0, "星期": 7.0, "month": 30.0, "月": 30.0, "year": 365.0, "年": 365.0},
-}
-_N = rf"(?:a )?(\d+(?:\.\d+)?|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
 _TO = r"(?:\s*(?:-|–|to|至|到|或|or)\s*(\d+|\w+?))?"
-_U = rf"\s*个?({'|'.join(_UNITS)})s?"
-_WITHIN = re.compile(rf"within {_N}{_TO}{_U}|{_N}{_TO}{_U}(?:以?内|之内)", re.IGNORECASE)
-_AFTER = re.compile(
-    rf"\b(?:in|after|within|wait|for) (?:about )?{_N}{_TO}{_U}"
-    rf"|{_N}{_TO}{_U}(?:以后|之后|后|以?内| ?later\b| from now)",
-    re.IGNORECASE,
-)
+
+
+@functools.cache
+def _times() -> tuple[_Times, re.Pattern[str], re.Pattern[str]]:
+    """Returns the words of times, and what finds "within 2 days" and "in 2 to 3 days"."""
+    words = _read_procedures().times
+    number = rf"(?:a )?(\d+(?:\.\d+)?|{'|'.join(sorted(words.numbers, key=len, reverse=True))})"
+    time = rf"{number}{_TO}\s*个?({'|'.join(words.units)})s?"
+    within = rf"within {time}|{time}(?:以?内|之内)"
+    after = rf"\b(?:in|after|within|wait|for) (?:about )?{time}|{time}(?:以后|之后|后|以?内| ?later\b| from now)"
+    return words, re.compile(within, re.IGNORECASE), re.compile(after, re.IGNORECASE)
 
 
 def _days(text: str, pattern: re.Pattern[str]) -> float | None:
@@ -280,14 +264,14 @@ def _days(text: str, pattern: re.Pattern[str]) -> float | None:
     for *numbers, unit in found:
         known = [value for number in numbers if (value := _number(number)) is not None]
         if known:
-            times.append(max(known) * _UNITS[unit.casefold()])
+            times.append(max(known) * _times()[0].units[unit.casefold()])
     return max(times, default=None)
 
 
 def _number(written: str) -> float | None:
     if re.fullmatch(r"\d+(?:\.\d+)?", written):
         return float(written)
-    return _NUMBERS.get(written.casefold())
+    return _times()[0].numbers.get(written.casefold())
 
 
 def _found(words: tuple[str, ...]) -> re.Pattern[str]:
@@ -305,6 +289,11 @@ def _pattern(word: str) -> str:
 
 
 @functools.cache
-def procedure_words(path: Path = DATA / "procedures.yaml") -> ProcedureWords:
+def _read_procedures(path: Path = DATA / "procedures.yaml") -> _ProcedureFile:
+    return read_yaml(path, _ProcedureFile)
+
+
+@functools.cache
+def procedure_words() -> ProcedureWords:
     """Returns the words of procedures."""
-    return ProcedureWords(read_yaml(path, _ProcedureFile))
+    return ProcedureWords(_read_procedures())

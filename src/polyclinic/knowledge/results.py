@@ -32,28 +32,6 @@ _WORDS = WordLists(Path(__file__).with_name("results"))
 _NEVER = re.compile("(?!)")
 
 
-class GeneralResultWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How any result is put: how it came out, that there is none, what denies a finding, and where it comes from."""
-
-    positive: Pattern
-    negative: Pattern
-    weak: Pattern
-    strong: Pattern
-    high: Pattern
-    low: Pattern
-    normal: Pattern
-    none: Pattern
-    abnormal: Pattern
-    lesion: Pattern
-    denial: Pattern
-    denied_after: Pattern
-    divider: Pattern
-    specimens: dict[str, Pattern]
-    pressure: Pattern
-    physical: Pattern
-    panels: dict[str, Pattern]
-
-
 class ItemResultWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How one item is named and how its results are put."""
 
@@ -66,7 +44,9 @@ class ItemResultWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     values: dict[str, Pattern] = {}  # by the id of a value, in which other words that is found
 
 
-general_words = _WORDS.section("results", GeneralResultWords)
+general_words = _WORDS.section("results", dict[str, Pattern])
+_specimens = _WORDS.section("specimens", dict[str, Pattern])
+panels_of = _WORDS.section("panels", dict[str, Pattern])
 _item_words = _WORDS.section("items", dict[str, ItemResultWords])
 _NONE = ItemResultWords()
 
@@ -170,7 +150,7 @@ class ItemNames:
 
 def samples_of(text: str, language: Language) -> frozenset[str]:
     """Returns of which samples a text speaks."""
-    return frozenset(name for name, pattern in general_words(language).specimens.items() if pattern.search(text))
+    return frozenset(name for name, pattern in _specimens(language).items() if pattern.search(text))
 
 
 _PRESSURE = re.compile(r"(?<!\d)(\d{2,3})\s*/\s*(\d{2,3})(?!\d)")
@@ -224,7 +204,7 @@ class ResultReader:
         text = finding.value_text if not finding.unit else f"{finding.value_text} {finding.unit}"
         language: Language = "zh" if is_chinese(f"{finding.examination}{finding.item}{text}") else "en"
         say = general_words(language)
-        if say.none.search(text) and not any(ch.isdigit() for ch in text):
+        if say["none"].search(text) and not any(ch.isdigit() for ch in text):
             return ReadFinding(is_result=False)
         one = _OneFinding(self.names, finding.examination, finding.item, text, language)
         found: dict[str, ItemReading] = {}
@@ -240,14 +220,14 @@ class _OneFinding:
 
     def __init__(self, names: ItemNames, examination: str, item: str, text: str, language: Language) -> None:
         self._names, self._language = names, language
-        self._say: GeneralResultWords = general_words(language)
+        self._say = general_words(language)
         self._outer, self._inner, self._text = examination, item, text
         self._title = f"{examination}: {item}" if item else examination
         self._named = names.examinations(self._title)
         self._sample = samples_of(self._title, language)
         kinds = {known.examination.kind for known in names.items if known.examination.id in self._named}
         # "sputum examination" is none of the body, whatever its name sounds like.
-        self.is_physical = kinds == {"physical"} if kinds else bool(self._say.physical.search(examination))
+        self.is_physical = kinds == {"physical"} if kinds else bool(self._say["physical"].search(examination))
 
     def readings(self) -> Iterator[ItemReading]:
         """Yields what is read, an item perhaps more than once, the surest first."""
@@ -270,8 +250,8 @@ class _OneFinding:
             return False
         say, text = self._say, self._text
         # Of what the knowledge has too, an item that it has not ("AST") may well be off in its diseases.
-        raised = () if self._named else (say.positive, say.high, say.low, say.abnormal)
-        found = (pattern.search(text) for pattern in (*raised, say.lesion))
+        raised = () if self._named else (say["positive"], say["high"], say["low"], say["abnormal"])
+        found = (pattern.search(text) for pattern in (*raised, say["lesion"]))
         return any(match is not None and not self._is_denied(text, *match.span()) for match in found)
 
     # Which item is meant.
@@ -316,10 +296,10 @@ class _OneFinding:
     def _side(self, known: KnownItem, text: str) -> ItemReading | None:
         """Returns that a number is above, below or within its reference range."""
         say = self._say
-        sides = {"high": [say.high, *([say.positive] if known.item.low is None else [])], "low": [say.low]}
+        sides = {"high": [say["high"], *([say["positive"]] if known.item.low is None else [])], "low": [say["low"]]}
         for side, patterns in sides.items():
             for match in (found for pattern in patterns if (found := pattern.search(text)) is not None):
-                if not self._is_denied(text, *match.span()) and not say.negative.search(text):
+                if not self._is_denied(text, *match.span()) and not say["negative"].search(text):
                     return self._sided(known, side)
         return self._sided(known, "normal") if self._is_normal(text) else None
 
@@ -331,10 +311,10 @@ class _OneFinding:
         return ItemReading(known.examination.id, known.item.id, limits[0], limits[1])
 
     def _is_normal(self, text: str) -> bool:
-        abnormal = self._say.abnormal.search(text)
+        abnormal = self._say["abnormal"].search(text)
         if abnormal is not None and not self._is_denied(text, *abnormal.span()):
             return False
-        return bool(self._say.normal.search(text) or self._say.negative.search(text))
+        return bool(self._say["normal"].search(text) or self._say["negative"].search(text))
 
     def _ordinal(self, item: Item, text: str) -> frozenset[str]:
         """Returns which of an item's wordings a result in degrees means: negative, positive, traces, three plus."""
@@ -345,14 +325,14 @@ class _OneFinding:
                 return frozenset((word,))
         if "negative" not in known:
             return frozenset()
-        if say.negative.search(text) or say.normal.search(text):
+        if say["negative"].search(text) or say["normal"].search(text):
             return frozenset(("negative",))
         there = frozenset(known - {"negative"})
-        if say.strong.search(text):
+        if say["strong"].search(text):
             return there & {"strong", "positive"} or there
-        if say.weak.search(text):
+        if say["weak"].search(text):
             return there & {"trace", "positive"} or there
-        return there if say.positive.search(text) or say.high.search(text) else frozenset()
+        return there if say["positive"].search(text) or say["high"].search(text) else frozenset()
 
     def _wording(self, known: KnownItem, text: str) -> ItemReading | None:
         """Returns which of an item's own wordings a text holds in other words; the normal one where all is denied."""
@@ -365,7 +345,7 @@ class _OneFinding:
             pattern = own.get(value)
             for found in (re.compile(whole, re.IGNORECASE), *((pattern,) if pattern is not None else ())):
                 # A wording that itself denies something ("absent") is not denied by that.
-                denying = self._say.denial.search(found.pattern) is not None
+                denying = self._say["denial"].search(found.pattern) is not None
                 spans += [
                     (m.start(), m.end(), value, self._is_denied(text, *m.span(), denying=denying))
                     for m in found.finditer(text)
@@ -386,21 +366,21 @@ class _OneFinding:
         for number, (begin, stop) in enumerate(clauses):
             clause = text[begin:stop]
             within = begin <= start < stop
-            denial = self._say.denial.search(clause)
+            denial = self._say["denial"].search(clause)
             if text[at:begin].strip(" ") != ",":
                 denied = False
             in_list = any(_LIST_END.match(text[b:s]) for b, s in clauses[number : number + 4])
             denied = denied and (in_list or (clause.isascii() and len(clause.split()) == 1))
             if within:
                 before = denial is not None and begin + denial.start() < (start if denying else end)
-                after = self._say.denied_after.match(text[end:stop])
+                after = self._say["denied_after"].match(text[end:stop])
                 return bool(denied or before or after)
             denied, at = denied or denial is not None, stop
         return False
 
     def _clauses(self, text: str) -> Iterator[tuple[int, int]]:
         at = 0
-        for match in self._say.divider.finditer(text):
+        for match in self._say["divider"].finditer(text):
             yield at, match.start()
             at = match.end()
         yield at, len(text)
@@ -427,7 +407,7 @@ class _OneFinding:
     def _looked_at(self) -> Iterator[ItemReading]:
         """Yields what is told of what is looked at without its name: "infiltrate in the right lower lobe"."""
         bare = len(words(self._text)) <= _BARE and bool(
-            self._say.positive.search(self._text) or self._say.negative.search(self._text)
+            self._say["positive"].search(self._text) or self._say["negative"].search(self._text)
         )
         text = f"{self._inner} {self._text}" if bare and self._inner else self._text
         own_name = self._inner.casefold()
@@ -465,7 +445,7 @@ class _OneFinding:
     def _panel(self) -> Iterator[ItemReading]:
         """Yields that all of a panel is normal."""
         last = re.split(r"[,，]\s*", _BRACKETS.sub("", self._inner or self._outer))[-1].strip()
-        named = next((items for items, pattern in self._say.panels.items() if pattern.fullmatch(last)), "")
+        named = next((items for items, pattern in panels_of(self._language).items() if pattern.fullmatch(last)), "")
         for known in self._names.items:
             if known.item.id in named.split():
                 yield from _some(self._sided(known, "normal"))
@@ -474,7 +454,7 @@ class _OneFinding:
 
     def _pressures(self) -> Iterator[ItemReading]:
         for text in (f"{self._title}: {self._text}",):
-            named = self._say.pressure.search(text)
+            named = self._say["pressure"].search(text)
             numbers = _PRESSURE.search(text, named.end()) if named else None
             if numbers:
                 by_id = {known.item.id: known for known in self._names.items}

@@ -383,10 +383,7 @@ def hand_out(
     presentation: Presentation,
     cautions: Cautions,
 ) -> list[HandedOut]:
-    """Returns what is handed out of each measure's drugs: the first that nothing speaks against.
-
-    What somebody takes already goes on, and is not handed out.
-    """
+    """Returns what is handed out of each measure's drugs: the first that nothing speaks against."""
     out: list[Drug] = []
     came: list[HandedOut] = []
     for options in measures:

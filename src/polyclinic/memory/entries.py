@@ -34,34 +34,22 @@ class ClinicalTask(StrEnum):
 
 
 class AskedTask(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A task on a patient, as it is kept: by what it is found again, and what was asked.
+    """A task on a patient, as it is kept: by what it is found again, and what was asked."""
 
-    Attributes:
-        case: the patient.
-        number: which patient of the practice it was, from 1.
-        query: what is compared with the query of another (§4.3.1): symptoms; and the result; and the plans.
-        options: the texts of what could be chosen, in the order of the question.
-    """
-
-    case: str
-    number: int
-    query: str
-    options: tuple[str, ...]
+    case: str  # the patient
+    number: int  # which patient of the practice it was, from 1
+    query: str  # what is compared with the query of another (§4.3.1): symptoms; and the result; and the plans
+    options: tuple[str, ...]  # the texts of what could be chosen, in the order of the question
 
 
 class MedicalRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A right answer, with the reasoning that led to it.
-
-    Attributes:
-        led_to: the tasks after it that came out right.
-        judged_by: who said that it was right: `truth`, or `outcome`.
-    """
+    """A right answer, with the reasoning that led to it."""
 
     asked: AskedTask
     answer: str
     reasoning: str = ""
-    led_to: tuple[ClinicalTask, ...] = ()
-    judged_by: str = "truth"
+    led_to: tuple[ClinicalTask, ...] = ()  # the tasks after it that came out right
+    judged_by: str = "truth"  # who said that it was right: `truth`, or `outcome`
 
 
 class Experience(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -85,8 +73,7 @@ class Experience(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 Entry = MedicalRecord | Experience
 
 
-PHYSICAL = "physical-examination"
-"""Free in the paper's hospital, and none of the sixteen that a doctor chooses from."""
+PHYSICAL = "physical-examination"  # Free in the paper's hospital, and none of the sixteen that a doctor chooses from
 
 GRADES: dict[Language, dict[Severity, str]] = {
     "en": {"mild": "mild", "moderate": "moderate", "severe": "severe"},
@@ -128,8 +115,7 @@ def unmarked(text: str) -> str:
 
 _DECADE = 10
 
-_MARKED = 1.5
-"""A result so many times beyond its limit is markedly high, or low."""
+_MARKED = 1.5  # A result so many times beyond its limit is markedly high, or low
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|[。！？\n]+")
 

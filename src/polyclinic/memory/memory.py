@@ -32,8 +32,7 @@ _SEALED = "PRAGMA user_version = 1"
 """Says that a file has its seals; files of earlier versions get them when they are opened."""
 _ALL = 1 << 64
 
-MemoryRow = tuple[str, str, bytes, bytes]
-"""Kind, task, entry and vector."""
+MemoryRow = tuple[str, str, bytes, bytes]  # Kind, task, entry and vector
 
 
 class MadeWith(Protocol):
@@ -47,13 +46,9 @@ A = TypeVar("A", bound=MadeWith)
 
 
 class KeptMemory(Protocol):
-    """The rows of a memory, in a file or in a database that several machines share.
+    """The rows of a memory, in a file or in a database that several machines share."""
 
-    Attributes:
-        path: of the file, or of that which says where the database is.
-    """
-
-    path: Path
+    path: Path  # of the file, or of that which says where the database is
 
     def entries(self) -> Iterable[MemoryRow]:
         """Returns kind, task, entry and vector of all that is remembered, in the order in which it came."""
@@ -67,31 +62,18 @@ class KeptMemory(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryKind(Generic[A]):
-    """A kind of memory: of patients, or of documents.
+    """A kind of memory: of patients, or of documents."""
 
-    Attributes:
-        file: its name in the folder.
-        pointer: the file that says in which database it is instead.
-        mark: SQLite's application id.
-        what: it is, in messages.
-        made_by: the command that makes one.
-        about: the type of what it says of itself.
-        tables: statements that make them.
-        read: the query for its rows, as `MemoryRow`.
-        add: for each kind of row the statement that adds one.
-        noted: the query for its notes, if it has any.
-    """
-
-    file: str
-    pointer: str
-    mark: int
-    what: str
-    made_by: str
-    about: type[A]
-    tables: tuple[str, ...]
-    read: str
-    add: dict[str, str]
-    noted: str = ""
+    file: str  # its name in the folder
+    pointer: str  # the file that says in which database it is instead
+    mark: int  # SQLite's application id
+    what: str  # it is, in messages
+    made_by: str  # the command that makes one
+    about: type[A]  # the type of what it says of itself
+    tables: tuple[str, ...]  # statements that make them
+    read: str  # the query for its rows, as `MemoryRow`
+    add: dict[str, str]  # for each kind of row the statement that adds one
+    noted: str = ""  # the query for its notes, if it has any
 
 
 class _MemoryFile:
@@ -229,11 +211,8 @@ def _tables(file: sqlite3.Connection) -> list[str]:
 
 FORMAT = 1
 FILE = "memory.sqlite"
-POINTER = "memory.store"
-"""The file that says in which database a folder's memory is."""
-
-ENOUGH = 3
-"""So much experience there must be before any is used; the paper's k."""
+POINTER = "memory.store"  # The file that says in which database a folder's memory is
+ENOUGH = 3  # So much experience there must be before any is used; the paper's k
 
 _VECTORS = "make its vectors anew: polyclinic memory build DIR --embedder NAME --out NEW"
 _PRACTISE = "practise anew into another folder: polyclinic evolve --out NEW"
@@ -246,17 +225,11 @@ _encode = msgspec.msgpack.encode
 
 
 class About(msgspec.Struct, frozen=True, kw_only=True):
-    """What a memory was made with; it can be used with the same.
+    """What a memory was made with; it can be used with the same."""
 
-    Attributes:
-        embedder: made the vectors.
-        dimensions: of a vector.
-        knowledge: names the choices that its answers are among (diseases, examinations).
-    """
-
-    embedder: str
-    dimensions: int
-    knowledge: str
+    embedder: str  # made the vectors
+    dimensions: int  # of a vector
+    knowledge: str  # names the choices that its answers are among (diseases, examinations)
     format: int = FORMAT
 
     def difference(self, wanted: About) -> str:
@@ -357,6 +330,14 @@ class DoctorMemory:
         notes = [] if self._kept is None else [Note(*row) for row in self._kept.notes()]
         return [note for note in notes if self._until is None or note.patients <= self._until]
 
+    def news(self) -> list[New]:
+        """Returns all that is remembered, task by task: records, then experience, in the order in which they came."""
+        found: list[New] = []
+        for task in ClinicalTask:
+            found += [New(task, *pair) for pair in self.records[task].items()]
+            found += [New(task, *pair) for pair in self.experience[task].items()]
+        return found
+
     def _add(self, task: ClinicalTask, entry: Entry, vector: Vectors) -> None:
         if isinstance(entry, MedicalRecord):
             self.records[task].add(entry, vector)
@@ -412,14 +393,11 @@ def is_stored(folder: Path) -> bool:
 
 
 def entries_of(memory: DoctorMemory) -> Iterable[tuple[ClinicalTask, Entry]]:
-    """Yields all that is remembered, task by task: records, then experience, in the order in which they came."""
-    for task in ClinicalTask:
-        some: list[Entry] = [*memory.records[task].entries, *memory.experience[task].entries]
-        yield from ((task, entry) for entry in some)
+    """Returns all that is remembered, as `DoctorMemory.news` has it, without the vectors."""
+    return [(one.task, one.entry) for one in memory.news()]
 
 
-_TELLING = 6
-"""Lines that a picture must have so that nobody else's is the same; "a woman, a cough" is many people's."""
+_TELLING = 6  # Lines that a picture must have so that nobody else's is the same; "a woman, a cough" is many people's
 
 
 def merged(memories: Sequence[Sequence[New]]) -> tuple[list[New], int]:

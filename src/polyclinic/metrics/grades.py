@@ -44,12 +44,7 @@ LETTERS = tuple(grade.name for grade in sorted(Grade, reverse=True))
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What one judge says of one report.
-
-    Attributes:
-        grades: by aspect; None where the judge was asked and gave no grade. Without the aspects that were not asked
-            for, and empty where no answer came at all.
-    """
+    """What one judge says of one report."""
 
     case: str
     doctor: str = ""  # whose report it is; no judge is told
@@ -57,7 +52,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     version: int  # of the judge, a number that grows when its questions or rules come to mean something else
     prompts: str = ""  # hash of what the judge was told, or of the numbers that rules were fitted to
     one_step: bool = False  # symptoms and examinations were not asked for
-    grades: dict[Aspect, Grade | None] = {}
+    grades: dict[Aspect, Grade | None] = {}  # None for an aspect that got no grade; empty if no answer came at all
     analyses: dict[Aspect, str] = {}
     unreadable: dict[Aspect, str] = {}  # the aspects without a grade, and what is wrong with the answer on each
     failed: str = ""  # the name of the failure where no answer came at all; such a judgement counts for nothing
@@ -111,14 +106,9 @@ QUARTERS = (0.25, 0.5, 0.75)
 
 
 class Scale(msgspec.Struct, frozen=True, kw_only=True):
-    """How shares become a grade.
+    """How shares become a grade."""
 
-    Attributes:
-        weights: by the name of the share; they sum to 1. Where the first share is 0 the grade is D, as nothing was
-            found in common, however the others do.
-    """
-
-    weights: dict[str, float]
+    weights: dict[str, float]  # by share, summing to 1; if the first share is 0 the grade is D, whatever the others are
     cuts: tuple[float, float, float]  # the least scores of C, B and A
 
     def score(self, shares: Shares) -> float:
@@ -133,15 +123,11 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AspectMatch(msgspec.Struct, frozen=True):
-    """One aspect of a report beside the reference.
-
-    Attributes:
-        matched: points of the reference that the report has; `missed` are those that it does not have.
-    """
+    """One aspect of a report beside the reference."""
 
     shares: Shares  # by name, each from 0 to 1; empty where the reference says nothing of it
-    matched: tuple[str, ...] = ()
-    missed: tuple[str, ...] = ()
+    matched: tuple[str, ...] = ()  # points of the reference that the report has
+    missed: tuple[str, ...] = ()  # points of the reference that the report does not have
     extra: tuple[str, ...] = ()  # points of the report that the reference does not have
 
 

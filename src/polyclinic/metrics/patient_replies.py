@@ -32,11 +32,7 @@ _INEFFECTIVE = (State.INEFFECTIVE_INQUIRY, State.INEFFECTIVE_ADVICE)
 
 
 class PatientReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What a patient replied to one turn of a doctor.
-
-    Attributes:
-        answer: the part of the information that the turn asks for; needed on effective inquiry and advice.
-    """
+    """What a patient replied to one turn of a doctor."""
 
     case: str | int  # its id; replies of one case are resampled together
     turn: int  # which turn of the conversation it was, from 0
@@ -44,23 +40,18 @@ class PatientReply(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     language: Language
     information: str
-    answer: str | None = None
+    answer: str | None = None  # the information that the turn asks for; needed on effective inquiry and advice
     heard: State | None = None  # what the patient took the turn to be; None where it gave no state that can be read
 
 
 class PatientSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A patient's scores over many replies.
-
-    Attributes:
-        without_answer: replies on effective inquiry or advice whose true answer is not at hand; they are outside
-            ACCURACY and PASSIVE.
-    """
+    """A patient's scores over many replies."""
 
     metrics: dict[str, Estimate]
     second: dict[str, Estimate]  # the metrics as the formulas are printed
     by_turn: dict[int, dict[str, Estimate]]
     states: Agreement  # how the patient read the doctor's turns
-    without_answer: int
+    without_answer: int  # replies on effective inquiry or advice outside ACCURACY and PASSIVE: no true answer is there
 
 
 @functools.cache

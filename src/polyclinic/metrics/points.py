@@ -44,8 +44,15 @@ def stewardship(
     Of what cannot be done on a patient of this sex and age nothing is missed, and where it was had it is not indicated.
     """
     disease = next(filter(None, (knowledge.disease_named(one.name) for one in diagnoses)), None)
-    had, unknown = _had(traces, names)
-    who = next((event.presentation for trace in traces for event in trace if isinstance(event, Opened)), None)
+    events = [event for trace in traces for event in trace]
+    found = [event for event in events if isinstance(event, Examined)]
+    told = [name for one in found for name in (*(finding.examination for finding in one.findings), *one.not_recorded)]
+    meant = {
+        name: [key.partition(":")[2] for key in sorted(names.keys(name)) if key.startswith("examination:")]
+        for name in told
+    }
+    had = tuple(dict.fromkeys(id for ids in meant.values() for id in ids))
+    who = next((event.presentation for event in events if isinstance(event, Opened)), None)
     sex, age = (None, None) if who is None else (who.sex, who.age)
     indicated = Indicated() if disease is None else knowledge.indicated(disease, sex=sex, age=age)
     needed, helpful, not_indicated = msgspec.structs.astuple(indicated)
@@ -59,32 +66,12 @@ def stewardship(
         helpful_missed=tuple(id for id in helpful if id not in had),
         not_indicated=tuple(id for id in not_indicated if id in had),
         other=tuple(id for id in had if id not in (*needed, *helpful, *not_indicated)),
-        unknown=unknown,
+        unknown=tuple(name for name, ids in meant.items() if not ids),
         cost=sum(one.cost for one in done),
         minutes=max((one.minutes for one in done), default=0),
         radiation=sum(one.radiation for one in done),
         burden=max((one.burden for one in done), default=0),
     )
-
-
-def _had(traces: Iterable[Trace], names: Names) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the ids of the examinations that were asked for, and the names that mean none."""
-    told = [
-        name
-        for trace in traces
-        for event in trace
-        if isinstance(event, Examined)
-        for name in (*(finding.examination for finding in event.findings), *event.not_recorded)
-    ]
-    ids: dict[str, None] = {}
-    unknown: dict[str, None] = {}
-    for name in dict.fromkeys(told):
-        meant = [key.partition(":")[2] for key in sorted(names.keys(name)) if key.startswith("examination:")]
-        if meant:
-            ids |= dict.fromkeys(meant)
-        else:
-            unknown[name] = None
-    return tuple(ids), tuple(unknown)
 
 
 _OF_THIS_ILLNESS = ("symptoms", "present", "review")
@@ -101,23 +88,18 @@ class DangerSigns(msgspec.Struct, frozen=True, kw_only=True):
 def danger_signs(case: Case, trace: Trace, report: Report | None, lexicon: Lexicon, flags: RedFlags) -> DangerSigns:
     """Returns what became of the patient's danger signs; `lexicon` is of the case's language."""
     person, history = case.presentation, case.record.history
-    has = _there(lexicon, [person.complaint, *(text for name, text in history.sections() if name in _OF_THIS_ILLNESS)])
+    has = lexicon.present(person.complaint, *(text for name, text in history.sections() if name in _OF_THIS_ILLNESS))
     of_person = flags.of(person.age, pregnant=flags.may_be_pregnant in has or is_pregnant(case.record))
     signs = tuple(sign for sign in (*of_person.emergency, *of_person.urgent) if sign in has)
     told = [e.text for e in trace if (isinstance(e, Said) and e.who is Role.PATIENT) or isinstance(e, Examined)]
-    found = _there(lexicon, [person.complaint, *told])
+    found = lexicon.present(person.complaint, *told)
     wrote = () if report is None else (*report.symptoms, *report.rationale, *(d.name for d in report.diagnoses))
-    reported = _there(lexicon, wrote)
+    reported = lexicon.present(*wrote)
     return DangerSigns(
         has=signs,
         missed=tuple(sign for sign in signs if sign not in found),
         unreported=tuple(sign for sign in signs if sign in found and sign not in reported),
     )
-
-
-def _there(lexicon: Lexicon, texts: Iterable[str]) -> set[str]:
-    """Returns the symptoms that texts say are there."""
-    return {symptom for text in texts for symptom, there in lexicon.read(text).items() if there}
 
 
 HINT_COSTS: dict[Rung, int] = {Rung.STEP: 1, Rung.TURN: 3, Rung.DISEASES: 6}
@@ -131,13 +113,9 @@ FOR_NOTHING = 4
 
 
 class Points(msgspec.Struct, frozen=True, kw_only=True):
-    """Points.
+    """Points."""
 
-    Attributes:
-        parts: what was got, and of how much, by what it was for; without what cannot be said of the case.
-    """
-
-    parts: dict[str, tuple[float, float]]
+    parts: dict[str, tuple[float, float]]  # points got, and the most; without parts that the case does not have
     hints: int  # what hints cost
     total: int  # percent of what could be got, less the hints; at least 0
 

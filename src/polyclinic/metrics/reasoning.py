@@ -293,15 +293,17 @@ def reasons_graded(
         return None
     wanted = tuple(dict.fromkeys(_listed(reference)))
     items = tuple(_listed(given))
-    said = {id for item in items for id, there in lexicon.read(item).items() if there}
+    said = lexicon.present(*items)
     heard = {item: found.heard(item) for item in (*given, *items)}
     shown = frozenset().union(*(one.right for one in heard.values()))
-    named = [
-        point
-        for point in wanted
-        # Who tells something else of an examination than what it found has no reason in it.
-        if point in shown or _is_named(point, [i for i in items if point not in heard[i].wrong], said, lexicon)
-    ]
+
+    def is_named(point: str) -> bool:
+        meant = lexicon.present(point)
+        # A wrong finding of an examination is no reason.
+        right = (item for item in items if point not in heard[item].wrong)
+        return point in shown or (bool(meant) and meant <= said) or any(says(point, item) for item in right)
+
+    named = [point for point in wanted if is_named(point)]
     missed = tuple(point for point in wanted if point not in named)
     shares = {"named": min(1.0, len(named) / min(ENOUGH, len(wanted)))}
     return _SCALE.grade(shares), analysis(AspectMatch(shares, matched=tuple(named), missed=missed), lexicon.language)
@@ -312,21 +314,16 @@ def _listed(lines: Sequence[str]) -> Iterator[str]:
         yield from filter(None, (one.strip(" .。") for one in _BETWEEN.split(_LABEL.sub("", line))))
 
 
-def _is_named(point: str, items: Sequence[str], said: set[str], lexicon: Lexicon) -> bool:
-    meant = {id for id, there in lexicon.read(point).items() if there}
-    return (bool(meant) and meant <= said) or any(says(point, item) for item in items)
-
-
 def by_symptom(case: Case, report: Report, symptoms: Mapping[str, Symptom], lexicon: Lexicon) -> Case:
     """Returns a case in whose history each symptom stands as particularly as the report names it.
 
     What the report does not name at all stays as it is; so does all that the lexicon does not know.
     """
-    known = {id for item in report.symptoms for id in _there(lexicon, item)}
+    known = lexicon.present(*report.symptoms)
     language, history = case.presentation.language, case.record.history
 
     def point(text: str) -> str:
-        meant = _there(lexicon, text)
+        meant = lexicon.present(text)
         named = {id: next((one for one in _line(id, symptoms) if one in known), "") for id in sorted(meant)}
         if meant <= known or not all(named.values()):
             return text
@@ -335,11 +332,6 @@ def by_symptom(case: Case, report: Report, symptoms: Mapping[str, Symptom], lexi
     points = tuple(point(text) for text in history.symptoms)
     record = msgspec.structs.replace(case.record, history=msgspec.structs.replace(history, symptoms=points))
     return msgspec.structs.replace(case, record=record)
-
-
-def _there(lexicon: Lexicon, text: str) -> set[str]:
-    """Returns the symptoms that a text says are there."""
-    return {id for id, there in lexicon.read(text).items() if there}
 
 
 def _line(id: str, symptoms: Mapping[str, Symptom]) -> Iterator[str]:

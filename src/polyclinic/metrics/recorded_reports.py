@@ -65,18 +65,13 @@ class Sections(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordedReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A doctor's report on a case, with the reference and what a judge said.
-
-    Attributes:
-        letters: the judge's letter on "diagnosis", "rationale" and "treatment", raw, and where it was asked on
-            "symptoms" and "examinations"; None where it gave none.
-    """
+    """A doctor's report on a case, with the reference and what a judge said."""
 
     id: str
     doctor: str
     reference: Sections
     given: Sections
-    letters: dict[str, str | None]
+    letters: dict[str, str | None]  # the judge's raw letters by aspect; None where it gave none
     line: int  # where it stands in its file, from 1
 
 
@@ -263,14 +258,10 @@ RECORDED = "recorded"
 
 
 class AspectMean(Estimate, frozen=True, kw_only=True):
-    """The mean grade of one aspect over many reports, 1 to 4; to those that are unreadable the judge gave none.
-
-    Attributes:
-        bracket: what the paper prints behind a mean: half its bootstrap interval, some 1.96 standard errors (§5.1).
-    """
+    """The mean grade of one aspect over many reports, 1 to 4; to those that are unreadable the judge gave none."""
 
     unreadable: int
-    bracket: float | None = None
+    bracket: float | None = None  # printed after a mean: half its bootstrap interval, some 1.96 standard errors (§5.1)
 
 
 def brackets(metrics: Mapping[Aspect, AspectMean]) -> dict[Aspect, float | None]:
@@ -288,16 +279,11 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class GradeSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What the grades of one doctor, or of several together, come to, by aspect.
-
-    Attributes:
-        length: Spearman's correlation of the grade with the length of that part of the report; None where one of them
-            does not vary or is not known.
-    """
+    """What the grades of one doctor, or of several together, come to, by aspect."""
 
     metrics: dict[Aspect, AspectMean]
     grades: dict[Aspect, dict[str, int]]  # how often each letter was given
-    length: dict[Aspect, float | None]
+    length: dict[Aspect, float | None]  # Spearman's of grade and length; None if one does not vary
     failed: dict[str, int]  # judgements that did not come, by the name of the failure; they are outside everything
 
 

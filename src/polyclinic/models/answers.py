@@ -21,8 +21,7 @@ from polyclinic.models.schema import Form
 LONGEST_SEARCH = 200_000
 """Characters of an answer in which JSON is looked for among prose; the search goes over the text more than once."""
 
-MOST_CANDIDATES = 64
-"""Braces at which a JSON value may begin, for the same reason."""
+MOST_CANDIDATES = 64  # braces at which a JSON value may begin, for the same reason
 
 _FENCE = re.compile(r"^[ \t]*```[a-zA-Z]*[ \t]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
 _OPENING = re.compile(r"[{\[]")
@@ -66,13 +65,7 @@ class Completion(msgspec.Struct, frozen=True):
 
 
 def read(completion: Completion, answer: Answer, form: Form | None) -> Any:
-    """Returns what a completion means, where this answer in this form was asked for.
-
-    Raises:
-        Refused: the model, or a filter, did not answer.
-        CutOff: it was stopped before its end, inside a thought or where what there is may not be what was meant.
-        UnreadableReply: it is not what was asked for.
-    """
+    """Returns what a completion means, where this answer in this form was asked for."""
     if completion.refusal or completion.finish == "content_filter":
         raise Refused(f"the model refused: {completion.refusal[:200] or 'stopped by a content filter'}")
     try:
@@ -115,11 +108,7 @@ def _folded(text: str) -> str:
 
 
 def read_value(text: str, form: Form) -> Any:
-    """Returns the one value of the form that the text holds.
-
-    Raises:
-        UnreadableReply: it holds none, or more than one.
-    """
+    """Returns the one value of the form that the text holds."""
     return _value(apart(text).said, form, is_cut_off=False)
 
 

@@ -36,19 +36,13 @@ from polyclinic.seeds import derive
 
 T = TypeVar("T")
 
-MOST_REQUESTS, MOST_BYTES = 50_000, 100 * 2**20
-"""Of one file; OpenAI takes 50,000 requests and 200 MB."""
+MOST_REQUESTS, MOST_BYTES = 50_000, 100 * 2**20  # of one file; OpenAI takes 50,000 requests and 200 MB
 
 LARGEST_OUTPUT = 2**30
 
-QUIET = 0.25
-"""Seconds without a further question, after which all are there."""
-
-FIRST_LOOK = 2.0
-"""Seconds before a batch is looked at; doubled for each further look."""
-
-AWAY = 1800.0
-"""Seconds in which nobody answers, before a batch that is made is given up for now."""
+QUIET = 0.25  # seconds without a further question, after which all are there
+FIRST_LOOK = 2.0  # seconds before a batch is looked at; doubled for each further look
+AWAY = 1800.0  # seconds in which nobody answers, before a batch that is made is given up for now
 
 _LAST_LOOK = 60.0
 _SENT = 3  # batches that a request is part of at most, where it failed or expired
@@ -122,17 +116,7 @@ class _OpenRequest:
 
 
 class Batched(Provider):
-    """A model that is asked by batches.
-
-    Args:
-        direct: the model as it is asked otherwise. Of several servers the first is asked: a batch stays where it is.
-        journal: keeps which batches there are; it is open. Equal questions of another run have answers of their own.
-        price: what tokens cost in a batch.
-        report: told what happens, and what is waited for, a line each.
-        quiet: seconds without a further question after which a batch is sent.
-        look: seconds before the first look at a batch; doubled for each further one, up to a minute.
-        away: seconds in which nobody answers, before a batch is given up for now.
-    """
+    """A model that is asked by batches."""
 
     at_once = sys.maxsize
     """Questions to put at a time: all that can be put, as what is asked together is sent together."""
@@ -185,7 +169,7 @@ class Batched(Provider):
         digest = hashlib.blake2b(asked, digest_size=16).hexdigest()
         key = f"{digest}-{self._asked[digest]}"
         self._asked[digest] += 1
-        one = self._open[key] = _OpenRequest(lambda: self._direct.body(messages, form, given))
+        one = self._open[key] = _OpenRequest(lambda: self._direct.parameters.body(messages, form, given))
         self._new.append(key)
         if self._quiet_until is not None:
             self._quiet_until.cancel()
@@ -249,11 +233,7 @@ class Batched(Provider):
             self._open[key].answer.set_result(fault)
 
     async def _make(self, keys: list[str]) -> str:
-        """Sends requests as a file and makes a batch of it; returns its id, which is kept.
-
-        Raises:
-            UserError: the endpoint has no batches, or refuses this one.
-        """
+        """Sends requests as a file and makes a batch of it; returns its id, which is kept."""
         lines = []
         for key in keys:
             one = self._open[key]
@@ -322,11 +302,7 @@ class Batched(Provider):
         return next((one.id for one in listed.data if (one.metadata or {}).get("polyclinic") == digest), "")
 
     async def _read(self, id: str, keys: list[str]) -> Fault:
-        """Gives everybody the answer when a batch is over; returns what those get who are asked no more.
-
-        Raises:
-            BadInput: its questions were refused.
-        """
+        """Gives everybody the answer when a batch is over; returns what those get who are asked no more."""
         pause, batch = self._look, _Found(id)
         try:
             while True:
@@ -387,7 +363,7 @@ class Batched(Provider):
         body = bytes(response.body)
         if response.status_code == 200:
             result = wire.completion(body)
-        elif response.status_code in {400, 422} and self._direct.learns(request.body, body):
+        elif response.status_code in {400, 422} and self._direct.parameters.refused(request.body, body):
             return None
         else:
             result = self._server.fault(response.status_code, body)
@@ -401,11 +377,7 @@ class Batched(Provider):
         return Fault(Broken, f"the answer of /{path} cannot be read") if there is None else there
 
     async def _until(self, doing: str, ask: Callable[[], Awaitable[T | Fault]], *, attempts: int = _ANY) -> T:
-        """Asks until what is wanted is there; what was made already is asked for longer than what is to be made.
-
-        Raises:
-            _Failed: it did not come.
-        """
+        """Asks until what is wanted is there; what was made already is asked for longer than what is to be made."""
         now = asyncio.get_running_loop().time
         patience = Patience(attempts=attempts, seconds=self._away, pause=self._look, rng=self._rng, clock=now)
         reported = ""

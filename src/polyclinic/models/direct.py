@@ -60,19 +60,21 @@ class Direct(Provider):
         self.name = f"direct/{model}"
         urls = [base_url] if isinstance(base_url, str) else list(base_url or ())
         urls = [url for url in urls if url] or [os.environ.get("OPENAI_BASE_URL") or _nowhere(self.name)]
-        limits = _limits(concurrency, len(urls))
-        self.limit, self._pace = limits[0], pace
-        self._model, self._key = model, ApiKey(api_key_env or "OPENAI_API_KEY")
+        # One that is given is the first server's, and the others get its like.
+        self.limit = concurrency if isinstance(concurrency, Limit) else Limit(concurrency)
+        limits, self._pace = [self.limit, *(self.limit.like() for _ in urls[1:])], pace
+        self.model, self._key = model, ApiKey(api_key_env or "OPENAI_API_KEY")
         self._attempts, self._patience, self._pause, self._absence = attempts, patience, pause, wait_for_server
-        self.repairs, self._price = repairs, price
+        self.repairs, self.price = repairs, price
         report = report or _log.warning
-        self._parameters = Parameters(model, name=self.name, report=report, always=extra_body)
+        self.parameters = Parameters(model, name=self.name, report=report, always=extra_body)
         self.variant = "" if not extra_body else wire.encode(extra_body).decode()
         self.servers = [
-            ModelServer(url, model=model, key=self._key, limit=limit, timeout=timeout, parameters=self._parameters)
+            ModelServer(url, model=model, key=self._key, limit=limit, timeout=timeout, parameters=self.parameters)
             for url, limit in zip(urls, limits, strict=True)
         ]
         self.addresses = tuple(server.address for server in self.servers)
+        self.address = self.addresses[0] if len(self.addresses) == 1 else ""
         if twice := next((one for one in self.addresses if self.addresses.count(one) > 1), None):
             raise BadInput(f"{twice} is given twice as an address of {self.name}; name each server once")
         self._rng = derive(seed, "pauses", model)
@@ -91,34 +93,6 @@ class Direct(Provider):
         """Closes all connections."""
         for server in self.servers:
             await server.close()
-
-    @property
-    def left_out(self) -> list[str]:
-        """Names the parameters that the model turned out not to take."""
-        return self._parameters.left_out
-
-    @property
-    def model(self) -> str:
-        """Names the model as the endpoint does."""
-        return self._model
-
-    @property
-    def address(self) -> str:
-        """Where it is asked, without the query; "" where several servers have it."""
-        return self.addresses[0] if len(self.addresses) == 1 else ""
-
-    @property
-    def price(self) -> Price | None:
-        """What its tokens cost, where that is known."""
-        return self._price
-
-    def body(self, messages: list[dict[str, Any]], form: Form | None, options: dict[str, Any]) -> dict[str, Any]:
-        """Returns what a request says; messages and options as the wire has them."""
-        return self._parameters.body(messages, form, options)
-
-    def learns(self, body: dict[str, Any], raw: bytes) -> bool:
-        """Takes note of a parameter of a body that was refused; tells whether there is one."""
-        return self._parameters.refused(body, raw)
 
     async def models(self) -> list[str]:
         """Returns the names of the models that the endpoint says it has; none where it does not say."""
@@ -142,10 +116,10 @@ class Direct(Provider):
             WrongKey: like `UnknownModel`, known from then on; every later call fails at once.
         """
         completion, attempts, server = await self._until_answered(
-            "chat/completions", lambda: self._parameters.body(messages, form, options), wire.completion, conversation
+            "chat/completions", lambda: self.parameters.body(messages, form, options), wire.completion, conversation
         )
         completion = self._key.out_of(completion)
-        usage = completion.usage if self._price is None else self._price.of(completion.usage)
+        usage = completion.usage if self.price is None else self.price.of(completion.usage)
         at = server.address if len(self.servers) > 1 else ""
         return msgspec.structs.replace(completion, usage=usage, attempts=attempts, server=at)
 
@@ -191,7 +165,7 @@ class Direct(Provider):
             finally:
                 self._balance.leave(server, result, now() - began)
             if result is not None and not isinstance(result, Fault):
-                self._is_there()
+                self._tell_whether_away(server, None)
                 return result, patience.made, server
             if server.stopped is not None:
                 if self._balance.stopped is not None:
@@ -205,29 +179,21 @@ class Direct(Provider):
                     raise self._named(server, result, patience.made) from None
                 if not self._balance.goes_elsewhere(tried):
                     tried.clear()
-                    self._waits_for(server, result)
+                    self._tell_whether_away(server, result)
                     await asyncio.sleep(wait)
 
-    def _waits_for(self, server: ModelServer, fault: Fault) -> None:
-        if fault.away and self._absence and not self._away:
-            self._away = True
-            self._report(f"{self.name} at {server.told(fault)}; waited for, up to {self._absence:g} seconds")
-
-    def _is_there(self) -> None:
-        if self._away:
+    def _tell_whether_away(self, server: ModelServer, fault: Fault | None) -> None:
+        if fault is None and self._away:
             self._away = False
             self._report(f"{self.name}: answers again")
+        elif fault is not None and fault.away and self._absence and not self._away:
+            self._away = True
+            self._report(f"{self.name} at {server.told(fault)}; waited for, up to {self._absence:g} seconds")
 
     def _named(self, server: ModelServer, fault: Fault, attempts: int) -> EndpointError | UserError:
         tries = f", {attempts} attempts" if attempts > 1 else ""
         others = f" at {len(self.servers)} servers" if len(self.servers) > 1 and tries else ""
         return fault.named(f"{self.name} at {server.told(fault)}{tries}{others}", attempts)
-
-
-def _limits(concurrency: int | Limit, servers: int) -> list[Limit]:
-    """Returns a limit for each server; one that is given is the first one's, and the others get its like."""
-    first = concurrency if isinstance(concurrency, Limit) else Limit(concurrency)
-    return [first, *(first.like() for _ in range(servers - 1))]
 
 
 def _beginning(said: Said) -> str:

@@ -23,8 +23,7 @@ from polyclinic.models.pipeline import Hook, with_hooks
 from polyclinic.models.retry import Fault
 from polyclinic.tasks import run_all
 
-BATCH = 32
-"""Texts in one request."""
+BATCH = 32  # texts in one request
 
 PURPOSE = "embedding"
 
@@ -37,24 +36,11 @@ class EmbeddingModel(Protocol):
         """Names the model in results and journals."""
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Returns a row for each text, as the model gives it.
-
-        Raises:
-            EndpointError: no answer came, or one with other numbers than those of the texts.
-            WrongKey: the endpoint wants another key.
-            BudgetSpent: the run has cost what it may cost.
-        """
+        """Returns a row for each text, as the model gives it."""
 
 
 class Embeddings:
-    """A model behind an endpoint that makes vectors. The provider is open, and stays its owner's.
-
-    Args:
-        provider: how the endpoint is reached; its limit holds for vectors as for answers.
-        ledger: where the cost is written down, under `role`.
-        journal: where the vectors are kept; an equal batch of the same `episode` is not asked for twice.
-        batch: texts in one request.
-    """
+    """A model behind an endpoint that makes vectors. The provider is open, and stays its owner's."""
 
     def __init__(
         self,

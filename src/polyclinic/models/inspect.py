@@ -24,18 +24,7 @@ _FINISH = {"max_tokens": "length", "model_length": "length", "content_filter": "
 
 
 class Inspect(Provider):
-    """A model that Inspect opens, by its name there, such as "openai/gpt-4o". Use it with `async with`.
-
-    Args:
-        base_url: the endpoint's address, where the provider takes one.
-        api_key_env: the environment variable that holds the key; the provider's own unless given.
-        pace: how many requests and tokens a minute; Inspect's own retries are not counted.
-        timeout: seconds that one answer may take, Inspect's own retries included.
-        attempts: requests for one answer; as many as Inspect makes unless given.
-        price: what tokens cost; what Inspect knows of the cost, unless given.
-        extra_body: what else each request says, where the provider takes it.
-        arguments: what else the provider takes; the rest is as in `open_model`.
-    """
+    """A model that Inspect opens, by its name there, such as "openai/gpt-4o". Use it with `async with`."""
 
     def __init__(
         self,

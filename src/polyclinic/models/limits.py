@@ -214,11 +214,6 @@ class Pace:
     In no minute more requests than that are let in, of several processes one more each where there are fewer than two
     a minute for each. What a request takes in tokens is known when its answer is there: until then it is reckoned from
     its length and what others took, so that a minute has at most what one request takes more than it should.
-
-    Args:
-        requests: a minute; None for any number.
-        tokens: of prompts and answers, a minute; None for any number.
-        of: among how many processes both are divided.
     """
 
     def __init__(self, *, requests: float | None = None, tokens: float | None = None, of: int = 1) -> None:

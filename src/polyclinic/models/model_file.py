@@ -130,11 +130,7 @@ def _text(path: Path) -> str:
 
 
 def read_model_file(path: Path) -> ModelFile:
-    """Reads a file.
-
-    Raises:
-        BadInput: it cannot be read, or says what is none; with the line.
-    """
+    """Reads a file."""
     data = read_toml(path)
     text = _text(path)
     for part in ("models", "roles"):
@@ -202,11 +198,7 @@ def _parts(name: str) -> tuple[str, ...]:
 
 
 def check_key(said: ModelFile, path: Path | None, model: str, role: str = "") -> None:
-    """Refuses a variable that holds no key: whoever names one means it to be there.
-
-    Raises:
-        BadInput: it is not set.
-    """
+    """Refuses a variable that holds no key: whoever names one means it to be there."""
     for place, entry in ((("roles", role), said.roles.get(role)), (("models", model), said.models.get(model))):
         if entry is not None and (variable := entry.api_key_env) is not None:
             if not os.environ.get(variable, "").strip():

@@ -160,14 +160,7 @@ _JUDGE: PlayedBy = "judge"
 
 
 class OpenModels(dict[str, Model]):
-    """Models by name, as whoever has no role of its own asks them; `of` is for those who have.
-
-    Args:
-        said: what the file of models says.
-        open_one: opens a model for a role, with what the file says of both.
-        temperature: at which judges are asked, where the file says nothing of them and a question names none.
-        hooks: see every call of every model.
-    """
+    """Models by name, as whoever has no role of its own asks them; `of` is for those who have."""
 
     def __init__(
         self,
@@ -188,12 +181,7 @@ class OpenModels(dict[str, Model]):
         return made
 
     def of(self, name: str, role: str) -> Model:
-        """Returns the model as it is opened for a role; the same for all roles of which the file says nothing.
-
-        Raises:
-            NoAddress: nobody said where it is asked in that role.
-            UserError: it cannot be opened as the file says.
-        """
+        """Returns the model as it is opened for a role; the same for all roles of which the file says nothing."""
         if self._open is None or self._said.roles.get(role, SILENT).of_provider == SILENT:
             if isinstance(model := self[name], Nowhere):
                 raise model.problem

@@ -21,6 +21,7 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Unpack, cast
 
 import msgspec
@@ -144,6 +145,16 @@ class Pipeline:
 
     def __init__(self, model: Model, hooks: tuple[Hook, ...], asker: Asker) -> None:
         self.model, self.hooks, self.asker = model, hooks, asker
+        self.name = model.name
+        # Where the model is asked; "" where that is no place, or where several servers have it.
+        self.address: str = getattr(model, "address", "")
+        self.addresses: tuple[str, ...] = getattr(model, "addresses", ())
+        # What each of its requests says beside the question.
+        self.variant: str = getattr(model, "variant", "")
+        limit = getattr(model, "limit", None)
+        self.limit = limit if isinstance(limit, Limit) else None
+        # How many questions to put at a time, so that some can still be stopped.
+        self.at_once: int = getattr(model, "at_once", AT_ONCE)
         self._before = [hook.before for hook in hooks if type(hook).before is not Hook.before]
         self._stages = [
             (
@@ -153,37 +164,6 @@ class Pipeline:
             )
             for hook in hooks
         ]
-
-    @property
-    def name(self) -> str:
-        """Names the model behind."""
-        return self.model.name
-
-    @property
-    def address(self) -> str:
-        """Where the model behind is asked; "" where that is no place."""
-        return str(getattr(self.model, "address", ""))
-
-    @property
-    def addresses(self) -> tuple[str, ...]:
-        """Where the servers of the model are."""
-        return tuple(getattr(self.model, "addresses", ()))
-
-    @property
-    def variant(self) -> str:
-        """What each of its requests says beside the question."""
-        return str(getattr(self.model, "variant", ""))
-
-    @property
-    def limit(self) -> Limit | None:
-        """Returns the limit of the model, None where it has none."""
-        limit = getattr(self.model, "limit", None)
-        return limit if isinstance(limit, Limit) else None
-
-    @property
-    def at_once(self) -> int:
-        """How many questions to put at a time, so that some can still be stopped."""
-        return int(getattr(self.model, "at_once", AT_ONCE))
 
     @cached_property
     def known_as(self) -> tuple[str, ...]:
@@ -251,17 +231,13 @@ def with_hooks(model: Model, *hooks: Hook, **asker: str) -> Pipeline:
     What is said of the `asker` replaces what was said of it before.
     """
     if not isinstance(model, Pipeline):
-        return Pipeline(model, tuple(sorted(hooks, key=_place)), Asker(**asker))
+        return Pipeline(model, tuple(sorted(hooks, key=attrgetter("place"))), Asker(**asker))
     said = msgspec.structs.replace(model.asker, **{name: value for name, value in asker.items() if value})
-    return Pipeline(model.model, tuple(sorted((*hooks, *model.hooks), key=_place)), said)
+    return Pipeline(model.model, tuple(sorted((*hooks, *model.hooks), key=attrgetter("place"))), said)
 
 
 def find_hook(name: str) -> Hook:
-    """Returns a user's hook: an object or a class in a file (`my_hooks.py:Slow`), or the name of an entry point.
-
-    Raises:
-        UserError: there is none of that name, or it is no hook.
-    """
+    """Returns a user's hook: an object or a class in a file (`my_hooks.py:Slow`), or the name of an entry point."""
     found = plugins.find(name, "hooks")
     if isinstance(found, type) and issubclass(found, Hook):
         try:
@@ -271,10 +247,6 @@ def find_hook(name: str) -> Hook:
     if not isinstance(found, Hook):
         raise UserError(f"{name!r} is no hook; a hook is a class made of polyclinic.models.pipeline.Hook")
     return found
-
-
-def _place(hook: Hook) -> int:
-    return hook.place
 
 
 class Tuning(Hook):

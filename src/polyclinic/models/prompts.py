@@ -40,9 +40,7 @@ _ID = 12  # bytes
 _KNOWN = 20_000  # messages that are known to be there already
 _LONG = 300  # bytes; a shorter one is hardly any shorter when it is compressed
 _AT_ONCE = 500  # that are looked up together
-
-PromptRow = tuple[str, tuple[Any, ...]]
-"""A table and the values of a row."""
+PromptRow = tuple[str, tuple[Any, ...]]  # a table and the values of a row
 
 
 class AskedPrompt(NamedTuple):
@@ -61,15 +59,7 @@ class KeptPrompts:
         self._known: OrderedDict[bytes, None] = OrderedDict()
 
     def rows(self, request: bytes, messages: Messages, *, model: str, role: str, answer: Any) -> Iterator[PromptRow]:
-        """Yields tables, each with the values of a row.
-
-        Args:
-            request: what the question is known by in the journal.
-            messages: as the model is asked.
-            model: its name.
-            role: who asks.
-            answer: the form that is wanted: a schema, or the texts that are allowed; None for any text.
-        """
+        """Yields tables, each with the values of a row."""
         ids = []
         for who, content in [("user", messages)] if isinstance(messages, str) else messages:
             told = msgspec.json.encode((str(who), _text(content)))
@@ -89,12 +79,7 @@ class KeptPrompts:
 def read_prompts(
     connection: sqlite3.Connection, requests: Iterable[bytes]
 ) -> tuple[dict[bytes, AskedPrompt], dict[str, tuple[str, str]]]:
-    """Returns what is kept of some questions, by request, and each of their messages once: who, and what it says.
-
-    Raises:
-        sqlite3.Error: the file cannot be read.
-        ValueError: what is kept is damaged.
-    """
+    """Returns what is kept of some questions, by request, and each of their messages once: who, and what it says."""
     if connection.execute("SELECT count(*) FROM sqlite_master WHERE name IN ('messages', 'prompts')").fetchone()[0] < 2:
         return {}, {}
     prompts: dict[bytes, AskedPrompt] = {}

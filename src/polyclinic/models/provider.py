@@ -20,14 +20,9 @@ from polyclinic.models.model import Answer, AskOptions, Messages, Price, Reply, 
 from polyclinic.models.repair_prompts import NOTHING, complaint, spoken_language
 from polyclinic.models.schema import Form, form_of
 
-SHOWN = 4_000
-"""Characters of its unreadable answer that a model is shown again."""
-
-Said = list[tuple[str, Any]]
-"""A conversation: who says it, and its text or parts."""
-
-SENT = ("temperature", "top_p", "max_tokens", "reasoning", "seed")
-"""The options that a model is sent."""
+SHOWN = 4_000  # characters of its unreadable answer that a model is shown again
+Said = list[tuple[str, Any]]  # a conversation: who says it, and its text or parts
+SENT = ("temperature", "top_p", "max_tokens", "reasoning", "seed")  # the options that a model is sent
 
 
 class Provider:
@@ -100,8 +95,7 @@ def sent(options: AskOptions) -> dict[str, Any]:
     }
 
 
-AT_ONCE = 64
-"""Questions at a time that are put to a provider of the user's, unless another number is given."""
+AT_ONCE = 64  # questions at a time that are put to a provider of the user's, unless another number is given
 
 _SECONDS = 300.0
 _WANTED = "a provider is a class made of polyclinic.models.provider.Provider, with a method 'complete' of its own"
@@ -112,28 +106,12 @@ class BrokenProvider(EndpointError):
 
 
 def names_provider(name: str) -> bool:
-    """Whether a name says where a provider stands in a Python file, and not a mind or something else.
-
-    Raises:
-        UserError: the file cannot be used, or holds nothing of that name.
-    """
+    """Whether a name says where a provider stands in a Python file, and not a mind or something else."""
     return plugins.names_file(name) and _is_provider(plugins.find(name, "minds"))
 
 
 class OwnProvider(Provider):
-    """A provider that a user brought, under the name by which it was found.
-
-    Args:
-        name: `path/to/file.py:name`.
-        seed: given to the class where it takes one.
-        concurrency: as in `open_model`.
-        timeout: seconds that one call may take, 300 unless given.
-        repairs: as the provider itself has it, unless given.
-        price: what tokens cost, for those of which the provider says no cost.
-
-    Raises:
-        UserError: the file cannot be used, or what stands there is no provider.
-    """
+    """A provider that a user brought, under the name by which it was found."""
 
     def __init__(
         self,
@@ -199,11 +177,7 @@ def _is_provider(thing: object) -> bool:
 
 
 def _made(thing: object, name: str, seed: int) -> Provider:
-    """Returns the provider that stands behind a name, made where it is a class.
-
-    Raises:
-        UserError: it is none, or cannot be made.
-    """
+    """Returns the provider that stands behind a name, made where it is a class."""
     if not _is_provider(thing):
         came = "a class" if isinstance(thing, type) else "None" if thing is None else f"a {type(thing).__name__}"
         raise UserError(f"{name!r} is not a model but {came}; {_WANTED}")

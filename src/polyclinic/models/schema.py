@@ -34,11 +34,7 @@ class Form(msgspec.Struct, frozen=True):
 
 @functools.lru_cache(maxsize=512)
 def form_of(answer: Any) -> Form:
-    """Returns the form of an answer: a type that msgspec knows, or a tuple of the strings that are allowed.
-
-    Raises:
-        TypeError: msgspec knows no such type, or the tuple is empty.
-    """
+    """Returns the form of an answer: a type that msgspec knows, or a tuple of the strings that are allowed."""
     if isinstance(answer, tuple):
         if not answer:
             raise TypeError("an answer needs at least one option to choose from")

@@ -20,11 +20,7 @@ _LONG = 16  # characters from which on letters and digits mixed are a key, and n
 
 
 def check_address(url: str) -> None:
-    """Refuses an address that holds a password, or a key in its query, and does not say it again.
-
-    Raises:
-        BadInput: it does.
-    """
+    """Refuses an address that holds a password, or a key in its query, and does not say it again."""
     try:
         parts = urlsplit(url)
         held = parts.username or parts.password
@@ -44,11 +40,7 @@ def check_address(url: str) -> None:
 
 
 def check_no_key(said: object, where: str) -> None:
-    """Refuses a text, or anything made of texts, in which a key stands, and does not say it again.
-
-    Raises:
-        BadInput: one does.
-    """
+    """Refuses a text, or anything made of texts, in which a key stands, and does not say it again."""
     if isinstance(said, Mapping):
         said = [*said, *said.values()]
     if isinstance(said, str):
@@ -61,11 +53,7 @@ def check_no_key(said: object, where: str) -> None:
 
 
 def check_variable(name: str) -> None:
-    """Refuses what is no name of an environment variable, above all a key itself, and does not say it again.
-
-    Raises:
-        BadInput: it is none.
-    """
+    """Refuses what is no name of an environment variable, above all a key itself, and does not say it again."""
     if name in os.environ:
         return
     if not _VARIABLE.fullmatch(name) or _looks_like_a_key(name):

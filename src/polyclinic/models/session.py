@@ -25,8 +25,7 @@ from polyclinic.models.secrets import check_address, check_no_key, check_variabl
 from polyclinic.settings import name_of, setting
 from polyclinic.tasks import AT_ONCE
 
-MOST_AT_ONCE = 1024
-"""Questions at a time to an endpoint that is adapted to, over all processes of a run."""
+MOST_AT_ONCE = 1024  # questions at a time to an endpoint that is adapted to, over all processes of a run
 
 _MOST = {"temperature": 2.0, "timeout": LONGEST}
 _LEAST = {
@@ -230,7 +229,8 @@ async def open_models(
             models[name] = await stack.enter_async_context(provider)
         if journal is not None and not batches:
             await journals.enter_async_context(journal)
-        yield Session(models, journal, settings.budget(share) if ledger is None else ledger)
+        spending = None if journal is None else journal.spending
+        yield Session(models, journal, settings.budget(share, spending=spending) if ledger is None else ledger)
 
 
 @asynccontextmanager
@@ -269,11 +269,7 @@ def journal_of(where: Answers | None, *, run: str = "", prompts: bool = True) ->
 
 
 def check_addresses(names: Sequence[str], options: Address) -> None:
-    """Refuses an address that would reach nobody: Inspect's models are asked where their provider says, own ones too.
-
-    Raises:
-        UserError: --base-url is given, and all models are Inspect's, or all one's own; or a key stands in a name.
-    """
+    """Refuses an address that would reach nobody, as a provider of Inspect's or of the user's has one of its own."""
     check_no_key(names, "the name of a model")
     inspects = [name for name in names if provider_named(name) == "inspect"]
     if options.base_url is not None and names and all(provider_named(name) == "own" for name in names):
@@ -308,11 +304,7 @@ def open_provider(
     seed: int = 0,
     **more: Any,
 ) -> Provider:
-    """Returns the provider to a model in a role, not open yet; `more` goes before what the options say of it.
-
-    Raises:
-        UserError: the model cannot be opened so; among them a key's variable that is not set.
-    """
+    """Returns the provider to a model in a role, not open yet; `more` goes before what the options say of it."""
     said, provider = options.said.asking(name, role), provider_named(name)
     of_local = msgspec.structs.replace(SILENT, threads=said.threads)
     if said.of_provider not in (SILENT, of_local) and provider not in ("direct", "inspect"):

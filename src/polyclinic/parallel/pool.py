@@ -29,14 +29,9 @@ from polyclinic.parallel.shipping import packed
 from polyclinic.parallel.sites import LocalProcesses, Process, Site, WorkerLost
 from polyclinic.parallel.worker import Task
 
-MOST_LOSSES = 5
-"""How often the worker of one item may be lost; by then it is the item that ends them."""
-
-MOST_OPEN = 256
-"""Items that a worker has open at a time."""
-
-MOST_WORKERS = 1000
-"""Each is a process of some 200 MB."""
+MOST_LOSSES = 5  # how often the worker of one item may be lost; by then it is the item that ends them
+MOST_OPEN = 256  # items that a worker has open at a time
+MOST_WORKERS = 1000  # each is a process of some 200 MB
 
 LOCAL = "local"
 ALLOWED = f"{LOCAL}, {LOCAL}:N, {RAY}, {RAY}:N (a cluster on this machine) or {SCHEME}HOST:PORT"
@@ -60,11 +55,7 @@ def check_site(name: str) -> None:
 
 @asynccontextmanager
 async def open_site(name: str) -> AsyncIterator[Site]:
-    """Opens the place that is named, for as long as it is needed.
-
-    Raises:
-        UserError: there is no such place, or nobody is there.
-    """
+    """Opens the place that is named, for as long as it is needed."""
     check_site(name)
     kind, _, number = name.partition(":")
     workers = int(number) if number.isdecimal() else None
@@ -90,21 +81,7 @@ async def open_workers(
     environment: Mapping[str, str] | None = None,
     report: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[WorkerPool]:
-    """Opens workers for items, at most as many workers as items.
-
-    Args:
-        where: as `--on` names it.
-        task: what each worker opens.
-        holder: of the journal and the budget.
-        items: how many there will be, None if nobody knows.
-        at_once: how many of them a worker has open at most.
-        environment: variables for workers on other machines, such as keys; they are never printed.
-        report: told of workers that died.
-
-    Raises:
-        UserError: there is no such place, or the task cannot be opened.
-        WorkerLost: workers die as they begin.
-    """
+    """Opens workers for items, at most as many workers as items."""
     async with open_site(where) as site:
         pool = WorkerPool(
             site, task, holder, items=items, at_once=at_once, environment=environment or {}, report=report
@@ -151,13 +128,7 @@ class WorkerPool:
         await asyncio.gather(*self._lanes, return_exceptions=True)
 
     async def compute(self, item: Any, holder: Holder | None = None) -> Any:
-        """Returns what comes of an item, computed by the worker that has the least to do.
-
-        Raises:
-            Exception: what computing the item raised.
-            WorkerLost: its workers were lost again and again.
-            ClusterLost: all workers are gone.
-        """
+        """Returns what comes of an item, computed by the worker that has the least to do."""
         losses, holder = 0, holder or self._holder
         while True:
             worker = await self._place()

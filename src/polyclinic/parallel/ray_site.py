@@ -29,9 +29,7 @@ LOCAL = "ray"
 SCHEME = "ray://"
 _PORT = 10001
 
-SECONDS = 60.0
-"""For the cluster to be there; Ray's own client waits for minutes on a head that is not."""
-
+SECONDS = 60.0  # for the cluster to be there; Ray's own client waits for minutes on a head that is not
 _LEASE = 5  # seconds after which a command that is not heard of is taken to be gone
 _WITHIN = 1.0  # seconds that a call waits for frames
 _TRIES = 3  # to be let in; the server that a head starts for each client may end as it begins
@@ -101,12 +99,7 @@ class RayWorkers:
 
     @classmethod
     async def connect(cls, address: str, workers: int | None = None) -> Self:
-        """Joins a cluster, `ray://HOST:PORT`, or makes one on this machine, `ray`.
-
-        Raises:
-            MissingExtra: Ray is not installed.
-            UserError: nobody is there, it is no Ray of our version, or no processor is free.
-        """
+        """Joins a cluster, `ray://HOST:PORT`, or makes one on this machine, `ray`."""
         if address != LOCAL:
             show_token()
         try:
@@ -267,11 +260,7 @@ def look(address: str) -> None:
 
 
 async def join(ray: Any, address: str, workers: int | None, left: threading.Event) -> None:
-    """Joins a cluster, or makes one; `left` is set when it is left.
-
-    Raises:
-        UserError: nobody lets us in, or not with this Ray and Python.
-    """
+    """Joins a cluster, or makes one; `left` is set when it is left."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # A client that is gone keeps its processors for so long.
     os.environ.setdefault("RAY_CLIENT_RECONNECT_GRACE_PERIOD", str(_LEASE))

@@ -17,8 +17,7 @@ import msgspec
 from polyclinic.errors import UserError
 from polyclinic.models.session import ModelSettings
 
-MOST = 256 << 20
-"""Bytes of a file that travels with a task; a larger one has to be where the workers run."""
+MOST = 256 << 20  # bytes of a file that travels with a task; a larger one has to be where the workers run
 
 _AROUND = re.compile(r"(?P<before>(?:\w+:)?)(?P<path>[^#]+?)(?P<after>(?::\w+|#.*)?)")
 """`scripted:FILE`, `FILE.py:NAME`, `FILE#ID`."""
@@ -61,11 +60,7 @@ def shipped(word: str | Path) -> Shipped | None:
 
 
 def packed(task: object) -> bytes:
-    """Returns a pickled task with the files that the fields of its dataclasses name.
-
-    Raises:
-        UserError: a file is too large to travel.
-    """
+    """Returns a pickled task with the files that the fields of its dataclasses name."""
     out = io.BytesIO()
     _Packer(out, {id(value) for value in _values(task) if isinstance(value, str | Path)}).dump(task)
     return out.getvalue()

@@ -222,12 +222,7 @@ class _Warnings(logging.Handler):
 
 
 class OpenItems:
-    """The items of this worker that are open. Made in the event loop.
-
-    Args:
-        write: sends a frame to the command.
-        folder: for files that the task names and this machine has not.
-    """
+    """The items of this worker that are open. Made in the event loop."""
 
     def __init__(self, write: Callable[[bytes], object], folder: Path | None = None) -> None:
         self._line, self._folder = _Line(write), folder

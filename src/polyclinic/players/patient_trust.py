@@ -18,26 +18,16 @@ from polyclinic.yaml_files import read_yaml
 
 
 class PatientTrust(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How often a patient takes a doctor's turn for what it is.
+    """How often a patient takes a doctor's turn for what it is."""
 
-    Attributes:
-        agreement: percent of turns whose state is that of the published tracker.
-        constant: the same of always the commonest state.
-        turns: how many turns it was measured on.
-        of: whose turns they are.
-        command: what measures it.
-        reference: with whom it agrees, and how far that one is to be trusted.
-        seen: whether the rules were made on these cases.
-        other_language: the same as `agreement` of turns in another language than their case's; None where not measured.
-    """
-
-    agreement: float
-    constant: float
-    turns: int
-    of: str
-    command: str
-    reference: str = ""
-    seen: bool = True
+    agreement: float  # percent of turns whose state is that of the published tracker
+    constant: float  # the same of always the commonest state
+    turns: int  # how many turns it was measured on
+    of: str  # whose turns they are
+    command: str  # what measures it
+    reference: str = ""  # with whom it agrees, and how far that one is to be trusted
+    seen: bool = True  # whether the rules were made on these cases
+    # The same as `agreement` of turns in another language than their case's; None where not measured.
     other_language: float | None = None
 
     @property

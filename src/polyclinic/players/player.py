@@ -27,16 +27,12 @@ from polyclinic.language.language import Language
 
 
 class NextStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a doctor does with a patient after the report, and why, in one sentence.
-
-    Attributes:
-        step: `conclude` treats the patient here, `refer` sends it on to another department, `admit` to a bed.
-        department: where it is sent on to; beside another step it says nothing, as forms make models fill it in.
-    """
+    """What a doctor does with a patient after the report, and why, in one sentence."""
 
     reason: str
+    # `conclude` treats the patient here, `refer` sends it on to another department, `admit` to a bed.
     step: Step = "conclude"
-    department: str = ""
+    department: str = ""  # where it is sent on to; beside another step it says nothing, as forms make models fill it in
 
     @property
     def plain(self) -> NextStep:
@@ -93,16 +89,12 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 
 
 class Results(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the examiner found: the findings word for word, and what was asked for and is not recorded.
-
-    Attributes:
-        told_as_normal: names of `not_recorded` of which it was said that they are normal.
-    """
+    """What the examiner found: the findings word for word, and what was asked for and is not recorded."""
 
     findings: tuple[Finding, ...]
     not_recorded: tuple[str, ...]
     text: str
-    told_as_normal: tuple[str, ...] = ()
+    told_as_normal: tuple[str, ...] = ()  # names of `not_recorded` of which it was said that they are normal
 
 
 class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -127,8 +119,7 @@ class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ask_examiner: tuple[str, ...] = ()
 
 
-MOST_POINTS = 3
-"""Points of dispute that a director may name at a time (ai-hospital, table 16)."""
+MOST_POINTS = 3  # Points of dispute that a director may name at a time (ai-hospital, table 16)
 
 
 class Disputes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -137,8 +128,7 @@ class Disputes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     points: Annotated[tuple[str, ...], msgspec.Meta(max_length=MOST_POINTS)]
 
 
-Urgency = Literal["emergency", "urgent", "routine"]
-"""How soon somebody must be seen, the soonest first."""
+Urgency = Literal["emergency", "urgent", "routine"]  # How soon somebody must be seen, the soonest first
 
 
 URGENCY: dict[Level, Urgency] = {1: "emergency", 2: "emergency", 3: "urgent", 4: "routine", 5: "routine"}

@@ -14,15 +14,11 @@ from polyclinic.statistics.uncertainty import Numbers, ends, resampled, share
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True):
-    """Two readings of the same things.
-
-    Attributes:
-        unreadable: by reference label, how often the other gave none of the labels; it counts as disagreement.
-    """
+    """Two readings of the same things."""
 
     labels: tuple[str, ...]  # in the order of the confusion's rows and columns
     confusion: tuple[tuple[int, ...], ...]  # how often each reference label (row) was read as each label (column)
-    unreadable: tuple[int, ...]
+    unreadable: tuple[int, ...]  # by reference label, how often the other gave no label; a disagreement
     n: int
     percent: float | None  # of the n things, those read alike, with Wilson's 95 % interval; None where there is nothing
     low: float | None

@@ -53,6 +53,25 @@ class Strength(msgspec.Struct, frozen=True, kw_only=True):
     n: int
 
 
+class Standings(msgspec.Struct, frozen=True, kw_only=True):
+    """The win rates and strengths of players over n comparisons."""
+
+    n: int
+    ties: int
+    win_rates: dict[str, WinRate]
+    strengths: dict[str, Strength]
+
+
+def standings(comparisons: Sequence[Comparison], *, seed: int = 0) -> Standings:
+    """Returns win rates without ties and Bradley-Terry strengths."""
+    return Standings(
+        n=len(comparisons),
+        ties=sum(one.winner is None for one in comparisons),
+        win_rates=win_rates(comparisons),
+        strengths=strengths(comparisons, seed=seed),
+    )
+
+
 def of_both_orders(first_order: str | None, second_order: str | None) -> str | None:
     """Returns the winner on whom both orders of asking agree; None, a tie, where they do not."""
     return first_order if first_order == second_order else None

@@ -16,11 +16,8 @@ from typing import Any, TypeVar
 from polyclinic.grouping import GroupThread
 from polyclinic.storage.server import Connection, StoreAddress, StoreServer, opened_store, plain
 
-Row = tuple[str, tuple[Any, ...]]
-"""A table and the values of a row, as a journal's file has them."""
-
-K = TypeVar("K", bound=tuple[str, bytes, int])
-"""Episode, request, and which of the equal requests it is."""
+Row = tuple[str, tuple[Any, ...]]  # a table and the values of a row, as a journal's file has them
+K = TypeVar("K", bound=tuple[str, bytes, int])  # episode, request, and which of the equal requests it is
 
 _FIND = "SELECT id, reply FROM {s}.calls WHERE id = ANY(%b)"
 _INSERTS = {
@@ -100,12 +97,7 @@ class StoreJournal:
 
 
 async def open_store_journal(address: StoreAddress, run: str) -> StoreJournal:
-    """Opens a store for the answers of a run, and makes it where there is none.
-
-    Raises:
-        BadInput: it cannot be reached or used.
-        MissingExtra: what reaches it is not installed.
-    """
+    """Opens a store for the answers of a run, and makes it where there is none."""
     reading, writing = StoreServer(address), StoreServer(address)
     await asyncio.to_thread(writing.open, make=True)
     return StoreJournal(reading, writing, run)
@@ -123,11 +115,7 @@ _CALLS = (
 
 
 def stored_calls(address: StoreAddress, run: str) -> list[tuple[Any, ...]]:
-    """Returns the calls of a run: episode, request, number, purpose, reply, model and role.
-
-    Raises:
-        BadInput: the store cannot be reached or used.
-    """
+    """Returns the calls of a run: episode, request, number, purpose, reply, model and role."""
     server = StoreServer(address)
     server.open(make=True)
     try:

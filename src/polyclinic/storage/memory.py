@@ -21,8 +21,7 @@ from polyclinic.seals import seal
 from polyclinic.storage.server import Connection, StoreServer, opened_store, plain, read_address
 
 POINTER = "memory.store"
-READING = "reading.store"
-"""The same of what a doctor has read, which is a memory of its own, `NAME/read`."""
+READING = "reading.store"  # the same of what a doctor has read, which is a memory of its own, `NAME/read`
 
 _NAMES = "SELECT name FROM {s}.memories ORDER BY name"
 _OTHER = "another process writes to this memory; let each have one of its own"
@@ -37,11 +36,8 @@ _ADD = (
 _NOTE = "INSERT INTO {s}.practice SELECT %s, * FROM unnest(%b::int[], %b::text[], %b::bytea[]) ON CONFLICT DO NOTHING"
 _SEALS = "SELECT seal FROM {s}.entries WHERE memory = %s AND n >= %s AND n < %s ORDER BY n"
 
-Row = tuple[str, str, bytes, bytes]
-"""Kind, task, entry and vector."""
-
-KeptNote = tuple[int, str, bytes]
-"""After how many patients, what, and what came."""
+Row = tuple[str, str, bytes, bytes]  # kind, task, entry and vector
+KeptNote = tuple[int, str, bytes]  # after how many patients, what, and what came
 
 
 class MemoryPlace(msgspec.Struct, frozen=True):
@@ -59,11 +55,7 @@ class StoreMemory:
         self._n = 0
 
     def entries(self) -> Iterator[Row]:
-        """Yields all that is remembered, in the order in which it came.
-
-        Raises:
-            BadInput: an entry is not what was stored.
-        """
+        """Yields all that is remembered, in the order in which it came."""
         rows = self.server.rows(_ENTRIES, self.name)
         self._n = len(rows)
         for *row, sealed in rows:
@@ -76,11 +68,7 @@ class StoreMemory:
         return self.server.rows(_NOTES, self.name)
 
     def commit(self, rows: Sequence[Row], notes: Sequence[KeptNote]) -> None:
-        """Remembers all of it, or nothing.
-
-        Raises:
-            BadInput: the server does not come back, or another process writes to this memory.
-        """
+        """Remembers all of it, or nothing."""
         sealed = [(number, *row, sealed_row(row)) for number, row in enumerate(rows, self._n)]
         known = [tuple(note) for note in notes]
 
@@ -127,22 +115,14 @@ def pointers_to(*, patients: bool, read: bool) -> list[str]:
 
 
 def point(folder: Path, store: str, memory: str, pointer: str = POINTER) -> None:
-    """Says in a folder that its memory is in a store, under a name.
-
-    Raises:
-        BadInput: the folder cannot be written to.
-    """
+    """Says in a folder that its memory is in a store, under a name."""
     place = MemoryPlace(read_address(store).kept, plain(memory))
     _take_password(store)
     write_text(folder / pointer, msgspec.json.encode(place).decode() + "\n")
 
 
 def pointers_there(store: str, memory: str) -> list[str]:
-    """Returns which files point to what a store has of a memory's name: of patients, of documents, or both.
-
-    Raises:
-        BadInput: it has neither, or cannot be reached.
-    """
+    """Returns which files point to what a store has of a memory's name: of patients, of documents, or both."""
     where, names = read_address(store).shown, _names(store, make=False)
     found = [pointer for pointer, name in ((POINTER, memory), (READING, f"{memory}/read")) if plain(name) in names]
     if not found:
@@ -158,11 +138,7 @@ def is_begun(folder: Path, pointer: str = POINTER) -> bool:
 
 
 def check_not_there(store: str, memory: str) -> None:
-    """Checks that a store has no memory of that name.
-
-    Raises:
-        BadInput: it has, or cannot be reached.
-    """
+    """Checks that a store has no memory of that name."""
     if plain(memory) in _names(store, make=True):
         raise BadInput(f"{read_address(store).shown}: there is a memory {memory!r} already; name the folder otherwise")
 
@@ -173,11 +149,7 @@ def _names(store: str, *, make: bool) -> list[str]:
 
 
 def password_of(folder: Path, store: str, pointer: str = POINTER) -> None:
-    """Takes an address that may hold a password for the memory to which a folder points.
-
-    Raises:
-        UserError: it is the address of another store.
-    """
+    """Takes an address that may hold a password for the memory to which a folder points."""
     place, known = place_of(folder, pointer), read_address(store)
     if known.kept != place.store:
         was = read_address(place.store).shown
@@ -196,11 +168,7 @@ def address_of(folder: Path, pointer: str = POINTER) -> str:
 
 
 def place_of(folder: Path, pointer: str = POINTER) -> MemoryPlace:
-    """Returns where the memory of a folder is.
-
-    Raises:
-        BadInput: the file that says so cannot be read.
-    """
+    """Returns where the memory of a folder is."""
     try:
         return msgspec.json.decode(read_at_once(folder / pointer), type=MemoryPlace)
     except (BadInput, msgspec.MsgspecError) as error:
@@ -211,19 +179,7 @@ def place_of(folder: Path, pointer: str = POINTER) -> MemoryPlace:
 def open_store_memory(
     folder: Path, made_with: bytes | None, pointer: str = POINTER
 ) -> Iterator[tuple[StoreMemory, bytes]]:
-    """Opens the memory that a folder points to.
-
-    Args:
-        folder: holds the pointer.
-        made_with: what it is made with where there is none yet; None makes none.
-        pointer: the file that says where it is.
-
-    Yields:
-        The memory, and what it was made with.
-
-    Raises:
-        BadInput: the store cannot be reached, or has no such memory.
-    """
+    """Opens the memory that a folder points to."""
     name, address = place_of(folder, pointer).memory, read_address(address_of(folder, pointer))
     with opened_store(address, make=made_with is not None) as server:
         if made_with is not None:

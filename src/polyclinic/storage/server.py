@@ -12,9 +12,9 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote, urlencode
 
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     import psycopg
 
 
-SCHEMA = "polyclinic"
-"""The schema of the database in which everything is, unless the address names another."""
+SCHEMA = "polyclinic"  # the schema of the database in which everything is, unless the address names another
 
 _SCHEMES = ("postgresql://", "postgres://")
 _HOST = r"(?:\[[0-9A-Fa-f:.%]+\]|[^/?#@:,\[\]]*)(?::\d*)?"
@@ -33,7 +32,6 @@ _ADDRESS = re.compile(
     rf"postgres(?:ql)?://(?:(?P<user>[^@/?#]*)@)?(?P<host>{_HOST}(?:,{_HOST})*)(?:/(?P<base>[^?#@/]*))?"
 )
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
-_SECRETS = ("password", "sslpassword")
 PASSWORD, KEY_PASSWORD = "PGPASSWORD", "POLYCLINIC_SSLPASSWORD"
 """Variables that hold what an address need not: the password, as libpq has it, and that of the client's key, for which
 libpq has none."""
@@ -50,48 +48,21 @@ class StoreAddress(NamedTuple):
         conninfo: what libpq is told; it may hold a password.
         schema: the name of the schema.
         shown: what may be printed and kept.
+        kept: the address with the user and without passwords, as it may be kept in a file of ours.
+        secrets: the passwords in it, by the variables that hand them to a process which is given `kept`.
     """
 
     conninfo: str
     schema: str
     shown: str
-
-    @property
-    def password(self) -> str:
-        """The password that stands in it; "" for none."""
-        address, _, query = self.conninfo.partition("?")
-        found = _ADDRESS.match(address)
-        said = dict(_said(query)).get("password", "")
-        return said or unquote((found["user"] or "" if found is not None else "").partition(":")[2])
-
-    @property
-    def secrets(self) -> dict[str, str]:
-        """The passwords that stand in it, by the variables that hand them to a process which is given `kept`."""
-        _, _, query = self.conninfo.partition("?")
-        held = {PASSWORD: self.password, KEY_PASSWORD: dict(_said(query)).get("sslpassword", "")}
-        return {name: secret for name, secret in held.items() if secret}
-
-    @property
-    def kept(self) -> str:
-        """The address with the user and without passwords, as it may be kept in a file of ours."""
-        address, _, query = self.conninfo.partition("?")
-        scheme, _, rest = address.partition("://")
-        user, at, place = rest.rpartition("@")
-        said = [(name, value) for name, value in _said(query) if name not in _SECRETS]
-        said += [("schema", self.schema)] if self.schema != SCHEMA else []
-        told = f"{scheme}://{user.partition(':')[0]}{at}{place}"
-        return f"{told}?{urlencode(said, quote_via=quote)}" if said else told
+    kept: str
+    secrets: dict[str, str]
 
     def without_secrets(self, text: str) -> str:
         """Returns what a server or a library said, without the passwords that may stand in it."""
-        _, _, query = self.conninfo.partition("?")
-        found = _ADDRESS.match(self.conninfo)
-        user = found["user"] or "" if found is not None else ""
-        secrets = {user.partition(":")[2], *(value for name, value in _said(query) if name in _SECRETS)}
-        secrets |= {form(secret) for secret in secrets for form in (unquote, partial(quote, safe=""))} | {
-            os.environ.get(name, "") for name in (PASSWORD, KEY_PASSWORD)
-        }
-        for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        secrets = {*self.secrets.values(), *(os.environ.get(name, "") for name in (PASSWORD, KEY_PASSWORD))}
+        forms = {form for secret in secrets for form in (secret, unquote(secret), quote(secret, safe=""))}
+        for secret in sorted(filter(None, forms), key=len, reverse=True):
             text = text.replace(secret, _HIDDEN)
         return text
 
@@ -102,11 +73,7 @@ def is_store(text: object) -> bool:
 
 
 def read_address(text: str) -> StoreAddress:
-    """Takes an address apart.
-
-    Raises:
-        UserError: it is none; it is not said again, as a password may stand in it.
-    """
+    """Takes an address apart."""
     whole, _, fragment = text.partition("#")
     address, _, query = whole.partition("?")
     found = _ADDRESS.fullmatch(address)
@@ -114,23 +81,29 @@ def read_address(text: str) -> StoreAddress:
     if found is None or fragment or "@" in query:
         signs = "signs such as @ / ? # in a password are written %40 %2F %3F %23"
         raise UserError(f"--store needs the address of a database, postgresql://USER@HOST:PORT/DATABASE; {signs}")
-    said = _said(query)
-    schema = next((value for name, value in said if name == "schema"), SCHEMA)
+    # As libpq reads them, to which + is a sign and no space.
+    pairs = (part.partition("=") for part in query.split("&") if part)
+    options = {unquote(name): unquote(value) for name, _, value in pairs}
+    schema = options.pop("schema", SCHEMA)
     if not _NAME.fullmatch(schema):
         raise UserError(f"--store ?schema={schema}: a schema is named in small letters, digits and _, at most 63")
-    rest = urlencode([(name, value) for name, value in said if name != "schema"], quote_via=quote)
-    where = f"postgresql://{found['host']}/{found['base'] or ''}"
+    named = {} if schema == SCHEMA else {"schema": schema}
+    open_options = {name: value for name, value in options.items() if name not in ("password", "sslpassword")}
+    user, _, password = (found["user"] or "").partition(":")
+    secrets = {PASSWORD: options.get("password") or unquote(password), KEY_PASSWORD: options.get("sslpassword", "")}
+    scheme, _, rest = address.partition("://")
+    at = "@" if found["user"] is not None else ""
     return StoreAddress(
-        conninfo=f"{address}?{rest}" if rest else address,
+        conninfo=_with(address, options),
         schema=schema,
-        shown=where if schema == SCHEMA else f"{where}?schema={schema}",
+        shown=_with(f"postgresql://{found['host']}/{found['base'] or ''}", named),
+        kept=_with(f"{scheme}://{user}{at}{rest.rpartition('@')[2]}", open_options | named),
+        secrets={name: secret for name, secret in secrets.items() if secret},
     )
 
 
-def _said(query: str) -> list[tuple[str, str]]:
-    """Returns the names of a query with their values as libpq reads them, to which + is a sign and no space."""
-    pairs = (part.partition("=") for part in query.split("&") if part)
-    return [(unquote(name), unquote(value)) for name, _, value in pairs]
+def _with(address: str, options: Mapping[str, str]) -> str:
+    return f"{address}?{urlencode(options, quote_via=quote)}" if options else address
 
 
 def without_passwords(text: str) -> str:
@@ -146,33 +119,9 @@ def shown(text: str) -> str:
         return "postgresql://(not kept)"
 
 
-FORMAT = 1
-"""Number of the format; another is refused by name."""
+FORMAT = 1  # number of the format; another is refused by name
 
-TABLES = (
-    "CREATE TABLE {s}.store (name text PRIMARY KEY, value text NOT NULL)",
-    # A journal's rows, known by a digest of run, episode, request and which of the equal requests it is.
-    "CREATE TABLE {s}.calls (id bytea PRIMARY KEY, run text NOT NULL, episode text NOT NULL, request bytea NOT NULL, "
-    "k integer NOT NULL, purpose text NOT NULL, reply bytea NOT NULL, stored timestamptz NOT NULL DEFAULT now())",
-    "CREATE TABLE {s}.messages (id bytea PRIMARY KEY, message bytea NOT NULL)",
-    "CREATE TABLE {s}.prompts (request bytea PRIMARY KEY, model text NOT NULL, role text NOT NULL, "
-    "messages bytea NOT NULL, answer text NOT NULL)",
-    # Memories of doctors; `n` counts from 0 in each.
-    "CREATE TABLE {s}.memories (name text PRIMARY KEY, about bytea NOT NULL, begun timestamptz NOT NULL DEFAULT now())",
-    "CREATE TABLE {s}.entries (memory text NOT NULL REFERENCES {s}.memories ON DELETE CASCADE, n integer NOT NULL, "
-    "kind text NOT NULL, task text NOT NULL, entry bytea NOT NULL, vector bytea NOT NULL, seal bytea NOT NULL, "
-    "PRIMARY KEY (memory, n))",
-    "CREATE TABLE {s}.practice (memory text NOT NULL REFERENCES {s}.memories ON DELETE CASCADE, "
-    "patients integer NOT NULL, what text NOT NULL, came bytea NOT NULL, PRIMARY KEY (memory, patients, what))",
-    # Folders of results, as they were written.
-    "CREATE TABLE {s}.results (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind text NOT NULL, "
-    "made_of bytea NOT NULL, stopped boolean NOT NULL, kept timestamptz NOT NULL DEFAULT now())",
-    "CREATE TABLE {s}.files (result bigint NOT NULL REFERENCES {s}.results ON DELETE CASCADE, name text NOT NULL, "
-    "content bytea NOT NULL, PRIMARY KEY (result, name))",
-    "CREATE VIEW {s}.items AS SELECT result, n, line::json AS item FROM {s}.files, "
-    "unnest(string_to_array(rtrim(convert_from(content, 'UTF8'), chr(10)), chr(10))) WITH ORDINALITY "
-    "AS lines (line, n) WHERE name = 'items.jsonl'",
-)
+_TABLES = Path(__file__).with_name("tables.sql")
 
 
 def plain(text: str) -> str:
@@ -180,17 +129,12 @@ def plain(text: str) -> str:
     return text.replace("\x00", "␀").encode("utf-8", "backslashreplace").decode()
 
 
-Connection = Any
-"""A psycopg.Connection: without the extra there is none."""
+Connection = Any  # a psycopg.Connection: without the extra there is none
 
 T = TypeVar("T")
 
-PATIENCE = 120.0
-"""Seconds in which a server that went away may come back."""
-
-_LAST_WORDS = 10.0
-"""So many of them where nobody waits any more but the last rows."""
-
+PATIENCE = 120.0  # seconds in which a server that went away may come back
+_LAST_WORDS = 10.0  # so many of them where nobody waits any more but the last rows
 _CONNECT = 5  # seconds for a server to let us in, unless the address says otherwise
 _LONGEST_PAUSE = 5.0
 _LOCK = 0x706F6C79
@@ -209,10 +153,6 @@ _READ_ONLY = "25006"
 _COMES_BACK = frozenset(("57P01", "57P02", "57P03", "53300", "40001", "40P01", _READ_ONLY))
 """Codes of what passes: shut down, crashed, starting, too many clients, two that met, a copy not in charge yet."""
 
-
-_NEVER = re.compile(r"authentication failed|no password supplied|no pg_hba\.conf entry|\" does not exist")
-"""What libpq says, which has no code for it, of a connection that is refused and will be."""
-
 _CLOSED = (
     "SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = %s AND relkind = 'r' "
     "AND NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')) ORDER BY relname"
@@ -220,11 +160,7 @@ _CLOSED = (
 
 
 def library() -> Any:
-    """Returns psycopg.
-
-    Raises:
-        MissingExtra: it is not installed.
-    """
+    """Returns psycopg."""
     try:
         import psycopg  # noqa: PLC0415 - an extra, and slow to import
     except ImportError:
@@ -272,11 +208,7 @@ class StoreServer:
         return text.replace("{s}", self.address.schema)
 
     def together(self, work: Callable[[Connection], T]) -> T:
-        """Does something with the connection in one transaction, again where the connection was lost meanwhile.
-
-        Raises:
-            BadInput: the server did not come back, or refuses it.
-        """
+        """Does something with the connection in one transaction, again where the connection was lost meanwhile."""
 
         def whole(connection: Connection) -> T:
             with connection.transaction():
@@ -420,7 +352,6 @@ def _make(connection: Connection, schema: str) -> str:
         return found
     if not connection.execute("SELECT count(*) FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone()[0]:
         connection.execute(f"CREATE SCHEMA {schema}")
-    for table in TABLES:
-        connection.execute(table.replace("{s}", schema))
+    connection.execute(_TABLES.read_text().replace("{s}", schema))
     connection.execute(f"INSERT INTO {schema}.store VALUES ('format', %s)", (str(FORMAT),))  # noqa: S608
     return str(FORMAT)

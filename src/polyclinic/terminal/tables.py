@@ -214,6 +214,9 @@ _SURE = 0.05
 DETECTABLE = "detectable, where none was found: the smallest difference that so many cases show four times in five."
 """What the last of the cells of a difference is."""
 
+DIFFERENCE_COLUMNS = ("difference", "95 % interval", "p", "p (Holm)", "n", "detectable")
+"""The headings of `difference_cells`."""
+
 _FEW = 6
 _COMPARISONS = 10
 

@@ -25,7 +25,7 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 from aiohttp import web
@@ -33,76 +33,63 @@ from aiohttp import web
 from polyclinic.seeds import derive
 from polyclinic.testing.instances import damage, instance
 
-ENDPOINT_FAULTS = (
-    "429", "429-after", "429-date", "500", "502", "503", "reset", "close", "hang",
-    "empty", "html", "cut", "huge", "not-utf8",
-)  # fmt: skip
+HUGE = 10_000_000  # bytes in the answer of the fault "huge"
+
+_STATUSES = ("429", "429-after", "429-date", "500", "502", "503")
+_CONNECTIONS = ("reset", "close", "hang")
+_BODIES: dict[str, Callable[[dict[str, Any], Any], bytes]] = {
+    "empty": lambda body, value: b"",
+    "html": lambda body, value: b"<html><body><h1>Welcome to nginx!</h1></body></html>",
+    "cut": lambda body, value: _half(completion(body, value)),
+    "huge": lambda body, value: completion(body, "a" * HUGE),
+    "not-utf8": lambda body, value: completion(body, value).replace(b'"content":"', b'"content":"\xff\xfe\xe9', 1),
+}
+_ANSWERS: dict[str, Callable[[dict[str, Any], Any], bytes]] = {
+    "length": lambda body, value: completion(body, _half(plain(value)), finish="length"),
+    "refusal": lambda body, value: completion(body, None, refusal="I'm sorry, I can't help with that."),
+    "silent": lambda body, value: completion(body, ""),
+    "wrong-type": lambda body, value: completion(body, damage(value, "wrong-type")),
+    "missing-field": lambda body, value: completion(body, damage(value, "missing-field")),
+    "no-option": lambda body, value: completion(body, damage(value, "no-option")),
+    "prose": lambda body, value: completion(
+        body, f"Certainly! Here is my answer:\n\n{plain(value)}\n\nLet me know if {{it}} helps."
+    ),
+    "fenced": lambda body, value: completion(body, f"```json\n{plain(value)}\n```"),
+}
+
+ENDPOINT_FAULTS = (*_STATUSES, *_CONNECTIONS, *_BODIES)
 """Faults of the endpoint: no answer comes, or one that is no answer."""
 
-MODEL_FAULTS = (
-    "length", "refusal", "silent", "wrong-type", "missing-field", "no-option", "prose", "fenced",
-)  # fmt: skip
-"""Faults of the model: the endpoint works, and the answer is not what was asked for."""
+MODEL_FAULTS = tuple(_ANSWERS)  # faults of the model: the endpoint works, and the answer is not what was asked for
 
 MIXED = tuple(kind for kind in ENDPOINT_FAULTS + MODEL_FAULTS if kind not in {"hang", "429-after", "429-date"})
 """What `faults=0.1` draws from: all but those that only take time."""
 
-HUGE = 10_000_000
-"""Bytes in the answer of the fault "huge"."""
+AnyText = TypeVar("AnyText", str, bytes)
+
+
+def _half(text: AnyText) -> AnyText:
+    return text[: len(text) // 2]
 
 
 async def misbehave(kind: str, request: web.Request, body: dict[str, Any], value: Any) -> web.StreamResponse:
-    """Answers a request with a fault of `ENDPOINT_FAULTS` or `MODEL_FAULTS`, in place of a value."""
-    if kind in MODEL_FAULTS:
-        return reply(_wrong(kind, body, value))
-    right = completion(body, value)
-    match kind:
-        case "429" | "500" | "502" | "503":
-            return failure(int(kind), f"{kind} on purpose")
-        case "429-after" | "429-date":
-            # A date has whole seconds; two from now are at least one.
-            date = email.utils.formatdate(time.time() + 2, usegmt=True)
-            return failure(429, "slow down", headers={"Retry-After": "1" if kind == "429-after" else date})
-        case "reset" | "close":
-            if kind == "reset":
-                await half(request, right)
-            return gone(request)
-        case "hang":
-            await asyncio.sleep(3600)
-            return gone(request)
-        case "empty":
-            return reply(b"")
-        case "html":
-            return web.Response(text="<html><body><h1>Welcome to nginx!</h1></body></html>", content_type="text/html")
-        case "cut":
-            return reply(right[: len(right) // 2])
-        case "huge":
-            return reply(completion(body, "a" * HUGE))
-        case "not-utf8":
-            return reply(right.replace(b'"content":"', b'"content":"\xff\xfe\xe9', 1))
-        case _:
-            raise ValueError(f"no such fault: {kind}")
-
-
-def _wrong(kind: str, body: dict[str, Any], value: Any) -> bytes:
-    text = plain(value)
-    match kind:
-        case "length":
-            return completion(body, text[: len(text) // 2], finish="length")
-        case "refusal":
-            return completion(body, None, refusal="I'm sorry, I can't help with that.")
-        case "silent":
-            return completion(body, "")
-        case "prose":
-            return completion(body, f"Certainly! Here is my answer:\n\n{text}\n\nLet me know if {{it}} helps.")
-        case "fenced":
-            return completion(body, f"```json\n{text}\n```")
-        case _:
-            return completion(body, damage(value, kind))
-
-
-def gone(request: web.Request) -> web.Response:
-    """Breaks the connection off."""
+    """Answers a request with a fault, in place of a value."""
+    if (made := _BODIES.get(kind) or _ANSWERS.get(kind)) is not None:
+        return reply(made(body, value))
+    if kind in _STATUSES:
+        # A date has whole seconds; two from now are at least one.
+        after = {"429-after": "1", "429-date": email.utils.formatdate(time.time() + 2, usegmt=True)}.get(kind)
+        headers = {} if after is None else {"Retry-After": after}
+        return failure(int(kind[:3]), f"{kind} on purpose", headers=headers)
+    if kind == "reset":
+        right = completion(body, value)
+        response = web.StreamResponse(headers={"Content-Length": str(len(right)), "Content-Type": "application/json"})
+        await response.prepare(request)
+        await response.write(_half(right))
+    elif kind == "hang":
+        await asyncio.sleep(3600)
+    elif kind != "close":
+        raise ValueError(f"no such fault: {kind}")
     if request.transport is not None:
         request.transport.abort()
     return web.Response()
@@ -156,13 +143,6 @@ def failure(
     return web.Response(status=status, body=body, content_type="application/json", headers=headers)
 
 
-async def half(request: web.Request, body: bytes) -> None:
-    """Sends the head and the first half of the body, and stops."""
-    response = web.StreamResponse(headers={"Content-Length": str(len(body)), "Content-Type": "application/json"})
-    await response.prepare(request)
-    await response.write(body[: len(body) // 2])
-
-
 Complete = Callable[[dict[str, Any], bytes], Awaitable[tuple[int, bytes]]]
 """Returns the status and the body that a request is answered with."""
 
@@ -176,32 +156,19 @@ class Batches:
         expire: how many batches, the first ones, expire with every other request unanswered.
         refuse: how many batches, the first ones, are refused.
         hidden: how many batches, the first ones, are made without an answer that says so.
-        limited: how many requests for a batch, the first ones, are too many (429).
-        declined: how many requests for a batch, the first ones, are not taken (400).
-        silent: how many looks, the first ones, meet an error (500).
-        unread: how many times the answers, the first ones, cannot be fetched (500).
-        short: how many times after those they come to an end too early, and nothing says so.
+        fails: how many requests, the first ones, meet a fault: "limited", for a batch, are too many (429); "declined",
+            for a batch, are not taken (400); "silent" looks meet an error (500); answers that are "unread" cannot be
+            fetched (500), and those that are "short" come to an end too early, and nothing says so.
     """
 
     def __init__(
-        self,
-        complete: Complete,
-        *,
-        looks: int = 1,
-        expire: int = 0,
-        refuse: int = 0,
-        hidden: int = 0,
-        limited: int = 0,
-        declined: int = 0,
-        silent: int = 0,
-        unread: int = 0,
-        short: int = 0,
+        self, complete: Complete, *, looks: int = 1, expire: int = 0, refuse: int = 0, hidden: int = 0, **fails: int
     ) -> None:
         self._complete, self._looks, self._expire, self._refuse, self._hidden = complete, looks, expire, refuse, hidden
         self.files: dict[str, bytes] = {}
         self.made: dict[str, dict[str, Any]] = {}
         self._left: dict[str, int] = {}
-        self._met = {"limited": limited, "declined": declined, "silent": silent, "unread": unread, "short": short}
+        self._met = Counter(fails)
 
     def _meets(self, kind: str) -> bool:
         self._met[kind] -= 1
@@ -241,8 +208,7 @@ class Batches:
             return failure(500, "made, and not said")
         return reply(msgspec.json.encode(self.made[id]))
 
-    async def _list(self, request: web.Request) -> web.Response:
-        del request
+    async def _list(self, _: web.Request) -> web.Response:
         return reply(msgspec.json.encode({"data": list(self.made.values())}))
 
     async def _look(self, request: web.Request) -> web.Response:
@@ -285,8 +251,7 @@ class Batches:
         return id
 
 
-BLOCK = 4
-"""Characters; a prefix is repeated in whole blocks, as engines cache blocks of tokens."""
+BLOCK = 4  # characters; a prefix is repeated in whole blocks, as engines cache blocks of tokens
 
 
 class PromptPrefixes:
@@ -473,10 +438,8 @@ class Endpoint:
             self.bodies.append(body)
         if self._models and body["model"] not in self._models:
             return failure(404, f"The model `{body['model']}` does not exist.", code="model_not_found")
-        for name in self._lacks:
-            if name in body:
-                told = f"Unsupported parameter: '{name}' is not supported with this model. {self.hints.get(name, '')}"
-                return failure(400, told, param=name)
+        if (lacking := self._lacking(body)) is not None:
+            return failure(400, lacking[0], param=lacking[1])
         if self._capacity is not None and self.in_flight > self._capacity:
             self.met["capacity"] += 1
             return failure(429, "too many requests at once")
@@ -501,16 +464,20 @@ class Endpoint:
         """Answers one request of a batch; a fault is a 500."""
         self.requests += 1
         self.bodies.append(body)
-        for name in self._lacks:
-            if name in body:
-                said = {"error": {"message": f"Unsupported parameter: '{name}'", "param": name}}
-                return 400, msgspec.json.encode(said)
+        if (lacking := self._lacking(body)) is not None:
+            return 400, msgspec.json.encode({"error": {"message": lacking[0], "param": lacking[1]}})
         fault = self._fault(raw)
         if fault is not None:
             self.met[fault] += 1
             return 500, b'{"error": {"message": "on purpose"}}'
         self.answered += 1
         return 200, completion(body, self._value(body, raw))
+
+    def _lacking(self, body: dict[str, Any]) -> tuple[str, str] | None:
+        for name in filter(body.__contains__, self._lacks):
+            told = f"Unsupported parameter: '{name}' is not supported with this model. {self.hints.get(name, '')}"
+            return told, name
+        return None
 
     def _fault(self, raw: bytes) -> str | None:
         if self._plan:

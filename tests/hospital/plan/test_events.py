@@ -51,11 +51,11 @@ WRONG = [
     ("absent doctor surgery", "nobody 'surgery' is on the staff; there are d01"),
     ("mass arrival many", "'many' is no number of people from 1 to 1,000"),
     ("mass arrival 5 of plague", "plague"),
-    ("epidemic influenza-a", "how many times as often"),
-    ("epidemic influenza-a 0.5", "1 to 1,000 is allowed"),
+    ("epidemic influenza-a", "'influenza-a' is no number of times as often"),
+    ("epidemic influenza-a 0.5", "'0.5' is no number of times as often from 1 to 1,000"),
     ("outage laboratory 4 h at noon", "write the time as 'at day 3' or 'at day 3 10:00'"),
     ("outage laboratory 4 h at day 0 10:00", "days are counted from 1"),
-    ("flood", "is none; write 'mass arrival 40 at day 3 10:00'"),
+    ("flood", "it is none; write 'mass arrival 40 at day 3 10:00'"),
 ]
 
 

@@ -53,7 +53,6 @@ def test_what_is_wrong_has_one_line(complaint, town, tmp_path):
     assert "there are 12, such as" in complaint("replay", town, "--visit", "r1")
     assert "give one of them" in complaint("replay", town, "--visit", "r1", "--resident", "r1")
     assert "there is no run here" in complaint("replay", tmp_path)
-    assert "not for a run" in complaint("replay", town, "--out", "x.html")
     (tmp_path / "trace.jsonl").write_text("")
     assert "folder of 'polyclinic run --out'" in complaint("replay", tmp_path / "trace.jsonl", "--visit", "r1")
     assert "--out DIR" in complaint("run", "--set", "run.traces=true", "--days", "1")

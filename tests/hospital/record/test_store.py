@@ -363,6 +363,6 @@ def test_a_folder_of_replications_says_which_runs_are_in_it(tmp_path):
         (tmp_path / f"seed-{seed}").mkdir()
         (tmp_path / f"seed-{seed}" / "run.sqlite").touch()
     with pytest.raises(
-        BadInput, match=r"2 runs with --replicas \(seed-9, seed-10\); name one of them, such as .*seed-9"
+        BadInput, match=r"2 runs with --replicas \(seed-9 to seed-10\); name one of them, such as .*seed-9"
     ):
         RecordedRun(tmp_path)

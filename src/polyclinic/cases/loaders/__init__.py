@@ -45,9 +45,10 @@ LAYOUTS: dict[str, Loader] = {
     "ai-hospital": _layout("ai_hospital"),
     "aie": _layout("aie"),
     "tor": _layout("tor"),
-    "agentclinic-images": _layout("vignettes", "load_agentclinic_images"),
-    "mediq": _layout("vignettes", "load_mediq"),
-    "craft-md": _layout("vignettes", "load_craft_md"),
+    **{
+        name: partial(_layout("field_map", "load_shipped"), name=name)
+        for name in ("agentclinic-images", "mediq", "craft-md")
+    },
     "ddxplus": _layout("ddxplus"),
     "fhir": _layout("fhir"),
 }

@@ -28,13 +28,17 @@ from polyclinic.cases.loaders.fields import (
     as_text,
     is_unsaid,
     literal,
+    nested_findings,
+    read_keys,
     read_options,
     right_options,
     sex_of,
     split_diagnoses,
+    split_outside,
     split_points,
     split_value,
 )
+from polyclinic.cases.loaders.vignettes import record_of_text
 from polyclinic.cases.presentation import Presentation, Question, Setting
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis
@@ -44,8 +48,11 @@ from polyclinic.files import check_file, read_toml, record_as
 from polyclinic.language.language import Language, language_of
 from polyclinic.yaml_files import read_yaml
 
-_STEM = {"en": "Which of these is right?", "zh": "下列哪一项正确？"}
+_STEM: dict[Language, str] = {"en": "Which of these is right?", "zh": "下列哪一项正确？"}
 _SUFFIXES = frozenset({".toml", ".yaml", ".yml"})
+
+_EXAMINATION: dict[Language, str] = {"en": "physical examination", "zh": "体格检查"}
+_RIGHT, _MARKED = {"True", "true", "yes", "1"}, {"True", "true", "yes", "1", "False", "false", "no", "0", "None"}
 
 T = TypeVar("T")
 
@@ -54,10 +61,15 @@ _SEXES = "write female or male, f or m, 女 or 男; leave it empty where nobody 
 
 
 class CaseFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which field of a record is what in a case. A dot goes into an object, a `+` joins several fields."""
+    """Which field of a record is what in a case.
 
-    complaint: str  # what every case needs; several diagnoses in a list, or numbered or parted in a text
-    diagnoses: str
+    A dot goes into an object or those of a list, a `+` joins several fields, and of fields with `|` between them the
+    first is taken that says something.
+    """
+
+    complaint: str = ""
+    diagnoses: str = ""  # several in a list, or numbered or parted in a text; left out, the right options of a question
+    vignette: str = ""  # all of it as one text or a list of sentences, in whose beginning are complaint, age and sex
     id: str = ""  # what names a case; its number in the file where it is left out
     age: str = ""  # in years, or as text ("3 weeks old")
     sex: str = ""
@@ -71,8 +83,13 @@ class CaseFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     image: str = ""  # the address of a picture
     history: dict[str, str] = {}  # part of the history (`present`, `past`, ...) to field
     findings: dict[str, str] = {}  # "examination" or "examination, item" to field
-    setting: Setting = "ward"  # the same for all cases, as a value and no field's name
+    results: str = ""  # results in a text, or in an object by item, or by examination and item
+    needs: tuple[str, ...] = ()  # which of these fields must say something too
+    # The same for all cases, as a value and no field's name:
+    setting: Setting = "ward"
     language: Language | None = None
+    stem: dict[Language, str] = {}  # of a question without a text of its own
+    source: str = ""
 
 
 def names_map(layout: str) -> bool:
@@ -96,6 +113,11 @@ def _loader(path: Path, _changed: int) -> Callable[[dict[str, Any], int], Case]:
         near = meant(unknown[1], there) if unknown else ""
         problem = f"{error.problem}{near}; a field map has {', '.join(there)}"
         raise BadInput(problem, path=path, line=error.line, field=error.field) from None
+    lacking = [] if fields.complaint or fields.vignette else ["complaint"]
+    lacking += [] if fields.diagnoses or fields.options else ["diagnoses"]
+    if lacking:
+        known = ", ".join(CaseFields.__struct_fields__)
+        raise BadInput(f"a field map needs `{lacking[0]}`; a field map has {known}", path=path)
     if other := fields.history.keys() - {*History.__struct_fields__}:
         came, there = sorted(other)[0], History.__struct_fields__
         raise BadInput(
@@ -104,42 +126,75 @@ def _loader(path: Path, _changed: int) -> Callable[[dict[str, Any], int], Case]:
     return lambda record, order: _load(record, order, fields)
 
 
+@lru_cache(maxsize=1)
+def _shipped() -> dict[str, CaseFields]:
+    return read_yaml(Path(__file__).with_name("layouts.yaml"), dict[str, CaseFields])
+
+
+def load_shipped(record: dict[str, Any], order: int, *, name: str) -> Case:
+    """Reads a record in a layout of `layouts.yaml`."""
+    return _load(record, order, _shipped()[name])
+
+
 def _load(record: dict[str, Any], order: int, fields: CaseFields) -> Case:
-    complaint = as_text(_required(record, fields.complaint, "complaint"))
-    diagnoses = _required(record, fields.diagnoses, "diagnosis")
-    named = [as_text(one) for one in diagnoses] if isinstance(diagnoses, list) else []
+    complaint = as_text(_required(record, fields.complaint, "complaint")) if fields.complaint else ""
+    vignette = " ".join(_texts(_required(record, fields.vignette, "vignette"))) if fields.vignette else ""
+    for name in fields.needs:
+        _required(record, getattr(fields, name), name)
     identifier = as_text(_value(record, fields.id)) or str(order)
     told: dict[str, Any] = {part: as_text(_value(record, field)) for part, field in fields.history.items()}
     if "symptoms" in told:
         told["symptoms"] = _list(_value(record, fields.history["symptoms"]))
     history = record_as(told, History)
-    language = fields.language or language_of([complaint, history.present])
-    question, answers = _question(record, fields, identifier, language)
-    image = as_text(_value(record, fields.image))
+    options, answers = _options(record, fields)
+    diagnoses = _diagnoses(record, fields, options, answers)
+    language = fields.language or language_of([complaint or vignette, history.present])
+    of_text = record_of_text(vignette, diagnoses).presentation if vignette else Presentation(complaint=complaint)
+    question = None
+    if options:
+        stem = as_text(_value(record, fields.question)) or fields.stem.get(language, _STEM[language])
+        question = Question(id=identifier, stem=stem, options=options, language=language, several=len(answers) > 1)
+    image, results = as_text(_value(record, fields.image)), literal(_value(record, fields.results))
     return Case(
         id=identifier,
         record=Record(
             presentation=Presentation(
-                complaint=complaint,
+                complaint=complaint or of_text.complaint,
                 language=language,
-                age=_understood(age_in_years, record, fields.age, "the age", _AGES),
-                sex=_understood(sex_of, record, fields.sex, "the sex", _SEXES),
+                age=_understood(age_in_years, record, fields.age, "the age", _AGES) if fields.age else of_text.age,
+                sex=_understood(sex_of, record, fields.sex, "the sex", _SEXES) if fields.sex else of_text.sex,
                 about=as_text(_value(record, fields.about)),
             ),
-            history=history,
-            findings=tuple(_findings(record, fields)),
+            history=history if history.sections() or not vignette else History(present=vignette),
+            findings=(*_findings(record, fields), *nested_findings(results, _EXAMINATION[language])),
+            vignette=vignette,
         ),
         truth=Truth(
-            diagnoses=tuple(map(Diagnosis, filter(None, named))) or split_diagnoses(as_text(diagnoses)),
+            diagnoses=diagnoses,
             rationale=_points(_value(record, fields.rationale)),
             treatment=_points(_value(record, fields.treatment)),
             answers=answers,
         ),
         setting=fields.setting,
         question=question,
+        source=fields.source,
         department=as_text(_value(record, fields.department)),
         attachments=(Attachment(url=image),) if image else (),
     )
+
+
+def _diagnoses(
+    record: dict[str, Any], fields: CaseFields, options: dict[str, str], answers: tuple[str, ...]
+) -> tuple[Diagnosis, ...]:
+    """Returns the diagnoses; one that is said by the key or the text of an option is that option's."""
+    of_options = tuple(Diagnosis(options[key]) for key in answers)
+    if not fields.diagnoses:
+        return of_options
+    value = _required(record, fields.diagnoses, "diagnosis")
+    named = tuple(Diagnosis(text) for text in map(as_text, value) if text) if isinstance(value, list) else ()
+    if not named and options and set(read_keys(value, options)) == set(answers):
+        return of_options
+    return named or split_diagnoses(as_text(value))
 
 
 def _understood(
@@ -153,17 +208,29 @@ def _understood(
     return found
 
 
-def _question(
-    record: dict[str, Any], fields: CaseFields, identifier: str, language: Language
-) -> tuple[Question | None, tuple[str, ...]]:
-    if not fields.options:
-        return None, ()
-    listed = [_value(record, part) for part in fields.options.split("+")]
-    options = read_options(listed[0] if len(listed) == 1 else listed, f"$.{fields.options}")
-    answers = right_options(options, (_value(record, fields.answer),), f"$.{fields.answer}")
-    stem = as_text(_value(record, fields.question)) or _STEM[language]
-    question = Question(id=identifier, stem=stem, options=options, language=language, several=len(answers) > 1)
-    return question, answers
+def _options(record: dict[str, Any], fields: CaseFields) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Returns the options of a question and the keys of the right ones; nothing where the record has none."""
+    value = _value(record, fields.options)
+    if not fields.options or (not as_text(value) and "options" not in fields.needs and fields.diagnoses):
+        return {}, ()
+    if "+" in fields.options:
+        value = [_value(record, part) for part in fields.options.split("+")]
+    options = read_options(_parted(literal(value)), _place(fields.options))
+    given = literal(_value(record, fields.answer))
+    if isinstance(given, list) and len(given) == len(options) and {*map(str, given)} <= _MARKED:
+        given = [key for key, mark in zip(options, given, strict=True) if str(mark) in _RIGHT]
+    return options, right_options(options, (given,), _place(fields.answer))
+
+
+def _parted(value: Any) -> Any:
+    """Returns options; those of a line without letters stand between commas or semicolons."""
+    if not isinstance(value, str) or "\n" in value:
+        return value
+    try:
+        return read_options(value, "$")
+    except BadInput:
+        marks = ";；|" if any(mark in value for mark in ";；|") else ",，"
+        return [part.strip() for part in split_outside(value, marks) if part.strip()]
 
 
 def _findings(record: dict[str, Any], fields: CaseFields) -> Iterator[Finding]:
@@ -181,6 +248,14 @@ def _list(value: Any) -> list[str]:
     return [part.strip() for part in as_text(value).replace("；", ";").split(";") if part.strip()]
 
 
+def _texts(value: Any) -> list[str]:
+    return [text for text in map(as_text, value if isinstance(value, list) else [value]) if text]
+
+
+def _place(field: str) -> str:
+    return f"$.{field.split('|', maxsplit=1)[0]}"
+
+
 def _points(value: Any) -> tuple[str, ...]:
     return tuple(map(as_text, value)) if isinstance(value, list) else split_points(as_text(value))
 
@@ -189,16 +264,23 @@ def _required(record: dict[str, Any], field: str, what: str) -> Any:
     value = _value(record, field)
     if not as_text(value):
         there = ", ".join(map(repr, list(record)[:8])) or "none"
-        raise BadInput(f"a case needs its {what}; the fields that came are {there}", field=f"$.{field}")
+        raise BadInput(f"a case needs its {what}; the fields that came are {there}", field=_place(field))
     return value
 
 
 def _value(record: dict[str, Any], field: str) -> Any:
     if not field:
         return None
+    if field not in record and "|" in field:
+        values = (_value(record, part.strip()) for part in field.split("|"))
+        return next((value for value in values if as_text(value)), None)
     if field not in record and "+" in field:
         return " ".join(text for text in (as_text(_value(record, part.strip())) for part in field.split("+")) if text)
     found: Any = record
     for name in [field] if field in record else field.split("."):
-        found = found.get(name) if isinstance(found, dict) else None
+        found = literal(found)
+        if isinstance(found, list):
+            found = [one.get(name) if isinstance(one, dict) else None for one in found]
+        else:
+            found = found.get(name) if isinstance(found, dict) else None
     return found

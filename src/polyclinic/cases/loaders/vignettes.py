@@ -1,10 +1,7 @@
-"""Patients of whom a source has a text and nothing else, and three layouts of such sources.
+"""Patients of whom a source has a text and nothing else.
 
 A vignette begins with what the patient comes through the door with. A sentence that says only who the patient is is no
-complaint; it gives age and sex. In MediQ (Li et al., arXiv:2406.00922) the doctor begins with the first sentence, and
-the patient answers from the facts; without facts, from the text. CRAFT-MD (Johri et al., Nature Medicine 2025) asks
-for the diagnosis among choices. AgentClinic's image sets (`agentclinic_nejm*.jsonl`) have a picture as an attachment:
-a doctor who sees can be shown it, and all others have the text alone.
+complaint; it gives age and sex.
 """
 
 from __future__ import annotations
@@ -12,28 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
-import msgspec
-
-from polyclinic.cases.case import Attachment, Case
 from polyclinic.cases.loaders.fields import (
     WORDS,
     age_in_years,
-    as_text,
-    literal,
-    nested_findings,
-    read_options,
-    right_options,
     sex_of,
-    split_outside,
 )
-from polyclinic.cases.presentation import Presentation, Question
+from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.terms import diagnosis_terms
-from polyclinic.cases.truth import Truth
-from polyclinic.errors import BadInput
 from polyclinic.language.folding import stands_in
 from polyclinic.language.language import Language, language_of
 from polyclinic.language.word_lists import Pattern
@@ -116,7 +101,7 @@ def _behind_chinese(sentence: str) -> str:
 _SENTENCE_END = re.compile(r"(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bvs)(?<!\b[A-Z])[.!?](?=\s)|[。！？]")
 
 
-def record_of_text(text: str, diagnoses: tuple[Diagnosis, ...] = (), *, told: tuple[str, ...] = ()) -> Record:
+def record_of_text(text: str, diagnoses: tuple[Diagnosis, ...] = ()) -> Record:
     """Returns the record of a vignette."""
     language = language_of([text])
     sentences = sentences_of(text)
@@ -127,117 +112,10 @@ def record_of_text(text: str, diagnoses: tuple[Diagnosis, ...] = (), *, told: tu
     presentation = Presentation(
         complaint=complaint, language=language, age=age_in_years(beginning), sex=sex_of(beginning)
     )
-    history = History(symptoms=told) if told else History(present=text)
-    return Record(presentation=presentation, history=history, vignette=text)
+    return Record(presentation=presentation, history=History(present=text), vignette=text)
 
 
 def sentences_of(text: str) -> list[str]:
     """Returns the sentences of a text, each with the mark that ends it."""
     ends = [0, *(found.end() for found in _SENTENCE_END.finditer(text)), len(text)]
     return [one for at, end in pairwise(ends) if (one := text[at:end].strip())]
-
-
-def _case(
-    identifier: str,
-    patient: Record,
-    stem: str,
-    options: dict[str, str],
-    answers: tuple[str, ...],
-    **others: Any,
-) -> Case:
-    """Returns the case of a question; the right options count as the diagnoses."""
-    language = patient.presentation.language
-    return Case(
-        id=identifier,
-        record=patient,
-        truth=Truth(diagnoses=tuple(Diagnosis(options[key]) for key in answers), answers=answers),
-        question=Question(id=identifier, stem=stem, options=options, language=language, several=len(answers) > 1),
-        **others,
-    )
-
-
-def load_mediq(record: dict[str, Any], order: int) -> Case:
-    """Reads a MediQ record."""
-    sentences, facts, others = (_texts(record.get(key)) for key in ("context", "facts", "atomic_facts"))
-    facts = facts or others
-    text, stem = " ".join(sentences or facts), as_text(record.get("question"))
-    if not text:
-        raise BadInput("a case needs its sentences; $.facts has none either", field="$.context")
-    if not stem:
-        raise BadInput("a case needs its question", field="$.question")
-    options = read_options(record.get("options"), "$.options")
-    answers = right_options(options, (record.get("answer_idx"), record.get("answer")), "$.answer_idx")
-    patient = record_of_text(text, tuple(Diagnosis(options[key]) for key in answers), told=facts)
-    identifier = as_text(record.get("id")) or str(order)
-    return _case(identifier, patient, stem, options, answers, setting="online", source="MediQ (arXiv:2406.00922)")
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    values = value if isinstance(value, list) else [value]
-    return tuple(text for text in map(as_text, values) if text)
-
-
-_STEM = {"en": "What is the most likely diagnosis?", "zh": "最可能的诊断是什么？"}
-
-
-def load_craft_md(record: dict[str, Any], order: int) -> Case:
-    """Reads a CRAFT-MD record; `category`, the field of medicine, is the department."""
-    identifier = as_text(record.get("case_id")) or str(order)
-    text, answer = as_text(record.get("case_vignette")), as_text(record.get("answer"))
-    if not text:
-        raise BadInput("a case needs its vignette", field="$.case_vignette")
-    if not answer:
-        raise BadInput("a case needs its diagnosis", field="$.answer")
-    others: dict[str, Any] = {
-        "setting": "online",
-        "department": as_text(record.get("category")),
-        "source": "CRAFT-MD (doi:10.1038/s41591-024-03328-5)",
-    }
-    if not record.get("choices"):
-        diagnoses = (Diagnosis(answer),)
-        patient = record_of_text(text, diagnoses)
-        return Case(id=identifier, record=patient, truth=Truth(diagnoses=diagnoses), **others)
-    options = read_options(_choices(record["choices"]), "$.choices")
-    answers = right_options(options, (answer,), "$.answer")[:1]
-    patient = record_of_text(text, (Diagnosis(options[answers[0]]),))
-    return _case(identifier, patient, _STEM[patient.presentation.language], options, answers, **others)
-
-
-def _choices(value: Any) -> Any:
-    """Returns the choices; a cell of a table has them as a literal, with letters, or between commas or semicolons."""
-    value = literal(value) if isinstance(value, str) else value
-    if not isinstance(value, str) or "\n" in value:
-        return value
-    try:
-        return read_options(value, "$.choices")
-    except BadInput:
-        parts = split_outside(value, ";；|") if any(mark in value for mark in ";；|") else split_outside(value, ",，")
-        return [part.strip() for part in parts if part.strip()]
-
-
-_EXAMINATION = {"en": "physical examination", "zh": "体格检查"}
-
-
-def load_agentclinic_images(record: dict[str, Any], order: int) -> Case:
-    """Reads a record with a picture; the id is its number in the file."""
-    info, stem, image, kind = (as_text(record.get(key)) for key in ("patient_info", "question", "image_url", "type"))
-    if not (info or stem):
-        raise BadInput("a case needs to say who the patient is; $.question does not either", field="$.patient_info")
-    listed = literal(record.get("answers"))
-    given = (record.get("answer"), record.get("correct_answer"))
-    if isinstance(listed, list) and listed and all(isinstance(one, dict) and "text" in one for one in listed):
-        right = [as_text(one.get("correct")).lower() in ("true", "yes", "1") for one in listed]
-        options = read_options([as_text(one["text"]) for one in listed], "$.answers")
-        given = ([key for key, is_right in zip(options, right, strict=True) if is_right], None)
-    else:
-        options = read_options(listed, "$.answers")
-    answers = right_options(options, given, "$.answers")
-    patient = record_of_text(info or stem, tuple(Diagnosis(options[key]) for key in answers))
-    examination = _EXAMINATION[patient.presentation.language]
-    patient = msgspec.structs.replace(
-        patient, findings=tuple(nested_findings(literal(record.get("physical_exams")), examination))
-    )
-    source = f"AgentClinic (arXiv:2405.07960), images{f', {kind}' if kind else ''}"
-    attachments = (Attachment(url=image),) if image else ()
-    identifier = as_text(record.get("id")) or str(order)
-    return _case(identifier, patient, stem or info, options, answers, source=source, attachments=attachments)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Annotated
@@ -90,7 +91,8 @@ def ranked(case: Case, cases: Sequence[Case], knowledge: Knowledge) -> list[str]
         names.setdefault(name, (2.5 if known is not None else 0.0, 0.0))
     for other in cases:
         if other.presentation.language == language and other.truth.diagnoses and other is not case:
-            alike = 0.0 if known is not None else _shared(read, _read(other, knowledge))
+            theirs = () if known is not None else _read(other, knowledge)
+            alike = len({*read} & {*theirs}) / len({*read} | {*theirs}) if read and theirs else 0.0
             names.setdefault(other.truth.diagnoses[0].name, (1.0, -alike) if alike > _SOME else (4.0, -alike))
     near = {name: fuzz.WRatio(name, right) for name in names}
     return sorted(names, key=lambda n: (*names[n], -near[n], n))
@@ -99,25 +101,17 @@ def ranked(case: Case, cases: Sequence[Case], knowledge: Knowledge) -> list[str]
 def _looks_like(disease: Disease, right: Disease) -> Rank:
     """Returns where a disease stands beside the right one: differential diagnoses, its department, all others."""
     looks_like_it = disease.id in right.differential or right.id in disease.differential
-    return (0.0 if looks_like_it else 2.0 if disease.department == right.department else 3.0, -_alike(right, disease))
+    usual = [{name: shares[1] for name, shares in one.symptoms.items()} for one in (right, disease)]
+    pairs = [(usual[0].get(name, 0), usual[1].get(name, 0)) for name in usual[0].keys() | usual[1].keys()]
+    whole = sum(map(max, pairs))
+    alike = sum(map(min, pairs)) / whole if whole else 0.0
+    return (0.0 if looks_like_it else 2.0 if disease.department == right.department else 3.0, -alike)
 
 
 def _fits(disease: Disease, read: Sequence[str]) -> Rank:
     """Returns where a disease stands beside one that the knowledge has not: by how well it fits the patient."""
     fit = sum(disease.symptoms[symptom][1] for symptom in read if symptom in disease.symptoms) / max(len(read), 1)
     return (1.0, -fit) if fit > 0 else (5.0, 0.0)
-
-
-def _shared(one: Sequence[str], other: Sequence[str]) -> float:
-    return len({*one} & {*other}) / len({*one} | {*other}) if one and other else 0.0
-
-
-def _alike(one: Disease, other: Disease) -> float:
-    """Returns how much of what patients of either have those of both have, from 0 to 1."""
-    symptoms = one.symptoms.keys() | other.symptoms.keys()
-    pairs = [(one.symptoms.get(s, (0, 0, 0))[1], other.symptoms.get(s, (0, 0, 0))[1]) for s in symptoms]
-    whole = sum(max(pair) for pair in pairs)
-    return sum(min(pair) for pair in pairs) / whole if whole else 0.0
 
 
 @functools.lru_cache(maxsize=4096)
@@ -196,7 +190,7 @@ class LookAlikes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MadeOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of making wrong options.
+    """Cases with questions, and how they got them.
 
     Attributes:
         cases: all, those that had no question with one.
@@ -207,11 +201,11 @@ class MadeOptions(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     cases: tuple[Case, ...]
-    made: int
-    dropped: int
-    filled: int
-    alone: int
-    asked: int
+    made: int = 0
+    dropped: int = 0
+    filled: int = 0
+    alone: int = 0
+    asked: int = 0
 
 
 async def with_made_questions(cases: Sequence[Case], model: Model, knowledge: Knowledge, *, seed: int) -> MadeOptions:
@@ -225,29 +219,13 @@ async def with_made_questions(cases: Sequence[Case], model: Model, knowledge: Kn
     """
     beside = OptionsBeside(cases, knowledge, seed=seed)
     made = await asyncio.gather(*(_make(case, beside, model, knowledge, seed=seed) for case in cases))
-    new = [one for one in made if one.made]
-    taken = [one.taken for one in new if one.taken is not None]
-    return MadeOptions(
-        cases=tuple(one.case for one in made),
-        made=len(new),
-        dropped=sum(one.dropped for one in new),
-        filled=sum(one.filled for one in new),
-        alone=sum(taken),
-        asked=len(taken),
-    )
+    counts = {name: sum(getattr(one, name) for one in made) for name in ("made", "dropped", "filled", "alone", "asked")}
+    return MadeOptions(cases=tuple(case for one in made for case in one.cases), **counts)
 
 
-class _MadeCase(msgspec.Struct, frozen=True):
-    case: Case
-    made: bool = False
-    dropped: int = 0
-    filled: int = 0
-    taken: bool | None = None
-
-
-async def _make(case: Case, beside: OptionsBeside, model: Model, knowledge: Knowledge, *, seed: int) -> _MadeCase:
+async def _make(case: Case, beside: OptionsBeside, model: Model, knowledge: Knowledge, *, seed: int) -> MadeOptions:
     if case.question is not None or not case.truth.diagnoses:
-        return _MadeCase(case)
+        return MadeOptions(cases=(case,))
     right = [diagnosis.name for diagnosis in case.truth.diagnoses]
     prompts = read_prompts(PROMPTS)[case.presentation.language]
     shown = prompts("shown", presentation=describe(case.presentation), diagnosis=right[0])
@@ -256,22 +234,27 @@ async def _make(case: Case, beside: OptionsBeside, model: Model, knowledge: Know
     used = distinct(right, named, knowledge)
     if named and len(used) < WRONG_OPTIONS:
         unusable = "; ".join(name for name in named if name not in used) or "-"
-        again = await _named(model, [*messages, ("user", prompts("again", unusable=unusable))])
-        named = [*named, *again]
+        named += await _named(model, [*messages, ("user", prompts("again", unusable=unusable))])
         used = distinct(right, named, knowledge)
+    dropped = {*named} - {*used}
+    if len(used) == WRONG_OPTIONS:  # enough: those are dropped that cannot stand beside the right ones by themselves
+        dropped = {name for name in named if not distinct(right, [name], knowledge)}
     asked = with_question(case, [*used, *beside.names(case)], knowledge, seed=seed)
-    return _MadeCase(
-        case=asked,
-        made=True,
-        dropped=len(set(named) - {*used}) if len(used) < WRONG_OPTIONS else _unusable(right, named, knowledge),
+    assert asked.question is not None  # noqa: S101
+    options = "\n".join(f"{key}. {text}" for key, text in asked.question.options.items())
+    alone: list[Message] = [("system", prompts("alone")), ("user", options)]
+    taken = None
+    with suppress(PlayFailure):
+        reply = await model.ask(alone, answer=tuple(asked.question.options), purpose="options alone")
+        taken = reply.value in asked.truth.answers
+    return MadeOptions(
+        cases=(asked,),
+        made=1,
+        dropped=len(dropped),
         filled=WRONG_OPTIONS - len(used),
-        taken=await _taken(asked, model),
+        alone=int(taken is True),
+        asked=int(taken is not None),
     )
-
-
-def _unusable(right: Sequence[str], named: Sequence[str], knowledge: Knowledge) -> int:
-    """Returns how many names cannot stand beside the right ones, each looked at by itself."""
-    return sum(not distinct(right, [name], knowledge) for name in set(named))
 
 
 async def _named(model: Model, messages: list[Message]) -> list[str]:
@@ -280,17 +263,3 @@ async def _named(model: Model, messages: list[Message]) -> list[str]:
     except PlayFailure:
         return []
     return [name.strip() for name in reply.value.diseases if name.strip()]
-
-
-async def _taken(case: Case, model: Model) -> bool | None:
-    """Asks for the right option without the case; None where no usable answer came."""
-    if case.question is None:
-        return None
-    prompts = read_prompts(PROMPTS)[case.presentation.language]
-    options = "\n".join(f"{key}. {text}" for key, text in case.question.options.items())
-    messages: list[Message] = [("system", prompts("alone")), ("user", options)]
-    try:
-        reply = await model.ask(messages, answer=tuple(case.question.options), purpose="options alone")
-    except PlayFailure:
-        return None
-    return reply.value in case.truth.answers

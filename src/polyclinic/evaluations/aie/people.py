@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import msgspec
 
 from polyclinic.judging.pairs import CRITERIA, Judgements, View
-from polyclinic.judging.people import CriterionByPeople, comparisons, pairs_by_people
+from polyclinic.judging.people import comparisons, pairs_by_people
 from polyclinic.judging.verdicts import PersonsVerdict
 from polyclinic.statistics.agreement import Agreement, agreement
-from polyclinic.statistics.pairwise import Comparison
+from polyclinic.statistics.pairwise import Comparison, Standings
 
 _LABELS = ("first", "second", "tie")
 
@@ -22,7 +22,7 @@ class ViewByPeople(msgspec.Struct, frozen=True, kw_only=True):
         with_judge: how far the judge says the same of the pairs that both judged, ties included; empty without one.
     """
 
-    criteria: dict[str, CriterionByPeople]
+    criteria: dict[str, Standings]
     with_judge: dict[str, Agreement]
 
 

@@ -12,24 +12,23 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from polyclinic.evaluations.against import show_differences
 from polyclinic.evaluations.aie.correlation import Correlations, Matrix
 from polyclinic.evaluations.aie.distractors import WRONG_OPTIONS, MadeOptions
 from polyclinic.evaluations.aie.evaluation import AieResult, DoctorResult, Means
 from polyclinic.evaluations.aie.people import ViewByPeople
 from polyclinic.events import End
 from polyclinic.judging.pairs import CRITERIA, CriterionResult, Judgements, View
-from polyclinic.judging.people import CriterionByPeople
 from polyclinic.metrics.conversation import MCQE, MetricDifference
 from polyclinic.metrics.dialogue import LeftOut
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.results.output import Output, file_names, first_failure, trace_places
 from polyclinic.statistics.agreement import Agreement
+from polyclinic.statistics.pairwise import Standings
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import (
-    DETECTABLE,
     counted,
-    difference_cells,
     few_comparisons,
     mean_and_error,
     show_problems,
@@ -211,22 +210,14 @@ def show_left_out(screen: Console, left_out: Sequence[LeftOut]) -> None:
 
 
 def show_compared(screen: Console, compared: Sequence[MetricDifference]) -> None:
-    """Prints the paired differences, a table for every two doctors."""
+    """Prints the paired differences of every two doctors."""
     if not compared:
         screen.print("No case stands in two of the files: nothing can be compared in pairs.")
         return
-    columns = ("metric", "difference", "95 % interval", "p", "p (Holm)", "n", "detectable")
-    for first, second in dict.fromkeys((c.first, c.second) for c in compared):
-        shown = table(f"{first} less {second}, on the cases of both", columns)
-        for c in compared:
-            if (c.first, c.second) == (first, second):
-                shown.add_row(plain(c.metric), *difference_cells(c.difference, c.p_holm))
-        screen.print(shown, "")
-    screen.print(
-        f"p: sign-flip test, for DIAGNOSIS McNemar's exact test; Holm's correction is over all {len(compared)}; "
-        f"{DETECTABLE}",
-        style="dim",
-    )
+    rows = [((one.first, one.second, one.metric), one.difference, one.p_holm) for one in compared]
+    test = "sign-flip test, for DIAGNOSIS McNemar's exact test"
+    show_differences(screen, "On the cases of both", ("", "less", "metric"), rows, test=test)
+    screen.print()
 
 
 def show_judgements(screen: Console, judgements: Judgements | None, people: Mapping[View, ViewByPeople]) -> None:
@@ -255,7 +246,7 @@ def _show_view(
     criteria, said = CRITERIA[view], {} if people is None else people.criteria
     by = " and by ".join([*([judge] if judged else []), *(["people"] if said else [])])
     shown = table(f"judged by {by} as a {view}: win rate without ties, strength [95 %]", ("doctor", *criteria))
-    every: list[CriterionResult | CriterionByPeople] = [*judged.values(), *said.values()]
+    every: list[Standings] = [*judged.values(), *said.values()]
     for doctor in dict.fromkeys(name for one in every for name in one.win_rates):
         if judged:
             shown.add_row(Text(plain(doctor)), *(_won(judged[one], doctor) for one in criteria))
@@ -296,7 +287,7 @@ def _alike(one: Agreement | None) -> str:
     return ShownFigure(f"{one.percent:.0f} % of {one.n}, κ {number(one.kappa)}", parts)
 
 
-def _won(judged: CriterionResult | CriterionByPeople, doctor: str) -> str:
+def _won(judged: Standings, doctor: str) -> str:
     if doctor not in judged.win_rates:
         return NOTHING
     rate, strength = judged.win_rates[doctor].percent, judged.strengths[doctor]

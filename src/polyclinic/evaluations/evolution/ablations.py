@@ -23,12 +23,10 @@ from polyclinic.terminal.tables import p_value, table
 MODES = {"experience only": Remembers(records=False), "records only": Remembers(experience=False), "both": BOTH}
 """What is used of a memory; the last is all of it."""
 
-KS = tuple(range(11))
-"""How many of each come to mind (§6.2); 3 is the paper's in the hospital."""
+KS = tuple(range(11))  # How many of each come to mind (§6.2); 3 is the paper's in the hospital
 
 _BOTH = "both"
-_SHOWN = 3
-"""Records, and principles, that are shown of one patient."""
+_SHOWN = 3  # Records, and principles, that are shown of one patient
 
 T = TypeVar("T")
 
@@ -61,20 +59,14 @@ def thinned(points: Sequence[T], most: int) -> list[T]:
 
 
 class Gain(msgspec.Struct, frozen=True, kw_only=True):
-    """How much more is right with all of a memory than with a part, patient by patient.
-
-    Attributes:
-        over: the part.
-        difference: in points, with the ends of its 95 % interval; None where there is none (see `Difference`).
-        p: McNemar's, exact.
-    """
+    """How much more is right with all of a memory than with a part, patient by patient."""
 
     task: ClinicalTask
-    over: str
-    difference: float
+    over: str  # the part
+    difference: float  # in points, with the ends of its 95 % interval; None where there is none (see `Difference`)
     low: float | None
     high: float | None
-    p: float
+    p: float  # McNemar's, exact
 
 
 class NearCase(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,21 +98,13 @@ class CaseStudy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ablations(msgspec.Struct, frozen=True, kw_only=True):
-    """The tests of one memory.
+    """The tests of one memory."""
 
-    Attributes:
-        n: patients of the test.
-        right: of each mode and task, how many were treated rightly.
-        gains: of all over each part.
-        by_k: of each k and task, how many were treated rightly with k of each.
-        study: one patient; None where there is none.
-    """
-
-    n: int
-    right: dict[str, dict[ClinicalTask, int]]
-    gains: tuple[Gain, ...]
-    by_k: dict[int, dict[ClinicalTask, int]]
-    study: CaseStudy | None
+    n: int  # patients of the test
+    right: dict[str, dict[ClinicalTask, int]]  # of each mode and task, how many were treated rightly
+    gains: tuple[Gain, ...]  # of all over each part
+    by_k: dict[int, dict[ClinicalTask, int]]  # of each k and task, how many were treated rightly with k of each
+    study: CaseStudy | None  # one patient; None where there is none
 
     def document(self) -> dict[str, Any]:
         """Returns it as plain values; shares in per cent."""

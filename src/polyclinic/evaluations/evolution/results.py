@@ -18,37 +18,24 @@ from polyclinic.statistics.uncertainty import Estimate, mean_of_runs, wilson
 from polyclinic.terminal.figures import NOTHING, ShownFigure, low_to_high, number
 from polyclinic.terminal.tables import counted, table
 
-SNAPSHOTS = 2000
-"""Patients from one snapshot to the next (§6.2)."""
-
-_ROWS = 12
-"""Points of the curve that a terminal shows."""
+SNAPSHOTS = 2000  # Patients from one snapshot to the next (§6.2)
+_ROWS = 12  # Points of the curve that a terminal shows
 
 
 class Evolution(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """A practice from beginning to end.
+    """A practice from beginning to end."""
 
-    Attributes:
-        learner: who learnt.
-        curve: a point a test.
-        cap: of each task, how many of the patients of the test the exact reader of the knowledge treats rightly.
-        constant: of each task, for how many of them the best single answer is right, given to all.
-        names: of the diseases, by id.
-        wall_seconds: that this process took.
-        made_by: how it came about, in a sentence.
-        ablations: tests of the memory at the end with parts of it; None where there were none.
-        every: a snapshot after so many patients.
-    """
-
-    learner: str
-    curve: tuple[Point, ...]
+    learner: str  # who learnt
+    curve: tuple[Point, ...]  # a point a test
+    # Of each task, how many of the patients of the test the exact reader of the knowledge treats rightly.
     cap: dict[ClinicalTask, int]
+    # Of each task, for how many of them the best single answer is right, given to all.
     constant: dict[ClinicalTask, int]
-    names: dict[str, str]
-    wall_seconds: float
-    made_by: str = ""
-    ablations: Ablations | None = None
-    every: int = SNAPSHOTS
+    names: dict[str, str]  # of the diseases, by id
+    wall_seconds: float  # that this process took
+    made_by: str = ""  # how it came about, in a sentence
+    ablations: Ablations | None = None  # tests of the memory at the end with parts of it; None where there were none
+    every: int = SNAPSHOTS  # a snapshot after so many patients
 
     def snapshots(self) -> list[Point]:
         """Returns the points at the snapshots, the one before the first patient among them."""

@@ -42,13 +42,6 @@ class _ExaminerDialogue(msgspec.Struct, frozen=True):
     dialog_history: tuple[_RecordedSaid, ...]
 
 
-class _Label(msgspec.Struct, frozen=True):
-    case: int | str
-    request: str
-    examinations: tuple[str, ...]
-    also: tuple[str, ...] = ()
-
-
 class RecordedRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a patient asked an examiner for, and what the recorded examiner replied; "" where it did not."""
 
@@ -73,7 +66,7 @@ class RecordedRequests(NamedTuple):
 class RequestLabel(msgspec.Struct, frozen=True, kw_only=True):
     """What a person says that a request orders of what is recorded, and what may be given beside."""
 
-    case: str
+    case: int | str
     request: str
     examinations: tuple[str, ...]
     also: tuple[str, ...] = ()
@@ -144,7 +137,7 @@ def read_labels(
             texts[one.case, written] = one.text
     labels: dict[tuple[str, str], RequestLabel] = {}
     for element in read_elements(path):
-        label = _typed(element, _Label, "a label has 'case', 'request' and 'examinations', a list of names")
+        label = _typed(element, RequestLabel, "a label has 'case', 'request' and 'examinations', a list of names")
         case, request = str(label.case), label.request.strip()
         request = _to_examiner(request) or request  # A label may keep the tag.
         if case not in cases:
@@ -158,7 +151,7 @@ def read_labels(
             )
         if (case, text) in labels:
             raise element.bad(f"this request of the case {case} is labelled twice ({_short(text)})", "request")
-        labels[case, text] = RequestLabel(case=case, request=text, examinations=label.examinations, also=label.also)
+        labels[case, text] = msgspec.structs.replace(label, case=case, request=text)
     return labels
 
 

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from polyclinic.errors import BadInput, UserError, meant
-from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Plays, Setup, Work, check_judge, check_looks_up
+from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Work, check_judge, check_looks_up
 from polyclinic.evaluations.exams.evaluation import (
     ExamPlay,
     Learning,
@@ -197,7 +197,7 @@ def plan(options: ExamOptions, setup: Setup[MedAgentsSettings]) -> Plan:
         judge = None if options.judge is None else opened.judge(options.judge)
         given = words | people_words(people, "errors", ErrorCategory)
         most = options.wrong_answers or (rules.settings.wrong_answers.paper if rules.side == "paper" else None)
-        plays: Plays[Any, Any, Any, Any, Any] = exam(questions, looking_up=opened.looking_up, seed=setup.seed)
+        plays: Work = exam(questions, looking_up=opened.looking_up, seed=setup.seed)
 
         async def summarise(played: Mapping[str, Sequence[ExamPlay]]) -> ExamResult:
             results = list((await plays.summarise(played)).values())

@@ -267,6 +267,18 @@ def mvme(
         graded = [play for play in plays if play.scored is not None]
         setting = plays[0].player.setting if plays else TablePart.INTERACTION
         visits = [consultations_of(play.played) for play in graded]
+        missed = [
+            Missed(
+                case=play.item,
+                doctor=name,
+                report=play.played.report,
+                done=None if play.player.one_step else examined(play.played),
+            )
+            for play in graded
+            if play.scored is not None and play.played.report is not None and is_missed(play.scored)
+        ]
+        failures = [(play.played, play.played.trace.last(Failed)) for play in plays if play.scored is None]
+        causes = (f"{one.who}: {one.error}" if one is not None else str(visit.end) for visit, one in failures)
         departments = Counter(play.item.department for play in graded if play.item.department)
         return EntrantResult(
             name=name,
@@ -283,9 +295,9 @@ def mvme(
                 place: department([play for play in graded if play.item.department == place], read)
                 for place, _ in departments.most_common()
             },
-            reasons=await find_reasons(_misses(name, graded), judge=reason_judge, knowledge=knowledge, words=said),
+            reasons=await find_reasons(missed, judge=reason_judge, knowledge=knowledge, words=said),
             no_report=sum(play.played.report is None for play in graded),
-            failed=dict(Counter(_cause(play.played) for play in plays if play.scored is None)),
+            failed=dict(Counter(causes)),
             judgements=tuple(play.scored for play in graded if play.scored is not None),
             visits=tuple(play.played for play in plays),
             calls={play.item.id: tallies[play.item.id, play.player].total() for play in plays},
@@ -353,31 +365,13 @@ async def grade(case: Case, visit: Visit | TeamVisit, judge: Judge, *, one_step:
     """Returns the director's judgement on a visit; None where it failed and no doctor is to blame for the report."""
     if visit.report is not None:
         return await judge.grade(case, visit.report, one_step=one_step)
-    failure = _to_blame(visit)
-    return None if failure is None else without_report(case, judge, failure.error, one_step=one_step)
-
-
-def _to_blame(visit: Visit | TeamVisit) -> Failed | None:
-    """Returns the failure where a doctor, or who chairs, gave no usable answer, and so no report; else None."""
     failures = [event for event in visit.trace if isinstance(event, Failed)]
     if visit.trace.last(Shared) is not None or isinstance(visit, Visit):
         # The last one ended it. Before a discussion, all doctors failed.
         failures = failures[-1:]
-    blamed = all(f.answered and f.who in (Role.DOCTOR, Role.DIRECTOR) for f in failures)
-    return failures[0] if failures and blamed else None
-
-
-def _misses(name: str, plays: Sequence[MvmePlay]) -> list[Missed]:
-    return [
-        Missed(
-            case=play.item,
-            doctor=name,
-            report=play.played.report,
-            done=None if play.player.one_step else examined(play.played),
-        )
-        for play in plays
-        if play.scored is not None and play.played.report is not None and is_missed(play.scored)
-    ]
+    if not failures or not all(one.answered and one.who in (Role.DOCTOR, Role.DIRECTOR) for one in failures):
+        return None
+    return without_report(case, judge, failures[0].error, one_step=one_step)
 
 
 def _compared(entrants: Sequence[EntrantResult], seed: int) -> tuple[Versus, ...]:
@@ -392,11 +386,6 @@ def _compared(entrants: Sequence[EntrantResult], seed: int) -> tuple[Versus, ...
                 found.append(Versus(first=first.name, second=second.name, aspect=aspect, difference=difference))
     corrected = holm([one.difference.p for one in found])
     return tuple(msgspec.structs.replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True))
-
-
-def _cause(visit: Visit | TeamVisit) -> str:
-    failure = visit.trace.last(Failed)
-    return f"{failure.who}: {failure.error}" if failure is not None else str(visit.end)
 
 
 def _rounds(visits: Sequence[TeamVisit]) -> Rounds:
@@ -427,7 +416,7 @@ def linked_by(
     """Returns by language how the diagnoses of visits compare with the cases', as codes.
 
     A language without a linker is left out, and a visit without a report names nothing. The `names` are what a
-    model read out of each side's diagnoses (`scores.text_of`); without them they are as typed.
+    model read out of each side's diagnoses (`scores.texts_of`); without them they are as typed.
     """
     found: dict[Language, IcdSummary] = {}
     for language, linker in linkers.items():

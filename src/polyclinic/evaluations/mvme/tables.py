@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from polyclinic.evaluations.against import show_differences
 from polyclinic.evaluations.mvme.evaluation import EntrantResult, MvmeResult, TablePart
 from polyclinic.files import json_lines
 from polyclinic.judging.failure_reasons import FailureReason
@@ -20,7 +21,7 @@ from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.results.output import Output, file_names, first_failure, trace_places
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number, with_ends
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import DETECTABLE, difference_cells, mean_and_error, table
+from polyclinic.terminal.tables import mean_and_error, table
 
 MEASURES = [ItemMeasure(name=str(aspect), percent=False, share=False) for aspect in (Aspect.DIAGNOSIS, *Aspect)]
 
@@ -145,7 +146,11 @@ def show_mvme(screen: Console, result: MvmeResult, people: Mapping[str, MeansByP
     _show_departments(screen, result.entrants)
     _show_reasons(screen, result.entrants)
     _show_rounds(screen, result.entrants)
-    _show_comparisons(screen, result)
+    tied = {(one.first, one.second, one.aspect): number(one.percent, ".0f", " %") for one in result.ties}
+    pairs = [(one.first, one.second, one.aspect) for one in result.comparisons]
+    compared = zip(pairs, result.comparisons, strict=True)
+    rows = [((*pair, tied.get(pair, NOTHING)), one.difference, one.p_holm) for pair, one in compared]
+    show_differences(screen, "On the cases of both", ("", "less", "aspect", "same grade"), rows)
 
 
 def _show_grades(screen: Console, result: MvmeResult, people: Mapping[str, MeansByPeople]) -> None:
@@ -248,26 +253,6 @@ def _show_rounds(screen: Console, entrants: Sequence[EntrantResult]) -> None:
         cells += [cells[-1] if cells else NOTHING] * (most - len(cells))
         shown.add_row(plain(name), str(rounds.discussions), *cells, str(rounds.without), str(rounds.kept))
     screen.print(shown, "")
-
-
-def _show_comparisons(screen: Console, result: MvmeResult) -> None:
-    if not result.comparisons:
-        return
-    columns = ("", "less", "aspect", "difference", "95 % interval", "p", "p (Holm)", "n", "detectable", "same grade")
-    shown = table("On the cases of both", columns, left=3)
-    tied = {(one.first, one.second, one.aspect): one.percent for one in result.ties}
-    before = None
-    for one in result.comparisons:
-        pair = (one.first, one.second)
-        if before not in (None, pair):
-            shown.add_section()
-        names = (ShownFigure("" if before == pair else plain(name), {"": name}) for name in pair)
-        same = number(tied.get((*pair, one.aspect)), ".0f", " %")
-        shown.add_row(*names, one.aspect, *difference_cells(one.difference, one.p_holm), same)
-        before = pair
-    screen.print(shown)
-    told = f"p: sign-flip test; Holm's correction is over all {len(result.comparisons)} rows; {DETECTABLE}"
-    screen.print(told, style="dim")
 
 
 def _by_setting(shown: Table, entrants: Sequence[EntrantResult]) -> Iterable[EntrantResult]:

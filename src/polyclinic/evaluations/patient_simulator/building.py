@@ -91,28 +91,22 @@ class BuiltCase(msgspec.Struct, frozen=True, kw_only=True):
 
 def _built(case: Case, rounds: Sequence[WrittenRound], tests: Mapping[int, Mapping[State, WrittenTest]]) -> BuiltCase:
     """Returns a case in AIE's layout, what is effective in the information's own words."""
-    information, matched = information_of(case), 0
-    by_length: dict[str, dict[str, Any]] = {}
+    information, matched, questions = information_of(case), 0, 0
+    by_length: dict[str, dict[str, Any]] = {str(length): {} for length in tests}
     for length, asked in tests.items():
-        by_length[str(length)] = {}
         for state, one in asked.items():
-            answer = one.answer
+            answer, questions = one.answer, questions + 1
             if state in _EFFECTIVE and not standing([answer], information):
                 answer, matched = nearest(answer, information), matched + 1
             test = {"question": one.question, "answer": answer, "human_answer": "", "human_state": str(state)}
             by_length[str(length)][str(state)] = test
-    n = sum(map(len, by_length.values()))
-    return BuiltCase(
-        record={
-            "id": case.id,
-            "raw_data": {"question": information},
-            "dialogue": [msgspec.to_builtins(one) for one in rounds],
-            "patient_test": by_length,
-        },
-        questions=n,
-        matched=matched,
-        lacking=len(tests) * len(KINDS) - n,
-    )
+    record = {
+        "id": case.id,
+        "raw_data": {"question": information},
+        "dialogue": [msgspec.to_builtins(one) for one in rounds],
+        "patient_test": by_length,
+    }
+    return BuiltCase(record=record, questions=questions, matched=matched, lacking=len(tests) * len(KINDS) - questions)
 
 
 async def build_by_model(
@@ -129,19 +123,16 @@ async def build_by_model(
     written: tuple[WrittenRound, ...] = reply.value.rounds[:rounds]
     tests: dict[int, dict[State, WrittenTest]] = {}
     for length in range(len(written)):
-        said = "\n".join(_lines(written[:length], case.presentation.language)) or prompts("nothing said")
+        lines = [
+            with_name(Said(seq=0, turn=0, who=who, to=Role.PATIENT, text=text), case.presentation.language)
+            for one in written[:length]
+            for who, text in ((Role.DOCTOR, one.doctor), (Role.PATIENT, one.patient))
+        ]
+        said = "\n".join(lines) or prompts("nothing said")
         messages = [("system", prompts("questions")), ("user", f"{known}\n\n{prompts('so far', said=said)}")]
         reply = await model.ask(messages, answer=_QUESTIONS, temperature=temperature, purpose="questions")
         tests[length] = {state: getattr(reply.value, state.name.lower()) for state in KINDS}
     return _built(case, written, tests)
-
-
-def _lines(rounds: Sequence[WrittenRound], language: Language) -> list[str]:
-    return [
-        with_name(Said(seq=0, turn=0, who=who, to=Role.PATIENT, text=text), language)
-        for one in rounds
-        for who, text in ((Role.DOCTOR, one.doctor), (Role.PATIENT, one.patient))
-    ]
 
 
 async def build_by_rules(case: Case, knowledge: Knowledge, *, rounds: int = ROUNDS, seed: int = 0) -> BuiltCase:

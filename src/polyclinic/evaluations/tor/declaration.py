@@ -18,7 +18,6 @@ from polyclinic.evaluations.evaluation import (
     Opened,
     Plan,
     Play,
-    Plays,
     Setup,
     Work,
     check_judge,
@@ -39,8 +38,7 @@ from polyclinic.evaluations.tor.evaluation import (
 from polyclinic.evaluations.tor.inpatients import Inpatient, read_inpatients
 from polyclinic.evaluations.tor.tables import outcome_names, records_output
 from polyclinic.judging.explanations import read_ratings
-from polyclinic.judging.people import MeansByPeople, figures
-from polyclinic.judging.verdicts import PersonsVerdict
+from polyclinic.judging.people import figures
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.methods.table import ChosenMethod, choose
 from polyclinic.players.rules.specialists import RulesDoctors
@@ -149,8 +147,8 @@ def plan(options: TorOptions, setup: Setup[TorSettings]) -> Plan:
 
     def report(results: Results) -> Output:
         title = f"tor, {counted(len(patients), 'record')}"
-        beside = _means(said, seed=setup.seed)
-        output = records_output(results, patients, title, about, chosen=chosen, people=beside, seed=setup.seed)
+        means = figures(said, "explanations", seed=setup.seed)
+        output = records_output(results, patients, title, about, chosen=chosen, people=means, seed=setup.seed)
         return replace(output, departures=here)
 
     async def prepare(opened: Opened) -> Work:
@@ -165,7 +163,7 @@ def plan(options: TorOptions, setup: Setup[TorSettings]) -> Plan:
             own = given._replace(doctors=doctors) if mind == RULES else given._replace(models=of_model)
             for one in entrants(own, chosen, mind=mind):
                 players[one.label if len(minds) == 1 else f"{mind}: {one.label}"] = one
-        plays: Plays[Any, Any, Any, Any, Any] = records(given)
+        plays: Work = records(given)
 
         async def summarise(played: Mapping[str, Sequence[Play[Any, Any, Any, RecordPlay]]]) -> Results:
             return {
@@ -190,12 +188,6 @@ def plan(options: TorOptions, setup: Setup[TorSettings]) -> Plan:
         purposes=False,
         failure=failure,
     )
-
-
-def _means(said: Sequence[PersonsVerdict], *, seed: int) -> dict[str, MeansByPeople]:
-    """Returns people's mean marks by the name of the outcomes."""
-    means = figures(said, "explanations", seed=seed)
-    return {name: one for name, one in means.items() if isinstance(one, MeansByPeople)}
 
 
 def _followed(options: TorOptions) -> FollowedProtocol[TorSettings]:
@@ -231,26 +223,18 @@ def _as_paper(chosen: ChosenMethod, rules: FollowedProtocol[TorSettings]) -> Cho
 
 
 def _check_settings(chosen: Sequence[ChosenMethod], options: TorOptions, temperature: float | None) -> None:
-    """Refuses settings that change nothing without a corpus, or where doctors by rules think."""
-    of_models = {"tor.answer-tokens": options.answer_tokens, "--temperature": temperature}
-    if options.doctor is not None and (idle := [name for name, value in of_models.items() if value is not None]):
+    """Refuses settings that have no effect without a corpus, or if doctors by rules think."""
+    corpus, by_rules = options.library.corpus, options.doctor is not None
+    of_models = {"tor.answer-tokens": options.answer_tokens, "--temperature": temperature, "--corpus": corpus}
+    if by_rules and (idle := [name for name, value in of_models.items() if value is not None]):
         raise UserError(f"{idle[0]} has no effect on --doctor rules; it needs --model MODEL, or leave it out")
-    if (corpus := options.library.corpus) is not None:
-        if options.doctor is not None:
-            raise UserError(
-                f"--corpus {corpus} has no effect on --doctor rules, who look nothing up; it needs --model MODEL, or "
-                "leave it out"
-            )
-        check_looks_up(chosen, corpus)
+    check_looks_up(chosen, corpus)
+    idle_settings = {"passages": corpus is None, "retrieval": corpus is None, "form": by_rules, "top_p": by_rules}
     for one in chosen:
-        if one.name != "tree_of_reasoning":
-            continue
-        for names, there, needed in (
-            (("passages", "retrieval"), options.library.corpus is not None, "--corpus NAME beside it"),
-            (("form", "top_p"), options.doctor is None, "--model in the place of --doctor"),
-        ):
-            if not there and (given := [name for name in names if name in one.settings]):
-                raise UserError(f"setting {one.name}.{given[0]} has no effect here; it needs {needed}, or leave it out")
+        given = [name for name in one.settings if one.name == "tree_of_reasoning" and idle_settings.get(name)]
+        if given:
+            needed = "--model in the place of --doctor" if given[0] in ("form", "top_p") else "--corpus NAME beside it"
+            raise UserError(f"setting {one.name}.{given[0]} has no effect here; it needs {needed}, or leave it out")
 
 
 def _unjudged(results: Sequence[RecordScores], max_failures: float) -> str:

@@ -14,29 +14,30 @@ from rich.text import Text
 
 from polyclinic.errors import PlayFailure
 from polyclinic.evaluations.against import Against, compare_pairs, show_against
+from polyclinic.evaluations.people import show_figures
 from polyclinic.evaluations.tor.evaluation import RecordPlay, RecordScores, Results
 from polyclinic.evaluations.tor.inpatients import Inpatient
 from polyclinic.evaluations.tor.meetings import RecordedMeeting
 from polyclinic.evaluations.tor.withheld import show_withheld, shown_by, withheld_document
-from polyclinic.judging.people import MeansByPeople
+from polyclinic.judging.people import PeopleFigures
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.methods.table import ChosenMethod
 from polyclinic.methods.tree_of_reasoning import MeetingOutcome
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.results.output import Output, safe_name
 from polyclinic.statistics.uncertainty import Estimate, paired_difference
-from polyclinic.terminal.figures import NOTHING, ShownFigure, number
+from polyclinic.terminal.figures import ShownFigure, number
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import chart, few_line, interval, mean_and_error, table_of
+from polyclinic.terminal.tables import chart, few_line, interval, table_of
 
 MEASURES = [
-    ItemMeasure(name="f1_of_a_record", share=False),
-    ItemMeasure(name="precision_of_a_record", share=False),
-    ItemMeasure(name="recall_of_a_record", share=False),
-    ItemMeasure(name="relevance", percent=False, share=False),
-    ItemMeasure(name="completeness", percent=False, share=False),
+    *(ItemMeasure(name=f"{name}_of_a_record", share=False) for name in ("f1", "precision", "recall")),
+    *(ItemMeasure(name=name, percent=False, share=False) for name in ("relevance", "completeness")),
 ]
 """The means over records; precision, recall and F1 of the table are of all options of all records together."""
+
+ESTIMATES = ("precision", "recall", "f1", "f1_of_a_record", "unsupported", "relevance", "completeness")
+"""What has an interval, of the scores of a method."""
 
 
 def tor_rows(result: RecordScores, model: str, file: str = "", *, seed: int) -> Iterator[ItemRow]:
@@ -78,32 +79,21 @@ def compare_on_records(results: Iterable[RecordScores], *, seed: int = 0) -> tup
     return compare_pairs(values, pairs, partial(paired_difference, seed=seed))
 
 
-_NOT_SHOWN = ("cases_sha256",)  # for machines; the document has them
-
-
 def method_document(result: RecordScores) -> dict[str, Any]:
     """Returns what `--json` prints of a method: shares in percent, the rest a record, marks from 0 to 5.
 
-    How many are broken stands there where a method is the user's; how many were judged, where there was a judge.
+    The number of broken records is there if the method is the user's, the number of judged ones if there was a judge.
     """
-    judged = {"judged": result.judged, "unjudged": result.unjudged} if result.judged or result.unjudged else {}
-    return {
-        "precision": result.precision.mean,
-        "recall": result.recall.mean,
-        "f1": result.f1.mean,
-        "unsupported": _mean(result.unsupported),
-        "relevance": _mean(result.relevance),
-        "completeness": _mean(result.completeness),
-        "calls": result.calls,
-        "round_trips": result.round_trips,
-        "unusable": result.unusable,
-        "n": result.n,
-        "failed": result.failed,
-        "unreadable": result.unreadable,
-        **({"broken": result.broken} if result.broken else {}),
-        "f1_of_a_record": result.f1_of_a_record.mean,
-        **judged,
-    }
+    estimates: dict[str, Estimate | None] = {name: getattr(result, name) for name in ESTIMATES}
+    names = ["calls", "round_trips", "unusable", "n", "failed", "unreadable", *(["broken"] if result.broken else [])]
+    names += ["judged", "unjudged"] if result.judged or result.unjudged else []
+    means = {name: _mean(one) for name, one in estimates.items()}
+    return means | {name: getattr(result, name) for name in names}
+
+
+def _intervals(result: RecordScores) -> dict[str, Any]:
+    found = {name: getattr(result, name) for name in ESTIMATES}
+    return {name: [one.low, one.high] for name, one in found.items() if one is not None}
 
 
 def _mean(estimate: Estimate | None) -> float | None:
@@ -132,12 +122,6 @@ def records_document(
     return {**(documents[0] if len(documents) == 1 else {"models": documents}), **run}
 
 
-def _intervals(result: RecordScores) -> dict[str, Any]:
-    named = ("precision", "recall", "f1", "f1_of_a_record", "unsupported", "relevance", "completeness")
-    found = {name: getattr(result, name) for name in named}
-    return {name: [one.low, one.high] for name, one in found.items() if one is not None}
-
-
 def outcome_names(results: Mapping[str, Iterable[str]]) -> dict[tuple[str, str], str]:
     """Returns what the outcomes of each model's methods are called, as files are and in people's verdicts."""
     several = len(results) > 1
@@ -155,13 +139,12 @@ def records_output(
     about: Mapping[str, Any] | None = None,
     *,
     chosen: Sequence[ChosenMethod] = (),
-    people: Mapping[str, MeansByPeople] = MappingProxyType({}),
+    people: Mapping[str, PeopleFigures] = MappingProxyType({}),
     seed: int = 0,
 ) -> Output:
-    """Returns what a user gets: document, tables, and of each method its outcomes and, where it met, its meetings.
+    """Returns the output: document, tables, and of each method its outcomes and, if it met, its meetings.
 
-    What `people` say of explanations, by the name of the outcomes, stands beside the judge's marks. The seed is of what
-    compares the methods.
+    `people` are their mean marks of explanations by the name of the outcomes; the seed is that of the comparisons.
     """
     called = outcome_names(results)
     against = {model: compare_on_records(methods.values(), seed=seed) for model, methods in results.items()}
@@ -175,8 +158,7 @@ def records_output(
 
     def show(screen: Console) -> None:
         for model, methods in results.items():
-            said = {name: people[called[model, name]] for name in methods if called[model, name] in people}
-            show_scores(screen, f"{title}, {model}", methods.values(), people=said)
+            show_scores(screen, f"{title}, {model}", methods.values())
             if against[model]:
                 show_against(screen, "F1 a record, on the records of both", against[model], test="sign-flip test")
                 screen.print()
@@ -184,14 +166,14 @@ def records_output(
                 show_withheld(screen, withheld[model])
         if len(results) > 1:
             _show_models(screen, results)
-        show_run(screen, about)
+        show_figures(screen, people)
 
     files: dict[str, Iterable[str]] = {}
     cases = {patient.id: patient for patient in patients}
     for model, methods in results.items():
         for name, result in methods.items():
             safe = called[model, name]
-            files[f"{safe}.jsonl"] = _lines(result.chosen, cases)
+            files[f"{safe}.jsonl"] = map(_line, result.chosen)
             if any(isinstance(one.outcome, MeetingOutcome) for one in result.chosen):
                 others = {other: one for other, one in methods.items() if other != name}
                 files[f"{safe}.meetings.jsonl"] = _meetings(name, result, others, cases)
@@ -217,22 +199,8 @@ def records_output(
     )
 
 
-def _lines(chosen: Sequence[RecordPlay], cases: Mapping[str, Inpatient]) -> Iterator[str]:
-    return (msgspec.json.encode(_in_order(one, cases[one.id].question.options)).decode() + "\n" for one in chosen)
-
-
-def _in_order(one: RecordPlay, options: Mapping[str, str]) -> dict[str, Any]:
-    """Returns a play as it is written: sets of keys, which have no order, stand in that of the options."""
-    places = {key: place for place, key in enumerate(options)}
-
-    def ordered(keys: Iterable[str]) -> list[str]:
-        return sorted(keys, key=lambda key: (places.get(key, len(places)), key))
-
-    written: dict[str, Any] = msgspec.to_builtins(one)
-    happened = (written["outcome"], *written["outcome"].get("log", ()))
-    for holder, name in ((written, "key"), *((holder, "answers") for holder in happened if "answers" in holder)):
-        holder[name] = ordered(holder[name])
-    return written
+def _line(one: object) -> str:
+    return msgspec.json.encode(one, order="deterministic").decode() + "\n"
 
 
 def _meetings(
@@ -251,20 +219,11 @@ def _meetings(
                 log=one.outcome.log,
                 chose=chose,
             )
-            yield msgspec.json.encode(meeting, order="deterministic").decode() + "\n"
+            yield _line(meeting)
 
 
-def show_scores(
-    screen: Console,
-    title: str,
-    results: Iterable[RecordScores],
-    *,
-    people: Mapping[str, MeansByPeople] = MappingProxyType({}),
-) -> None:
-    """Prints how methods did, the paper's columns first, and what the columns are.
-
-    What `people` say of a method's explanations is shown beside the judge's marks.
-    """
+def show_scores(screen: Console, title: str, results: Iterable[RecordScores]) -> None:
+    """Prints how methods did, the paper's columns first, and what the columns are."""
     every = list(results)
     columns: dict[str, Callable[[RecordScores], RenderableType]] = {
         "method": lambda one: Text(plain(one.name)),
@@ -277,9 +236,6 @@ def show_scores(
         "relev.": lambda one: number(_mean(one.relevance), ".2f"),
         "compl.": lambda one: number(_mean(one.completeness), ".2f"),
         "judged": lambda one: _judged(one.judged, one.judged + sum(one.unjudged.values())),
-        "relev. (people)": lambda one: _by_people(people.get(one.name), "relevance"),
-        "compl. (people)": lambda one: _by_people(people.get(one.name), "completeness"),
-        "said of": lambda one: _said_of(people.get(one.name)),
         "calls": lambda one: number(one.calls, ".1f"),
         "trips": lambda one: number(one.round_trips, ".1f"),
         "unusable": lambda one: number(one.unusable, ".1f"),
@@ -291,7 +247,6 @@ def show_scores(
     unusable = any(one.unusable for one in every)
     empty = [
         *([] if any(one.judged or one.unjudged for one in every) else ["relev.", "compl.", "judged"]),
-        *([] if people else ["relev. (people)", "compl. (people)", "said of"]),
         *([] if unusable else ["unusable"]),
         *([] if any(one.broken for one in every) else ["broken"]),
     ]
@@ -321,15 +276,6 @@ def _judged(judged: int, asked: int) -> str:
     return ShownFigure(f"{judged} of {asked}", {"": judged, "of": asked})
 
 
-def _by_people(said: MeansByPeople | None, question: str) -> str:
-    return NOTHING if said is None else mean_and_error(said.means[question])
-
-
-def _said_of(said: MeansByPeople | None) -> str:
-    """Returns the number of explanations with people's marks."""
-    return "0" if said is None else str(max(said.means[name].n for name in ("relevance", "completeness")))
-
-
 def _failures(results: Iterable[RecordScores]) -> str:
     """Returns why records failed, by the kind of failure with how many those are, each with the first one's words."""
     failed = [one.outcome for result in results for one in result.chosen if one.failed]
@@ -338,14 +284,6 @@ def _failures(results: Iterable[RecordScores]) -> str:
         raised = (call.error for call in outcome.trace if call.error and call.problem == outcome.problem)
         kinds.setdefault(next(raised, PlayFailure.__name__), []).append(outcome.problem)
     return "; ".join(f"{len(problems)} {kind} ({problems[0]})" for kind, problems in kinds.items())
-
-
-def show_run(screen: Console, about: Mapping[str, Any] | None) -> None:
-    """Prints what the run was of, in a line."""
-    if about is not None:
-        shown = {key: value for key, value in about.items() if key not in _NOT_SHOWN}
-        told = (f"{key} {value}" for key, value in shown.items() if isinstance(value, str | int | float))
-        screen.print(plain("; ".join(told)), style="dim", soft_wrap=True)
 
 
 def _show_models(screen: Console, results: Results) -> None:

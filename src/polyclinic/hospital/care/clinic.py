@@ -151,14 +151,7 @@ _decode = msgspec.msgpack.Decoder(EpisodeRequest).decode
 
 
 class Clinic:
-    """Computes episodes, any number at once.
-
-    Args:
-        minds: who plays.
-        knowledge: what the hospital knows.
-        setup: how long a visit may take, and what is kept of it.
-        memory: what its doctors remember; None where they do not.
-    """
+    """Computes episodes, any number at once."""
 
     def __init__(self, minds: Minds, knowledge: Knowledge, setup: Setup, memory: ClinicMemory | None = None) -> None:
         self.minds, self.knowledge, self.setup, self.memory = minds, knowledge, setup, memory

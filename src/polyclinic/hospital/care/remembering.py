@@ -104,15 +104,7 @@ def about_memories(knowledge: Knowledge, setup: LearningSetup) -> About:
 
 
 class ClinicMemory:
-    """What the doctors of a clinic remember.
-
-    Args:
-        setup: of the clinic.
-        learning: how its doctors learn.
-        knowledge: what the hospital knows.
-        memories: of all who learn.
-        session: the models that are open.
-    """
+    """What the doctors of a clinic remember."""
 
     def __init__(
         self,

@@ -19,13 +19,7 @@ from polyclinic.knowledge.acuity import Level
 
 
 class Service:
-    """Some of somebody's time for one person.
-
-    Args:
-        clock: tells the time.
-        seconds: how long it takes, pauses left out.
-        who: for whom it is.
-    """
+    """Some of somebody's time for one person."""
 
     __slots__ = ("_clock", "_runs", "_since", "done", "left", "who")
 

@@ -26,19 +26,7 @@ _HELPS = 30 * 60
 
 
 class Rota:
-    """Puts a hospital's staff to work on its floor.
-
-    Args:
-        hospital: as its file describes it.
-        floor: where they work.
-        hours: when the doors are open.
-        clock: simulated time.
-        log: gets who is called in.
-        doors: areas where patients come to first; nobody stays there for those under care.
-        used: areas with a queue of their own.
-        ways: through the house.
-        events: what befalls it: areas out of order, and who is absent.
-    """
+    """Puts a hospital's staff to work on its floor."""
 
     def __init__(
         self,

@@ -148,14 +148,7 @@ class Turned(Enum):
 
 
 class Stays:
-    """Care after the door.
-
-    Args:
-        beds: the hospital's.
-        clock: simulated time.
-        note: writes into the log what happens to somebody.
-        walk: lets somebody walk to an area.
-    """
+    """Care after the door."""
 
     def __init__(
         self,

@@ -31,8 +31,9 @@ AFTER_A_MASS_ARRIVAL = 4 * HOUR
 """How long after it the results speak of a mass arrival as going on."""
 
 _MOST = 1000  # arrivals at once; more would be another town
-_WHEN = re.compile(r"\s+at\s+day\s+(\d{1,5})(?:\s+(\d{1,2}):(\d{2}))?$")
-_LASTS = re.compile(r"\s+for\s+(\S+ ?\S*)$")
+_NUMBER = re.compile(r"x?\d+(?:\.\d+)?")
+_END = re.compile(r" (?:at day (\d{1,5})(?: (\d{1,2}):(\d{2}))?|for (\S+ ?\S*))$")
+"""The time of an event, or how long it lasts."""
 
 
 class IncidentKind(StrEnum):
@@ -57,122 +58,83 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 def read_events(texts: Iterable[str], hospital: Hospital, knowledge: Knowledge) -> tuple[Incident, ...]:
     """Reads events."""
-    return tuple(_read(text, hospital, knowledge) for text in texts)
+    found = []
+    for text in texts:
+        said = " ".join(text.split())
+        try:
+            found.append(_read(said, hospital, knowledge))
+        except BadInput as error:
+            raise BadInput(f"event {said!r}: {error.problem}") from None
+    return tuple(found)
 
 
-def _read(text: str, hospital: Hospital, knowledge: Knowledge) -> Incident:
-    said = " ".join(text.split())
-    rest, lasts = _lasts(said, said)
-    rest, begin = _when(rest, said)
-    if lasts is None:
-        rest, lasts = _lasts(rest, said)
+def _read(said: str, hospital: Hospital, knowledge: Knowledge) -> Incident:  # noqa: PLR0912 - a branch for each kind
+    rest, begin, lasts = said, DAY + 10 * HOUR, 0
+    while match := _END.search(rest):
+        rest = rest[: match.start()]
+        if match[4]:
+            lasts = round(read_seconds(match[4], ""))
+            continue
+        day, hour, minute = int(match[1]), int(match[2] or 10), int(match[3] or 0)
+        if day < 1 or hour > 23 or minute > 59:
+            raise BadInput("days are counted from 1, and times go from 00:00 to 23:59")
+        begin = (day - 1) * DAY + hour * HOUR + minute * 60
+    if " at " in rest:
+        raise BadInput("write the time as 'at day 3' or 'at day 3 10:00'")
     kind = next((kind for kind in IncidentKind if rest.startswith(f"{kind} ")), None)
     if kind is None:
-        raise BadInput(f"event {said!r} is none; write {FORMS}")
-    words = rest.removeprefix(f"{kind} ").strip()
+        raise BadInput(f"it is none; write {FORMS}")
+    words = rest.removeprefix(f"{kind} ")
+    if lasts and kind in (IncidentKind.MASS_ARRIVAL, IncidentKind.OUTAGE):
+        raise BadInput(f"a {kind} is not 'for' a time; write {FORMS}")
+    many, what = 0.0, tuple[str, ...]()
     if kind is IncidentKind.MASS_ARRIVAL:
-        event = _mass_arrival(said, words, begin, knowledge)
+        people, _, of = words.partition(" of ")
+        many, what = (
+            float(round(_number(people, "number of people"))),
+            tuple(knowledge.select(of).diseases) if of else (),
+        )
+        end = begin + AFTER_A_MASS_ARRIVAL
     elif kind is IncidentKind.OUTAGE:
-        event = _outage(said, words, begin, hospital)
-    elif kind is IncidentKind.ABSENT:
-        event = _absent(said, words, begin, lasts or DAY, hospital)
+        area, _, lasting = words.partition(" ")
+        worked = sorted({member.area for member in hospital.staff.values()})
+        if area not in worked:
+            problem = "nobody works there" if area in hospital.areas else "no such area"
+            raise BadInput(f"{problem}: {area!r}{meant(area, worked)}; there are {', '.join(worked)}")
+        if not lasting:
+            raise BadInput(f"for how long? Write 'outage {area} 4 h'")
+        what, end = (area,), begin + round(read_seconds(lasting, ""))
     else:
-        event = _epidemic(said, words, begin, lasts or DAY, knowledge)
-    if lasts is not None and kind in (IncidentKind.MASS_ARRIVAL, IncidentKind.OUTAGE):
-        raise BadInput(f"event {said!r}: a {kind} is not 'for' a time; write {FORMS}")
-    return event
+        if kind is IncidentKind.ABSENT:
+            what = _absent(words.removeprefix("doctor "), hospital)
+        else:
+            disease, _, times = words.rpartition(" ")
+            many, what = _number(times, "number of times as often"), tuple(knowledge.select(disease).diseases)
+        begin = begin // DAY * DAY
+        end = begin + max(1, round((lasts or DAY) / DAY)) * DAY
+    return Incident(said=said, kind=kind, begin=begin, end=end, what=what, many=many)
 
 
-def _when(text: str, said: str) -> tuple[str, int | None]:
-    """Takes the time off the end of an event."""
-    match = _WHEN.search(text)
-    if match is None:
-        if re.search(r"\sat\s", text):
-            raise BadInput(f"event {said!r}: write the time as 'at day 3' or 'at day 3 10:00'")
-        return text, None
-    day, hour, minute = int(match[1]), int(match[2] or 10), int(match[3] or 0)
-    if day < 1 or hour > 23 or minute > 59:
-        raise BadInput(f"event {said!r}: days are counted from 1, and times go from 00:00 to 23:59")
-    return text[: match.start()], (day - 1) * DAY + hour * HOUR + minute * 60
+def _number(text: str, what: str) -> float:
+    number = float(text.removeprefix("x")) if _NUMBER.fullmatch(text) else 0.0
+    if not 1 <= number <= _MOST:
+        raise BadInput(f"{text!r} is no {what} from 1 to {_MOST:,}")
+    return number
 
 
-def _lasts(text: str, said: str) -> tuple[str, int | None]:
-    match = _LASTS.search(text)
-    if match is None:
-        return text, None
-    return text[: match.start()], round(read_seconds(match[1], f"event {said!r}"))
-
-
-def _begins(begin: int | None) -> int:
-    return DAY + 10 * HOUR if begin is None else begin
-
-
-def _mass_arrival(said: str, words: str, begin: int | None, knowledge: Knowledge) -> Incident:
-    many, _, of = words.partition(" of ")
-    if not many.isdecimal() or not 1 <= int(many) <= _MOST:
-        raise BadInput(f"event {said!r}: {many!r} is no number of people from 1 to {_MOST:,}")
-    begin = _begins(begin)
-    what = _diseases(said, of, knowledge) if of else ()
-    return Incident(
-        said=said,
-        kind=IncidentKind.MASS_ARRIVAL,
-        begin=begin,
-        end=begin + AFTER_A_MASS_ARRIVAL,
-        what=what,
-        many=float(many),
-    )
-
-
-def _outage(said: str, words: str, begin: int | None, hospital: Hospital) -> Incident:
-    area, _, lasts = words.partition(" ")
-    worked = sorted({member.area for member in hospital.staff.values()})
-    if area not in worked:
-        problem = "nobody works there" if area in hospital.areas else "no such area"
-        raise BadInput(f"event {said!r}: {problem}: {area!r}{meant(area, worked)}; there are {', '.join(worked)}")
-    if not lasts:
-        raise BadInput(f"event {said!r}: for how long? Write 'outage {area} 4 h'")
-    begin = _begins(begin)
-    end = begin + round(read_seconds(lasts, f"event {said!r}"))
-    return Incident(said=said, kind=IncidentKind.OUTAGE, begin=begin, end=end, what=(area,))
-
-
-def _absent(said: str, words: str, begin: int | None, lasts: int, hospital: Hospital) -> Incident:
+def _absent(who: str, hospital: Hospital) -> tuple[str, ...]:
+    """Returns a member of the staff, or the doctors of a department."""
     staff = hospital.staff
-    who = words.removeprefix("doctor ").strip()
     if who in staff:
-        absent: tuple[str, ...] = (who,)
-    else:
-        # Those whose own department it is; where it is nobody's own, all who see its patients.
-        sees = [member for member in staff.values() if who in member.departments]
-        absent = tuple(m.id for m in sees if m.departments[0] == who) or tuple(m.id for m in sees)
+        return (who,)
+    # Those whose own department it is; where it is nobody's own, all who see its patients.
+    sees = [member for member in staff.values() if who in member.departments]
+    absent = tuple(m.id for m in sees if m.departments[0] == who) or tuple(m.id for m in sees)
     if not absent:
         departments = sorted({d for member in staff.values() for d in member.departments})
         known = f"{', '.join(staff)}, or a doctor of {', '.join(departments)}"
-        raise BadInput(f"event {said!r}: nobody {who!r} is on the staff; there are {known}")
-    begin = _begins(begin) // DAY * DAY
-    end = begin + max(1, round(lasts / DAY)) * DAY
-    return Incident(said=said, kind=IncidentKind.ABSENT, begin=begin, end=end, what=absent)
-
-
-def _epidemic(said: str, words: str, begin: int | None, lasts: int, knowledge: Knowledge) -> Incident:
-    disease, _, times = words.rpartition(" ")
-    try:
-        many = float(times.removeprefix("x"))
-    except ValueError:
-        raise BadInput(f"event {said!r}: how many times as often? Write 'epidemic influenza-a 5'") from None
-    if not 1 <= many <= _MOST:
-        raise BadInput(f"event {said!r}: {times} times as often; 1 to {_MOST:,} is allowed")
-    begin = _begins(begin) // DAY * DAY
-    end = begin + max(1, round(lasts / DAY)) * DAY
-    what = _diseases(said, disease, knowledge)
-    return Incident(said=said, kind=IncidentKind.EPIDEMIC, begin=begin, end=end, what=what, many=many)
-
-
-def _diseases(said: str, names: str, knowledge: Knowledge) -> tuple[str, ...]:
-    try:
-        return tuple(knowledge.select(names).diseases)
-    except BadInput as error:
-        raise BadInput(f"event {said!r}: {error.problem}") from None
+        raise BadInput(f"nobody {who!r} is on the staff; there are {known}")
+    return absent
 
 
 def absences(events: Iterable[Incident]) -> Mapping[str, frozenset[int]]:

@@ -19,7 +19,6 @@ from urllib.parse import quote
 from polyclinic.errors import BadInput
 from polyclinic.hospital.record.recorded import CannotResume
 from polyclinic.language.language import Language
-from polyclinic.memory.entries import ClinicalTask
 from polyclinic.memory.library import CaseWordsEmbedder
 from polyclinic.memory.memory import FILE, About, DoctorMemory, New, Note, has_memory, open_memory, snapshot_of
 from polyclinic.memory.opening import Publication, version_of
@@ -110,12 +109,7 @@ def memories_of(run: Path) -> list[Path]:
 def bring(memory: DoctorMemory, run: Path) -> None:
     """Copies what doctors bring into the folder of a run that begins."""
     with open_memory(run / MEMORY / BROUGHT, memory.about) as copy:
-        new: list[New] = []
-        for task in ClinicalTask:
-            records, experience = memory.records[task], memory.experience[task]
-            new += [New(task, *pair) for pair in zip(records.entries, records.vectors, strict=True)]
-            new += [New(task, *pair) for pair in zip(experience.entries, experience.vectors, strict=True)]
-        copy.commit(new)
+        copy.commit(memory.news())
 
 
 def brought_to(run: Path, about: About, version: str) -> str:

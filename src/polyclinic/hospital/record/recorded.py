@@ -28,8 +28,7 @@ from polyclinic.hospital.record.account import encode, log_hash
 from polyclinic.hospital.record.episodes import Episode
 from polyclinic.hospital.record.happenings import Happening, What
 from polyclinic.hospital.record.world import World, decode
-from polyclinic.seals import seal
-from polyclinic.sqlite_file import application, connect, is_empty, read_errors, transaction
+from polyclinic.sqlite_file import application, connect, is_empty, locked, read_errors, transaction
 
 RUN = "run.sqlite"
 CALLS = "calls.sqlite"
@@ -37,7 +36,6 @@ LOCK = "run.lock"
 SUMMARY = "summary.json"
 TYPED = "typed.jsonl"  # lines of a person who plays
 
-_PATIENCE = 0.2  # seconds
 _LOOKS = 10.0  # seconds, at most, that somebody looks at a lock: on a machine that is busy it takes a while
 
 FORMAT = 8
@@ -92,31 +90,14 @@ def make(folder: Path, configuration: bytes) -> sqlite3.Connection:
             with transaction(connection):
                 for table in _TABLES.split(";"):
                     connection.execute(table)
-                about = [("package", __version__.encode()), *sealed("configuration", configuration)]
+                about = [("package", __version__.encode()), ("configuration", configuration)]
                 connection.executemany("INSERT INTO about VALUES (?, ?)", about)
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {FORMAT}")
             stack.pop_all()
             return connection
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
-            raise DiskFull(f"{folder}: the disk is full, and nothing is kept; make room, and begin anew") from None
         raise not_stored(error, folder) from None
-
-
-def sealed(name: str, value: bytes) -> list[tuple[str, bytes]]:
-    """Returns what is stored of a document: itself, and what tells whether it still is what was stored."""
-    return [(name, value), (seal_name(name), seal(value))]
-
-
-def seal_name(name: str) -> str:
-    """Returns where the seal of a document is stored."""
-    return f"{name} seal"
-
-
-def _counted(runs: list[Path]) -> str:
-    names = ", ".join(run.name for run in runs) if len(runs) <= 4 else f"{runs[0].name} to {runs[-1].name}"
-    return f"{len(runs)} run{'s' * (len(runs) > 1)} with --replicas ({names})"
 
 
 def take(folder: Path, *, write: bool) -> sqlite3.Connection:
@@ -125,7 +106,8 @@ def take(folder: Path, *, write: bool) -> sqlite3.Connection:
     if not path.is_file():
         runs = sorted((file.parent for file in folder.glob(f"seed-*/{RUN}")), key=lambda one: (len(one.name), one.name))
         if runs:
-            raise BadInput(f"{_counted(runs)}; name one of them, such as {runs[0]}", path=folder)
+            several = f"{len(runs)} runs with --replicas ({runs[0].name} to {runs[-1].name})"
+            raise BadInput(f"{several}; name one of them, such as {runs[0]}", path=folder)
         there = "a run's folder holds run.sqlite" if folder.is_dir() else no_folder(folder)
         raise BadInput(f"there is no run here ({there}); `polyclinic run --out` makes one", path=folder)
     try:
@@ -153,29 +135,21 @@ def lock(folder: Path) -> sqlite3.Connection:
 
     SQLite's own lock, on a file beside the run, holds on every system, and keeps no reader from the run.
     """
-    try:
-        with ExitStack() as stack:
-            connection = sqlite3.connect(folder / LOCK, isolation_level=None, timeout=_PATIENCE)
-            stack.callback(connection.close)
-            _take_lock(connection, folder)
-            stack.pop_all()
-            return connection
-    except sqlite3.Error as error:
-        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-            raise BadInput("another process is at this run; wait for it, or name another folder", path=folder) from None
-        raise BadInput(f"cannot be written to ({error})", path=folder) from None
-
-
-def _take_lock(connection: sqlite3.Connection, folder: Path) -> None:
-    """Takes a lock that is not held; who only looks at it, as at whether a run goes on, is waited for."""
+    # Who only looks at it, as at whether a run goes on, is waited for.
     latest = time.monotonic() + _LOOKS
-    while True:
-        try:
-            connection.execute("BEGIN EXCLUSIVE")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or is_locked(folder) or time.monotonic() > latest:
-                raise
+    held = _locked(folder)
+    while held is None and not is_locked(folder) and time.monotonic() < latest:
+        held = _locked(folder)
+    if held is None:
+        raise BadInput("another process is at this run; wait for it, or name another folder", path=folder)
+    return held
+
+
+def _locked(folder: Path) -> sqlite3.Connection | None:
+    try:
+        return locked(folder / LOCK)
+    except sqlite3.Error as error:
+        raise BadInput(f"cannot be written to ({error})", path=folder) from None
 
 
 def is_locked(folder: Path) -> bool:
@@ -348,15 +322,10 @@ class RecordedRun:
 
     def _document(self, name: str) -> dict[str, Any] | None:
         value = self._about(name)
-        if value is None:
-            return None
         try:
-            found = msgspec.json.decode(value, type=dict[str, Any])
-            if self._about(seal_name(name)) not in (None, seal(value)):
-                raise ValueError("it is not what was stored")
+            return None if value is None else msgspec.json.decode(value, type=dict[str, Any])
         except _DAMAGE as error:
             raise BadInput(f"its {name} is damaged ({error})", path=self.folder / RUN) from None
-        return found
 
     def _about(self, name: str) -> bytes | None:
         found = self._query("SELECT value FROM about WHERE name = ?", name)

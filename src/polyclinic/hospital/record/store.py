@@ -35,7 +35,6 @@ from polyclinic.hospital.record.recorded import (
     make,
     not_stored,
     pack,
-    sealed,
     take,
 )
 from polyclinic.sqlite_file import GroupWriter
@@ -191,8 +190,7 @@ class Store:
         except BadInput as error:
             raise NotStored(str(error)) from None
         # After the file, so that a run whose summary is stored has it in both places.
-        for row in sealed("summary", text):
-            self._writer.put([(_ABOUT, row)])
+        self._writer.put([(_ABOUT, ("summary", text))])
         self.flush()
         return whole
 

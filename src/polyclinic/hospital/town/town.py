@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -65,96 +65,6 @@ def home_of(hospital: Hospital, seed: int, resident: int) -> tuple[int, int]:
     return round(x), round(y)
 
 
-class MoreIllness:
-    """What epidemics and events add to a town's illness.
-
-    Args:
-        hospital: its epidemics.
-        knowledge: the diseases.
-        residents: those of the town.
-        risks: each disease's chance on a day, (diseases, seasons, bands, sexes).
-        seed: the run's.
-        events: of the run.
-    """
-
-    def __init__(
-        self,
-        hospital: Hospital,
-        knowledge: Knowledge,
-        residents: Residents,
-        risks: npt.NDArray[np.float64],
-        *,
-        seed: int,
-        events: Sequence[Incident] = (),
-    ) -> None:
-        self._residents, self._seed = residents, seed
-        self._severities = hospital.illness.severities
-        self._diseases = tuple(knowledge.select(hospital.illness.diseases).diseases)
-        self._risks = risks.reshape(len(self._diseases), risks.shape[1], -1)
-        self._first = datetime.date.fromisoformat(hospital.first_day)
-        self._events = events
-        self._epidemics = [(e, tuple(knowledge.select(e.diseases).diseases)) for e in hospital.illness.epidemics]
-        many = [int(event.many) for event in events if event.kind is IncidentKind.MASS_ARRIVAL]
-        self._strangers = residents.with_more(sum(many)) if many else residents
-        self._walk = 0
-        if many:
-            first = {kind: next((id for id, a in hospital.areas.items() if a.kind is kind), "") for kind in AreaKind}
-            home = first[AreaKind.HOME] or first[AreaKind.ENTRANCE]
-            self._walk = Ways(hospital.areas).find(home, first[AreaKind.TRIAGE]).seconds
-
-    def person(self, number: int) -> Resident:
-        """Returns a resident, or a stranger."""
-        return self._residents[number] if number < len(self._residents) else self._strangers[number]
-
-    def comes(self, at: int) -> int:
-        """Returns when somebody falls ill who is to be at the door at a time or soon after it."""
-        return at - self._walk
-
-    def onsets(self, day: int, season: int, classes: npt.NDArray[np.intp], usual: Iterable[Onset]) -> Iterator[Onset]:
-        """Yields those who fall ill anyhow, those of epidemics, and those who come at once."""
-        ill = set()
-        for onset in usual:
-            ill.add(onset.resident)
-            yield onset
-        for disease, more in self._factors(day):
-            chances = more * self._risks[self._diseases.index(disease), season][classes]
-            drawn = uniforms(self._seed, "epidemic", disease, day, n=len(self._residents))
-            for number in map(int, np.flatnonzero(drawn < chances)):
-                if number not in ill:
-                    ill.add(number)
-                    rng = derive(self._seed, "epidemic", disease, day, number)
-                    severity = rng.choices(SEVERITIES, self._severities)[0]
-                    yield Onset(resident=number, day=day, disease=disease, severity=severity)
-        yield from self._at_once(day)
-
-    def _factors(self, day: int) -> Iterator[tuple[str, float]]:
-        """Yields the diseases of epidemics that go on, and how many times as often they are caught, less one."""
-        date = self._first + datetime.timedelta(days=day)
-        more: dict[str, float] = {}
-        for epidemic, diseases in self._epidemics:
-            if epidemic.goes_on(date.month, date.day):
-                for disease in diseases:
-                    more[disease] = more.get(disease, 0.0) + epidemic.times - 1
-        for event in self._events:
-            if event.kind is IncidentKind.EPIDEMIC and event.begin < (day + 1) * DAY and day * DAY < event.end:
-                for disease in event.what:
-                    more[disease] = more.get(disease, 0.0) + event.many - 1
-        yield from ((disease, times) for disease, times in more.items() if disease in self._diseases)
-
-    def _at_once(self, day: int) -> Iterator[Onset]:
-        number = len(self._residents)
-        for event in self._events:
-            if event.kind is not IncidentKind.MASS_ARRIVAL:
-                continue
-            for one in range(number, number + int(event.many)):
-                if event.begin // DAY == day:
-                    rng = derive(self._seed, "mass arrival", one)
-                    disease = rng.choice([d for d in event.what if d in self._diseases] or self._diseases)
-                    severity = rng.choices(SEVERITIES, self._severities)[0]
-                    yield Onset(resident=one, day=day, disease=disease, severity=severity, at=event.begin)
-            number += int(event.many)
-
-
 SEASONS = ("winter", "spring", "summer", "autumn")
 """Of the northern half of the world, by month; winter is December to February."""
 
@@ -199,10 +109,24 @@ class Town:
         self._diseases = tuple(knowledge.diseases.values())
         self._classes = residents.bands.astype(np.intp) * 2 + residents.sexes
         risks = illness.per_day * _relative_risks(self._diseases, illness.weights, residents.town)
-        self._more = MoreIllness(hospital, knowledge, residents, risks, seed=seed, events=events)
         chances = np.minimum(risks.sum(axis=0), 1.0)
         self._chances = chances.reshape(len(SEASONS), -1)
+        self._risks = risks.reshape(len(self._diseases), len(SEASONS), -1)
         self._cumulative = np.cumsum(risks, axis=0).reshape(len(self._diseases), len(SEASONS), -1)
+        # What epidemics and events add
+        self._events = events
+        self._epidemics = [(e, tuple(knowledge.select(e.diseases).diseases)) for e in illness.epidemics]
+        many = [int(event.many) for event in events if event.kind is IncidentKind.MASS_ARRIVAL]
+        self._strangers = residents.with_more(sum(many)) if many else residents
+        self._walk = 0
+        if many:
+            first = {kind: next((id for id, a in hospital.areas.items() if a.kind is kind), "") for kind in AreaKind}
+            home = first[AreaKind.HOME] or first[AreaKind.ENTRANCE]
+            self._walk = Ways(hospital.areas).find(home, first[AreaKind.TRIAGE]).seconds
+
+    def _person(self, number: int) -> Resident:
+        """Returns a resident, or a stranger."""
+        return self._residents[number] if number < len(self._residents) else self._strangers[number]
 
     def season(self, day: int) -> int:
         """Returns the season of a day, as its place in `SEASONS`."""
@@ -214,11 +138,51 @@ class Town:
         return chances
 
     def onsets(self, day: int) -> tuple[Onset, ...]:
-        """Returns who falls ill on a day, in the order of the residents; who is ill already is up to the caller."""
+        """Returns who falls ill on a day: residents in their order, those of epidemics, and those who come at once.
+
+        Who is ill already is up to the caller.
+        """
         drawn = uniforms(self._seed, "onsets", day, n=len(self._residents))
-        ill = np.flatnonzero(drawn < self.chances(day))
-        usual = [self._onset(int(number), day) for number in ill]
-        return tuple(self._more.onsets(day, self.season(day), self._classes, usual))
+        found = [self._onset(int(number), day) for number in np.flatnonzero(drawn < self.chances(day))]
+        ill = {onset.resident for onset in found}
+        ids = [disease.id for disease in self._diseases]
+        for name, more in self._factors(day).items():
+            if name not in ids:
+                continue
+            chances = more * self._risks[ids.index(name), self.season(day)][self._classes]
+            drawn = uniforms(self._seed, "epidemic", name, day, n=len(self._residents))
+            for number in map(int, np.flatnonzero(drawn < chances)):
+                if number not in ill:
+                    ill.add(number)
+                    rng = derive(self._seed, "epidemic", name, day, number)
+                    severity = rng.choices(SEVERITIES, self._severities)[0]
+                    found.append(Onset(resident=number, day=day, disease=name, severity=severity))
+        number = len(self._residents)
+        for event in self._events:
+            if event.kind is not IncidentKind.MASS_ARRIVAL:
+                continue
+            for one in range(number, number + int(event.many)):
+                if event.begin // DAY == day:
+                    rng = derive(self._seed, "mass arrival", one)
+                    disease = rng.choice([d for d in event.what if d in ids] or ids)
+                    severity = rng.choices(SEVERITIES, self._severities)[0]
+                    found.append(Onset(resident=one, day=day, disease=disease, severity=severity, at=event.begin))
+            number += int(event.many)
+        return tuple(found)
+
+    def _factors(self, day: int) -> dict[str, float]:
+        """Returns the diseases of epidemics that go on, and how many times as often they are caught, less one."""
+        date = self._first + datetime.timedelta(days=day)
+        more: dict[str, float] = {}
+        for epidemic, diseases in self._epidemics:
+            if epidemic.goes_on(date.month, date.day):
+                for disease in diseases:
+                    more[disease] = more.get(disease, 0.0) + epidemic.times - 1
+        for event in self._events:
+            if event.kind is IncidentKind.EPIDEMIC and event.begin < (day + 1) * DAY and day * DAY < event.end:
+                for disease in event.what:
+                    more[disease] = more.get(disease, 0.0) + event.many - 1
+        return more
 
     def _onset(self, number: int, day: int) -> Onset:
         rng = derive(self._seed, "onset", day, number)
@@ -242,7 +206,7 @@ class Town:
             disease=onset.disease,
             severity=onset.severity,
             department=self.department(onset),
-            name=self._more.person(onset.resident).name,
+            name=self._person(onset.resident).name,
             home=home_of(self._hospital, self._seed, onset.resident),
         )
 
@@ -255,7 +219,7 @@ class Town:
         """
         rng = derive(self._seed, "wakes", onset.day, onset.resident)
         if onset.at is not None:
-            return self._more.comes(onset.at), rng.randrange(_AT_THE_SAME_TIME)
+            return onset.at - self._walk, rng.randrange(_AT_THE_SAME_TIME)
         hours = (0.0, float(DAY - 1)) if self._by_night and self.at_once(onset) else _WAKES
         wakes, share = onset.day * DAY + round(rng.uniform(*hours)), rng.random()
         if not self.at_once(onset):
@@ -270,7 +234,7 @@ class Town:
 
     def case_for(self, onset: Onset) -> Case:
         """Draws the case of the first visit: symptoms and findings of the disease, in the resident's own record."""
-        disease, resident = self._knowledge.diseases[onset.disease], self._more.person(onset.resident)
+        disease, resident = self._knowledge.diseases[onset.disease], self._person(onset.resident)
         return self._case(resident, disease, onset.severity, f"{resident.id}-d{onset.day:04d}")
 
     def worsened(self, onset: Onset, case: Case, days: float = 0) -> Case:
@@ -280,7 +244,7 @@ class Town:
         """
         illness, _, time = case.id.partition(".")
         disease, severity = disease_of(case, self._knowledge), next_severity(severity_of(case))
-        resident, case_id = self._more.person(onset.resident), f"{illness}.{int(time or 1) + 1}"
+        resident, case_id = self._person(onset.resident), f"{illness}.{int(time or 1) + 1}"
         return self._case(resident, disease, severity, case_id, began=onset.severity, days=days)
 
     def worsening(self, onset: Onset, case: Case, visit: int) -> Worsening | None:

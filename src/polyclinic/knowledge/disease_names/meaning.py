@@ -341,10 +341,7 @@ def _is_denied(pieces: Sequence[NamePiece]) -> bool:
 
 
 def _is_negated(row: tuple[str, ...], pieces: Sequence[NamePiece]) -> bool:
-    """Whether a name begins with what excludes the rest: "without gout", "not gout", 无痛风.
-
-    What excludes only a quality does not ("non-alcoholic", 无黄疸型肝炎).
-    """
+    """Whether a name begins with what excludes the rest: "without gout", "not gout", 无痛风."""
     first = next((at for at, piece in enumerate(pieces) if piece.kind not in ("separator", "nothing", "doubt")), None)
     if first is None or pieces[first].kind != "link" or pieces[first].atoms[0] not in ("without", "not"):
         return False

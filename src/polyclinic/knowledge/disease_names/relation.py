@@ -104,10 +104,7 @@ def parts_of(row: tuple[str, ...], words: NameVocabulary, *, at_and: bool = Fals
 
 
 def choices_of(row: tuple[str, ...], words: NameVocabulary) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Yields a name with the one and with the other of two words that "or" joins ("type 1 or type 2 diabetes").
-
-    Where the words may be cut in several ways there are several pairs, that with the longest words first.
-    """
+    """Yields a name with the one and with the other of two words that "or" joins ("type 1 or type 2 diabetes")."""
     spans = list(_spans(row, words))
     for place in range(1, len(spans) - 1):
         begin, end, found = spans[place]
@@ -562,10 +559,7 @@ def reader() -> NameReader:
 
 
 def relation(a: str, b: str) -> Relation:
-    """Returns what a disease is to another, both by name, in English or Chinese or one in each.
-
-    A name that says nothing is different from everything.
-    """
+    """Returns what a disease is to another, both by name, in English or Chinese or one in each."""
     return reader().relation(one_line(a), one_line(b))
 
 

@@ -174,10 +174,7 @@ def _is_genus(text: str, before: TextWord, begin: int) -> bool:
 
 
 def _initials(found: re.Match[str]) -> tuple[int, int, str]:
-    """Returns where initials begin and end and what they are; of letters in a row, the most that are a name.
-
-    "S. L. E. I am tired" goes on with a word of one letter.
-    """
+    """Returns where initials begin and end and what they are; of letters in a row, the most that are a name."""
     places = [at for at in range(*found.span()) if found.string[at].isalpha()]
     letters = "".join(found.string[at] for at in places).upper()
     words = vocabulary()

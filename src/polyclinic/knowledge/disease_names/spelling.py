@@ -84,10 +84,7 @@ _SHORT = 3  # letters of a word whose end is not looked at
 
 @functools.cache
 def _scales() -> tuple[re.Pattern[str], tuple[tuple[str, re.Pattern[str]], ...]]:
-    """Returns what a number behind the name of a scale is ("FIGO IB1", "Dukes B", "Garden Ⅲ型"), with its pattern.
-
-    The first pattern finds the name of any scale.
-    """
+    """Returns what a number behind the name of a scale is ("FIGO IB1", "Dukes B", "Garden Ⅲ型"), with its pattern."""
     said = read_yaml(HERE / "grammar.yaml", dict[str, dict[str, Any]])["scales"]
     after = "stage|staging|grade|grading|class|classification|type|score|level|group"
     table = []

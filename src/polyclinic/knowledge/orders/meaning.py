@@ -114,10 +114,7 @@ def _add_words(entries: dict[str, _Meant], language: Language) -> None:
 
 
 def find_words(text: str, *, title: bool = False) -> Sequence[Term]:
-    """Returns the words of the lexicon that stand in a text, in order; longer ones win over shorter ones.
-
-    In a `title`, such as the name of a finding, abbreviations that are also words count however they are written.
-    """
+    """Returns the words of the lexicon that stand in a text, in order; longer ones win over shorter ones."""
     table = _table()
     tokens = words(text)
     found: list[Term] = []

@@ -16,6 +16,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -65,17 +66,21 @@ def english_entries() -> tuple[IcdEntry, ...]:
 def read_entries(path: Path) -> tuple[IcdEntry, ...]:
     """Reads a table from a file, in its order, without the codes of tumour morphology, which are no diseases.
 
-    The columns are found by what stands in them: the first one of codes, and the one with the most text. A line without
-    a code, such as a heading, is passed over.
+    The columns are found by their content: the first one of codes, and the one with the most text. A line without a
+    code, such as a heading, is passed over.
     """
     check_file(path)
     ending = path.suffix.lower()
-    if ending not in (".xls", *_BY_ENDING):
-        raise BadInput(
-            f"a table of ICD-10 is read from .xls, .csv and .tsv, not from {ending or 'a file without ending'!r}",
-            path=path,
-        )
-    rows = _sheet(path) if ending == ".xls" else _lines(path, _BY_ENDING[ending])
+    if ending == ".xls":
+        rows = _sheet(path)
+    elif ending in _BY_ENDING:
+        try:
+            rows = list(csv.reader((line for _, line in read_lines(path)), delimiter=_BY_ENDING[ending]))
+        except csv.Error as error:
+            raise BadInput(f"not a table in the {ending} format ({error})", path=path) from None
+    else:
+        told = ending or "a file without ending"
+        raise BadInput(f"a table of ICD-10 is read from .xls, .csv and .tsv, not from {told!r}", path=path)
     code, title = _columns(rows, path)
     entries = (
         IcdEntry(row[code].strip(), row[title].strip())
@@ -95,28 +100,19 @@ def _extra(module: str, what: str) -> Any:
 def _sheet(path: Path) -> list[list[str]]:
     xlrd = _extra("xlrd", "xlrd, which reads .xls files,")
     try:
-        book = xlrd.open_workbook(str(path), logfile=io.StringIO(), on_demand=True)
-        sheet = book.sheet_by_index(0)
+        sheet = xlrd.open_workbook(str(path), logfile=io.StringIO(), on_demand=True).sheet_by_index(0)
         return [[str(cell) for cell in sheet.row_values(row)] for row in range(sheet.nrows)]
-    except Exception as error:  # whatever a broken file makes of its reader, the file is what is wrong
+    except Exception as error:  # the reader may raise anything on a broken file
         said = " ".join(str(error).split())[:_SAID]
         raise BadInput(f"not a table in the .xls format ({type(error).__name__}: {said})", path=path) from None
 
 
-def _lines(path: Path, delimiter: str) -> list[list[str]]:
-    try:
-        return list(csv.reader((line for _, line in read_lines(path)), delimiter=delimiter))
-    except csv.Error as error:
-        raise BadInput(f"not a table in the {path.suffix} format ({error})", path=path) from None
-
-
 def _columns(rows: Sequence[Sequence[str]], path: Path) -> tuple[int, int]:
-    """Returns where the codes stand and where the titles."""
-    width = max(map(len, rows), default=0)
-    cells = [[row[column].strip() for row in rows if len(row) > column] for column in range(width)]
-    codes = [sum(_CODE.fullmatch(cell) is not None for cell in column) for column in cells]
-    code = next((column for column in range(width) if codes[column] > len(rows) / 2), None)
-    lengths = [sum(map(len, column)) if index != code else 0 for index, column in enumerate(cells)]
+    """Returns the columns of the codes and of the titles."""
+    columns = [list(map(str.strip, column)) for column in zip_longest(*rows, fillvalue="")]
+    codes = [sum(_CODE.fullmatch(cell) is not None for cell in column) for column in columns]
+    code = next((place for place, count in enumerate(codes) if count > len(rows) / 2), None)
+    lengths = [sum(map(len, column)) if place != code else 0 for place, column in enumerate(columns)]
     if code is None or max(lengths) == 0:
         first = ", ".join(map(repr, rows[0][:_SHOWN])) if rows else "nothing"
         raise BadInput(
@@ -219,21 +215,15 @@ _LATIN = re.compile(r"[a-z0-9%+]+")
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """A name, or a part of one, as it was compared, and the title it is linked to.
-
-    Attributes:
-        ties: how many further codes are as similar. The title in its own words goes before a variant of another, then
-            the first in the table is taken, which in a sorted table is the most general.
-        nearest: the most similar titles, where names are compared by these (`nearest`); None elsewhere.
-    """
+    """A name, or a part of one, as it was compared, and the title it is linked to."""
 
     name: str
     code: str | None  # None where no title is similar enough
     title: str | None
     similarity: float  # 0 to 1; of the most similar title, also where it is below the threshold
-    ties: int = 0
+    ties: int = 0  # further codes that are as similar; own words go first, then the first in the table
     other_categories: bool = False  # whether any of these codes is of another category
-    nearest: frozenset[str] | None = None
+    nearest: frozenset[str] | None = None  # the most similar titles, if names are compared by these
 
 
 def linked(name: str, similarity: float, entries: Sequence[IcdEntry]) -> Link:
@@ -440,21 +430,20 @@ class NearestTitles:
 def linkers_for(
     languages: Collection[Language], table: Path | None, *, nearest: bool = False
 ) -> dict[Language, Linker]:
-    """Returns what links names to ICD-10, by language; nothing for Chinese where no table of its titles is given.
+    """Returns the linkers of names to ICD-10, by language; none for Chinese unless a table of its titles is given.
 
     With `nearest` names are compared by their ten nearest titles, as AI Hospital's authors do.
     """
-    linkers: dict[Language, Linker] = {}
+    titles: dict[Language, tuple[Sequence[IcdEntry], Titles]] = {}
     if "en" in languages:
-        linkers["en"] = _around(english_entries(), _english_titles(), nearest=nearest)
+        titles["en"] = english_entries(), _english_titles()
     if table is not None:
         entries = read_entries(table)
-        linkers["zh"] = _around(entries, Titles(entries), nearest=nearest)
-    return linkers
-
-
-def _around(entries: Sequence[IcdEntry], titles: Titles, *, nearest: bool) -> Linker:
-    return NearestTitles(entries, titles.link_all).link_all if nearest else titles.link_all
+        titles["zh"] = entries, Titles(entries)
+    return {
+        language: NearestTitles(entries, found.link_all).link_all if nearest else found.link_all
+        for language, (entries, found) in titles.items()
+    }
 
 
 @functools.cache

@@ -73,19 +73,14 @@ def named(names: Iterable[str]) -> tuple[Diagnosis, ...]:
     return tuple(Diagnosis(name=name) for name in names)
 
 
-def text_of(diagnoses: Iterable[Diagnosis]) -> str:
-    """Returns the names of diagnoses, a line each, or the text that stands in their place."""
-    return "\n".join(diagnosis.name for diagnosis in diagnoses)
-
-
 def texts_of(pairs: Iterable[NamedPair]) -> list[str]:
-    """Returns what both sides of every pair say, for whoever reads the names of diseases out of it."""
-    return [text_of(side) for pair in pairs for side in (pair.given, pair.reference)]
+    """Returns the text of both sides of every pair: the names of diagnoses, a line each, or a text in their place."""
+    return ["\n".join(one.name for one in side) for pair in pairs for side in (pair.given, pair.reference)]
 
 
 def with_names(pair: NamedPair, names: Mapping[str, tuple[str, ...]]) -> NamedPair:
-    """Returns a pair with the names that were read out of what its sides say."""
-    given, reference = (named(names.get(text_of(side), ())) for side in (pair.given, pair.reference))
+    """Returns a pair with the names that were read out of the texts of its sides."""
+    given, reference = (named(names.get(text, ())) for text in texts_of([pair]))
     return NamedPair(id=pair.id, given=given, reference=reference)
 
 
@@ -111,7 +106,7 @@ def score_names(pairs: Sequence[NamedPair], linker: Linker, *, seed: int = 0) ->
         return ratio([100 * part for part in parts], wholes, clusters=[pair.id for pair in pairs], seed=seed)
 
     whole = [_Sets(codes(pair.given), codes(pair.reference)) for pair in pairs]
-    categories = [sets.categories() for sets in whole]
+    categories = [_Sets(*(frozenset(map(category, side)) for side in sets)) for sets in whole]
     numbers = [count(pair.given) for pair in pairs]
     by_titles = any(one.nearest is not None for found in links.values() for one in found)
     nearest = [_by_nearest(pair, links) for pair in pairs] if by_titles else []
@@ -122,15 +117,17 @@ def score_names(pairs: Sequence[NamedPair], linker: Linker, *, seed: int = 0) ->
     metrics = {"number": number, "category_number": mean([len(sets.given) for sets in categories])}
     per_case = {}
     for prefix, several in (("", whole), ("category_", categories)):
+        matched = nearest if nearest and not prefix else list(map(_by_codes, several))
         for name, wholes in _WHOLES.items():
-            if nearest and not prefix:
-                of = [wholes(one.given, one.reference) for one in nearest]
-                metrics[name] = pooled([one.matched for one in nearest], of)
-                per_case[name] = mean([100 * one.matched / n for one, n in zip(nearest, of, strict=True)])
-                continue
-            shared = [len(sets.given & sets.reference) for sets in several]
-            metrics[prefix + name] = pooled(shared, [wholes(len(one.given), len(one.reference)) for one in several])
-            per_case[prefix + name] = mean([sets.percent_of(wholes) for sets in several])
+            of = [wholes(one.given, one.reference) for one in matched]
+            metrics[prefix + name] = pooled([one.matched for one in matched], of)
+            # Two empty sets agree wholly.
+            per_case[prefix + name] = mean(
+                [
+                    100 * one.matched / n if n else 100.0 * (one.given == one.reference)
+                    for one, n in zip(matched, of, strict=True)
+                ]
+            )
     single = {link.name: link for found in links.values() for link in found}
     return IcdSummary(
         metrics={name: metrics[name] for name in METRICS},
@@ -152,21 +149,17 @@ class _Sets(NamedTuple):
     given: frozenset[str]
     reference: frozenset[str]
 
-    def categories(self) -> _Sets:
-        return _Sets(frozenset(map(category, self.given)), frozenset(map(category, self.reference)))
-
-    def percent_of(self, whole: _Whole) -> float:
-        """Returns the share of what both have; two empty sets agree wholly, an empty one and another not at all."""
-        n = whole(len(self.given), len(self.reference))
-        return 100 * len(self.given & self.reference) / n if n else 100.0 * (self.given == self.reference)
-
 
 class _Matched(NamedTuple):
-    """How many names of a case's each side match by their nearest titles, and how many each has."""
+    """How many names or codes of a case's sides match, and how many each side has."""
 
     matched: int
     given: int
     reference: int
+
+
+def _by_codes(sets: _Sets) -> _Matched:
+    return _Matched(len(sets.given & sets.reference), len(sets.given), len(sets.reference))
 
 
 def _by_nearest(pair: NamedPair, links: Mapping[str, Sequence[Link]]) -> _Matched:

@@ -22,18 +22,12 @@ class Rung(StrEnum):
 
 
 class Hint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A hint.
-
-    Attributes:
-        step: what to do next: `ask`, `order` or `conclude`.
-        turn: what the adviser would say.
-        diseases: what it thinks of, the likeliest first.
-    """
+    """A hint."""
 
     rung: Rung
-    step: str = ""
-    turn: str = ""
-    diseases: tuple[Diagnosis, ...] = ()
+    step: str = ""  # what to do next: `ask`, `order` or `conclude`
+    turn: str = ""  # what the adviser would say
+    diseases: tuple[Diagnosis, ...] = ()  # what it thinks of, the likeliest first
 
 
 class Adviser:

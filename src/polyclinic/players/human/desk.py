@@ -53,17 +53,12 @@ class LineTakenBack(PolyclinicError):
 
 
 class TypedLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A line that was typed, and the seat (a role in a visit) at which it was.
-
-    Attributes:
-        stays: it is paid for, and is not taken back: a hint.
-        taken_back: how many lines before it were.
-    """
+    """A line that was typed, and the seat (a role in a visit) at which it was."""
 
     seat: str
     line: str
-    stays: bool = False
-    taken_back: int = 0
+    stays: bool = False  # it is paid for, and is not taken back: a hint
+    taken_back: int = 0  # how many lines before it were
 
 
 class Desk:

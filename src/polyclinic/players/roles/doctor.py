@@ -30,23 +30,16 @@ Skill = Literal["junior", "specialist", "senior"]
 
 
 class Post(msgspec.Struct, frozen=True, kw_only=True):
-    """A doctor's post; texts are in the language of the visit.
-
-    Attributes:
-        department: its id; what the rules doctor knows goes by it.
-        departments: all that see patients here, id to name.
-        orders: names of what it may order; not said where empty.
-        candidates: names of the diseases that the diagnosis is one of; not said where empty.
-    """
+    """A doctor's post; texts are in the language of the visit."""
 
     name: str = ""
     hospital: str = ""
-    department: str
-    departments: Mapping[str, str]
+    department: str  # its id; what the rules doctor knows goes by it
+    departments: Mapping[str, str]  # all that see patients here, id to name
     skill: Skill = "specialist"
     about: str = ""
-    orders: tuple[str, ...] = ()
-    candidates: tuple[str, ...] = ()
+    orders: tuple[str, ...] = ()  # names of what it may order; not said where empty
+    candidates: tuple[str, ...] = ()  # names of the diseases that the diagnosis is one of; not said where empty
 
     @property
     def department_name(self) -> str:
@@ -172,7 +165,8 @@ class Doctor(PlayedRole):
             record = self.record
             return picture_of(self.presentation, record.history, record.findings, diagnosis=diagnosis)
         seen = self.seen[:until]
-        said = [event.text for event in seen if isinstance(event, Said) and _tells(event)]
+        told = (e for e in seen if isinstance(e, Said) and e.who is Role.PATIENT and e.to is Role.DOCTOR)
+        said = [event.text for event in told]
         found = [finding for event in seen if isinstance(event, Examined) for finding in event.findings]
         if self.past is not None:
             # What colleagues were told and found today.
@@ -212,7 +206,3 @@ class Doctor(PlayedRole):
             return True
         done = {f.examination for e in self.seen if isinstance(e, Examined) for f in e.findings}
         return len(done - self.free) < self.max_examinations
-
-
-def _tells(event: Said) -> bool:
-    return event.who is Role.PATIENT and event.to is Role.DOCTOR

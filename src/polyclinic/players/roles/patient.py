@@ -62,8 +62,7 @@ def _at_the_door(record: Record) -> tuple[str, str]:
     return record.presentation.complaint, record.presentation.about
 
 
-WORDS = WordLists(Path(__file__).with_name("words"), examination=EXAMINATION.pattern)
-"""The words of this room."""
+WORDS = WordLists(Path(__file__).with_name("words"), examination=EXAMINATION.pattern)  # The words of this room
 
 _SENTENCE = re.compile(r"(?<=[。；;！？\n])|(?<=[.!?])(?=\s)")
 _CLAUSE = re.compile(r"(?<=[，、])|(?<=,)(?=\s)|(?=【)")
@@ -84,17 +83,11 @@ _finding_names = WORDS.section("finding_names", dict[str, str])
 
 
 class Parted(NamedTuple):
-    """What becomes of a record's history.
+    """What becomes of a record's history."""
 
-    Attributes:
-        history: what the patient can tell.
-        results: what the examiner holds of it, beside the record's findings; nothing outside a ward.
-        withheld: the names that must not be said: those that the doctor does not read at the door.
-    """
-
-    history: History
-    results: tuple[Finding, ...]
-    withheld: tuple[str, ...]
+    history: History  # what the patient can tell
+    results: tuple[Finding, ...]  # what the examiner holds of it, beside the record's findings; nothing outside a ward
+    withheld: tuple[str, ...]  # the names that must not be said: those that the doctor does not read at the door
 
 
 def part(record: Record, *, setting: Setting = "ward", withheld: tuple[str, ...] = ()) -> Parted:

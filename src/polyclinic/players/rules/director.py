@@ -26,11 +26,8 @@ from polyclinic.players.player import Ask, Disputes, Facts, Purpose
 from polyclinic.players.roles.staff import Director
 from polyclinic.players.rules.sayings import director_sayings, doctor_sayings
 
-_LEAST_SHARE = 0.02
-"""Diagnoses that the doctors together hold for less probable than this do not stand in the report."""
-
-_MOSTLY = 0.6
-"""From which share of its words in another a plan says mostly the same."""
+_LEAST_SHARE = 0.02  # Diagnoses that the doctors together hold for less probable than this do not stand in the report
+_MOSTLY = 0.6  # From which share of its words in another a plan says mostly the same
 
 K = TypeVar("K", bound=Hashable)
 
@@ -135,7 +132,8 @@ class RulesDirector:
             return Disputes((say["lead"].format(sides=self._sides(role, leads)),))
         by_others = _grouped((frozenset(self._held(event)), event.doctor) for event in standing)
         if len(by_others) > 1:
-            shown = [(self._shown(role, _of(standing, doctors[0]).report), doctors) for doctors in by_others.values()]
+            reports = {event.doctor: event.report for event in standing}
+            shown = [(self._shown(role, reports[doctors[0]]), doctors) for doctors in by_others.values()]
             return Disputes((say["lead"].format(sides=self._sides(role, shown)),))
         by_plan = _plans(standing)
         if len(by_plan) == 1:
@@ -243,26 +241,22 @@ def _named(report: Report) -> tuple[Diagnosis, ...]:
     return (*report.diagnoses, *report.differential)
 
 
-def _of(standing: Iterable[Revised], doctor: int) -> Revised:
-    return next(event for event in standing if event.doctor == doctor)
-
-
 def _plans(standing: Iterable[Revised]) -> list[list[int]]:
     """Returns the doctors by plan; two of which each holds most of the other's words are one."""
     groups: list[tuple[str, list[int]]] = []
     for event in standing:
         text = "; ".join(sorted(_plan(event)))
-        alike = (doctors for other, doctors in groups if _same_plan(text, other))
+        alike = (
+            doctors
+            for other, doctors in groups
+            if text == other or min(coverage(text, other), coverage(other, text)) > _MOSTLY
+        )
         doctors = next(alike, None)
         if doctors is None:
             groups.append((text, [event.doctor]))
         else:
             doctors.append(event.doctor)
     return [doctors for _, doctors in groups]
-
-
-def _same_plan(one: str, other: str) -> bool:
-    return one == other or min(coverage(one, other), coverage(other, one)) > _MOSTLY
 
 
 def _plan(event: Revised) -> list[str]:

@@ -30,8 +30,7 @@ from polyclinic.players.rules.belief import Belief
 from polyclinic.players.rules.sayings import WORDS, doctor_sayings
 from polyclinic.players.rules.staff import at_the_door, by_department, symptoms_told
 
-_WORTH_SENDING = 0.01
-"""A department is not asked for what is less likely than this to be its."""
+_WORTH_SENDING = 0.01  # A department is not asked for what is less likely than this to be its
 
 
 class NextStepSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -157,7 +156,8 @@ class RulesDoctor:
         # While the known diseases share the belief among them, something else is soon likelier than each alone.
         outside = bool(by_disease[-1] >= max(by_disease[:-1].max(), LOST))
         likeliest = None if outside or by_disease[:-1].max() < COMMITS else int(by_disease[:-1].argmax())
-        if likeliest is not None and by_disease[likeliest] >= self._confident(role):
+        confident = CONFIDENT if role.post is None else CONFIDENT_BY_SKILL[role.post.skill]
+        if likeliest is not None and by_disease[likeliest] >= confident:
             looks = self._defining(role, belief, likeliest) or self._grading(role, belief, posterior)
             return looks or self._conclusion(role, belief)
         if role.turns_left() == _LAST_ORDERS and not outside:
@@ -177,9 +177,6 @@ class RulesDoctor:
             if turn is None and likeliest is not None:
                 turn = self._defining(role, belief, likeliest)
         return turn or self._conclusion(role, belief)
-
-    def _confident(self, role: Doctor) -> float:
-        return CONFIDENT if role.post is None else CONFIDENT_BY_SKILL[role.post.skill]
 
     def _next_step(self, ask: Ask[Any], role: Doctor, belief: Belief) -> NextStep:
         if role.post is None:

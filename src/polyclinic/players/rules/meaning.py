@@ -262,13 +262,13 @@ def _felt(key: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-_NOT_THINGS = frozenset({"parts", "plain", "idle"})
 _FELT = frozenset({"generic", "whole"})
 _LONGEST_JOINT = 16  # characters of the longest word or phrase that denies or leads on
 _QUALITIES = frozenset(
     ("onset course change severity character radiation where color form hours circumstance frequency length").split()
 )
 """The kinds of concepts that say how something is."""
+_NO_THINGS = _QUALITIES | {"parts", "plain", "idle", "functions"}
 
 
 class _Hinges(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -318,8 +318,7 @@ class Frame(msgspec.Struct, frozen=True):
     wide: frozenset[str]
 
 
-Joined = Literal["", "listed", "joined"]
-"""How a segment hangs on the one before it: not, by a comma, or by "and"."""
+Joined = Literal["", "listed", "joined"]  # How a segment hangs on the one before it: not, by a comma, or by "and"
 
 
 class _Naming(msgspec.Struct):
@@ -446,7 +445,7 @@ def _framed(segment: _Segment, known: Vocabulary) -> Frame:
             if made_of <= wide and key not in named:
                 made.append(key)
                 spent |= made_of
-    things = list(dict.fromkeys([*sorted(made), *(i for i in named if _is_thing(kind[i]))]))
+    things = list(dict.fromkeys([*sorted(made), *(i for i in named if kind[i] not in _NO_THINGS)]))
     things = [i for i in things if i not in spent or i in made]
     if len(things) > 1:
         # "sore throat" is no lump that is sore: what is meant beside more special words of the same text goes.
@@ -486,10 +485,6 @@ def _framed(segment: _Segment, known: Vocabulary) -> Frame:
         unread=segment.unread > 0,
         wide=wide,
     )
-
-
-def _is_thing(kind: str) -> bool:
-    return kind not in _NOT_THINGS and kind not in _QUALITIES and kind != "functions"
 
 
 def _shared(frames: list[Frame], joined: list[Joined], known: Vocabulary) -> list[Frame]:
@@ -534,8 +529,7 @@ SAME, USUAL, WIDER, BESIDE = 4, 3, 2, 1
 _BROAD = frozenset({"generic", "whole", "illnesses", "operations"})
 _ONE_KIND = frozenset({"whole"})
 ANYWHERE = frozenset({"body", "skin", "side"})
-IN_MUSCLES = frozenset({"limb", "muscle"})
-"""Where it hurts if it hurts all over."""
+IN_MUSCLES = frozenset({"limb", "muscle"})  # Where it hurts if it hurts all over
 _BY_ALL = frozenset({"exercise", "walking", "standing", "stairs", "moving", "lifting", "sleep"})
 """What the whole body does; where a part of it is asked for, its part must be told."""
 _SIDES = frozenset({"left", "right"})

@@ -50,20 +50,14 @@ Act = Literal["question", "consent", "advice", "instruction", "closing", "commen
 
 
 class Heard(msgspec.Struct, frozen=True):
-    """A doctor's turn.
-
-    Attributes:
-        focus: the sentences that ask or advise, without what leads up to them.
-        definite: something is named that could be told, or be done: a symptom, an examination, a treatment.
-        examining: the advice is to undergo an examination; else it is a treatment, a precaution, or to see a doctor.
-        refused: the advice is to leave an examination, or to put it off: there is nothing to be done.
-    """
+    """A doctor's turn."""
 
     kind: Kind
-    focus: str
-    definite: bool = True
+    focus: str  # the sentences that ask or advise, without what leads up to them
+    definite: bool = True  # something is named that could be told, or be done: a symptom, an examination, a treatment
+    # The advice is to undergo an examination; else it is a treatment, a precaution, or to see a doctor.
     examining: bool = True
-    refused: bool = False
+    refused: bool = False  # the advice is to leave an examination, or to put it off: there is nothing to be done
 
 
 _cues = WordLists(Path(__file__).with_name("hearing")).section("hearing", dict[str, Pattern])
@@ -71,17 +65,13 @@ _cues = WordLists(Path(__file__).with_name("hearing")).section("hearing", dict[s
 _SENTENCE = re.compile(r"(?<=[。！？?!；;\n])|(?<=[^\d\s]\.)(?=\s)")
 _CLAUSE = re.compile(r"(?<=[，,。；;！!？?\n])|(?<=[^\d\s]\.)(?=\s)|(?=但是?|而是|不过)|(?<=\s)(?=but\s|so let)")
 _ENDS = " \n.,;!，。；！"
-_TAG = re.compile(r"<[^<>\s]{1,20}>")
-"""What a model ends its turn with, such as `<eoa>`, where it got into the text."""
+_TAG = re.compile(r"<[^<>\s]{1,20}>")  # What a model ends its turn with, such as `<eoa>`, where it got into the text
 _WORD = re.compile(rf"[{CHINESE}]|[^\W\d_]{{2}}")
-_ITEM = re.compile(r"\W*(?:\d{1,2}[.、)）:：]|[（(]\d{1,2}[)）]|[-*•·—])")
-"""How an item of a list begins."""
-_PHRASE = 3
-"""Words up to which a question is a phrase ("Chest pain?"), and needs none of those that every sentence has."""
+_ITEM = re.compile(r"\W*(?:\d{1,2}[.、)）:：]|[（(]\d{1,2}[)）]|[-*•·—])")  # How an item of a list begins
+_PHRASE = 3  # Words up to which a question is a phrase ("Chest pain?"), and needs none of those that every sentence has
 _SENTENCE_AT_MOST = 1000
 """Characters of a sentence by which its act is known; a model that repeats itself may find no end."""
-_BARE_ORDER = 60
-"""Characters up to which a turn that is nothing but the name of an examination is an order."""
+_BARE_ORDER = 60  # Characters up to which a turn that is nothing but the name of an examination is an order
 
 
 @functools.lru_cache(maxsize=4096)

@@ -57,11 +57,8 @@ class _Forms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 _forms = WORDS.section("questions", _Forms)
 
-_ITEMS = frozenset({"whole", "illnesses"})
-"""The kinds of things that stand in a list, each by a name of its own."""
-
-_TOPIC_AT_MOST = 9
-"""Characters of what a Chinese question may set before it as what it is about; more is a comment."""
+_ITEMS = frozenset({"whole", "illnesses"})  # The kinds of things that stand in a list, each by a name of its own
+_TOPIC_AT_MOST = 9  # Characters of what a Chinese question may set before it as what it is about; more is a comment
 
 _QUESTION = re.compile(r"(?<=[。？?！])")
 _SENTENCE = re.compile(r"(?<=[?？。！])|(?<=\.)\s")
@@ -228,7 +225,8 @@ def _part(piece: str, frames: tuple[Frame, ...], lexicon: Lexicon, forms: _Forms
         return [_item(frame, lexicon, listed=nameable) for frame in listed]
     symptoms = list(dict.fromkeys(symptom for symptom, _ in lexicon.mentions(piece)))
     wanted = frozenset(terms(piece, language))
-    if len(symptoms) > 1 and not _one_thing(frames):
+    # Several words of the lexicon may say one thing together, as "pain" and "urine" do.
+    if len(symptoms) > 1 and not (len(frames) == 1 and len(frames[0].things) == 1):
         below = {above for s in symptoms for above in lexicon.ancestors(s)}
         return [Part(lexicon.symptoms[s].name.get(language), frozenset(), s) for s in symptoms if s not in below]
     name = _name(piece, forms) if nameable else ""
@@ -295,11 +293,6 @@ def _item(frame: Frame, lexicon: Lexicon, *, listed: bool) -> Part:
     noun = vocabulary(lexicon.language).named[essential(frame)[0]]
     symptom = next((symptom for symptom, _ in lexicon.mentions(noun)), None)
     return Part(spoken((frame,), lexicon.language), frozenset(), symptom, (frame,), listed)
-
-
-def _one_thing(frames: tuple[Frame, ...]) -> bool:
-    """Whether several words of the lexicon say one thing together, as "pain" and "urine" do."""
-    return len(frames) == 1 and len(frames[0].things) == 1
 
 
 def spoken(frames: tuple[Frame, ...], language: Language) -> str:

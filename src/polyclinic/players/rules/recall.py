@@ -113,13 +113,10 @@ def _others(asked: Frame, story: Story) -> frozenset[str]:
 
 def _with_all(asked: Frame, told: list[Frame], known: Vocabulary) -> bool:
     """Whether what is told has the qualities, circumstances and triggers that are asked for."""
-    return all(_is_so(one, told) for one in _qualities(asked, known)) and all(
+    qualities = (m for m in asked.manners if known.kind[m] in _OF_WHAT_KIND and m not in _ASKS_FOR_ONE)
+    return all(_is_so(one, told) for one in qualities) and all(
         any(one in frame.wide for frame in told) for one in _triggers(asked, known)
     )
-
-
-def _qualities(asked: Frame, known: Vocabulary) -> list[str]:
-    return [m for m in asked.manners if known.kind[m] in _OF_WHAT_KIND and m not in _ASKS_FOR_ONE]
 
 
 def _triggers(asked: Frame, known: Vocabulary) -> list[str]:
@@ -281,15 +278,10 @@ _words = WORDS.section("last_period", _LastPeriodWords)
 
 
 class LastPeriod(msgspec.Struct, frozen=True):
-    """What is told of a last period.
+    """What is told of a last period."""
 
-    Attributes:
-        told: the facts that tell it.
-        late: whether the next one is late, where that is asked and can be told; else None.
-    """
-
-    told: tuple[Fact, ...]
-    late: bool | None = None
+    told: tuple[Fact, ...]  # the facts that tell it
+    late: bool | None = None  # whether the next one is late, where that is asked and can be told; else None
 
 
 def last_period(text: str, story: Story) -> LastPeriod | None:
@@ -400,46 +392,27 @@ def _number(text: str, words: _LastPeriodWords) -> float:
     return 10 * words.numbers.get(tens, 1.0) + words.numbers.get(ones, 0.0)
 
 
-_ALL_BUT_SAID = 0.75
-"""The share of a question's words by weight that a fact must hold to answer it whatever they mean."""
-
-_THE_SAME = 0.9
-"""The same where the question names a thing: of the pain in the ear that in the knee tells nothing."""
-
-_ABOUT_IT = 0.34
-"""The same for a question that takes something for granted: what is nearest to it is told."""
-
-_OF_ITSELF = frozenset({"amount", "size"})
-"""What only the thing itself can tell, and the rest of the story never."""
+_ALL_BUT_SAID = 0.75  # The share of a question's words by weight that a fact must hold to answer it whatever they mean
+_THE_SAME = 0.9  # The same where the question names a thing: of the pain in the ear that in the knee tells nothing
+_ABOUT_IT = 0.34  # The same for a question that takes something for granted: what is nearest to it is told
+_OF_ITSELF = frozenset({"amount", "size"})  # What only the thing itself can tell, and the rest of the story never
 _WHEN = frozenset({"time", "trigger", "relief", "length", "frequency", "hours", "onset"})
 _DATED = frozenset({"operations", "hospital", "injuries", "immunizations"})
 _DENIABLE = frozenset({"generic", "whole", "kinds_of_symptoms"})
 
 
 class Recalled(msgspec.Struct, frozen=True):
-    """What comes of a question.
+    """What comes of a question."""
 
-    Attributes:
-        told: the facts that answer it.
-        absent: names of the symptoms that are asked for and are not there.
-        lack: the set phrase for when there is neither; "" where nothing that could be answered is asked.
-        who: `age` or `sex`, where that is asked for.
-        items: how many things are asked for.
-        unknown: names of what else is asked for, of which nothing is known.
-        lacking: the set phrases for topics of which nothing is known, where of others something is.
-        near: where nothing is told, what is known of something near to what is asked for.
-        late: whether the period is late, where that is asked and what is told says it.
-    """
-
-    told: tuple[Fact, ...] = ()
-    absent: tuple[str, ...] = ()
-    lack: str = ""
-    who: str = ""
-    items: int = 1
-    unknown: tuple[str, ...] = ()
-    lacking: tuple[str, ...] = ()
-    near: tuple[Fact, ...] = ()
-    late: bool | None = None
+    told: tuple[Fact, ...] = ()  # the facts that answer it
+    absent: tuple[str, ...] = ()  # names of the symptoms that are asked for and are not there
+    lack: str = ""  # the set phrase for when there is neither; "" where nothing that could be answered is asked
+    who: str = ""  # `age` or `sex`, where that is asked for
+    items: int = 1  # how many things are asked for
+    unknown: tuple[str, ...] = ()  # names of what else is asked for, of which nothing is known
+    lacking: tuple[str, ...] = ()  # the set phrases for topics of which nothing is known, where of others something is
+    near: tuple[Fact, ...] = ()  # where nothing is told, what is known of something near to what is asked for
+    late: bool | None = None  # whether the period is late, where that is asked and what is told says it
 
 
 def recall(text: str, story: Story, lexicon: Lexicon, before: str = "") -> Recalled:
@@ -462,7 +435,8 @@ def recall(text: str, story: Story, lexicon: Lexicon, before: str = "") -> Recal
     if told := [f for f in story.in_own_words(frozenset(terms(text, language))) if _tells(f, how)]:
         return Recalled(told=tuple(told))
     found = _by_meaning(text, story, lexicon)
-    if found.absent and (asks_for_more or _is_unsure(text, lexicon)):
+    left = unread(without_context(text, language), language)  # words whose meaning is not known
+    if found.absent and (asks_for_more or terms(left, language)):
         # Who asks which or how, or in words that are not all understood, is not told that there is nothing.
         found = msgspec.structs.replace(found, absent=(), lack="unknown")
     if found.lack == "nothing like that" and asks_for_more:
@@ -496,12 +470,6 @@ def _any_tells(facts: tuple[Fact, ...], how: tuple[Attribute, ...]) -> bool:
 def _tells(fact: Fact, how: tuple[Attribute, ...]) -> bool:
     """Whether a fact tells how something is, where that is asked for."""
     return not how or any(one.open or one.is_told(fact) for one in how)
-
-
-def _is_unsure(text: str, lexicon: Lexicon) -> bool:
-    """Whether a question has words of which the meaning is not known."""
-    left = unread(without_context(text, lexicon.language), lexicon.language)
-    return not lexicon.knows_questions(text) and bool(terms(left, lexicon.language))
 
 
 def _going_back(text: str, before: str, story: Story, lexicon: Lexicon) -> Recalled | None:

@@ -382,7 +382,10 @@ class RulesDoctors:
         # What a doctor says in its own tree counts before what others remember of it.
         mine = [self._own(kind, opinion) for kind, opinion in meeting.opinions.items()]
         merged = merge([*mine, *trees], same=self._id)
-        weights = {self._id(one.diagnosis): self._total(one, language) for one in merged.suspected}
+        weights = {
+            self._id(one.diagnosis): sum(_weight(line, language) for line in self._once(one, language).reasonings)
+            for one in merged.suspected
+        }
         for opinion in opinions:
             if isinstance(opinion, str):
                 weights |= dict.fromkeys(map(self._id, self._named(opinion)), _CHOSEN)
@@ -420,9 +423,6 @@ class RulesDoctors:
             own = tuple(line for line in one.reasonings if any(name in line.analysis for name in names))
             suspected += [Suspected(one.diagnosis, own)] if own else []
         return EvidenceTree(tuple(suspected))
-
-    def _total(self, one: Suspected, language: Language) -> float:
-        return sum(_weight(line, language) for line in self._once(one, language).reasonings)
 
     def _line(self, disease: str, part: RecordPart, read: _PartRead | None = None) -> Reasoning | None:
         """Returns what a part weighs for or against a disease; None where no words of the record carry it."""

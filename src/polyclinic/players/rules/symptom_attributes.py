@@ -46,24 +46,15 @@ ALIKE = tuple(
 
 
 class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One way in which something can be.
-
-    Attributes:
-        asked: how it is asked for.
-        groups: the groups of qualities that tell it.
-        told: how it reads where no quality tells it, a time or a number.
-        unlike: how what tells something else reads, whatever it says besides.
-        place: a part of the body tells it.
-        open: whatever is said of the thing tells it.
-    """
+    """One way in which something can be."""
 
     name: str
-    asked: Pattern
-    groups: tuple[str, ...] = ()
-    told: Pattern | None = None
-    unlike: Pattern | None = None
-    place: bool = False
-    open: bool = False
+    asked: Pattern  # how it is asked for
+    groups: tuple[str, ...] = ()  # the groups of qualities that tell it
+    told: Pattern | None = None  # how it reads where no quality tells it, a time or a number
+    unlike: Pattern | None = None  # how what tells something else reads, whatever it says besides
+    place: bool = False  # a part of the body tells it
+    open: bool = False  # whatever is said of the thing tells it
 
     @property
     def needs_thing(self) -> bool:
@@ -266,7 +257,7 @@ def how_it_is(
         and subjects
         and names <= _OF_DEGREE
         and one_of
-        and all(_is_very(fact, subjects, story) for fact in about)
+        and all(_is_the_same(fact, subjects, story) for fact in about)
     ):
         # Whether it is always there or bad, who has it knows: what is recorded of it is told.
         told = about
@@ -319,7 +310,7 @@ def _is_so(fact: Fact, circumstance: frozenset[str]) -> bool:
     return any(BY_DOING.get(one, frozenset()) & frame.wide for one in circumstance for frame in fact.frames)
 
 
-def _is_very(fact: Fact, subjects: list[Frame], story: Story) -> bool:
+def _is_the_same(fact: Fact, subjects: list[Frame], story: Story) -> bool:
     known = vocabulary(story.language)
     return any(fit(one, frame, known).likeness == SAME for one in subjects for frame in fact.frames)
 

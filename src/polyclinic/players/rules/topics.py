@@ -17,10 +17,8 @@ from polyclinic.players.rules.story import Fact, Story
 from polyclinic.players.rules.symptom_attributes import attributes_of
 
 _ANY_ILLNESS = "chronic"
-_INHERITED = "congenital"
-"""What a family is asked for as such: whatever runs in it is meant."""
-_PLEASURE = "depression"
-"""What who enjoys something is without."""
+_INHERITED = "congenital"  # What a family is asked for as such: whatever runs in it is meant
+_PLEASURE = "depression"  # What who enjoys something is without
 _FELT = frozenset({"generic", "whole"})
 _NOT_CAUSES = _FELT | {"occasions"}
 _PLACED = frozenset({"operations", "injuries"})
@@ -31,46 +29,31 @@ _OF_ANYBODY = frozenset({"family", "partner", "children"})
 
 
 class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A part of the history that is asked for as such.
-
-    Attributes:
-        asked: how it is asked for.
-        span: what of a question belongs to it alone, though it may name another topic ("allergic to any medicine").
-        told: how what answers it reads, in any section; None where all of its sections answer it.
-        groups: what it is made of, where only what is asked for of it is told.
-        unlike: how something else reads that could be taken for it.
-        unasked: how reads what is told of it only where that is asked for by the like words (`asked_apart`).
-        about: concepts, or kinds of them, that tell it in any section.
-        lesser: how reads what is told of it only where nothing else is.
-        purpose: what it is asked for the sake of ("for your heart"), which is asked for no answer of its own.
-        each: what is named of it is answered by that alone: of penicillin pollen says nothing.
-        found: what others found, said or wanted answers it as well.
-        under: it may also be only when something is felt ("does it hurt when you have sex?"), which it does not answer.
-        only: nothing else can answer it.
-        whole: what is named beside it belongs to it ("heart disease in the family").
-        unknown: the phrase for when there is nothing.
-        unsaid: the phrase for when the record says that it is not known.
-    """
+    """A part of the history that is asked for as such."""
 
     name: str
-    asked: Pattern
+    asked: Pattern  # how it is asked for
+    # What of a question belongs to it alone, though it may name another topic ("allergic to any medicine").
     span: Pattern | None = None
     sections: tuple[str, ...] = ()
-    told: Pattern | None = None
-    groups: tuple[Pattern, ...] = ()
-    about: frozenset[str] = frozenset()
-    unlike: Pattern | None = None
+    told: Pattern | None = None  # how what answers it reads, in any section; None where all of its sections answer it
+    groups: tuple[Pattern, ...] = ()  # what it is made of, where only what is asked for of it is told
+    about: frozenset[str] = frozenset()  # concepts, or kinds of them, that tell it in any section
+    unlike: Pattern | None = None  # how something else reads that could be taken for it
+    # How reads what is told of it only where that is asked for by the like words (`asked_apart`).
     unasked: Pattern | None = None
     asked_apart: Pattern | None = None
-    lesser: Pattern | None = None
+    lesser: Pattern | None = None  # how reads what is told of it only where nothing else is
+    # What it is asked for the sake of ("for your heart"), which is asked for no answer of its own.
     purpose: Pattern | None = None
-    each: bool = False
-    found: bool = False
+    each: bool = False  # what is named of it is answered by that alone: of penicillin pollen says nothing
+    found: bool = False  # what others found, said or wanted answers it as well
+    # It may also be only when something is felt ("does it hurt when you have sex?"), which it does not answer.
     under: bool = False
-    only: bool = True
-    whole: bool = False
-    unknown: str = "unknown"
-    unsaid: str = "unknown"
+    only: bool = True  # nothing else can answer it
+    whole: bool = False  # what is named beside it belongs to it ("heart disease in the family")
+    unknown: str = "unknown"  # the phrase for when there is nothing
+    unsaid: str = "unknown"  # the phrase for when the record says that it is not known
 
     def answers(self, story: Story, asked: tuple[Part, ...], text: str) -> list[Fact]:
         """Returns the facts that answer it, at most three."""
@@ -94,7 +77,8 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             of_it = [
                 [i for i in f.things if not self._of_it(i, known) and known.kind[i] not in _NOT_CAUSES] for f in named
             ]
-            named = [_of(frame, things) for frame, things in zip(named, of_it, strict=True) if things]
+            pairs = zip(named, of_it, strict=True)
+            named = [msgspec.structs.replace(frame, things=tuple(things)) for frame, things in pairs if things]
         fitting = [fact for frame in named for fact in story.meaning(frame, told)]
         if fitting:
             return fitting[:3]
@@ -198,10 +182,6 @@ def _may_be_at(fact: Fact, places: set[str]) -> bool:
     named = [part for frame in fact.frames for part in frame.named if part not in ANYWHERE]
     wide = {above for part in places for above in known.above[part]} | {_INSIDE.get(part, part) for part in places}
     return not named or any(known.above[part] & places or part in wide for part in named)
-
-
-def _of(frame: Frame, things: list[str]) -> Frame:
-    return msgspec.structs.replace(frame, things=tuple(things)) if things else frame
 
 
 _section = WORDS.section("topics", dict[str, tuple[Topic, ...]])

@@ -19,7 +19,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ import msgspec
 from polyclinic.errors import BadInput, UserError
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.models.journal import Key, read_stored
-from polyclinic.models.prompts import AskedPrompt, read_prompts
+from polyclinic.models.prompts import read_prompts
 from polyclinic.results.comparing import compare_results
 from polyclinic.results.folder import RECORD, decoded
 from polyclinic.results.joining import join
@@ -46,19 +46,8 @@ PAGE = 200
 
 _ROLES = ("doctor", "nurse", "patient", "examiner", "pharmacist")
 _MOST_SETS = 12  # sets that are compared at once
-_PARTS = {
-    "all": 0,
-    "together": 0,
-    "about": 1,
-    "compared": 1,
-    "items": 2,
-    "item": 2,
-    "calls": 2,
-    "call": 2,
-    "list": 3,
-    "record": 3,
-}
-"""The kinds of documents, and the parts of a key after the kind: an id, then numbers."""
+_KINDS = (("all", "together"), ("about", "compared"), ("items", "item", "calls", "call"), ("list", "record"))
+"""The kinds of documents, by the parts of their keys after the kind: none, an id, an id and one or two numbers."""
 
 
 class Documents:
@@ -70,7 +59,8 @@ class Documents:
     def __call__(self, key: str) -> Any:
         """Returns the document of a key."""
         kind, *rest = key.split("/")
-        if _PARTS.get(kind) != len(rest) or not all(n.isascii() and n.isdigit() and len(n) < 12 for n in rest[1:]):
+        known = len(rest) < len(_KINDS) and kind in _KINDS[len(rest)]
+        if not known or not all(n.isascii() and n.isdigit() and len(n) < 12 for n in rest[1:]):
             raise NotFound("there is no such page")
         try:
             one = [self.library.holding(rest[0])] if rest else []
@@ -107,7 +97,7 @@ class Documents:
         """Returns the key of the record of a visit to a hospital, by its id in the run's log."""
         for one in self.library.look().values():
             if one.holds == "hospital" and one.path == run:
-                for line, key in enumerate(_keys(one.path, one.changed)):
+                for line, key in enumerate(_keys(one)):
                     if key.partition("@")[0] == visit:
                         return f"record/{one.id}/0/{line}"
         raise NotFound("the record of that visit is not kept")
@@ -119,12 +109,12 @@ class Documents:
         document: dict[str, Any] = {"id": one.id, "name": one.name, "holds": one.holds, "changed": one.changed}
         if _has_results(one):
             found = _results(one)
-            document |= {"record": _record_of(found), "items": len(found.rows), **_table([one])}
+            document |= {"record": _record_of(found), "items": len(found.rows), **_table((one,))}
         if one.holds == "hospital":
             with RecordedRun(one.path) as run:
                 setup = run.configuration.get("setup") or {}
                 document |= {
-                    "visits": len(_keys(one.path, one.changed)),
+                    "visits": len(_keys(one)),
                     "package": run.package,
                     "minds": {role: setup.get(role) for role in _ROLES[:4]},
                     "seed": run.configuration.get("seed"),
@@ -139,13 +129,16 @@ class Documents:
 
     def _compared(self, one: Holding) -> Any:
         _results(one)
-        return _comparison(((one.path, one.changed),))
+        return _comparison((one,))
 
     def _together(self) -> Any:
-        there = [one for one in self.library.look().values() if _is_readable(one)]
+        found = []
+        for one in self.library.look().values():
+            with suppress(UserError):
+                found += [one] if _has_results(one) and _results(one).rows else []
+        there = tuple(found)
         sets = {row.set for one in there for row in _results(one).rows}
-        folders = tuple((one.path, one.changed) for one in there)
-        pairs = _comparison(folders) if len(sets) <= _MOST_SETS else {"rows": [], "problem": ""}
+        pairs = _comparison(there) if len(sets) <= _MOST_SETS else {"rows": [], "problem": ""}
         return {"of": [_listed(one) for one in there], **_table(there), "compared": pairs}
 
     def _items(self, one: Holding, page: int) -> Any:
@@ -158,7 +151,7 @@ class Documents:
         if n >= len(rows):
             raise NotFound("there is no such item")
         row = rows[n]
-        same = [place for place in _same_item(one.path, one.changed)[row.set, row.item][:PAGE] if place != n]
+        same = [place for place in _same_item(one)[row.set, row.item][:PAGE] if place != n]
         shown = ("model", "method", "seed", "values")
         return {
             "n": n,
@@ -171,12 +164,16 @@ class Documents:
         }
 
     def _replies(self, names: Collection[str], folder: Path | None = None) -> list[dict[str, Any]]:
-        return [
-            {"id": one.id, **found}
-            for one in self.library.known().values()
-            if one.holds == "journal" and folder in (None, one.path.parent)
-            for found in _episodes_named(one.path, names)
-        ]
+        """Returns the episodes of journals with these names, and their parts."""
+        below = tuple(f"{name}{sign}" for name in names for sign in "/@")
+        found = []
+        for one in self.library.known().values():
+            if one.holds == "journal" and folder in (None, one.path.parent):
+                with suppress(BadInput):
+                    for row in _episodes(one.path, 0, _EPISODES)[1]:
+                        if row["episode"] in names or row["episode"].startswith(below):
+                            found.append({"id": one.id, "n": row["n"], "episode": row["episode"]})
+        return found
 
     def _list(self, one: Holding, place: int, page: int) -> Any:
         if one.holds == "hospital":
@@ -187,7 +184,7 @@ class Documents:
 
     def _record(self, one: Holding, place: int, line: int) -> Any:
         if one.holds == "hospital":
-            lines: Sequence[int] = range(len(_keys(one.path, one.changed)))
+            lines: Sequence[int] = range(len(_keys(one)))
             if line not in lines:
                 raise NotFound("there is no such visit")
             number = line
@@ -200,7 +197,7 @@ class Documents:
         }
         if one.holds != "hospital":
             return {**near, "record": file.shown(number)}
-        key = _keys(one.path, one.changed)[line]
+        key = _keys(one)[line]
         with RecordedRun(one.path) as run:
             episode, setup = run.episode(key), run.configuration.get("setup") or {}
         if episode is None:
@@ -302,7 +299,7 @@ def _listed(one: Holding) -> dict[str, Any]:
 def _lines_of(one: Holding) -> Iterator[list[int]]:
     """Yields for each file of a holding the lines where its records begin; for a run, the numbers of its visits."""
     if one.holds == "hospital":
-        yield list(range(len(_keys(one.path, one.changed))))
+        yield list(range(len(_keys(one))))
     else:
         yield from (list(recording_file(file.path, file.kind).numbers) for file in one.files)
 
@@ -342,13 +339,13 @@ def _may_hold(one: Holding, place: int, line: int, words: Sequence[str]) -> bool
 
 
 @lru_cache(maxsize=16)
-def _keys(run: Path, _: float) -> tuple[str, ...]:
-    with RecordedRun(run) as recorded:
+def _keys(one: Holding) -> tuple[str, ...]:
+    with RecordedRun(one.path) as recorded:
         return tuple(recorded.episode_keys())
 
 
 def _visits(one: Holding, page: int) -> dict[str, Any]:
-    keys = _keys(one.path, one.changed)
+    keys = _keys(one)
     rows = []
     with RecordedRun(one.path) as run:
         for line, key in enumerate(keys[page * PAGE : (page + 1) * PAGE], page * PAGE):
@@ -402,19 +399,6 @@ def _episodes(path: Path, begin: int, n: int) -> tuple[int, list[dict[str, Any]]
     ]
 
 
-def _episodes_named(path: Path, names: Collection[str]) -> list[dict[str, Any]]:
-    """Returns the episodes of these names, and their parts; none of a journal that cannot be read."""
-    below = tuple(f"{name}{sign}" for name in names for sign in "/@")
-    try:
-        return [
-            {"n": one["n"], "episode": one["episode"]}
-            for one in _episodes(path, 0, _EPISODES)[1]
-            if one["episode"] in names or one["episode"].startswith(below)
-        ]
-    except BadInput:
-        return []
-
-
 def _calls_of(path: Path, number: int) -> dict[str, Any]:
     """Returns the calls of an episode by its number."""
     _, found = _episodes(path, number, 1)
@@ -433,20 +417,15 @@ def _calls_of(path: Path, number: int) -> dict[str, Any]:
             raise BadInput(f"what was asked cannot be read: {error}", path=path) from None
     # A visit asks in the order of the length of its dialogue.
     rows.sort(key=lambda row: len(prompts[row[2]].messages) if row[2] in prompts else 0)
-    told = [
-        _call_document(Key(episode, request, k), purpose, reply, prompts.get(request))
-        for purpose, reply, request, k in rows
-    ]
-    return {**found[0], "replies": told, "messages": messages}
-
-
-def _call_document(key: Key, purpose: str, reply: bytes, prompt: AskedPrompt | None) -> dict[str, Any]:
-    try:
-        stored = msgspec.to_builtins(read_stored(key, reply))
-    except ValueError as error:
-        stored = {"problem": f"damaged: {error}"}
-    asked = {} if prompt is None else {"asked": prompt._asdict()}
-    return {"purpose": purpose, "request": key.request.hex(), "k": key.k, **stored, **asked}
+    replies = []
+    for purpose, reply, request, k in rows:
+        try:
+            stored = msgspec.to_builtins(read_stored(Key(episode, request, k), reply))
+        except ValueError as error:
+            stored = {"problem": f"damaged: {error}"}
+        asked = {"asked": prompts[request]._asdict()} if request in prompts else {}
+        replies.append({"purpose": purpose, "request": request.hex(), "k": k, **stored, **asked})
+    return {**found[0], "replies": replies, "messages": messages}
 
 
 _LONGEST_SETTING = 500  # letters of a setting that is shown; a whole hospital would be too long
@@ -460,31 +439,19 @@ def _has_results(one: Holding) -> bool:
     return one.holds == "evaluation" or (one.holds in ("hospital", "learning") and (one.path / RECORD).is_file())
 
 
-def _is_readable(one: Holding) -> bool:
-    """Whether it has items that can be read."""
-    try:
-        return _has_results(one) and bool(_results(one).rows)
-    except UserError:
-        return False
-
-
+@lru_cache(maxsize=256)
 def _results(one: Holding) -> RunResults:
     """Returns the results of a holding."""
     if not _has_results(one):
         raise NotFound("there are no items")
-    return _read(one.path, one.changed)
-
-
-@lru_cache(maxsize=256)
-def _read(folder: Path, _: float) -> RunResults:
-    return read_results(folder)[0]
+    return read_results(one.path)[0]
 
 
 @lru_cache(maxsize=16)
-def _same_item(folder: Path, changed: float) -> dict[tuple[str, str], list[int]]:
+def _same_item(one: Holding) -> dict[tuple[str, str], list[int]]:
     """Returns the places of all rows of an item, by its set and itself."""
     found: dict[tuple[str, str], list[int]] = {}
-    for place, row in enumerate(_read(folder, changed).rows):
+    for place, row in enumerate(_results(one).rows):
         found.setdefault((row.set, row.item), []).append(place)
     return found
 
@@ -498,31 +465,26 @@ def _record_of(found: RunResults) -> dict[str, Any]:
     return told
 
 
-_Folders = tuple[tuple[Path, float], ...]
-"""Folders of results, and when each was changed."""
+def _with_rows(holdings: Iterable[Holding]) -> list[RunResults]:
+    return [found for found in map(_results, holdings) if found.rows]
 
 
-def _with_rows(folders: _Folders) -> list[RunResults]:
-    return [one for one in (_read(*one) for one in folders) if one.rows]
-
-
-def _table(holdings: Iterable[Holding]) -> dict[str, Any]:
+def _table(holdings: tuple[Holding, ...]) -> dict[str, Any]:
     """Returns the table of some results, and its measures."""
-    folders = tuple((one.path, one.changed) for one in holdings)
-    units = {one.name: msgspec.to_builtins(one) for folder in folders for one in _read(*folder).record.measures}
-    return {"table": _joined(folders), "measures": units}
+    units = {one.name: msgspec.to_builtins(one) for held in holdings for one in _results(held).record.measures}
+    return {"table": _joined(holdings), "measures": units}
 
 
 @lru_cache(maxsize=64)
-def _joined(folders: _Folders) -> Any:
-    found = _with_rows(folders)
+def _joined(holdings: tuple[Holding, ...]) -> Any:
+    found = _with_rows(holdings)
     return msgspec.to_builtins(join(found)) if found else {"rows": [], "measures": [], "notes": []}
 
 
 @lru_cache(maxsize=64)
-def _comparison(folders: _Folders) -> dict[str, Any]:
+def _comparison(holdings: tuple[Holding, ...]) -> dict[str, Any]:
     """Returns the comparison of every two entrants, or why there is none."""
-    found = _with_rows(folders)
+    found = _with_rows(holdings)
     try:
         return {"rows": msgspec.to_builtins(compare_results(found).rows) if found else [], "problem": ""}
     except UserError as error:

@@ -25,21 +25,16 @@ _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
 
 
 class NewClass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a teacher sets.
-
-    Attributes:
-        hints, undo: whether students may have hints, and take turns back.
-        scores: whether a student sees score and truth at the end of each visit; else when the teacher lets them out.
-    """
+    """What a teacher sets."""
 
     title: _Name
     cases: Annotated[tuple[CaseAt, ...], msgspec.Meta(min_length=1, max_length=50)]
     students: Annotated[tuple[_Name, ...], msgspec.Meta(min_length=1, max_length=300)]
     patient: str = "rules"
     max_turns: Annotated[int, msgspec.Meta(ge=1, le=50)] = MAX_TURNS
-    hints: bool = True
-    undo: bool = True
-    scores: bool = True
+    hints: bool = True  # whether students may have hints
+    undo: bool = True  # whether students may take turns back
+    scores: bool = True  # whether a student sees score and truth after each visit; else once the teacher releases them
 
 
 class Student(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -47,56 +47,24 @@ _MOST_POINTS = 60_000
 _NOTED = (Died, Worsened, VisitFailed, EventBegan, EventEnded, StaffCalledIn)
 
 
-class CoursePoint(msgspec.Struct, array_like=True, frozen=True):
-    """The hospital at a time; what is counted is counted from the beginning."""
-
-    t: int
-    waiting: tuple[int, int, int]  # by acuity, as the nurse judged it; who is not judged yet among the last
-    served: int
-    lying: int
-    walking: int
-    calls: tuple[int, int, int]  # to a doctor, by acuity, so far
-    waited: tuple[int, int, int]  # seconds that those had waited, all together
-    diagnosed: int
-    right: int
-    recovered: int
-    better: int
-    worse: int
-    died: int
-
-
-class CourseNote(msgspec.Struct, array_like=True, frozen=True):
-    """Something to jump to."""
-
-    t: int
-    what: str  # a happening's tag
-    who: str
-    about: str  # of which event, or where
-
-
 class RunCourse:
-    """The points of one run, as far as it has been read."""
+    """The points and notes of one run, as far as it has been read.
+
+    A point: time, waiting patients by acuity (as the nurse judged it, those not judged yet among the last), served,
+    lying, walking; and since the beginning calls to a doctor and seconds waited for them, both by acuity, diagnosed,
+    diagnosed right, recovered, better, worse, died. A note, something to jump to: time, tag, patient, event or place.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._world = World()
-        self._points: list[CoursePoint] = []
-        self._notes: list[CourseNote] = []
-        self._seq = 0
+        self._points: list[tuple[Any, ...]] = []
+        self._notes: list[tuple[int, str, str, str]] = []
+        self._seq = self._next = 0
         self._calls, self._waited = [0, 0, 0], [0, 0, 0]
-        self._next = 0
 
-    def read(self, run: RecordedRun, points: int, notes: int) -> tuple[list[CoursePoint], list[CourseNote], bool]:
-        """Reads on for a moment.
-
-        Args:
-            run: the run.
-            points: how many are known already, and not wanted again.
-            notes: likewise.
-
-        Returns:
-            The other points, the other notes, and whether there is more to be read now.
-        """
+    def read(self, run: RecordedRun, points: int, notes: int) -> tuple[list[Any], list[Any], bool]:
+        """Reads on for a moment; returns the points and notes after those known, and whether there is more to read."""
         with self._lock:
             until, more = time.monotonic() + _AT_ONCE, True
             while more and time.monotonic() < until:
@@ -113,23 +81,18 @@ class RunCourse:
             self._points.append(self._point(self._next))
             self._next += EVERY
         what, who = happening.what, happening.who
-        kind = type(what)
-        if kind is CalledIn:
-            self._call(who, what)  # type: ignore[arg-type]
-        elif kind in _NOTED and len(self._notes) < _MOST_NOTES:
+        if isinstance(what, CalledIn):
+            person = self._world.people.get(who)
+            if person is not None and person.acuity is not None and what.queue == person.department:
+                self._calls[_PLACES[person.acuity]] += 1
+                self._waited[_PLACES[person.acuity]] += what.waited
+        elif isinstance(what, _NOTED) and len(self._notes) < _MOST_NOTES:
             about = next((getattr(what, name) for name in ("event", "queue", "error") if hasattr(what, name)), "")
-            self._notes.append(CourseNote(happening.t, str(kind.__struct_config__.tag), who, str(about)))
+            self._notes.append((happening.t, str(type(what).__struct_config__.tag), who, str(about)))
         self._world.apply(happening)
         self._seq = happening.seq + 1
 
-    def _call(self, who: str, what: CalledIn) -> None:
-        person = self._world.people.get(who)
-        if person is not None and person.acuity is not None and what.queue == person.department:
-            place = _PLACES[person.acuity]
-            self._calls[place] += 1
-            self._waited[place] += what.waited
-
-    def _point(self, t: int) -> CoursePoint:
+    def _point(self, t: int) -> tuple[Any, ...]:
         world = self._world
         world.advance(t)
         waiting, counted = [0, 0, 0], dict.fromkeys(Doing, 0)
@@ -139,22 +102,11 @@ class RunCourse:
                 waiting[2 if person.acuity is None else _PLACES[person.acuity]] += 1
             elif doing is not Doing.WALKING or person.home not in (person.path[0], person.path[-1]):
                 counted[doing] += 1
-        counts = world.counts
-        return CoursePoint(
-            t=t,
-            waiting=(waiting[0], waiting[1], waiting[2]),
-            served=counted[Doing.SERVED] + counted[Doing.CONSULTED],
-            lying=counted[Doing.LYING],
-            walking=counted[Doing.WALKING] + counted[Doing.THERE],
-            calls=(self._calls[0], self._calls[1], self._calls[2]),
-            waited=(self._waited[0], self._waited[1], self._waited[2]),
-            diagnosed=counts.diagnosed,
-            right=counts.diagnosed_right,
-            recovered=counts.recovered,
-            better=counts.better,
-            worse=counts.worse,
-            died=counts.died,
-        )
+        served = counted[Doing.SERVED] + counted[Doing.CONSULTED]
+        walking = counted[Doing.WALKING] + counted[Doing.THERE]
+        names = ("diagnosed", "diagnosed_right", "recovered", "better", "worse", "died")
+        counts = [getattr(world.counts, name) for name in names]
+        return (t, waiting, served, counted[Doing.LYING], walking, [*self._calls], [*self._waited], *counts)
 
 
 _PLACES = {acuity: place for place, acuity in enumerate(Acuity)}
@@ -167,12 +119,7 @@ T = TypeVar("T")
 
 
 def without_truth(fields: Mapping[str, T], what: str = "") -> dict[str, T]:
-    """Returns the fields of an event without those that give the truth away.
-
-    Args:
-        fields: by name.
-        what: its tag, as the log has it; "" for a visit in one line.
-    """
+    """Returns the fields of an event, by its tag, or of a visit in one line, without those that reveal the truth."""
     also = _ALSO.get(what, frozenset())
     return {
         name: value
@@ -246,16 +193,12 @@ class ShownRun:
     def map(self) -> dict[str, Any]:
         """Returns the map of its hospital."""
         if self._map is None:
-            self._map = map_of(self.hospital)
+            try:
+                hospital = msgspec.convert(self.recorded.configuration.get("hospital"), Hospital, strict=False)
+            except msgspec.ValidationError as error:
+                raise UserError(f"the run's hospital cannot be read by this version: {error}") from None
+            self._map = map_of(hospital)
         return self._map
-
-    @property
-    def hospital(self) -> Hospital:
-        """The hospital, as its file described it."""
-        try:
-            return msgspec.convert(self.recorded.configuration.get("hospital"), Hospital, strict=False)
-        except msgspec.ValidationError as error:
-            raise UserError(f"the run's hospital cannot be read by this version: {error}") from None
 
     def end(self) -> tuple[int, int]:
         """Returns how many happenings there are so far, and the time of the last, in seconds; 0 where there is none."""
@@ -272,7 +215,12 @@ class ShownRun:
             found = _ROWS.decode(told)
         except NO_JSON as error:
             raise BadInput(f"one of the happenings {rows[0][0]} to {rows[-1][0]} is damaged ({error})") from None
-        return _encode([(seq, t, who, without_truth(what, _tag(what))) for seq, t, who, what in found])
+        return _encode(
+            [
+                (seq, t, who, without_truth(what, bytes(what.get("what", b"")).decode(errors="replace").strip('"')))
+                for seq, t, who, what in found
+            ]
+        )
 
 
 class Runs:
@@ -292,10 +240,6 @@ class Runs:
     def close(self) -> None:
         """Lets all go."""
         self._opened.cache_clear()
-
-
-def _tag(what: dict[str, msgspec.Raw]) -> str:
-    return bytes(what.get("what", b"")).decode(errors="replace").strip('"')
 
 
 def _key(folder: Path) -> _Key:

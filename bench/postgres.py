@@ -16,7 +16,7 @@ from typing import Self
 _DEBIANS = Path("/usr/lib/postgresql")
 _SECONDS = 60
 
-PASSWORD = "not/so:secret@all"  # noqa: S105 - of a server that lives as long as a test
+PASSWORD = "not/so:secret@all"
 
 
 def postgres_programs() -> Path | None:
@@ -34,9 +34,6 @@ class PostgresProcess:
     """A server on a port of this machine, with databases in a folder that goes away with it. Use it with `with`.
 
     PostgreSQL does not run as root: root has it run as `nobody`.
-
-    Args:
-        durable: waits for the disk, as a server does that is meant to last.
     """
 
     def __init__(self, *, durable: bool = False) -> None:
@@ -97,7 +94,7 @@ class PostgresProcess:
         user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
         # A server keeps the files that it is started with: they must not be a pipe that somebody reads to its end.
         with (self._folder / f"{program}.out").open("w+") as out:
-            came = subprocess.run(  # noqa: S603 - PostgreSQL's own programs
+            came = subprocess.run(
                 [str(self._programs / program), *map(str, words)],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
