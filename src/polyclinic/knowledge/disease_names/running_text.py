@@ -21,7 +21,7 @@ from polyclinic.errors import BadInput
 from polyclinic.files import whole
 from polyclinic.fingerprints import of_parts
 from polyclinic.knowledge.disease_names.spelling import units
-from polyclinic.knowledge.disease_names.vocabulary import KeptVocabulary, NameVocabulary, NameWord, unfolded
+from polyclinic.knowledge.disease_names.vocabulary import NameVocabulary
 from polyclinic.language.language import CHINESE
 from polyclinic.seals import SEAL_BYTES, seal
 from polyclinic.user_folders import cache_folder
@@ -41,7 +41,6 @@ class LearntNames(msgspec.Struct, frozen=True, array_like=True):
     parents: dict[str, frozenset[str]]
     usual: dict[str, frozenset[str]]
     definitions: dict[str, list[Definition]]
-    entered: list[tuple[tuple[str, ...], NameWord]]
 
 
 class KeptPhrase(msgspec.Struct, frozen=True, array_like=True):
@@ -62,7 +61,7 @@ class KeptGiveaways(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _KeptNames(msgspec.Struct, frozen=True, array_like=True):
-    words: KeptVocabulary
+    words: NameVocabulary
     learnt: LearntNames
     giveaways: KeptGiveaways
 
@@ -71,7 +70,7 @@ class _KeptNames(msgspec.Struct, frozen=True, array_like=True):
 def vocabulary() -> NameVocabulary:
     """Returns the words, read once."""
     kept = _kept()
-    return NameVocabulary() if kept is None else unfolded(kept.words)
+    return NameVocabulary().read() if kept is None else kept.words
 
 
 def learnt() -> LearntNames | None:
@@ -86,7 +85,7 @@ def giveaways() -> KeptGiveaways | None:
     return None if kept is None else kept.giveaways
 
 
-def keep(words: KeptVocabulary, learnt: LearntNames, giveaways: KeptGiveaways) -> None:
+def keep(words: NameVocabulary, learnt: LearntNames, giveaways: KeptGiveaways) -> None:
     """Keeps them for the next process, where that can be, in place of those of other versions."""
     with contextlib.suppress(BadInput, OSError, RuntimeError):
         place = _place()
