@@ -150,10 +150,10 @@ assert r.reader.cache_info().currsize == 0
 assert known_relation("flu A", "swine flu", knowledge) == "same"
 assert r.reader.cache_info().currsize == 1
 made = r.reader()
-for cached in (r.reader, kept_words.vocabulary, kept_words._kept):
+for cached in (r.reader, kept_words.vocabulary, kept_words.kept):
     cached.cache_clear()
 again = r.reader()
-assert kept_words._kept() is not None
+assert kept_words.kept() is not None
 assert again.learnt == made.learnt
 for kept in made._words.__struct_fields__:
     assert getattr(again._words, kept) == getattr(made._words, kept), kept
@@ -164,7 +164,7 @@ for kept in made._words.__struct_fields__:
 @pytest.mark.slow
 def test_words_that_were_kept_are_read_only_where_they_are_whole_and_of_these_files(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    kept = kept_words._kept.__wrapped__
+    kept = kept_words.kept.__wrapped__
     assert kept() is None
     kept_words.keep(reader()._words, reader().learnt, read_giveaways())
     words = kept().words

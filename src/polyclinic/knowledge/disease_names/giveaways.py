@@ -145,7 +145,8 @@ def _said(row: list[TextWord]) -> list[tuple[TextWord, str]]:
 
 
 def _table() -> KeptGiveaways:
-    return kept_words.giveaways() or read_giveaways()
+    names = kept_words.kept()
+    return read_giveaways() if names is None else names.giveaways
 
 
 @functools.cache

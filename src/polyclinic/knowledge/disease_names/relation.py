@@ -540,12 +540,12 @@ def _rarest(atoms: frozenset[str]) -> str:
 @functools.cache
 def reader() -> NameReader:
     """Returns the reader of names; its words are read when somebody first asks."""
-    words, learnt = vocabulary(), kept_words.learnt()
-    if learnt is None:
+    words, kept = vocabulary(), kept_words.kept()
+    if kept is None:
         made = NameReader(words)
         kept_words.keep(words, made.learnt, read_giveaways())
         return made
-    return NameReader(words, learnt)
+    return NameReader(words, kept.learnt)
 
 
 def relation(a: str, b: str) -> Relation:

@@ -69,20 +69,8 @@ class _KeptNames(msgspec.Struct, frozen=True, array_like=True):
 @functools.cache
 def vocabulary() -> NameVocabulary:
     """Returns the words, read once."""
-    kept = _kept()
-    return NameVocabulary().read() if kept is None else kept.words
-
-
-def learnt() -> LearntNames | None:
-    """Returns what was learnt from `vocabulary`, or None where that was not kept."""
-    kept = _kept()
-    return None if kept is None else kept.learnt
-
-
-def giveaways() -> KeptGiveaways | None:
-    """Returns what gives diseases away, or None where that was not kept."""
-    kept = _kept()
-    return None if kept is None else kept.giveaways
+    names = kept()
+    return NameVocabulary().read() if names is None else names.words
 
 
 def keep(words: NameVocabulary, learnt: LearntNames, giveaways: KeptGiveaways) -> None:
@@ -100,11 +88,12 @@ def keep(words: NameVocabulary, learnt: LearntNames, giveaways: KeptGiveaways) -
 
 
 @functools.cache
-def _kept() -> _KeptNames | None:
+def kept() -> _KeptNames | None:
+    """Returns what another process kept, or None where that cannot be read."""
     try:
         place = _place()
-        kept = place.read_bytes()
-        told, raw = kept[:SEAL_BYTES], kept[SEAL_BYTES:]
+        whole_file = place.read_bytes()
+        told, raw = whole_file[:SEAL_BYTES], whole_file[SEAL_BYTES:]
         # A word that says something else would grade and withhold otherwise, and nobody would know.
         read = msgspec.msgpack.decode(raw, type=_KeptNames) if told == seal(raw) else None
         if read is not None and time.time() - place.stat().st_mtime > _OLD / 2:
