@@ -34,10 +34,8 @@ InLibrary = Annotated[
     Parameter(name="--library", help="Folder of the corpora; your data folder by default."),
 ]
 
-_NAMED = 5
-"""Files that were skipped, which are named."""
-_SHOWN = 300
-"""Characters of a passage that are shown; all of them with --json."""
+_NAMED = 5  # Files that were skipped, which are named
+_SHOWN = 300  # Characters of a passage that are shown; all of them with --json
 
 
 async def add(

@@ -41,15 +41,12 @@ def endpoint(models: ModelSettings) -> dict[str, Any]:
 
 CONFIGURATION, RESULTS, PAGE = "evolve.json", "summary.json", "report.html"
 """Files of the folder: what it is made of, what came of it, and the same as a page."""
-OF_REPLICAS = "replicas.json"
-"""What came of several, in the folder that holds theirs."""
+OF_REPLICAS = "replicas.json"  # What came of several, in the folder that holds theirs
 
 _RECALLED = ("k", "k_records", "k_experience")
-_DISEASES = "respiratory"
-"""The paper's eight, among which a doctor of the practice chooses."""
+_DISEASES = "respiratory"  # The paper's eight, among which a doctor of the practice chooses
 
-Patients = tuple[list[PracticePatient], list[PracticePatient]]
-"""To practise on, and of the test."""
+Patients = tuple[list[PracticePatient], list[PracticePatient]]  # To practise on, and of the test
 
 
 def practice_in(

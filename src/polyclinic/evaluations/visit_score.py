@@ -151,6 +151,8 @@ class Scorer:
         def named(ids: Iterable[str]) -> tuple[str, ...]:
             return tuple(known[id].name.get(language) for id in ids)
 
+        findings = FindingsTold(case, self._knowledge)
+        shown = tuple(map(findings.expected, findings.wanted(truth.rationale)))
         lists = ("needed", "needed_missed", "helpful", "helpful_missed", "not_indicated")
         return PlayScore(
             doctor=doctor,
@@ -180,15 +182,9 @@ class Scorer:
             danger=DangerSigns(has=named(signs.has), missed=named(signs.missed), unreported=named(signs.unreported)),
             points=points(judged.grades, chosen, signs, hints),
             treatment=due_points(truth.treatment, report.treatment, self._knowledge),
-            expected=self._expected(case),
+            expected={Aspect.SYMPTOMS: case.record.history.symptoms, Aspect.EXAMINATIONS: shown},
             beliefs=tuple((note.turn, self._held_for_right(note, truth)) for note in notes),
         )
-
-    def _expected(self, case: Case) -> dict[Aspect, tuple[str, ...]]:
-        """Returns the symptoms of a record, and what the examinations found that show the illness."""
-        found = FindingsTold(case, self._knowledge)
-        shown = tuple(map(found.expected, found.wanted(case.truth.rationale)))
-        return {Aspect.SYMPTOMS: case.record.history.symptoms, Aspect.EXAMINATIONS: shown}
 
     async def by_rules(self, case: Case, report: Report) -> Judgement:
         """Grades by rules, by the meaning of symptoms and not by how particularly they are named."""

@@ -73,8 +73,7 @@ class Experience(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 Entry = MedicalRecord | Experience
 
 
-PHYSICAL = "physical-examination"
-"""Free in the paper's hospital, and none of the sixteen that a doctor chooses from."""
+PHYSICAL = "physical-examination"  # Free in the paper's hospital, and none of the sixteen that a doctor chooses from
 
 GRADES: dict[Language, dict[Severity, str]] = {
     "en": {"mild": "mild", "moderate": "moderate", "severe": "severe"},
@@ -116,8 +115,7 @@ def unmarked(text: str) -> str:
 
 _DECADE = 10
 
-_MARKED = 1.5
-"""A result so many times beyond its limit is markedly high, or low."""
+_MARKED = 1.5  # A result so many times beyond its limit is markedly high, or low
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|[。！？\n]+")
 

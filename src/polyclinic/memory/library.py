@@ -23,17 +23,10 @@ from polyclinic.retrieval.embedders import BUILT_IN, ENDPOINT, Embedder, Text, b
 from polyclinic.retrieval.library import endpoint_embedder
 from polyclinic.retrieval.store import Vectors
 
-_AT_ONCE = 1 << 19
-"""So many numbers are added up at once, so that what is read stays near."""
-
-_MOST = 127
-"""The largest whole number that a byte holds, either way."""
-
-_UNITS = (1, 2, 3, 4)
-"""The smallest number of a vector is one of these."""
-
-_CLOSE = 1e-5
-"""So near a whole number is what was one before it was divided."""
+_AT_ONCE = 1 << 19  # So many numbers are added up at once, so that what is read stays near
+_MOST = 127  # The largest whole number that a byte holds, either way
+_UNITS = (1, 2, 3, 4)  # The smallest number of a vector is one of these
+_CLOSE = 1e-5  # So near a whole number is what was one before it was divided
 
 _FIRST_ROOM = 256
 
@@ -196,11 +189,8 @@ async def dimensions_of(embedder: Embedder) -> int:
 
 E = TypeVar("E")
 
-_DECIMALS = 6
-"""Of a cosine; a machine's last bits are not the next one's."""
-
-_MANY = 8
-"""So many queries are multiplied at once."""
+_DECIMALS = 6  # Of a cosine; a machine's last bits are not the next one's
+_MANY = 8  # So many queries are multiplied at once
 
 
 class Near(NamedTuple):
@@ -226,6 +216,10 @@ class MemoryLibrary(Generic[E]):
     def vectors(self) -> Vectors:
         """A vector of length 1 a row, in the order of the entries."""
         return self._vectors[: len(self)]
+
+    def items(self) -> Iterator[tuple[E, NDArray[np.float32]]]:
+        """Yields the entries with their vectors."""
+        return zip(self.entries, self.vectors, strict=True)
 
     def add(self, entry: E, vector: NDArray[np.float32]) -> None:
         """Takes an entry in, with the vector of its query."""

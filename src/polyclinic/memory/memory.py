@@ -32,8 +32,7 @@ _SEALED = "PRAGMA user_version = 1"
 """Says that a file has its seals; files of earlier versions get them when they are opened."""
 _ALL = 1 << 64
 
-MemoryRow = tuple[str, str, bytes, bytes]
-"""Kind, task, entry and vector."""
+MemoryRow = tuple[str, str, bytes, bytes]  # Kind, task, entry and vector
 
 
 class MadeWith(Protocol):
@@ -212,11 +211,8 @@ def _tables(file: sqlite3.Connection) -> list[str]:
 
 FORMAT = 1
 FILE = "memory.sqlite"
-POINTER = "memory.store"
-"""The file that says in which database a folder's memory is."""
-
-ENOUGH = 3
-"""So much experience there must be before any is used; the paper's k."""
+POINTER = "memory.store"  # The file that says in which database a folder's memory is
+ENOUGH = 3  # So much experience there must be before any is used; the paper's k
 
 _VECTORS = "make its vectors anew: polyclinic memory build DIR --embedder NAME --out NEW"
 _PRACTISE = "practise anew into another folder: polyclinic evolve --out NEW"
@@ -336,10 +332,11 @@ class DoctorMemory:
 
     def news(self) -> list[New]:
         """Returns all that is remembered, task by task: records, then experience, in the order in which they came."""
-        libraries = [
-            (task, library) for task in ClinicalTask for library in (self.records[task], self.experience[task])
-        ]
-        return [New(task, *pair) for task, one in libraries for pair in zip(one.entries, one.vectors, strict=True)]
+        found: list[New] = []
+        for task in ClinicalTask:
+            found += [New(task, *pair) for pair in self.records[task].items()]
+            found += [New(task, *pair) for pair in self.experience[task].items()]
+        return found
 
     def _add(self, task: ClinicalTask, entry: Entry, vector: Vectors) -> None:
         if isinstance(entry, MedicalRecord):
@@ -400,8 +397,7 @@ def entries_of(memory: DoctorMemory) -> Iterable[tuple[ClinicalTask, Entry]]:
     return [(one.task, one.entry) for one in memory.news()]
 
 
-_TELLING = 6
-"""Lines that a picture must have so that nobody else's is the same; "a woman, a cough" is many people's."""
+_TELLING = 6  # Lines that a picture must have so that nobody else's is the same; "a woman, a cough" is many people's
 
 
 def merged(memories: Sequence[Sequence[New]]) -> tuple[list[New], int]:

@@ -26,11 +26,8 @@ from polyclinic.models.session import Session
 
 E = TypeVar("E")
 
-_MINDS = 64
-"""So many memories, each of somebody in a version, are held ready; those of two days of a large hospital."""
-
-_VERSION = 6
-"""Bytes of a version's name."""
+_MINDS = 64  # So many memories, each of somebody in a version, are held ready; those of two days of a large hospital
+_VERSION = 6  # Bytes of a version's name
 
 
 class LearntRecord(msgspec.Struct, frozen=True, array_like=True):

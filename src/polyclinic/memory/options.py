@@ -9,11 +9,8 @@ from typing import Annotated
 from polyclinic.errors import UserError
 from polyclinic.settings import setting
 
-NEAREST = 3
-"""So many records, and so many principles, come to mind in the paper's hospital (§5.1.3)."""
-
-_MOST = 10
-"""The paper tunes both numbers from 0 to 10 (§6.2)."""
+NEAREST = 3  # So many records, and so many principles, come to mind in the paper's hospital (§5.1.3)
+_MOST = 10  # The paper tunes both numbers from 0 to 10 (§6.2)
 
 
 @dataclass(frozen=True, kw_only=True)

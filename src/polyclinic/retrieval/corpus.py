@@ -25,8 +25,7 @@ from polyclinic.retrieval.retriever import By, Passage
 from polyclinic.retrieval.store import Added, NewPassage, PassageFile, PassageStore, StoredPassage
 
 CONSTANT = 10
-DEPTH = 100
-"""Places of each ranking that count."""
+DEPTH = 100  # Places of each ranking that count
 
 _DECIMALS = 6
 
@@ -47,14 +46,10 @@ def fuse(rankings: Iterable[Ranked], *, constant: int = CONSTANT) -> Ranked:
 
 FILE, WORDS = "corpus.sqlite", "words"
 
-_SLICE = 20_000
-"""Passages whose words are committed together."""
-_PATIENCE = 10.0
-"""Seconds to wait for another process that adds."""
-_SAMPLE = 50
-"""Passages by which the language of a corpus is known."""
-_CHINESE = 0.1
-"""Share of Chinese passages above which an embedder for English will not do."""
+_SLICE = 20_000  # Passages whose words are committed together
+_PATIENCE = 10.0  # Seconds to wait for another process that adds
+_SAMPLE = 50  # Passages by which the language of a corpus is known
+_CHINESE = 0.1  # Share of Chinese passages above which an embedder for English will not do
 
 
 class Corpus:

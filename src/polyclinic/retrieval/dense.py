@@ -14,8 +14,7 @@ from polyclinic.retrieval.embedders import Embedder
 from polyclinic.retrieval.store import PassageStore, StoredPassage, Vectors
 from polyclinic.tasks import run_all
 
-_DECIMALS = 6
-"""Of a cosine; a machine's last bits are not the next one's."""
+_DECIMALS = 6  # Of a cosine; a machine's last bits are not the next one's
 _BLOCK = 64
 
 
@@ -74,10 +73,8 @@ def _kth(likeness: NDArray[np.float32], k: int) -> float:
 PROBE = "A patient with fever and a dry cough. 一位发热、干咳的病人。"
 """A text whose vector is kept: an embedder that changed under its name gives another one."""
 
-_SAME = 0.995
-"""Cosine of the probe's vector with the one kept; less than rounding on another machine never gives."""
-_TOGETHER = 512
-"""Passages whose vectors are made, and committed, at a time."""
+_SAME = 0.995  # Cosine of the probe's vector with the one kept; less than rounding on another machine never gives
+_TOGETHER = 512  # Passages whose vectors are made, and committed, at a time
 
 
 class CorpusVectors:

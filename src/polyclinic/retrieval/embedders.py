@@ -27,11 +27,9 @@ from polyclinic.retrieval.store import Vectors
 if TYPE_CHECKING:
     from polyclinic.models.embeddings import EmbeddingModel  # with it comes what reaches an endpoint
 
-ENDPOINT = "direct/"
-"""How the names of embedders begin that are asked over the network."""
+ENDPOINT = "direct/"  # How the names of embedders begin that are asked over the network
 
-Text = tuple[str, str]
-"""The title and the text of a passage."""
+Text = tuple[str, str]  # The title and the text of a passage
 
 _SMALLEST = 1e-9
 

@@ -20,8 +20,7 @@ from polyclinic.retrieval.retriever import PASSAGES, By, LibraryOptions, Looking
 from polyclinic.user_folders import data_folder
 
 _PLAIN = re.compile(r"[^\W_][\w.-]{0,63}")
-_MOST_BYTES = 240
-"""Of a name; file systems take 255."""
+_MOST_BYTES = 240  # Of a name; file systems take 255
 _SHOWN = 80
 
 

@@ -361,16 +361,14 @@ def _name_answers() -> Callable[[Record, str], str]:
     return named
 
 
-KNOWLEDGE = "knowledge"
-"""Stands for the medical knowledge that comes with polyclinic, in place of a file."""
+KNOWLEDGE = "knowledge"  # Stands for the medical knowledge that comes with polyclinic, in place of a file
 
 FIELDS = ("id", "title", "text")
 
 _PROSE = (".txt", ".text", ".md", ".markdown")
 _RECORDS = (".jsonl", ".ndjson", ".json")
 _JUDGEMENT = re.compile(r"\d+\s+(?:(?:0|Q0)\s+\S+\s+-?\d+|-?\d+\S*\s+\S+)", re.IGNORECASE)
-_LOOKED_AT = 20
-"""Lines that say whether a file holds judgements."""
+_LOOKED_AT = 20  # Lines that say whether a file holds judgements
 
 
 def read_passages(

@@ -17,8 +17,7 @@ from polyclinic.language.content_words import terms
 from polyclinic.language.language import is_chinese
 from polyclinic.settings import setting
 
-By = Literal["bm25", "dense", "hybrid"]
-"""`bm25`: by words; `dense`: by meaning; `hybrid`: both rankings made one."""
+By = Literal["bm25", "dense", "hybrid"]  # `bm25`: by words; `dense`: by meaning; `hybrid`: both rankings made one
 
 
 class Passage(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,15 +70,13 @@ class ScriptedRetriever:
         return next((passages[:k] for phrase, passages in self._found.items() if phrase in folded), ())
 
 
-PASSAGES = 3
-"""Passages for a question, as in Tree-of-Reasoning."""
+PASSAGES = 3  # Passages for a question, as in Tree-of-Reasoning
 
 MOST = 1_500
 """Characters of a passage that are shown, 600 of a Chinese one; the rest is left out, and marked by three dots."""
 
 _MOST_CHINESE = 600
-_QUERY = 4_000
-"""Characters that are looked for; the last ones, where there are more."""
+_QUERY = 4_000  # Characters that are looked for; the last ones, where there are more
 
 
 _LARGEST = 50

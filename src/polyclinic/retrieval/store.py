@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from polyclinic.errors import BadInput, UserError
 from polyclinic.sqlite_file import claim, connect, read_errors, transaction
 
-APPLICATION = 0x706F6C63
-"""Marks a SQLite file as a corpus of ours."""
+APPLICATION = 0x706F6C63  # Marks a SQLite file as a corpus of ours
 
 _TABLES = (
     "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -72,8 +71,7 @@ SELECT n, :vector, seal(n, :vector) FROM passages WHERE n = :n AND title = :titl
 _TOGETHER = 2_000  # rows written or read at a time
 _SHOWN = 5
 
-Vectors = NDArray[np.float32]
-"""A vector a row."""
+Vectors = NDArray[np.float32]  # A vector a row
 
 
 class NewPassage(NamedTuple):

@@ -23,12 +23,10 @@ from polyclinic.terminal.tables import p_value, table
 MODES = {"experience only": Remembers(records=False), "records only": Remembers(experience=False), "both": BOTH}
 """What is used of a memory; the last is all of it."""
 
-KS = tuple(range(11))
-"""How many of each come to mind (§6.2); 3 is the paper's in the hospital."""
+KS = tuple(range(11))  # How many of each come to mind (§6.2); 3 is the paper's in the hospital
 
 _BOTH = "both"
-_SHOWN = 3
-"""Records, and principles, that are shown of one patient."""
+_SHOWN = 3  # Records, and principles, that are shown of one patient
 
 T = TypeVar("T")
 

@@ -15,14 +15,9 @@ from polyclinic.terminal.html import shown
 
 _WIDTH, _HEIGHT = 680, 310
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 204, 12, 40
-_APART = 14
-"""Between two names at the right, so that none covers another."""
-
-_KINDS = 8
-"""Kinds of lines that a page tells apart."""
-
-_MOST = 140
-"""Points of a line; of more, so many are drawn, evenly."""
+_APART = 14  # Between two names at the right, so that none covers another
+_KINDS = 8  # Kinds of lines that a page tells apart
+_MOST = 140  # Points of a line; of more, so many are drawn, evenly
 
 
 class CurveLine(NamedTuple):

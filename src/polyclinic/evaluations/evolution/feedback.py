@@ -12,8 +12,7 @@ from polyclinic.evaluations.evolution.patients import PracticePatient
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.seeds import derive
 
-FOLLOW_UP = 10
-"""Days after the treatment at which a patient reports back."""
+FOLLOW_UP = 10  # Days after the treatment at which a patient reports back
 
 
 class Came(StrEnum):

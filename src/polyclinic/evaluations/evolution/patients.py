@@ -22,8 +22,7 @@ from polyclinic.language.word_lists import WordLists
 from polyclinic.memory.entries import GRADES, AskedTask, ClinicalTask, examinations_named, picture_of
 from polyclinic.memory.recall import Put
 
-_NAMED = 12
-"""Names that a complaint gives."""
+_NAMED = 12  # Names that a complaint gives
 
 
 class _TaskWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

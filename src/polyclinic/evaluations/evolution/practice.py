@@ -21,8 +21,7 @@ from polyclinic.memory.recall import PRACTICE, CameToMind, Learner, Lesson, Put,
 from polyclinic.retrieval.embedders import Embedder
 from polyclinic.retrieval.store import Vectors
 
-BATCH, POINT = "batch", "point"
-"""What notes are of."""
+BATCH, POINT = "batch", "point"  # What notes are of
 
 _TESTED_TOGETHER = 250
 

@@ -18,11 +18,8 @@ from polyclinic.statistics.uncertainty import Estimate, mean_of_runs, wilson
 from polyclinic.terminal.figures import NOTHING, ShownFigure, low_to_high, number
 from polyclinic.terminal.tables import counted, table
 
-SNAPSHOTS = 2000
-"""Patients from one snapshot to the next (§6.2)."""
-
-_ROWS = 12
-"""Points of the curve that a terminal shows."""
+SNAPSHOTS = 2000  # Patients from one snapshot to the next (§6.2)
+_ROWS = 12  # Points of the curve that a terminal shows
 
 
 class Evolution(Tabular, msgspec.Struct, frozen=True, kw_only=True):

@@ -13,11 +13,8 @@ from polyclinic.files import json_lines, read_records, write_text
 from polyclinic.opened_files import check_regular
 from polyclinic.players.human.advice import Rung
 
-LONGEST = 4000
-"""Letters of a text of a move."""
-
-MOST = 40
-"""Names, diagnoses or points of a move's list."""
+LONGEST = 4000  # Letters of a text of a move
+MOST = 40  # Names, diagnoses or points of a move's list
 
 _Text = Annotated[str, msgspec.Meta(max_length=LONGEST)]
 _Names = Annotated[tuple[_Text, ...], msgspec.Meta(max_length=MOST)]

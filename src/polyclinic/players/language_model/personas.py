@@ -28,8 +28,7 @@ TEMPLATES = Path(__file__).with_suffix(".yaml")
 
 MANNERS: tuple[Manner, ...] = ("plain", "low health literacy", "anxious", "withholding", "contradicting", "parent")
 
-GROWN_UP = 18
-"""Years of age from which on no parent speaks for a patient."""
+GROWN_UP = 18  # Years of age from which on no parent speaks for a patient
 
 _BANDS = ((6, "child"), (GROWN_UP, "school"), (65, "adult"), (float("inf"), "old"))
 

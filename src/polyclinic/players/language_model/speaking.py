@@ -108,8 +108,7 @@ def _speakers() -> dict[Language, dict[Role, str]]:
     return read_yaml(Path(__file__).with_suffix(".yaml"), dict[Language, dict[Role, str]])
 
 
-_SIGNS = "<>≤≥±%‰°"
-"""What belongs to the number beside it, also where it was not copied with it."""
+_SIGNS = "<>≤≥±%‰°"  # What belongs to the number beside it, also where it was not copied with it
 
 _CLAUSE = re.compile(r"(?:[^，,。；;！!？?\n.]|\.(?=\S))+[，,。；;！!？?\n.]*\s*")
 _ALIKE = 60.0  # percent of the letters that a clause at the edge must share with what was said

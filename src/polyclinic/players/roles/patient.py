@@ -62,8 +62,7 @@ def _at_the_door(record: Record) -> tuple[str, str]:
     return record.presentation.complaint, record.presentation.about
 
 
-WORDS = WordLists(Path(__file__).with_name("words"), examination=EXAMINATION.pattern)
-"""The words of this room."""
+WORDS = WordLists(Path(__file__).with_name("words"), examination=EXAMINATION.pattern)  # The words of this room
 
 _SENTENCE = re.compile(r"(?<=[。；;！？\n])|(?<=[.!?])(?=\s)")
 _CLAUSE = re.compile(r"(?<=[，、])|(?<=,)(?=\s)|(?=【)")

@@ -26,11 +26,8 @@ from polyclinic.players.player import Ask, Disputes, Facts, Purpose
 from polyclinic.players.roles.staff import Director
 from polyclinic.players.rules.sayings import director_sayings, doctor_sayings
 
-_LEAST_SHARE = 0.02
-"""Diagnoses that the doctors together hold for less probable than this do not stand in the report."""
-
-_MOSTLY = 0.6
-"""From which share of its words in another a plan says mostly the same."""
+_LEAST_SHARE = 0.02  # Diagnoses that the doctors together hold for less probable than this do not stand in the report
+_MOSTLY = 0.6  # From which share of its words in another a plan says mostly the same
 
 K = TypeVar("K", bound=Hashable)
 

@@ -30,8 +30,7 @@ from polyclinic.players.rules.belief import Belief
 from polyclinic.players.rules.sayings import WORDS, doctor_sayings
 from polyclinic.players.rules.staff import at_the_door, by_department, symptoms_told
 
-_WORTH_SENDING = 0.01
-"""A department is not asked for what is less likely than this to be its."""
+_WORTH_SENDING = 0.01  # A department is not asked for what is less likely than this to be its
 
 
 class NextStepSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

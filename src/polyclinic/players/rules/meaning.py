@@ -318,8 +318,7 @@ class Frame(msgspec.Struct, frozen=True):
     wide: frozenset[str]
 
 
-Joined = Literal["", "listed", "joined"]
-"""How a segment hangs on the one before it: not, by a comma, or by "and"."""
+Joined = Literal["", "listed", "joined"]  # How a segment hangs on the one before it: not, by a comma, or by "and"
 
 
 class _Naming(msgspec.Struct):
@@ -530,8 +529,7 @@ SAME, USUAL, WIDER, BESIDE = 4, 3, 2, 1
 _BROAD = frozenset({"generic", "whole", "illnesses", "operations"})
 _ONE_KIND = frozenset({"whole"})
 ANYWHERE = frozenset({"body", "skin", "side"})
-IN_MUSCLES = frozenset({"limb", "muscle"})
-"""Where it hurts if it hurts all over."""
+IN_MUSCLES = frozenset({"limb", "muscle"})  # Where it hurts if it hurts all over
 _BY_ALL = frozenset({"exercise", "walking", "standing", "stairs", "moving", "lifting", "sleep"})
 """What the whole body does; where a part of it is asked for, its part must be told."""
 _SIDES = frozenset({"left", "right"})

@@ -65,17 +65,13 @@ _cues = WordLists(Path(__file__).with_name("hearing")).section("hearing", dict[s
 _SENTENCE = re.compile(r"(?<=[。！？?!；;\n])|(?<=[^\d\s]\.)(?=\s)")
 _CLAUSE = re.compile(r"(?<=[，,。；;！!？?\n])|(?<=[^\d\s]\.)(?=\s)|(?=但是?|而是|不过)|(?<=\s)(?=but\s|so let)")
 _ENDS = " \n.,;!，。；！"
-_TAG = re.compile(r"<[^<>\s]{1,20}>")
-"""What a model ends its turn with, such as `<eoa>`, where it got into the text."""
+_TAG = re.compile(r"<[^<>\s]{1,20}>")  # What a model ends its turn with, such as `<eoa>`, where it got into the text
 _WORD = re.compile(rf"[{CHINESE}]|[^\W\d_]{{2}}")
-_ITEM = re.compile(r"\W*(?:\d{1,2}[.、)）:：]|[（(]\d{1,2}[)）]|[-*•·—])")
-"""How an item of a list begins."""
-_PHRASE = 3
-"""Words up to which a question is a phrase ("Chest pain?"), and needs none of those that every sentence has."""
+_ITEM = re.compile(r"\W*(?:\d{1,2}[.、)）:：]|[（(]\d{1,2}[)）]|[-*•·—])")  # How an item of a list begins
+_PHRASE = 3  # Words up to which a question is a phrase ("Chest pain?"), and needs none of those that every sentence has
 _SENTENCE_AT_MOST = 1000
 """Characters of a sentence by which its act is known; a model that repeats itself may find no end."""
-_BARE_ORDER = 60
-"""Characters up to which a turn that is nothing but the name of an examination is an order."""
+_BARE_ORDER = 60  # Characters up to which a turn that is nothing but the name of an examination is an order
 
 
 @functools.lru_cache(maxsize=4096)

@@ -57,11 +57,8 @@ class _Forms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 _forms = WORDS.section("questions", _Forms)
 
-_ITEMS = frozenset({"whole", "illnesses"})
-"""The kinds of things that stand in a list, each by a name of its own."""
-
-_TOPIC_AT_MOST = 9
-"""Characters of what a Chinese question may set before it as what it is about; more is a comment."""
+_ITEMS = frozenset({"whole", "illnesses"})  # The kinds of things that stand in a list, each by a name of its own
+_TOPIC_AT_MOST = 9  # Characters of what a Chinese question may set before it as what it is about; more is a comment
 
 _QUESTION = re.compile(r"(?<=[。？?！])")
 _SENTENCE = re.compile(r"(?<=[?？。！])|(?<=\.)\s")

@@ -392,17 +392,10 @@ def _number(text: str, words: _LastPeriodWords) -> float:
     return 10 * words.numbers.get(tens, 1.0) + words.numbers.get(ones, 0.0)
 
 
-_ALL_BUT_SAID = 0.75
-"""The share of a question's words by weight that a fact must hold to answer it whatever they mean."""
-
-_THE_SAME = 0.9
-"""The same where the question names a thing: of the pain in the ear that in the knee tells nothing."""
-
-_ABOUT_IT = 0.34
-"""The same for a question that takes something for granted: what is nearest to it is told."""
-
-_OF_ITSELF = frozenset({"amount", "size"})
-"""What only the thing itself can tell, and the rest of the story never."""
+_ALL_BUT_SAID = 0.75  # The share of a question's words by weight that a fact must hold to answer it whatever they mean
+_THE_SAME = 0.9  # The same where the question names a thing: of the pain in the ear that in the knee tells nothing
+_ABOUT_IT = 0.34  # The same for a question that takes something for granted: what is nearest to it is told
+_OF_ITSELF = frozenset({"amount", "size"})  # What only the thing itself can tell, and the rest of the story never
 _WHEN = frozenset({"time", "trigger", "relief", "length", "frequency", "hours", "onset"})
 _DATED = frozenset({"operations", "hospital", "injuries", "immunizations"})
 _DENIABLE = frozenset({"generic", "whole", "kinds_of_symptoms"})

@@ -43,11 +43,8 @@ from polyclinic.players.roles.staff import Nurse, Pharmacist
 from polyclinic.players.rules.belief import Belief
 from polyclinic.players.rules.sayings import nurse_sayings, pharmacist_sayings
 
-_TOO_LATE = 1.5
-"""Being a level too late is so many times as bad as being one too early: who waits in danger loses more."""
-
-_AT_ONCE = 2
-"""Things asked for in one question; more is an interrogation, and patients answer it badly."""
+_TOO_LATE = 1.5  # Being a level too late is so many times as bad as being one too early: who waits in danger loses more
+_AT_ONCE = 2  # Things asked for in one question; more is an interrogation, and patients answer it badly
 
 _WORTH_ASKING = 0.003
 """Nats about the level that an answer must be expected to say; of a danger sign that is not known less is enough."""

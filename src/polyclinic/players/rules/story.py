@@ -55,8 +55,7 @@ def without_unknown(sentence: str) -> tuple[list[str], str]:
     return unknown, "".join("".join(pieces[at - 1 : at + 1]) if n else pieces[at] for n, at in enumerate(kept))
 
 
-ENOUGH = 0.55
-"""The share of a question's weight that a clause must cover to answer it."""
+ENOUGH = 0.55  # The share of a question's weight that a clause must cover to answer it
 
 _KIN = frozenset({"mother", "father", "parent", "sibling", "grandparent", "other_relative"})
 _HEAT = frozenset({"fever", "temperature"})

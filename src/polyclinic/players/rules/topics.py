@@ -17,10 +17,8 @@ from polyclinic.players.rules.story import Fact, Story
 from polyclinic.players.rules.symptom_attributes import attributes_of
 
 _ANY_ILLNESS = "chronic"
-_INHERITED = "congenital"
-"""What a family is asked for as such: whatever runs in it is meant."""
-_PLEASURE = "depression"
-"""What who enjoys something is without."""
+_INHERITED = "congenital"  # What a family is asked for as such: whatever runs in it is meant
+_PLEASURE = "depression"  # What who enjoys something is without
 _FELT = frozenset({"generic", "whole"})
 _NOT_CAUSES = _FELT | {"occasions"}
 _PLACED = frozenset({"operations", "injuries"})

@@ -215,7 +215,12 @@ class ShownRun:
             found = _ROWS.decode(told)
         except NO_JSON as error:
             raise BadInput(f"one of the happenings {rows[0][0]} to {rows[-1][0]} is damaged ({error})") from None
-        return _encode([(seq, t, who, without_truth(what, _tag(what))) for seq, t, who, what in found])
+        return _encode(
+            [
+                (seq, t, who, without_truth(what, bytes(what.get("what", b"")).decode(errors="replace").strip('"')))
+                for seq, t, who, what in found
+            ]
+        )
 
 
 class Runs:
@@ -235,10 +240,6 @@ class Runs:
     def close(self) -> None:
         """Lets all go."""
         self._opened.cache_clear()
-
-
-def _tag(what: dict[str, msgspec.Raw]) -> str:
-    return bytes(what.get("what", b"")).decode(errors="replace").strip('"')
 
 
 def _key(folder: Path) -> _Key:
