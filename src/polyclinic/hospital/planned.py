@@ -87,13 +87,6 @@ class PlannedVisit:
             self.worsening = town.worsening(self.onset, self.case(town), self.visit.number)
         return self.worsening
 
-    def with_worse(self, request: EpisodeRequest, town: Town) -> EpisodeRequest:
-        """Returns a request with how the illness will be where it gets worse soon and still waits by then."""
-        worse = self.worsens(town)
-        if worse is None or worse.after > SOON or worse.case is request.case:
-            return request
-        return msgspec.structs.replace(request, worse=worse.case)
-
     def __lt__(self, other: PlannedVisit) -> bool:
         return (self.leaves, self.place) < (other.leaves, other.place)
 

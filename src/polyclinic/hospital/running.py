@@ -41,7 +41,7 @@ from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.hospital.record.memories import KeptMemories, brought_to
 from polyclinic.hospital.record.recorded import TYPED
 from polyclinic.hospital.record.store import Store
-from polyclinic.hospital.simulation import simulate
+from polyclinic.hospital.simulation import Simulation
 from polyclinic.hospital.town.forecast import course_by_model
 from polyclinic.hospital.town.profiles import write_profiles
 from polyclinic.hospital.town.residents import Residents
@@ -145,7 +145,7 @@ async def run(
             town = Town(hospital, knowledge, residents, seed=configuration.seed, events=configuration.events)
         clinic = await stack.enter_async_context(going.open_clinic(brought=brought, on=on, report=report))
         compute = store.remember(clinic.compute) if store is not None else clinic.compute
-        simulated = await simulate(
+        simulated = await Simulation(
             hospital,
             town,
             going.counting(compute, then=(lambda _: None) if watching is None else watching.computed),
@@ -154,7 +154,7 @@ async def run(
             seed=configuration.seed,
             kinds=kinds_of(knowledge),
             lookahead=configuration.lookahead,
-            clock=clock,
+            clock=clock or Clock(),
             forecast=None
             if not configuration.course
             else partial(
@@ -169,7 +169,7 @@ async def run(
             learns=stack.enter_context(going.open_learning(clinic)),
             sinks=[sink for sink in (store, watching) if sink is not None],
             warm_up=configuration.warm_up,
-        )
+        ).run()
         usage = nature.ledger.total.usage
     return FinishedRun(
         run=simulated,
