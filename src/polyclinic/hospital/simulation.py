@@ -494,6 +494,7 @@ class Simulation:
             yield from self.learning.morning()
         visit, case = plan.visit, plan.case(self.town)
         request = self.registry.request(visit.who, case, visit.number, arrives=due)
+        request = msgspec.structs.replace(request, wanted=self.clock.wanted(due))
         plan.request = request if self.learning is None else self.learning.read(request)
         if self.look_again is not None:
             self._foresee(visit, plan, comes=comes)
@@ -527,8 +528,10 @@ class Simulation:
         if worse.after <= SOON:
             plan.request = msgspec.structs.replace(request, worse=worse.case)
         if worse.after < visit.triage + _AT_THE_DOOR and not visit.at_once:
-            anew = msgspec.structs.replace(request, case=worse.case, worse=None)
-            plan.early = self.clock.launch(self.compute(anew), due=max(self.clock.now, comes + worse.after))
+            due = max(self.clock.now, comes + worse.after)
+            wanted = self.clock.wanted(due)
+            anew = msgspec.structs.replace(request, case=worse.case, worse=None, wanted=wanted)
+            plan.early = self.clock.launch(self.compute(anew), due=due)
 
     def _worsens(self, visit: Encounter, plan: PlannedVisit, worse: Worsening, look_again: LookingAgain) -> Steps:
         """Lets a patient get worse while it waits, if no doctor has seen it before."""
@@ -551,7 +554,8 @@ class Simulation:
             if before is None and plan.early is not None:
                 visit.anew = plan.early
             else:
-                anew = msgspec.structs.replace(request, case=worse.case, worse=None, received=received)
+                wanted = self.clock.wanted(self.clock.now)
+                anew = msgspec.structs.replace(request, case=worse.case, worse=None, received=received, wanted=wanted)
                 # Due now: the next thing that a doctor decides about this patient is about how it is now.
                 visit.anew = self.clock.launch(self.compute(anew), due=self.clock.now)
             again = yield visit.anew

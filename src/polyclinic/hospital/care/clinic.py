@@ -171,7 +171,7 @@ class Clinic:
         return await self.minds.desk.play(request.visit_key, partial(self._computed, request))
 
     async def _computed(self, request: EpisodeRequest) -> Episode:
-        ledger = Ledger()
+        ledger = Ledger(wanted=request.wanted)
         going = _EpisodeUnderWay(self, request, self.minds.on(ledger))
         try:
             await going.run()

@@ -120,7 +120,7 @@ class ClinicMemory:
 
     async def learn(self, request: LearnRequest) -> LearnDone:
         """Lets a doctor draw a lesson from a wrong answer, with the memory that it had then, or read a passage."""
-        ledger = Ledger()
+        ledger = Ledger(wanted=request.wanted)
         done: LearnDone
         if isinstance(request, LessonRequest):
             done = await self._reflect(request, ledger)
