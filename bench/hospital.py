@@ -34,7 +34,7 @@ from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.running import Configuration, kinds_of, seen_at_the_door
 from polyclinic.hospital.running import run as run_hospital
-from polyclinic.hospital.simulation import simulate
+from polyclinic.hospital.simulation import Simulation
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -120,7 +120,9 @@ def events(hospital, knowledge, most):
         for visits in sorted({min(EVENTS_FIRST, most), most}):
             town = of_town(hospital, knowledge, Residents(RESIDENTS, SEED), seed=SEED)
             began = time.process_time()
-            came = asyncio.run(simulate(hospital, town, compute, days=DAYS, visits=visits, seed=SEED, kinds=kinds))
+            came = asyncio.run(
+                Simulation(hospital, town, compute, days=DAYS, visits=visits, seed=SEED, kinds=kinds).run()
+            )
             cpu = time.process_time() - began
             bar = f" (allowed: {EVENTS_ALLOWED:g} s)" if visits == VISITS and of_town is LightTown else ""
             print(
@@ -259,7 +261,7 @@ def flat(hospital, knowledge, visits):
             return msgspec.structs.replace(made[next(numbers)], key=request.key)
 
         with Store.create(folder, msgspec.to_builtins(configuration(hospital, visits, setup), str_keys=True)) as store:
-            simulating = simulate(
+            simulating = Simulation(
                 hospital,
                 town,
                 store.remember(compute),
@@ -270,7 +272,7 @@ def flat(hospital, knowledge, visits):
                 sinks=[store],
                 at_the_door=seen_at_the_door(knowledge),
                 look_again=TriageStation(knowledge).look_again,
-            )
+            ).run()
             asyncio.run(simulating)
     early, late = statistics.mean(windows.ms[1:FLAT_OVER]), statistics.mean(windows.ms[-FLAT_OVER + 1 :])
     verdict = "flat" if abs(late / early - 1) <= FLAT_ALLOWED else "NOT FLAT"

@@ -150,6 +150,7 @@ def png(path: Path) -> None:
 
 OF_THE_PACKAGE = set(
     """
+    storage/server.py
     evaluations/evolution/page.py
     evaluations/patient_simulator/building.py
     evaluations/reliability/attack.py

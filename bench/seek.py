@@ -18,7 +18,7 @@ from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.store import Store
-from polyclinic.hospital.simulation import simulate
+from polyclinic.hospital.simulation import Simulation
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -103,7 +103,7 @@ async def live(*, visits, n, sinks):
             right_treatment=right,
         )
 
-    return await simulate(hospital, town, drawn, days=3650, seed=SEED, kinds=kinds, visits=visits, sinks=sinks)
+    return await Simulation(hospital, town, drawn, days=3650, seed=SEED, kinds=kinds, visits=visits, sinks=sinks).run()
 
 
 def peak() -> float:

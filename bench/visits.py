@@ -14,7 +14,7 @@ from polyclinic.hospital.care.clinic import open_clinic
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.care.workers import open_clinic_workers
 from polyclinic.hospital.running import kinds_of
-from polyclinic.hospital.simulation import simulate
+from polyclinic.hospital.simulation import Simulation
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -59,5 +59,5 @@ async def audited(visits, seed, workers=1, language="en"):
             return episode
 
         kinds = kinds_of(knowledge)
-        await simulate(hospital, town, compute, days=DAYS, visits=visits, seed=seed, kinds=kinds)
+        await Simulation(hospital, town, compute, days=DAYS, visits=visits, seed=seed, kinds=kinds).run()
     return audit

@@ -22,11 +22,7 @@ def of_package() -> dict[str, str]:
     knowledge = sorted(one for one in (_PACKAGE / "knowledge").rglob("*") if one.suffix in {".yaml", ".csv"})
     prompts = sorted(_PACKAGE.rglob("*.md"))
     words = sorted(one for one in _PACKAGE.rglob("*.yaml") if not one.is_relative_to(_PACKAGE / "knowledge"))
-    return {
-        "knowledge": _of(knowledge),
-        "prompts": _of(prompts),
-        "words": _of(words),
-    }
+    return {"knowledge": _of(knowledge), "prompts": _of(prompts), "words": _of(words)}
 
 
 def of_parts(*names: str) -> str:

@@ -22,18 +22,10 @@ if TYPE_CHECKING:
 
     from _typeshed import WriteableBuffer
 
-MAX_FILE_BYTES = 2 * 2**30
-"""What is read line by line holds no more, nor does what it unpacks to."""
-
-MAX_PIPE_BYTES = 64 * 2**20
-"""Nobody can say beforehand how much comes through a pipe."""
-
-MAX_WHOLE_BYTES = 256 * 2**20
-"""What is read at once holds no more."""
-
-MAX_WRITTEN_BYTES = 4 * 2**20
-"""What people write by hand, as TOML or YAML, holds no more: its readers are slow."""
-
+MAX_FILE_BYTES = 2 * 2**30  # what is read line by line holds no more, nor does what it unpacks to
+MAX_PIPE_BYTES = 64 * 2**20  # nobody can say beforehand how much comes through a pipe
+MAX_WHOLE_BYTES = 256 * 2**20  # what is read at once holds no more
+MAX_WRITTEN_BYTES = 4 * 2**20  # what people write by hand, as TOML or YAML, holds no more: its readers are slow
 _WRITER = 10.0  # seconds in which somebody must begin to write to a pipe
 _LOOK_AGAIN = 0.02  # seconds
 _CHUNK = 64 * 2**10

@@ -14,9 +14,7 @@ from polyclinic.grouping import GroupThread
 
 _PATIENCE = 10.0  # seconds for another process to let go of the file
 _LOCKED = 0.2  # seconds after which a lock is another's
-
-Rows = Sequence[tuple[str, tuple[Any, ...]]]
-"""Statements that write a row each, with their values."""
+Rows = Sequence[tuple[str, tuple[Any, ...]]]  # statements that write a row each, with their values
 
 
 def connect(path: Path) -> sqlite3.Connection:

@@ -31,11 +31,8 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-SECONDS = 4.5
-"""Until what was stopped is ended."""
-
-INTERRUPTED = 130
-"""Exit code of a command that was stopped, whichever signal it was."""
+SECONDS = 4.5  # until what was stopped is ended
+INTERRUPTED = 130  # exit code of a command that was stopped, whichever signal it was
 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 """What stops a command."""

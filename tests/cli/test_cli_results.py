@@ -60,7 +60,7 @@ def test_a_run_says_what_it_was(folder, medqa):
     assert {one["name"] for one in record["models"]} == {"direct/good", "direct/bad"}
     assert record["models"][0]["parameters"] == {"temperature": 0.5, "price": "1,2"}
     assert sum(one["calls"] for one in record["calls"]) == 48
-    assert not any("sesame" in file.read_text("utf-8") for file in folder.iterdir())
+    assert not any("sesame" in file.read_text("utf-8") for file in folder.iterdir() if file.is_file())
     item = json.loads((folder / "items.jsonl").read_text("utf-8").splitlines()[0])
     assert (item["set"], item["model"], item["method"], item["values"]) == (
         "medqa", "direct/good", "zero_shot", {"right": 100.0},

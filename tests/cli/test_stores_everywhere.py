@@ -51,7 +51,6 @@ def test_the_page_on_stores_names_every_one_that_takes_none():
 def test_an_address_in_the_place_of_a_file_is_not_said_again(complaint):
     for words in (
         ["report"],
-        ["replay"],
         ["serve"],
     ):
         said = complaint(*words, "postgresql://ann:WRONGpw@127.0.0.1:1/research")

@@ -7,7 +7,7 @@ from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.record.episodes import CareGiven, ConsultationHeld, Episode
 from polyclinic.hospital.record.happenings import DAY, Acuity, Died, FellIll, FollowedUp, FollowUpOutcome
 from polyclinic.hospital.running import kinds_of
-from polyclinic.hospital.simulation import simulate
+from polyclinic.hospital.simulation import Simulation
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -42,7 +42,7 @@ async def lived(small, *, covered, right):
         )
 
     keep = small.Keep()
-    run = await simulate(hospital, town, compute, days=12, seed=5, kinds=kinds_of(KNOWLEDGE), sinks=[keep])
+    run = await Simulation(hospital, town, compute, days=12, seed=5, kinds=kinds_of(KNOWLEDGE), sinks=[keep]).run()
     return run, keep, seen
 
 

@@ -53,7 +53,7 @@ from polyclinic.hospital.record.happenings import (
     WentHome,
     Worsened,
 )
-from polyclinic.hospital.simulation import simulate
+from polyclinic.hospital.simulation import Simulation
 from polyclinic.hospital.town.forecast import NoCourse
 
 HOUR = 3600
@@ -61,7 +61,7 @@ HOUR = 3600
 
 async def live(small, compute, *, days=4, seed=3, town=None, hospital=None, **options):
     keep = small.Keep()
-    run = await simulate(
+    run = await Simulation(
         hospital or small.hospital(),
         town or small.Town(seed=seed),
         compute,
@@ -70,7 +70,7 @@ async def live(small, compute, *, days=4, seed=3, town=None, hospital=None, **op
         kinds=small.KINDS,
         sinks=[keep, *options.pop("sinks", ())],
         **options,
-    )
+    ).run()
     return run, keep
 
 
@@ -531,7 +531,7 @@ async def test_a_visit_takes_as_many_operations_however_many_visits_there_are(sm
 
     async def cost(visits):
         operations.clear()
-        run = await simulate(
+        run = await Simulation(
             hospital,
             small.Town(residents=3000, per_day=0.12),
             small.Compute(),
@@ -539,7 +539,7 @@ async def test_a_visit_takes_as_many_operations_however_many_visits_there_are(sm
             visits=visits,
             seed=5,
             kinds=small.KINDS,
-        )
+        ).run()
         assert run.summary.arrived >= visits
         return {name: n / run.summary.arrived for name, n in operations.items()}
 

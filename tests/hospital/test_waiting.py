@@ -19,7 +19,7 @@ from polyclinic.hospital.record.happenings import (
     TriagedAgain,
     Walked,
 )
-from polyclinic.hospital.simulation import simulate
+from polyclinic.hospital.simulation import Simulation
 from polyclinic.hospital.town.illness import Worsening
 from polyclinic.knowledge.acuity import TARGETS
 
@@ -40,7 +40,7 @@ def crowded(small):
 
 async def live(small, compute, *, seed=3, look_again=True, **options):
     keep = small.Keep()
-    run = await simulate(
+    run = await Simulation(
         crowded(small),
         small.Town(seed=seed, **{"residents": 90, "worse_waiting": 0.8, **options}),
         compute,
@@ -50,7 +50,7 @@ async def live(small, compute, *, seed=3, look_again=True, **options):
         look_again=small.look_again if look_again else None,
         sinks=[keep],
         clock=Clock(),
-    )
+    ).run()
     return run, keep
 
 
@@ -186,7 +186,7 @@ async def test_who_gets_worse_in_the_queue_for_the_nurse_is_the_next_there_and_w
     town.worsening = worsening
     hospital = small.hospital(durations=worse(crowded(small).durations, triage=small.lasting(600)))
     options = {"days": 2, "seed": 1, "kinds": small.KINDS, "look_again": small.look_again, "sinks": [keep]}
-    await simulate(hospital, town, compute, **options)
+    await Simulation(hospital, town, compute, **options).run()
     (at,) = [h.t for h in keep if isinstance(h.what, GotWorse)]
     called = [h for h in keep if isinstance(h.what, CalledIn) and h.what.queue == "triage"]
     after = [h.who for h in called if h.t > at]

@@ -46,7 +46,8 @@ async def test_a_journal_without_them_is_read_and_written_as_before(tmp_path):
     await asked(tmp_path / "j", prompts=False)
     assert read(tmp_path / "j") == ({}, {})
     with closing(sqlite3.connect(tmp_path / "j")) as file:
-        assert file.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall() == [("calls",)]
+        tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    assert not tables & {"messages", "prompts"}
     await asked(tmp_path / "j")  # answers from it, and asks nobody: there is nothing new to keep
     assert read(tmp_path / "j") == ({}, {})
 

@@ -38,7 +38,7 @@ def test_a_command_that_is_killed_goes_on_elsewhere_with_the_batch_it_made(base,
     for folder in (here, elsewhere):
         folder.mkdir()
     with serving(lambda _: "Answer: B", batches={"looks": 2}) as endpoint:
-        words = exam(endpoint, "--set", "models.batch-api=true", "--store", base)
+        words = exam(endpoint, "--set", "models.batch-api=true", "--out", base)
         process = subprocess.Popen(
             [sys.executable, "-m", "polyclinic", *words],
             stdout=subprocess.DEVNULL,
@@ -58,7 +58,7 @@ def test_a_command_that_is_killed_goes_on_elsewhere_with_the_batch_it_made(base,
         run(*words, cwd=elsewhere)
         assert len(endpoint.batches.made) == 1
         assert endpoint.requests == 5
-        run(*exam(endpoint, "--set", "models.batch-api=true", "--store", base, "--seed", "1"), cwd=elsewhere)
+        run(*exam(endpoint, "--set", "models.batch-api=true", "--out", base, "--seed", "1"), cwd=elsewhere)
         assert len(endpoint.batches.made) == 2, "another seed is another run, and has answers of its own"
     with serving(lambda _: "Answer: B") as endpoint:
         run(*exam(endpoint, "--out", tmp_path / "whole"))
@@ -73,7 +73,7 @@ def test_a_batch_of_many_questions_in_a_store_of_before(base, run, serving, tmp_
     monkeypatch.setattr(batch, "FIRST_LOOK", 0.01)
     questions = write_exam(tmp_path / "medqa.jsonl", range(300), text="number {}?")
     with serving(lambda _: "Answer: B", batches={"looks": 1}) as endpoint:
-        few = exam(endpoint, "--set", "models.batch-api=true", "--store", base)
+        few = exam(endpoint, "--set", "models.batch-api=true", "--out", base)
         run(*few)
         with psycopg.connect(base, autocommit=True) as connection:  # as stores were made at first
             connection.execute("DROP INDEX polyclinic.batches_line_digest")
@@ -84,7 +84,7 @@ def test_a_batch_of_many_questions_in_a_store_of_before(base, run, serving, tmp_
             "run.max-failures=100",
             "--set",
             "models.batch-api=true",
-            "--store",
+            "--out",
             base,
             "--base-url",
             endpoint.url,

@@ -46,14 +46,8 @@ def made(tmp_path, run):
 
 
 COMMANDS = {
-    "consult": ["consult", "--case", "two.jsonl", "--doctor", "direct/x", "--max-turns", "2", "--set", "run.max-failures=100"],  # noqa: E501
     "ask": ["ask", "a chest X-ray", "a blood count", "--case", "shipped#p1-00001", "--examiner", "direct/x"],
     "names": ["knowledge", "compare", "names.jsonl", "--judge", "direct/x"],
-    "personas": ["cases", "convert", "two.jsonl", "--persona", "plain", "--writer", "direct/x", "--out", "OUT.jsonl",
-                 "--set", "run.max-failures=100"],
-    "patient-test": ["cases", "patient-test", "--cases", "two.jsonl", "--writer", "direct/x",
-                     "--set", "patient-test.rounds=1", "--out",
-                     "OUT.json"],
     "patient-simulator": ["eval", "patient-simulator", "--cases", "labelled.json", "--patient", "direct/x",
                           "--set", "run.max-failures=100"],
     **RECORDED_COMMANDS,
@@ -74,15 +68,13 @@ def asked(run, endpoint, words, folder, *, code=0):
 def test_a_command_given_again_asks_nothing_and_says_the_same(name, kept, run, made):
     out = []
     with EndpointProcess(seed=1) as endpoint:
-        for number in (1, 2):
-            words = [word.replace("OUT", f"out{number}") for word in COMMANDS[name]]
-            out.append(asked(run, endpoint, [*words, *kept], made))
+        for _ in range(2):
+            out.append(asked(run, endpoint, [*COMMANDS[name], *kept], made))
     (first, done), (again, then) = out
     assert first > 0
     assert again == 0
-    if "--out" not in COMMANDS[name]:
-        assert untimed(done.stdout) == untimed(then.stdout)
-    if "--store" in kept:
+    assert untimed(done.stdout) == untimed(then.stdout)
+    if isinstance(kept[1], str):
         kinds = [one.record.kind for one in read_results(kept[1])]
         assert len(kinds) == 2 and kinds[0] == kinds[1] and COMMANDS[name][0] in kinds[0]
 
@@ -91,14 +83,12 @@ def test_what_was_read_is_the_same_in_a_file_and_in_a_store(base, run, made):
     words = ["--corpus", "library/notes", "--doctor", "direct/x", "--json"]
     with EndpointProcess(seed=3) as endpoint:
         asked(run, endpoint, ["memory", "read", "filed", *words], made)
-        came, first = asked(run, endpoint, ["memory", "read", "stored", *words, "--store", base], made)
-        again, second = asked(run, endpoint, ["memory", "read", "stored", *words, "--store", base], made)
+        came, first = asked(run, endpoint, ["memory", "read", f"{base}#stored", *words], made)
+        again, second = asked(run, endpoint, ["memory", "read", f"{base}#stored", *words], made)
     assert came > 0 and again == 0
     assert json.loads(second.stdout) == {**json.loads(first.stdout), "new": 0}
-    assert not (made / "stored" / "reading.sqlite").exists()
-    assert "secret" not in (made / "stored" / "reading.store").read_text()
-    wrong = run("memory", "read", "filed", *words, "--store", base, code=2, cwd=made).stderr
-    assert "was begun without --store" in wrong
+    run("memory", "build", f"{base}#stored", "--out", "linked", cwd=made)
+    assert "secret" not in (made / "linked" / "reading.store").read_text()
 
 
 def test_a_memory_of_a_file_is_made_again_in_a_store(base, run, made):
@@ -107,46 +97,45 @@ def test_a_memory_of_a_file_is_made_again_in_a_store(base, run, made):
     run("cases", "generate", *few, cwd=made)
     run("evolve", "--train", "many.jsonl", "--test", "few.jsonl", "--out", "one", cwd=made)
     run("memory", "show", "one", "--out", "one.jsonl", cwd=made)
-    run("memory", "build", "one.jsonl", "--out", "stored", "--store", base, cwd=made)
+    run("memory", "build", "one.jsonl", "--out", f"{base}#stored", cwd=made)
     (made / "elsewhere").mkdir()
     run("memory", "build", f"{base}#stored", "--out", "linked", cwd=made / "elsewhere")
     password = {"PGPASSWORD": "not/so:secret@all"}
-    told = [run("memory", "show", folder, "--json", cwd=made, env=password).stdout for folder in ("one", "stored")]
+    told = [
+        run("memory", "show", folder, "--json", cwd=made, env=password).stdout for folder in ("one", "elsewhere/linked")
+    ]
     tasks = [json.loads(one)["tasks"] for one in told]
     assert tasks[0] == tasks[1]
     assert run("memory", "show", "linked", "--json", cwd=made / "elsewhere", env=password).stdout == told[1]
-    again = run(
-        "memory", "build", "../one.jsonl", "--out", "stored", "--store", base, code=2, cwd=made / "elsewhere"
-    ).stderr
+    again = run("memory", "build", "one.jsonl", "--out", f"{base}#stored", code=2, cwd=made).stderr
     assert "there is a memory 'stored' already" in again
 
 
 def test_a_run_of_the_hospital_is_kept_whole_and_read_from_the_store(base, run, made):
-    run("run", "--residents", "20", "--days", "1", "--out", "town", "--store", base, cwd=made)
+    run("run", "--residents", "20", "--days", "1", "--out", base, cwd=made)
+    run("run", "--residents", "20", "--days", "1", "--out", "town", cwd=made)
     (one,) = read_results(base)
     assert one.record.kind == "run" and len(one.rows) > 3
     figures = [json.loads(run("report", of, "--json", cwd=made).stdout) for of in ("town", f"{base}#1")]
     assert {**figures[0], "run": ""} == {**figures[1], "run": ""}
     first = run("replay", f"{base}#1", "--json", cwd=made).stdout
     assert first == run("replay", "town", "--json", cwd=made).stdout
-    lacking = run("run", "--residents", "20", "--days", "1", "--store", base, code=2, cwd=made).stderr
-    assert "say where it lies until then: --out DIR" in lacking
 
 
 def test_a_study_has_its_answers_and_its_table_in_the_store(base, run, made):
     with EndpointProcess(seed=1) as endpoint:
         words = ["study", "run", "plan.toml", "--model", "direct/x"]
-        first, _ = asked(run, endpoint, [*words, "--out", "one", "--store", base], made)
-        again, _ = asked(run, endpoint, [*words, "--out", "two", "--store", base], made)
+        first, _ = asked(run, endpoint, [*words, "--out", base], made)
+        again, _ = asked(run, endpoint, [*words, "--out", base], made)
+        asked(run, endpoint, [*words, "--out", "one"], made)
     assert first > 0 and again == 0
     both = read_results(base)
     assert [one.record.kind for one in both] == ["study run", "study run"], "its runs are part of it"
     assert len(both[0].rows) == len(both[1].rows) == len(read_results(made / "one")[0].rows)
-    assert not (made / "one" / "journal").exists()
 
 
 def test_a_number_or_a_file_that_is_not_there_is_named(base, run, made):
-    run("knowledge", "compare", "names.jsonl", "--store", base, cwd=made)
+    run("knowledge", "compare", "names.jsonl", "--out", base, cwd=made)
     for what, needed in {"#9": "no results #9", "#1/other.json": "#1 has no file other.json; it has: "}.items():
         said = run("report", f"{base}{what}", code=2, cwd=made).stderr
         assert needed in said and said.count("\n") == 1 and "secret" not in said

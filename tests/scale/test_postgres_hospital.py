@@ -1,7 +1,6 @@
 """A run of the hospital whose answers are in a store as they come: who goes on with it asks nothing twice."""
 
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -71,15 +70,15 @@ def whole(run, tmp_path):
 def test_a_run_that_was_killed_goes_on_on_another_machine(workers, base, run, whole, tmp_path):
     expected, n = whole
     with EndpointProcess(seed=1, latency=0.05) as endpoint:
-        shared = ("--store", base, "--on", f"local:{workers}", "--out")
-        killed_after(command(endpoint, *shared, tmp_path / "here"), endpoint, n // 2)
-        again = came(run(*command(endpoint, *shared, tmp_path / "elsewhere")).stdout)
+        shared = ("--on", f"local:{workers}", "--out", base)
+        killed_after(command(endpoint, *shared), endpoint, n // 2)
+        again = came(run(*command(endpoint, *shared)).stdout)
         assert n <= requests(endpoint) <= n + PLACES * workers
         assert again == expected
-        assert came(run(*command(endpoint, *shared, tmp_path / "third")).stdout) == expected
+        assert came(run(*command(endpoint, *shared)).stdout) == expected
         assert requests(endpoint) <= n + PLACES * workers, "a third machine asks nothing"
     kept = [one.record for one in read_results(base)]
-    assert len(kept) == 2 and sum(calls.calls for calls in kept[0].calls) == len(calls_in(tmp_path / "elsewhere"))
+    assert len(kept) == 2 and kept[0].calls == kept[1].calls
 
 
 def test_one_whose_doctors_learn_goes_on_on_another_machine(base, run, tmp_path):
@@ -93,22 +92,24 @@ def test_one_whose_doctors_learn_goes_on_on_another_machine(base, run, tmp_path)
         n = requests(endpoint)
     assert expected["memory"]
     with EndpointProcess(seed=1, latency=0.05) as endpoint:
-        killed_after(learning(endpoint, "--store", base, "--out", tmp_path / "here"), endpoint, n // 2)
-        assert came(run(*learning(endpoint, "--store", base, "--out", tmp_path / "elsewhere")).stdout) == expected
+        killed_after(learning(endpoint, "--out", base), endpoint, n // 2)
+        assert came(run(*learning(endpoint, "--out", base)).stdout) == expected
         asked = requests(endpoint)
         assert n <= asked <= n + PLACES
-        again = run(*learning(endpoint, "--store", base, "--out", tmp_path / "here"))
+        again = run(*learning(endpoint, "--out", base))
         assert came(again.stdout) == expected
         assert requests(endpoint) == asked, "whoever begun it asks nothing more"
 
 
 def test_the_results_of_whoever_goes_on_count_all_calls(base, run, whole, tmp_path):
     with EndpointProcess(seed=1, latency=0.05) as endpoint:
-        killed_after(command(endpoint, "--store", base, "--out", tmp_path / "here"), endpoint, whole[1] // 2)
-        run(*command(endpoint, "--store", base, "--out", tmp_path / "elsewhere"))
-    assert not (tmp_path / "elsewhere" / "calls.sqlite").exists(), "answers lie in the store alone"
-    assert calls_in(tmp_path / "elsewhere") == calls_in(tmp_path / "whole") != []
-    assert "secret" not in str(RecordedRun(tmp_path / "elsewhere").configuration)
+        killed_after(command(endpoint, "--out", base), endpoint, whole[1] // 2)
+        run(*command(endpoint, "--out", base))
+    run("results", "show", f"{base}#1", "--format", "folder", "--out", tmp_path / "fetched")
+    folder = tmp_path / "fetched" / "1"
+    assert not (folder / "calls.sqlite").exists(), "answers lie in the store alone"
+    assert calls_in(folder) == calls_in(tmp_path / "whole") != []
+    assert "secret" not in str(RecordedRun(folder).configuration)
 
 
 def calls_in(folder):
@@ -118,20 +119,18 @@ def calls_in(folder):
 
 def test_another_run_has_answers_of_its_own(base, run, tmp_path):
     with EndpointProcess(seed=1) as endpoint:
-        run(*command(endpoint, "--store", base, "--out", tmp_path / "one"))
+        run(*command(endpoint, "--out", base))
         asked = requests(endpoint)
-        run(*command(endpoint, "--store", base, "--out", tmp_path / "two", "--seed", 1))
+        run(*command(endpoint, "--out", base, "--seed", 1))
         other = requests(endpoint)
-        run(*command(endpoint, "--store", base, "--out", tmp_path / "three", "--set", "run.load=2"))
+        run(*command(endpoint, "--out", base, "--set", "run.load=2"))
         assert other > asked and requests(endpoint) > other
         asked = requests(endpoint)
         run(
             *command(
                 endpoint,
-                "--store",
-                base,
                 "--out",
-                tmp_path / "four",
+                base,
                 "--set",
                 "models.timeout=20",
                 "--set",
@@ -139,18 +138,6 @@ def test_another_run_has_answers_of_its_own(base, run, tmp_path):
             )
         )
         assert requests(endpoint) == asked, "how long an answer may take is nothing that the run comes from"
-
-
-def test_resumed_in_its_folder_it_goes_on_too(base, run, whole, tmp_path):
-    expected, n = whole
-    with EndpointProcess(seed=1, latency=0.05) as endpoint:
-        killed_after(command(endpoint, "--store", base, "--out", tmp_path / "here"), endpoint, n // 2)
-        again = run(*command(endpoint, "--store", base, "--out", tmp_path / "here"))
-        assert came(again.stdout) == expected
-        assert requests(endpoint) <= n + PLACES
-        asked = requests(endpoint)
-        run(*command(endpoint, "--store", base, "--out", tmp_path / "elsewhere"))
-        assert requests(endpoint) == asked, "what it was answered after it was taken up is in the store as well"
 
 
 def test_runs_in_several_processes_have_their_answers_in_the_store_as_they_come(base, run, tmp_path):
@@ -161,10 +148,9 @@ def test_runs_in_several_processes_have_their_answers_in_the_store_as_they_come(
         expected = means(run(*replicas(endpoint, "--out", tmp_path / "whole")).stdout)
         n = requests(endpoint)
     with EndpointProcess(seed=1, latency=0.05) as endpoint:
-        killed_after(replicas(endpoint, "--store", base, "--out", tmp_path / "here"), endpoint, n // 2)
+        killed_after(replicas(endpoint, "--out", base), endpoint, n // 2)
         time.sleep(6)  # its workers end by themselves
-        shutil.rmtree(tmp_path / "here")
-        again = means(run(*replicas(endpoint, "--store", base, "--out", tmp_path / "elsewhere")).stdout)
+        again = means(run(*replicas(endpoint, "--out", base)).stdout)
         assert n <= requests(endpoint) <= n + 2 * PLACES
     assert again == expected
     kept = read_results(base)

@@ -1,7 +1,6 @@
-"""`evolve --replicas --store`: memory, answers and results of each practice are in the store, and it goes on there."""
+"""`evolve --replicas --out URL#NAME`: memory, answers and results of each practice are in the database."""
 
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -63,33 +62,25 @@ def remembered(folder):
 
 
 @pytest.mark.parametrize("where", [(), ("--on", "local:2")], ids=["here", "elsewhere"])
-def test_they_are_the_same_as_without_a_store(where, base, run, tmp_path):
+def test_they_are_the_same_as_in_a_folder(where, base, run, tmp_path):
     filed = means(run(*practices("--out", "filed", "--json")).stdout)
-    stored = means(run(*practices("--out", "stored", "--store", base, "--json", *where)).stdout)
-    assert stored == filed
+    for _ in range(2):
+        assert means(run(*practices("--out", f"{base}#stored", "--json", *where)).stdout) == filed
+    assert [one.record.seed for one in read_results(base)] == [0, 1, 0, 1]
     for seed in (0, 1):
-        one, other = tmp_path / "filed" / f"seed-{seed}", tmp_path / "stored" / f"seed-{seed}"
-        assert not (other / "memory.sqlite").exists()
-        assert remembered(other) == remembered(one) != []
-        assert "secret" not in (other / "memory.store").read_text()
-    assert [one.record.seed for one in read_results(base)] == [0, 1]
-    run("memory", "build", f"{base}#stored/seed-1", "--out", "linked")
-    assert remembered(tmp_path / "linked") == remembered(tmp_path / "filed" / "seed-1")
-    assert means(run(*practices("--out", "stored", "--store", base, "--json", *where)).stdout) == filed
-    (tmp_path / "other").mkdir()
-    taken = run(*practices("--out", "other/stored", "--store", base, *where), code=2).stderr
-    assert "there is a memory 'stored/seed-0' already" in taken
-    begun = run(*practices("--out", "filed", "--store", base)).stdout
-    assert begun and not (tmp_path / "filed" / "seed-0" / "memory.sqlite").exists(), "what is over is put there"
+        run("memory", "build", f"{base}#stored/seed-{seed}", "--out", f"linked-{seed}")
+        linked = tmp_path / f"linked-{seed}"
+        assert remembered(linked) == remembered(tmp_path / "filed" / f"seed-{seed}") != []
+        assert "secret" not in (linked / "memory.store").read_text()
 
 
 @pytest.mark.parametrize("where", [(), ("--on", "local:2")], ids=["here", "elsewhere"])
-def test_killed_they_go_on_here_and_on_another_machine(where, base, run, tmp_path):
+def test_killed_they_go_on_on_any_machine(where, base, run, tmp_path):
     with EndpointProcess(seed=1) as endpoint:
         whole = means(run(*by_model(endpoint, "--out", "filed")).stdout)
         n = requests(endpoint)
     with EndpointProcess(seed=1, latency=0.05) as endpoint:
-        words = by_model(endpoint, "--out", "stored", "--store", base, *where)
+        words = by_model(endpoint, "--out", f"{base}#stored", *where)
         process = subprocess.Popen(
             [sys.executable, "-m", "polyclinic", *map(str, words)],
             stdout=subprocess.DEVNULL,
@@ -102,24 +93,11 @@ def test_killed_they_go_on_here_and_on_another_machine(where, base, run, tmp_pat
         process.send_signal(signal.SIGKILL)
         process.wait()
         time.sleep(6 if where else 0.2)  # workers end by themselves
-        if where:
-            shutil.rmtree(tmp_path / "stored")
         assert means(run(*words).stdout) == whole
-        most = n + PLACES * (2 if where else 1)
-        assert n <= requests(endpoint) <= most
-        again = by_model(endpoint, "--out", "machine-two", "--store", base, *where)
-        assert means(run(*again).stdout) == whole
-        assert requests(endpoint) <= most, "another machine asks nothing"
-    assert sorted(one.record.seed for one in read_results(base)) == [0, 0, 1, 1]
+        assert n <= requests(endpoint) <= n + PLACES * (2 if where else 1)
     for seed in (0, 1):
-        assert remembered(tmp_path / "stored" / f"seed-{seed}") == remembered(tmp_path / "filed" / f"seed-{seed}")
-
-
-def test_one_that_was_begun_without_a_store_stays_so(base, run, tmp_path):
-    run(*practices("--out", "filed"))
-    (tmp_path / "filed" / "seed-1" / "summary.json").unlink()
-    refused = run(*practices("--out", "filed", "--store", base), code=2).stderr
-    assert "was begun without --store" in refused
+        run("memory", "build", f"{base}#stored/seed-{seed}", "--out", f"linked-{seed}")
+        assert remembered(tmp_path / f"linked-{seed}") == remembered(tmp_path / "filed" / f"seed-{seed}")
 
 
 def test_without_a_store_shuffled_patients_go_on_where_they_were_cut_off(run, tmp_path):
@@ -127,6 +105,6 @@ def test_without_a_store_shuffled_patients_go_on_where_they_were_cut_off(run, tm
         whole = means(run(*by_model(endpoint, "--out", "whole")).stdout)
         words = by_model(endpoint, "--out", "filed")
         spent = run(*words, "--token-budget", 20_000, code=1).stderr
-        assert "go on with" in spent
+        assert "the same command goes on" in spent
         assert means(run(*words).stdout) == whole
     assert remembered(tmp_path / "filed" / "seed-0@6") == remembered(tmp_path / "whole" / "seed-0@6") != []

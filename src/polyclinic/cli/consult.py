@@ -182,7 +182,7 @@ async def consult(
     max_turns: options.MaxTurns = MAX_TURNS,
     one_step: Annotated[bool, Parameter(help="Show the doctor the whole record, without a dialogue.")] = False,
     seed: Annotated[options.Seed, Parameter(help="Random seed; the same seed gives the same trace.")] = 0,
-    out: Annotated[Path | None, Parameter(metavar="FILE", help="File for the trace, as JSON lines.")] = None,
+    out: Annotated[Path | None, options.A_FILE, Parameter(help="File for the trace, as JSON lines.")] = None,
     json: options.Json = False,
     team: options.TeamOptions = options.TEAM,
     max_failures: options.MaxFailures = 5.0,

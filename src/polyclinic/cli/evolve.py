@@ -142,11 +142,12 @@ async def evolve(
             made = practice_in(within, one, ablations, models, strict=strict, shares=shares)
             places.append(PracticePlace(within, *made, kept, shares))
         left = [place for place in places if replicas == 1 or not (place.folder / RESULTS).is_file()]
-        spent = models.budget()
+        spending = None if kept.shared_answers is None else kept.shared_answers.spending
+        spent = models.budget(spending=spending)
         if on is not None and left:
             await _practise_elsewhere(on, left, ablations, models, json=json)
         for place in left if on is None else ():
-            spent = models.budget()
+            spent = models.budget(spending=spending)
             came: Evolution | EvolutionReplicas = await _practise(place, ablations, models, spent, json=json)
             if replicas > 1 and not json:
                 note(f"done: {place.folder.name}")

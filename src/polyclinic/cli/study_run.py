@@ -33,7 +33,7 @@ from polyclinic.files import make_folder
 from polyclinic.files import whole as whole_file
 from polyclinic.models.dry_run import DryRunOver
 from polyclinic.models.journal import KeptAnswers
-from polyclinic.models.ledger import spending
+from polyclinic.models.ledger import Spending
 from polyclinic.models.session import ModelSettings
 from polyclinic.parallel.pool import check_site
 from polyclinic.protocols.study_plan import PlannedRun, StudyPlan, find_plan, read_plan
@@ -145,13 +145,14 @@ def _hold_all(plan: StudyPlan, cells: Sequence[StudyCell], out: Path, kept: Kept
     stopped: PolyclinicError | None = None
     refused: list[UserError] = []
     answers = answers_of(kept)
-    with spending():
-        for number, cell in enumerate(cells, 1):
-            if stopped is None and _is_to_be_held(cell.folder):
-                try:
-                    stopped = _hold(cell, f"{number} of {len(cells)}", answers, json)
-                except UserError as error:
-                    refused.append(error)  # the others are done all the same
+    if answers is not None:
+        answers = answers._replace(spending=Spending())
+    for number, cell in enumerate(cells, 1):
+        if stopped is None and _is_to_be_held(cell.folder):
+            try:
+                stopped = _hold(cell, f"{number} of {len(cells)}", answers, json)
+            except UserError as error:
+                refused.append(error)  # the others are done all the same
     left = ", ".join(cell.folder.name for cell in cells if not _is_over(cell.folder))
     if begun := [cell.folder for cell in cells if (cell.folder / RECORD).is_file()]:
         _finish(plan, out, begun, kept, left=left, json=json)

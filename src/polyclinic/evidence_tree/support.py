@@ -44,7 +44,7 @@ from polyclinic.evidence_tree.claims import (
     told_from_behind,
 )
 from polyclinic.evidence_tree.sources import How, Pointer, RecordText, texts_of
-from polyclinic.evidence_tree.tree import EvidenceTree, Leaf, one_line
+from polyclinic.evidence_tree.tree import Leaf, one_line
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon, lexicon_of
 from polyclinic.language.content_words import pieces
@@ -63,13 +63,6 @@ class Support(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 NOT_THERE = Support(status="not there")
-
-
-class Grounded(NamedTuple):
-    """A piece of evidence in its place in the tree, and what the record says to it."""
-
-    leaf: Leaf
-    support: Support
 
 
 class _Sentence(NamedTuple):
@@ -96,7 +89,11 @@ class Supporter:
         self._symptoms = knowledge.symptoms
         self._lexicons = {self.language: lexicon or lexicon_of(knowledge, self.language)}
         self._sentences = [sentence for text in self.texts for sentence in _sentences(text)]
-        self._tells = [(s, self._mentions(s)) for s in self._sentences if s.text.finding is None and not s.of_relatives]
+        self._tells: list[tuple[_Sentence, list[tuple[str, bool]]]] = []
+        for one in self._sentences:
+            if one.text.finding is None and not one.of_relatives:
+                said = denial_in_front(one.said) if one.told else one.said
+                self._tells.append((one, self._lexicon(said).mentions(said)))
         self._known: dict[str, Support] = {}
 
     def _lexicon(self, text: str) -> Lexicon:
@@ -105,19 +102,11 @@ class Supporter:
             self._lexicons[language] = Lexicon(self._symptoms.values(), language)
         return self._lexicons[language]
 
-    def _mentions(self, sentence: _Sentence) -> list[tuple[str, bool]]:
-        said = denial_in_front(sentence.said) if sentence.told else sentence.said
-        return self._lexicon(said).mentions(said)
-
     def support(self, evidence: str) -> Support:
         """Returns what the record says to a piece of evidence."""
         if evidence not in self._known:
             self._known[evidence] = self._look_up(bare(one_line(evidence)))
         return self._known[evidence]
-
-    def tree(self, tree: EvidenceTree) -> list[Grounded]:
-        """Returns what the record says to every piece of a tree's evidence."""
-        return [Grounded(leaf, self.support(leaf.evidence)) for leaf in tree.leaves()]
 
     def supported(self, leaf: Leaf) -> bool:
         """Whether the record bears a piece of evidence, for `EvidenceTree.pruned`."""
@@ -150,30 +139,19 @@ class Supporter:
         if any(said.casefold() == name.casefold() for one in self._symptoms.values() for name in one.names()):
             found = self._by_symptoms(said, family)
             return self._by_terms(said, family) if found is NOT_THERE else found
-        claims = claims_of(said)
-        held = self._held([part for claim in claims for part in self._results.apart(claim.text)])
+        parts = [(part, claim) for claim in claims_of(said) for part in self._results.apart(claim.text)]
+        held: dict[str, HeldAgainst] = {}
+        before: tuple[Result, ...] = ()
+        for part, _ in parts:  # a part that names nothing speaks of what was named before it
+            held[part] = self._results.hold(part, before)
+            before = held[part].spoken_of or (before if held[part].by else ())
         if not any(one.verdict in {"contradicted", "not there"} for one in held.values()):
             for wording in dict.fromkeys((evidence, said)):
                 found = self._by_words(wording, family, plain=True)
                 if found.status == "supported" and of_person is None and not any(h.by for h in held.values()):
                     return found
-        answers = [
-            self._claim(part, claim, held[part], family) for claim in claims for part in self._results.apart(claim.text)
-        ]
-        came = [one for one in answers if one is not None]
-        worst = next((one for one in came if one.status == "contradicted"), None)
-        if worst is not None:
-            return worst
-        return NOT_THERE if not came or NOT_THERE in came else came[0]
-
-    def _held(self, parts: Sequence[str]) -> dict[str, HeldAgainst]:
-        """Returns what the results say to each part; what names nothing speaks of what was named before it."""
-        held: dict[str, HeldAgainst] = {}
-        before: tuple[Result, ...] = ()
-        for part in parts:
-            held[part] = self._results.hold(part, before)
-            before = held[part].spoken_of if held[part].spoken_of else before if held[part].by else ()
-        return held
+        answers = [self._claim(part, claim, held[part], family) for part, claim in parts]
+        return _worst([one for one in answers if one is not None])
 
     def _claim(self, part: str, claim: Claim, held: HeldAgainst, family: bool) -> Support | None:
         """Returns what the record says to one claim; None where it only says of what another one is said."""
@@ -242,25 +220,17 @@ class Supporter:
         for sentence in self._sentences:
             if not wanted <= sentence.holds or wanted <= pieces(sentence.text.label):
                 continue
-            if sentence.of_relatives and not family:
+            denial = denial_in(sentence.said)
+            if (sentence.of_relatives and not family) or (plain and (sentence.told or denial)):
                 continue
-            if plain and (sentence.told or denial_in(sentence.said)):
-                continue
-            status: Status = "supported" if self._denies(sentence, wanted) == denying else "contradicted"
-            found = _of_sentence(sentence, status)
-            if status == "supported":
+            denied = sentence.told == "denied"
+            if denial is not None and not sentence.told:
+                denied = not wanted <= pieces(sentence.said[: denial.start()]) | pieces(sentence.text.label)
+            found = _of_sentence(sentence, "supported" if denied == denying else "contradicted")
+            if found.status == "supported":
                 return found
             came = came if came is not NOT_THERE else found
         return came
-
-    def _denies(self, sentence: _Sentence, wanted: frozenset[str]) -> bool:
-        """Whether any of these words stands where the sentence denies it."""
-        if sentence.told:
-            return sentence.told == "denied"
-        denial = denial_in(sentence.said)
-        if denial is None:
-            return False
-        return not wanted <= pieces(sentence.said[: denial.start()]) | pieces(sentence.text.label)
 
     def _by_symptoms(self, evidence: str, _family: bool) -> Support:
         lexicon = self._lexicon(evidence)
@@ -268,9 +238,7 @@ class Supporter:
         left = support_words(evidence).framing.sub(" ", lexicon.unread(evidence))
         if not said or any(ch.isalnum() for ch in left):
             return NOT_THERE
-        came: list[Support] = [self._symptom(symptom, there) for symptom, there in said.items()]
-        worst = next((s for s in came if s.status == "contradicted"), None)
-        return worst or next((s for s in came if s is NOT_THERE), came[0])
+        return _worst([self._symptom(symptom, there) for symptom, there in said.items()])
 
     def _by_terms(self, evidence: str, family: bool) -> Support:
         held = NO_CLAIM if family else self._terms.hold(evidence)
@@ -325,8 +293,7 @@ def _told_apart(said: str) -> Iterator[tuple[int, int, str, int]]:
     """Yields the stretches of a sentence, those apart that their end denies or affirms: from, to, told, and where."""
     at, begun = 0, 0
     for end in [*(m.end() for m in _CLAUSE.finditer(said)), len(said)]:
-        clause = said[at:end]
-        clause = re.sub(r"[\s,，、]*(?:\band\b)?$", "", clause, flags=re.IGNORECASE)
+        clause = re.sub(r"[\s,，、]*(?:\band\b)?$", "", said[at:end], flags=re.IGNORECASE)
         told = told_from_behind(clause)
         if told is not None:
             of_all = _OF_ALL.search(clause[told[1] :]) is not None
@@ -338,6 +305,12 @@ def _told_apart(said: str) -> Iterator[tuple[int, int, str, int]]:
         at = end
     if begun < len(said):
         yield begun, len(said), "", 0
+
+
+def _worst(came: Sequence[Support]) -> Support:
+    """Returns what is contradicted before what is not there, and that before what is supported."""
+    worst = next((one for one in came if one.status == "contradicted"), None)
+    return worst or (NOT_THERE if not came or NOT_THERE in came else came[0])
 
 
 def _is_general(evidence: str) -> bool:

@@ -28,7 +28,6 @@ from polyclinic.hospital.care.workers import RemoteClinic, open_clinic_workers
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.floor.clock import Clock
 from polyclinic.hospital.learning import HospitalLearning, OffShift, read_whole
-from polyclinic.hospital.planned import SimulatedRun
 from polyclinic.hospital.record.account import Log, Sink
 from polyclinic.hospital.record.episodes import (
     Episode,
@@ -41,7 +40,7 @@ from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.hospital.record.memories import KeptMemories, brought_to
 from polyclinic.hospital.record.recorded import TYPED
 from polyclinic.hospital.record.store import Store
-from polyclinic.hospital.simulation import simulate
+from polyclinic.hospital.simulation import SimulatedRun, Simulation
 from polyclinic.hospital.town.forecast import course_by_model
 from polyclinic.hospital.town.profiles import write_profiles
 from polyclinic.hospital.town.residents import Residents
@@ -145,7 +144,7 @@ async def run(
             town = Town(hospital, knowledge, residents, seed=configuration.seed, events=configuration.events)
         clinic = await stack.enter_async_context(going.open_clinic(brought=brought, on=on, report=report))
         compute = store.remember(clinic.compute) if store is not None else clinic.compute
-        simulated = await simulate(
+        simulated = await Simulation(
             hospital,
             town,
             going.counting(compute, then=(lambda _: None) if watching is None else watching.computed),
@@ -154,7 +153,7 @@ async def run(
             seed=configuration.seed,
             kinds=kinds_of(knowledge),
             lookahead=configuration.lookahead,
-            clock=clock,
+            clock=clock or Clock(),
             forecast=None
             if not configuration.course
             else partial(
@@ -169,7 +168,7 @@ async def run(
             learns=stack.enter_context(going.open_learning(clinic)),
             sinks=[sink for sink in (store, watching) if sink is not None],
             warm_up=configuration.warm_up,
-        )
+        ).run()
         usage = nature.ledger.total.usage
     return FinishedRun(
         run=simulated,
@@ -308,7 +307,8 @@ class _RunUnderWay:
             return
         journal = journal_of(setup.journal or None, run=setup.run, prompts=setup.traces)
         async with journal or nullcontext():
-            holder = Holder(journal, setup.options.budget())
+            spending = None if journal is None else journal.spending
+            holder = Holder(journal, setup.options.budget(spending=spending))
             # The address of a database holds its password, and workers ask the command for answers.
             theirs = msgspec.structs.replace(setup, journal="the command" if setup.journal else "")
             async with open_clinic_workers(on, theirs, holder, report) as workers:

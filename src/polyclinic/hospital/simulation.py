@@ -7,6 +7,15 @@ was treated, or whose visit failed, is untreated. Who was turned away comes agai
 is the same visit, with the same episode.
 
 A visit's episode is launched `lookahead` minutes before triage could be over, or as soon as it is certain.
+
+Patients who wait for a doctor may get worse:
+1. Some time after coming in, by the disease's course (`town/illness.py`), the illness goes a stage up, unless a
+   doctor has seen the patient before.
+2. What the doctors will do is launched anew with the worse case, beside the rest. Where it was likely to be wanted, it
+   was computed along with the visit, and is there.
+3. Who waits is looked at again at the intervals of the scale (`polyclinic.knowledge.acuity.TARGETS`), counted from the
+   triage; who is of level 1 by then, at once. Found worse, a patient moves up in the queue. Before triage it moves up
+   by what anybody sees. No model is asked whether somebody gets worse, or how it looks.
 """
 
 from __future__ import annotations
@@ -14,144 +23,259 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from enum import Enum
+from typing import Any
+
+import msgspec
 
 from polyclinic.cases.case import Case
+from polyclinic.frames import Tabular
 from polyclinic.hospital.care.registry import Registry
-from polyclinic.hospital.floor.clock import Clock, Steps
+from polyclinic.hospital.floor.clock import Clock, Signal, Steps
 from polyclinic.hospital.floor.journey import House, VisitEnd
-from polyclinic.hospital.floor.lines import OF_SEVERITY, Encounter
+from polyclinic.hospital.floor.lines import OF_SEVERITY, ORDER, Encounter
 from polyclinic.hospital.learning import HospitalLearning
 from polyclinic.hospital.plan.events import Incident
+from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.plan.plan import Hospital
-from polyclinic.hospital.planned import (
-    FOLLOW_UP,
-    ConvalescenceEnd,
-    Forecasting,
-    Looking,
-    PlannedVisit,
-    SimulatedRun,
-    comes_again,
-    follow_up_due,
-    look,
-    opportunity,
-    treatment_of,
-)
 from polyclinic.hospital.record.account import Log, Sink
-from polyclinic.hospital.record.episodes import Compute, Episode
-from polyclinic.hospital.record.figures import incident
+from polyclinic.hospital.record.episodes import AtDoor, Compute, Episode, EpisodeRequest
+from polyclinic.hospital.record.figures import Groups, Learnt, RunSummary, incident
 from polyclinic.hospital.record.happenings import (
     DAY,
+    HOUR,
+    Acuity,
     Died,
     FollowedUp,
     FollowUpFailed,
     FollowUpOutcome,
+    GotWorse,
     HarmCause,
+    TriagedAgain,
     What,
 )
-from polyclinic.hospital.town.illness import IllnessCourse, Nature, Onset, Treatment
+from polyclinic.hospital.town.forecast import NoCourse
+from polyclinic.hospital.town.illness import IllnessCourse, Nature, Onset, Treatment, Worsening
 from polyclinic.hospital.town.town import Town
-from polyclinic.hospital.waiting import LookingAgain, Waiting
+from polyclinic.knowledge.acuity import TARGETS
+from polyclinic.players.player import URGENCY
 from polyclinic.seeds import derive
 
 LOOKAHEAD = 720
 """Minutes before it is due at which an episode is launched."""
 
 
-async def simulate(
-    hospital: Hospital,
-    town: Town,
-    compute: Compute,
-    *,
-    days: int,
-    seed: int,
-    kinds: Mapping[str, str],
-    visits: int | None = None,
-    lookahead: int = LOOKAHEAD,
-    forecast: Forecasting | None = None,
-    at_the_door: Looking | None = None,
-    look_again: LookingAgain | None = None,
-    events: Sequence[Incident] = (),
-    sinks: Sequence[Sink] = (),
-    warm_up: int = 0,
-    clock: Clock | None = None,
-    learns: Callable[[Clock, Log], HospitalLearning] | None = None,
-) -> SimulatedRun:
-    """Lets a town and its hospital live."""
-    async with clock or Clock() as time:
-        log = Log(*sinks, begin=warm_up * DAY)
-        house = House(hospital, time, log, kinds=kinds, events=events)
-        learning = None if learns is None else learns(time, log)
-        life = _Life(
-            hospital,
-            town,
-            compute,
-            house,
-            time,
-            log,
-            Registry(hospital, seed=seed),
-            end=days * DAY,
-            most=math.inf if visits is None else visits,
-            lookahead=lookahead * 60,
-            forecast=forecast,
-            at_the_door=at_the_door,
-            waiting=None if look_again is None else Waiting(house, time, log, compute, look_again, at_the_door),
-            learning=learning,
-            seed=seed,
-        )
-        time.start(life.town_days())
-        await time.run(days * DAY)
-        life.closed = True
-        if house.inside:
-            await time.run()
-        await learning.finish() if learning else None
-        rows = log.account.visits.rows()
-        return SimulatedRun(
-            days=time.now / DAY,
-            visits=life.visits,
-            happenings=len(log.account),
-            log_hash=log.account.log_hash,
-            still_ill=life.ill,
-            summary=log.account.summary(),
-            groups=log.account.groups(),
-            incidents=tuple(incident(rows, event.said, event.begin, event.end) for event in events),
-            learnt=log.account.learnt(),
-            first_failure=log.account.first_failure,
-        )
+class ConvalescenceEnd(Enum):
+    """How convalescence ends."""
+
+    HEALTHY = "healthy"
+    WORSE = "worse"
+    DEAD = "dead"
+
+
+def treatment_of(episode: Episode | None) -> Treatment:
+    """Returns what a visit did."""
+    if episode is None or (episode.plan is None and not episode.treatment):
+        return Treatment()
+    return Treatment(
+        treated=True,
+        right=episode.right_treatment,
+        diagnosis=episode.seen[-1].diagnosis if episode.seen else "",
+        items=episode.treatment,
+        right_diagnosis=episode.right_diagnosis,
+        treated_for=episode.treated_for,
+        plan=episode.plan or "mild",
+        disposition=episode.disposition,
+        care=episode.care,
+    )
+
+
+Forecasting = Callable[[Case, int, Treatment], Awaitable[IllnessCourse | NoCourse]]
+"""Says how an illness goes on: of a case, after its visit of a number, with what was done."""
+
+
+_AT_THE_DOORS = 30 * 60  # within so many seconds of their opening those come who could have come before
+_LAST_CALL = 30 * 60  # nobody sets out who would arrive later than this before closing
+
+SOON = 2 * 60 * 60
+"""Seconds; who gets worse later than so long after coming in has nearly always been seen before."""
 
 
 @dataclass(eq=False)
-class _Life:
-    """What residents do when they are not in the hospital."""
+class PlannedVisit:
+    """A visit that a resident will make unless the run ends before."""
+
+    visit: Encounter  # as the hospital will see it
+    onset: Onset
+    drawn: Case | None  # None until it is wanted
+    leaves: int  # when the resident sets out
+    place: int  # among all plans, by which those who set out together are told apart
+    gone: bool = False  # the resident has set out
+    request: EpisodeRequest | None = None  # what its episode is computed from
+    foreseen: bool = False  # `worsening` is known
+    worsening: Worsening | None = None  # how the illness goes on while nobody treats it; None: as it is
+    early: Signal | None = None  # happens with the episode of who gets worse before triage is over, where that may be
+    decided: Signal = field(init=False)  # happens when the episode is due, with it; with None where none was needed
+
+    def case(self, town: Town) -> Case:
+        """Returns the case, which is drawn when it is first wanted."""
+        if self.drawn is None:
+            self.drawn = town.case_for(self.onset)
+        return self.drawn
+
+    def worsens(self, town: Town) -> Worsening | None:
+        """Returns how the illness goes on while nobody treats it; None: as it is."""
+        if not self.foreseen:
+            self.foreseen = True
+            self.worsening = town.worsening(self.onset, self.case(town), self.visit.number)
+        return self.worsening
+
+    def __lt__(self, other: PlannedVisit) -> bool:
+        return (self.leaves, self.place) < (other.leaves, other.place)
+
+
+class SimulatedRun(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a simulation."""
+
+    days: float  # simulated, the last perhaps in part
+    visits: int  # that residents set out for; who was turned away and came again is counted once
+    happenings: int  # lines of the log
+    log_hash: str  # of the log
+    still_ill: int  # residents who are ill at the end
+    summary: RunSummary  # what the log says
+    groups: Groups  # the same by disease, department, acuity, level and hour
+    learnt: Learnt  # by the doctors
+    incidents: tuple[dict[str, Any], ...] = ()  # of each event, results before, during and after it
+    first_failure: str = ""  # whose visit failed first, and why
+
+
+Looking = Callable[[Case], Acuity | None]
+"""Says how urgent anybody sees that the patient of a case is; None where nobody sees anything."""
+
+
+def look(visit: Encounter, case: Case, at_the_door: Looking | None) -> None:
+    """Puts down how urgent a visit is, and what of that anybody sees at the door; once for each case."""
+    if visit.seen_as is case:
+        return
+    visit.seen_as = case
+    visit.is_of_level(case.truth.acuity)
+    if at_the_door is not None:
+        visit.acuity = at_the_door(case)
+
+
+def opportunity(hours: OpeningHours, walk: int, ready: int, delay: int) -> int:
+    """Returns when to set out: to arrive as soon as the doors are open, and not just before they close."""
+    arrival = ready + walk
+    if hours.is_open(arrival):
+        closing = hours.next_closing(arrival)
+        if arrival <= closing - _LAST_CALL or hours.is_open(closing):
+            return ready
+        arrival = closing
+    opening = hours.next_opening(arrival)
+    if opening // DAY == (ready + walk) // DAY:
+        opening += delay % _AT_THE_DOORS
+    else:
+        # Who could not come on the same day does not stand at the doors at dawn.
+        opening = max(opening, min(opening + delay, hours.next_closing(opening) - _LAST_CALL))
+    return opening - walk
+
+
+FOLLOW_UP = (7 * HOUR, 9 * HOUR)
+"""When patients report back, from and to a time of day."""
+
+
+def follow_up_due(course: IllnessCourse, now: int, hour: int, days: int) -> int:
+    """Returns when it is known how a patient is."""
+    after = course.worsens_after if course.dies_after is None else course.dies_after
+    return (now // DAY + days) * DAY + hour if after is None else now + after
+
+
+def comes_again(
+    course: IllnessCourse, wakes: int, delay: int, *, since: int, follow_up_days: int
+) -> tuple[int, int, bool]:
+    """Returns when a patient who gets worse is ready to come again, its delay then, and whether that is urgent."""
+    if course.worsens_after is not None:
+        delay = min(delay, HOUR)
+        return since + course.worsens_after + delay, delay, True
+    told = since // DAY + follow_up_days
+    return (told + 1) * DAY + wakes % DAY + delay, delay, False
+
+
+LookingAgain = Callable[[Case, AtDoor], AtDoor]
+"""Says what a nurse finds of who waits and has got worse: of the case, after what she learnt before."""
+
+_AT_THE_DOOR = 30 * 60
+"""Seconds; hardly anybody waits longer for the nurse."""
+
+
+@dataclass(eq=False)
+class Simulation:
+    """Lets a town and its hospital live. What a model may say instead of nature is given as functions."""
 
     hospital: Hospital
     town: Town
-    compute: Compute
-    house: House
-    clock: Clock
-    log: Log
-    registry: Registry
-    end: int  # nobody sets out from here on
-    most: float  # visits
-    lookahead: int  # seconds
-    forecast: Forecasting | None
-    at_the_door: Looking | None
-    waiting: Waiting | None
-    learning: HospitalLearning | None
+    compute: Compute  # computes episodes
+    _: KW_ONLY
+    days: int  # nobody sets out later
     seed: int
-    onsets: dict[int, deque[Onset]] = field(default_factory=dict)  # by resident: what it may fall ill with next
-    planned: list[PlannedVisit] = field(default_factory=list)  # in the order of setting out
-    plans: int = 0
-    visits: int = 0  # that were set out for
-    open: int = 0  # who has set out and has not been followed up
-    closed: bool = False  # nobody falls ill or sets out any more; the clock stops when the hospital is empty
-    ill: int = 0
-    dead: set[int] = field(default_factory=set)  # residents
+    kinds: Mapping[str, str]  # kinds of examinations, by id
+    visits: int | None = None  # nobody sets out after so many
+    lookahead: int = LOOKAHEAD  # minutes
+    forecast: Forecasting | None = None  # None: illnesses go on as the knowledge has it
+    at_the_door: Looking | None = None
+    look_again: LookingAgain | None = None  # None: nobody gets worse while waiting
+    events: Sequence[Incident] = ()
+    sinks: Sequence[Sink] = ()
+    warm_up: int = 0  # days
+    clock: Clock = field(default_factory=Clock)
+    learns: Callable[[Clock, Log], HospitalLearning] | None = None
+    onsets: dict[int, deque[Onset]] = field(init=False, default_factory=dict)  # by resident: what may come next
+    planned: list[PlannedVisit] = field(init=False, default_factory=list)  # in the order of setting out
+    plans: int = field(init=False, default=0)
+    came: int = field(init=False, default=0)  # visits that were set out for
+    open: int = field(init=False, default=0)  # who has set out and has not been followed up
+    closed: bool = field(init=False, default=False)  # nobody sets out any more; the clock stops when all are at home
+    ill: int = field(init=False, default=0)
+    dead: set[int] = field(init=False, default_factory=set)  # residents
 
-    def town_days(self) -> Steps:
+    def __post_init__(self) -> None:
+        self.end = self.days * DAY
+        self.most = math.inf if self.visits is None else self.visits
+        self.registry = Registry(self.hospital, seed=self.seed)
+        self.log = Log(*self.sinks, begin=self.warm_up * DAY)
+
+    async def run(self) -> SimulatedRun:
+        """Runs to the end, when the last patient has left."""
+        async with self.clock as time:
+            self.house = House(self.hospital, time, self.log, kinds=self.kinds, events=self.events)
+            self.learning = None if self.learns is None else self.learns(time, self.log)
+            time.start(self._town_days())
+            await time.run(self.end)
+            self.closed = True
+            if self.house.inside:
+                await time.run()
+            if self.learning is not None:
+                await self.learning.finish()
+            account = self.log.account
+            rows = account.visits.rows()
+            return SimulatedRun(
+                days=time.now / DAY,
+                visits=self.came,
+                happenings=len(account),
+                log_hash=account.log_hash,
+                still_ill=self.ill,
+                summary=account.summary(),
+                groups=account.groups(),
+                incidents=tuple(incident(rows, event.said, event.begin, event.end) for event in self.events),
+                learnt=account.learnt(),
+                first_failure=account.first_failure,
+            )
+
+    def _town_days(self) -> Steps:
         """Draws, day by day, who falls ill: early enough for the episodes of that day to be launched ahead."""
-        ahead = math.ceil(self.lookahead / DAY) + 1
+        ahead = math.ceil(self.lookahead * 60 / DAY) + 1
         for day in range(self.end // DAY):
             yield self.clock.at((day - ahead) * DAY)
             if self._over():
@@ -165,7 +289,7 @@ class _Life:
 
     def _over(self) -> bool:
         """Whether nobody sets out any more."""
-        return self.closed or self.visits >= self.most
+        return self.closed or self.came >= self.most
 
     # --- one resident
 
@@ -199,11 +323,11 @@ class _Life:
             self.planned.pop(bisect_left(self.planned, plan))
             if self.closed or not goes:
                 return
-            self.visits += 1
+            self.came += 1
             self.open += 1
             plan.gone = True
-            if self.waiting is not None:
-                self.waiting.watch(plan.visit, plan, plan.worsens(self.town))
+            if self.look_again is not None and (worse := plan.worsens(self.town)) is not None:
+                self.clock.start(self._worsens(plan.visit, plan, worse, self.look_again))
             ended, treatment, nature = yield from self._attend(plan, onset)
             case = plan.case(self.town)
             number = plan.visit.number
@@ -360,25 +484,26 @@ class _Life:
     def _decide(self, plan: PlannedVisit) -> Steps:
         """Launches the episode; returns it when it is due, which is when triage could be over at the earliest."""
         comes = plan.leaves + self.house.coming.seconds
-        yield self.clock.before(comes - self.lookahead)
+        yield self.clock.before(comes - self.lookahead * 60)
         if not plan.gone and (plan.leaves >= self.end or self.closed or self._surplus(plan)):
             return None
         look(plan.visit, plan.case(self.town), self.at_the_door)
         due = comes if plan.visit.at_once else comes + plan.visit.triage
-        yield self.clock.before(due - self.lookahead)
+        yield self.clock.before(due - self.lookahead * 60)
         if self.learning is not None:
             yield from self.learning.morning()
         visit, case = plan.visit, plan.case(self.town)
         request = self.registry.request(visit.who, case, visit.number, arrives=due)
+        request = msgspec.structs.replace(request, wanted=self.clock.wanted(due))
         plan.request = request if self.learning is None else self.learning.read(request)
-        if self.waiting is not None:
-            self.waiting.foresee(visit, plan, self.town, comes=comes)
+        if self.look_again is not None:
+            self._foresee(visit, plan, comes=comes)
         return (yield self.clock.launch(self.compute(plan.request), due=due))
 
     def _surplus(self, plan: PlannedVisit) -> bool:
         """Whether so many set out before it that the run will have ended; where that is so, it stays so."""
         # Whoever planned to set out before does so: nothing comes between, and plans that come later only add to them.
-        return self.visits >= self.most or self.visits + bisect_left(self.planned, plan) >= self.most
+        return self.came >= self.most or self.came + bisect_left(self.planned, plan) >= self.most
 
     def _opportunity(self, ready: int, delay: int, at_once: bool) -> int:
         """Returns when to set out, as `opportunity`; who does not wait comes to the door for emergencies."""
@@ -387,3 +512,79 @@ class _Life:
 
     def _note(self, who: str, what: What) -> None:
         self.log.add(self.clock.now, who, what)
+
+    # --- who gets worse while waiting
+
+    def _foresee(self, visit: Encounter, plan: PlannedVisit, *, comes: int) -> None:
+        """Has computed beforehand what will be decided about a patient who gets worse, where that may be wanted.
+
+        Else a whole visit would have to be computed when it is wanted at once, and everything would wait for it. Who
+        may get worse before triage is over gets a decision of its own; else it comes along with the visit's.
+        """
+        request, worse = plan.request, plan.worsens(self.town)
+        assert request is not None  # noqa: S101
+        if worse is None or worse.case is request.case:
+            return
+        if worse.after <= SOON:
+            plan.request = msgspec.structs.replace(request, worse=worse.case)
+        if worse.after < visit.triage + _AT_THE_DOOR and not visit.at_once:
+            due = max(self.clock.now, comes + worse.after)
+            wanted = self.clock.wanted(due)
+            anew = msgspec.structs.replace(request, case=worse.case, worse=None, wanted=wanted)
+            plan.early = self.clock.launch(self.compute(anew), due=due)
+
+    def _worsens(self, visit: Encounter, plan: PlannedVisit, worse: Worsening, look_again: LookingAgain) -> Steps:
+        """Lets a patient get worse while it waits, if no doctor has seen it before."""
+        yield self.clock.wait(self.house.coming.seconds + worse.after)
+        if not visit.unseen:
+            return
+        plan.drawn = worse.case
+        level, severity = worse.case.truth.acuity, worse.case.truth.severity
+        visit.is_of_level(level)
+        assert severity is not None  # noqa: S101
+        self._note(visit.who, GotWorse(severity=severity, level=level))
+        before, request = visit.episode, plan.request
+        if before is None:
+            self._is_seen(visit, worse.case)
+        if request is None:
+            return  # what is launched from now on is about how it is now
+        again = None if before is None else before.worse
+        if again is None:
+            received = None if before is None else before.received
+            if before is None and plan.early is not None:
+                visit.anew = plan.early
+            else:
+                wanted = self.clock.wanted(self.clock.now)
+                anew = msgspec.structs.replace(request, case=worse.case, worse=None, received=received, wanted=wanted)
+                # Due now: the next thing that a doctor decides about this patient is about how it is now.
+                visit.anew = self.clock.launch(self.compute(anew), due=self.clock.now)
+            again = yield visit.anew
+        visit.episode = again
+        if before is not None and before.at_door is not None:
+            yield from self._notice(visit, before.at_door, look_again(worse.case, before.at_door))
+
+    def _is_seen(self, visit: Encounter, case: Case) -> None:
+        """Who gets worse before a nurse has called it moves up by what anybody sees, as anybody does of level 1."""
+        seen = Acuity.EMERGENCY if visit.right_level == 1 else self.at_the_door and self.at_the_door(case)
+        if seen is None or (visit.acuity is not None and ORDER[visit.acuity] <= ORDER[seen]):
+            return
+        visit.acuity = seen
+        if visit.ticket is not None:
+            self.house.floor.move_up(visit.ticket, seen)
+
+    def _notice(self, visit: Encounter, before: AtDoor, now: AtDoor) -> Steps:
+        """Has somebody look at the patient again at the next interval; who lies there lifeless is seen at once."""
+        if now.level > 1:
+            interval = TARGETS[before.level].minutes * 60
+            passed = self.clock.now - visit.triaged
+            yield self.clock.wait(-passed % interval if interval else 0)
+        if not visit.unseen or now.level == before.level:
+            return
+        acuity = Acuity(URGENCY[now.level])
+        visit.acuity = acuity
+        right, signs = visit.right_level, now.measured
+        self._note(visit.who, TriagedAgain(level=now.level, acuity=acuity, right_level=right, vital_signs=signs))
+        if visit.ticket is not None:
+            before_doctors = visit.episode is not None and visit.ticket.queue.id == visit.episode.department
+            alarms = acuity is Acuity.EMERGENCY and before_doctors
+            self.house.floor.move_up(visit.ticket, acuity, alarms=alarms)

@@ -215,7 +215,11 @@ def compare(summaries: dict[str, ConversationSummary], *, seed: int = 0) -> list
             one, other = by_case(summaries[first], metric), by_case(summaries[second], metric)
             shared = [id for id in one if id in other]
             if shared:
-                difference = _difference([one[id] for id in shared], [other[id] for id in shared], metric, seed)
+                values = [[of[id] for id in shared] for of in (one, other)]
+                difference = paired_difference(*values, seed=seed)
+                if metric == "DIAGNOSIS" and {*values[0], *values[1]} <= {0.0, 100.0}:
+                    p = mcnemar(*([value > 0 for value in some] for some in values))
+                    difference = msgspec.structs.replace(difference, p=p)
                 found.append(MetricDifference(first=first, second=second, metric=metric, difference=difference))
     corrected = holm([one.difference.p for one in found])
     return [msgspec.structs.replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True)]
@@ -228,14 +232,6 @@ def by_case(summary: ConversationSummary, metric: str) -> dict[str | int, float]
         if metric in score.values:
             values.setdefault(score.id, []).append(score.values[metric])
     return {id: sum(several) / len(several) for id, several in values.items()}
-
-
-def _difference(first: list[float], second: list[float], metric: str, seed: int) -> Difference:
-    difference = paired_difference(first, second, seed=seed)
-    if metric == "DIAGNOSIS" and {*first, *second} <= {0.0, 100.0}:
-        p = mcnemar([value > 0 for value in first], [value > 0 for value in second])
-        return msgspec.structs.replace(difference, p=p)
-    return difference
 
 
 _FITS = "a metric is a function of one polyclinic.metrics.dialogue.Dialogue"

@@ -178,23 +178,16 @@ def names_measure(point: str, given: Sequence[str], whole: str = "") -> bool:
 
 def says(measure: str, text: str) -> bool:
     """Returns whether most words of a measure stand in a text; of exactly half of them its last."""
-    share = _share(measure, text)
-    return share > HALF or (share == HALF and bool(_last(measure) & pieces(text)))
-
-
-def _share(measure: str, text: str) -> float:
-    wanted = _pieces(measure)
-    return len(wanted & pieces(text)) / len(wanted) if wanted else 0.0
+    wanted, there = _pieces(measure), pieces(text)
+    share = len(wanted & there) / len(wanted) if wanted else 0.0
+    words = measure.split() if measure.isascii() else [measure.rstrip()[-2:]]
+    last = next((_pieces(word) for word in reversed(words) if _pieces(word)), frozenset())
+    return share > HALF or (share == HALF and bool(last & there))
 
 
 def _pieces(text: str) -> frozenset[str]:
     """Returns the pieces of a text without its numbers, which name nothing."""
     return frozenset(piece for piece in pieces(text) if not piece[0].isdigit())
-
-
-def _last(measure: str) -> frozenset[str]:
-    words = measure.split() if measure.isascii() else [measure.rstrip()[-2:]]
-    return next((_pieces(word) for word in reversed(words) if _pieces(word)), frozenset())
 
 
 def _names_return(point: str, line: str) -> bool:
@@ -221,13 +214,14 @@ def due_points(due: Sequence[str], given: Sequence[str], knowledge: Knowledge) -
 def graded(points: Sequence[DuePoint], language: Language) -> tuple[Grade, str]:
     """Returns the grade of a treatment, by the share of its points that are named, and which those are."""
     named = tuple(point.text for point in points if point.named)
-    missed = tuple(_told(point, language) for point in points if not point.named)
+    told = _words().against[language]
+    missed = tuple(
+        told[point.against].format(point=point.text) if point.against else point.text
+        for point in points
+        if not point.named
+    )
     shares = {"named": len(named) / len(points)}
     return _BY_POINT.grade(shares), analysis(AspectMatch(shares, matched=named, missed=missed), language)
-
-
-def _told(point: DuePoint, language: Language) -> str:
-    return point.text if point.against is None else _words().against[language][point.against].format(point=point.text)
 
 
 @functools.lru_cache(maxsize=16)

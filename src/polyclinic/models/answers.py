@@ -21,8 +21,7 @@ from polyclinic.models.schema import Form
 LONGEST_SEARCH = 200_000
 """Characters of an answer in which JSON is looked for among prose; the search goes over the text more than once."""
 
-MOST_CANDIDATES = 64
-"""Braces at which a JSON value may begin, for the same reason."""
+MOST_CANDIDATES = 64  # braces at which a JSON value may begin, for the same reason
 
 _FENCE = re.compile(r"^[ \t]*```[a-zA-Z]*[ \t]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
 _OPENING = re.compile(r"[{\[]")

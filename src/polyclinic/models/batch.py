@@ -36,19 +36,13 @@ from polyclinic.seeds import derive
 
 T = TypeVar("T")
 
-MOST_REQUESTS, MOST_BYTES = 50_000, 100 * 2**20
-"""Of one file; OpenAI takes 50,000 requests and 200 MB."""
+MOST_REQUESTS, MOST_BYTES = 50_000, 100 * 2**20  # of one file; OpenAI takes 50,000 requests and 200 MB
 
 LARGEST_OUTPUT = 2**30
 
-QUIET = 0.25
-"""Seconds without a further question, after which all are there."""
-
-FIRST_LOOK = 2.0
-"""Seconds before a batch is looked at; doubled for each further look."""
-
-AWAY = 1800.0
-"""Seconds in which nobody answers, before a batch that is made is given up for now."""
+QUIET = 0.25  # seconds without a further question, after which all are there
+FIRST_LOOK = 2.0  # seconds before a batch is looked at; doubled for each further look
+AWAY = 1800.0  # seconds in which nobody answers, before a batch that is made is given up for now
 
 _LAST_LOOK = 60.0
 _SENT = 3  # batches that a request is part of at most, where it failed or expired

@@ -23,8 +23,7 @@ from polyclinic.models.pipeline import Hook, with_hooks
 from polyclinic.models.retry import Fault
 from polyclinic.tasks import run_all
 
-BATCH = 32
-"""Texts in one request."""
+BATCH = 32  # texts in one request
 
 PURPOSE = "embedding"
 

@@ -103,11 +103,7 @@ class DirectAPI(ModelAPI):
         return CONNECTIONS
 
     async def generate(
-        self,
-        input: list[ChatMessage],
-        tools: list[ToolInfo],
-        tool_choice: ToolChoice,
-        config: GenerateConfig,
+        self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
     ) -> ModelOutput:
         """Asks the endpoint once; see `inspect_ai.model.ModelAPI.generate`."""
         options = {name: value for name in _SAME if (value := getattr(config, name)) is not None}

@@ -25,7 +25,7 @@ import msgspec
 
 from polyclinic.errors import BadInput, CutOff, ModelError, Refused, UnreadableReply
 from polyclinic.models.answers import Completion, read
-from polyclinic.models.ledger import KeptCall, Line
+from polyclinic.models.ledger import KeptCall, Line, Spending
 from polyclinic.models.model import Answer, Model, Reply, Usage
 from polyclinic.models.pipeline import Call, Hook, Pipeline, Place, with_hooks
 from polyclinic.models.prompts import INSERTS, TABLES, KeptPrompts, PromptRow
@@ -35,11 +35,8 @@ from polyclinic.seals import SEAL_BYTES, seal
 from polyclinic.sqlite_file import GroupWriter, claim, connect, read_errors
 from polyclinic.storage.server import is_store, read_address
 
-APPLICATION = 0x706F6C79
-"""Marks a SQLite file as a journal of ours."""
-
-FORMAT = 2
-"""Number of the format; another is refused by name."""
+APPLICATION = 0x706F6C79  # marks a SQLite file as a journal of ours
+FORMAT = 2  # number of the format; another is refused by name
 
 _TABLE = """\
 CREATE TABLE calls (
@@ -231,11 +228,13 @@ class KeptAnswers(NamedTuple):
         where: a file, or the address of a database; None keeps none.
         reuse: the same of another run, from which answers are taken too.
         begin: called before the first answer is kept in the file.
+        spending: what several runs that keep their answers there spend together; None if each has a budget of its own.
     """
 
     where: Path | str | None
     reuse: Path | str | None = None
     begin: Callable[[], None] | None = None
+    spending: Spending | None = None
 
 
 Answers = Path | str | Keeper | KeptAnswers
@@ -289,6 +288,7 @@ class Journal:
 
     def __init__(self, where: Answers, *, run: str = "", prompts: bool = True) -> None:
         self.run, self._where = run, where
+        self.spending = where.spending if isinstance(where, KeptAnswers) else None
         self.prompts = KeptPrompts() if prompts else None
         self.answered = self.stored = 0
         self._seen: defaultdict[str, Counter[bytes]] = defaultdict(Counter)

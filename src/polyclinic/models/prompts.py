@@ -40,9 +40,7 @@ _ID = 12  # bytes
 _KNOWN = 20_000  # messages that are known to be there already
 _LONG = 300  # bytes; a shorter one is hardly any shorter when it is compressed
 _AT_ONCE = 500  # that are looked up together
-
-PromptRow = tuple[str, tuple[Any, ...]]
-"""A table and the values of a row."""
+PromptRow = tuple[str, tuple[Any, ...]]  # a table and the values of a row
 
 
 class AskedPrompt(NamedTuple):

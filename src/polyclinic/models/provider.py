@@ -20,14 +20,9 @@ from polyclinic.models.model import Answer, AskOptions, Messages, Price, Reply, 
 from polyclinic.models.repair_prompts import NOTHING, complaint, spoken_language
 from polyclinic.models.schema import Form, form_of
 
-SHOWN = 4_000
-"""Characters of its unreadable answer that a model is shown again."""
-
-Said = list[tuple[str, Any]]
-"""A conversation: who says it, and its text or parts."""
-
-SENT = ("temperature", "top_p", "max_tokens", "reasoning", "seed")
-"""The options that a model is sent."""
+SHOWN = 4_000  # characters of its unreadable answer that a model is shown again
+Said = list[tuple[str, Any]]  # a conversation: who says it, and its text or parts
+SENT = ("temperature", "top_p", "max_tokens", "reasoning", "seed")  # the options that a model is sent
 
 
 class Provider:
@@ -100,8 +95,7 @@ def sent(options: AskOptions) -> dict[str, Any]:
     }
 
 
-AT_ONCE = 64
-"""Questions at a time that are put to a provider of the user's, unless another number is given."""
+AT_ONCE = 64  # questions at a time that are put to a provider of the user's, unless another number is given
 
 _SECONDS = 300.0
 _WANTED = "a provider is a class made of polyclinic.models.provider.Provider, with a method 'complete' of its own"

@@ -17,14 +17,10 @@ _SCHEMA_AGAIN: dict[Language, str] = {
     "en": "Answer again with nothing but JSON that follows this schema: {}",
     "zh": "请重新只用JSON作答，不写任何别的内容，并符合以下结构（JSON Schema）：{}",
 }
-_UNUSABLE: dict[Language, str] = {
-    "en": "That answer cannot be used: {}.",
-    "zh": "这个回答无法使用：{}。",
-}
+_UNUSABLE: dict[Language, str] = {"en": "That answer cannot be used: {}.", "zh": "这个回答无法使用：{}。"}
 _AGAIN: dict[Language, str] = {"en": "Answer again.", "zh": "请重新回答。"}
 _SHORTER: dict[Language, str] = {"en": "Answer again, shorter.", "zh": "请重新回答，写得短一些。"}
-NOTHING: dict[Language, str] = {"en": "(nothing)", "zh": "（无）"}
-"""What stands for an empty answer."""
+NOTHING: dict[Language, str] = {"en": "(nothing)", "zh": "（无）"}  # what stands for an empty answer
 
 
 def spoken_language(said: Iterable[tuple[str, Any]]) -> Language:

@@ -13,9 +13,7 @@ import msgspec
 
 from polyclinic.errors import EndpointError, UserError
 
-MOST_PAUSE = 60.0
-"""Seconds; no pause of our own is longer."""
-
+MOST_PAUSE = 60.0  # seconds; no pause of our own is longer
 _MOST_PAUSE_AWAY = 5.0  # seconds between looks whether a server is back: a refused connection costs next to nothing
 
 

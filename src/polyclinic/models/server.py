@@ -83,9 +83,7 @@ LARGEST = 4 * 2**20
 """Bytes of an answer. No model says so much in earnest, and more would only exhaust memory."""
 
 _LONG = 2**20  # bytes of a request
-
-SHORTEST_KEY = 16
-"""Characters of a key that is worth keeping secret."""
+SHORTEST_KEY = 16  # characters of a key that is worth keeping secret
 
 SHORTEST_PIECE = 6
 """Characters of a piece of a key that is hidden too: what is said of an error often holds its beginning or end."""

@@ -25,8 +25,7 @@ from polyclinic.models.secrets import check_address, check_no_key, check_variabl
 from polyclinic.settings import name_of, setting
 from polyclinic.tasks import AT_ONCE
 
-MOST_AT_ONCE = 1024
-"""Questions at a time to an endpoint that is adapted to, over all processes of a run."""
+MOST_AT_ONCE = 1024  # questions at a time to an endpoint that is adapted to, over all processes of a run
 
 _MOST = {"temperature": 2.0, "timeout": LONGEST}
 _LEAST = {
@@ -230,7 +229,8 @@ async def open_models(
             models[name] = await stack.enter_async_context(provider)
         if journal is not None and not batches:
             await journals.enter_async_context(journal)
-        yield Session(models, journal, settings.budget(share) if ledger is None else ledger)
+        spending = None if journal is None else journal.spending
+        yield Session(models, journal, settings.budget(share, spending=spending) if ledger is None else ledger)
 
 
 @asynccontextmanager

@@ -15,8 +15,7 @@ import msgspec
 
 from polyclinic.models.limits import WHOLE, Share
 
-HEAD = 4
-"""Bytes that hold the length of a frame."""
+HEAD = 4  # bytes that hold the length of a frame
 
 Verb = Literal["find", "put", "admit", "count", "spend", "release"]
 """What a worker has the command do; see the methods of `Holder`."""

@@ -29,14 +29,9 @@ from polyclinic.parallel.shipping import packed
 from polyclinic.parallel.sites import LocalProcesses, Process, Site, WorkerLost
 from polyclinic.parallel.worker import Task
 
-MOST_LOSSES = 5
-"""How often the worker of one item may be lost; by then it is the item that ends them."""
-
-MOST_OPEN = 256
-"""Items that a worker has open at a time."""
-
-MOST_WORKERS = 1000
-"""Each is a process of some 200 MB."""
+MOST_LOSSES = 5  # how often the worker of one item may be lost; by then it is the item that ends them
+MOST_OPEN = 256  # items that a worker has open at a time
+MOST_WORKERS = 1000  # each is a process of some 200 MB
 
 LOCAL = "local"
 ALLOWED = f"{LOCAL}, {LOCAL}:N, {RAY}, {RAY}:N (a cluster on this machine) or {SCHEME}HOST:PORT"

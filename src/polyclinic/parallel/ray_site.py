@@ -29,9 +29,7 @@ LOCAL = "ray"
 SCHEME = "ray://"
 _PORT = 10001
 
-SECONDS = 60.0
-"""For the cluster to be there; Ray's own client waits for minutes on a head that is not."""
-
+SECONDS = 60.0  # for the cluster to be there; Ray's own client waits for minutes on a head that is not
 _LEASE = 5  # seconds after which a command that is not heard of is taken to be gone
 _WITHIN = 1.0  # seconds that a call waits for frames
 _TRIES = 3  # to be let in; the server that a head starts for each client may end as it begins

@@ -17,8 +17,7 @@ import msgspec
 from polyclinic.errors import UserError
 from polyclinic.models.session import ModelSettings
 
-MOST = 256 << 20
-"""Bytes of a file that travels with a task; a larger one has to be where the workers run."""
+MOST = 256 << 20  # bytes of a file that travels with a task; a larger one has to be where the workers run
 
 _AROUND = re.compile(r"(?P<before>(?:\w+:)?)(?P<path>[^#]+?)(?P<after>(?::\w+|#.*)?)")
 """`scripted:FILE`, `FILE.py:NAME`, `FILE#ID`."""

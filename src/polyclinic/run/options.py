@@ -106,7 +106,7 @@ ANSWERS, PRIVATE = "answers.sqlite", "private"
 def _read_place(_: type, tokens: Sequence[Token]) -> Path | str:
     """Reads a folder, or the address of a database."""
     text = tokens[0].value
-    return text if is_store(text) else Path(text)
+    return text if "://" in text else Path(text)
 
 
 PLACE = Parameter(metavar="FOLDER|URL", converter=_read_place)
@@ -140,7 +140,15 @@ On = Annotated[
 Json = Annotated[bool, Parameter(help="Print one JSON document, and nothing else; --csv prints tables as CSV.")]
 Seed = Annotated[int, between(0), Parameter(help="Random seed; the same seed gives the same result.")]
 BootstrapSeed = Annotated[int, between(0), Parameter(help="Random seed of the bootstrap.")]
-NewFile = Annotated[Path, FILE]
+
+
+def _check_file(_: object, value: Path | None) -> None:
+    if value is not None and ":/" in str(value):
+        raise ValueError("a file; its answers are kept beside it")
+
+
+A_FILE = Parameter(metavar="FILE", validator=_check_file)
+NewFile = Annotated[Path, A_FILE]
 Force = Annotated[bool, Parameter(help="Overwrite the file.")]
 Limit = Annotated[int | None, POSITIVE, Parameter(help="Number of cases, from the first.")]
 MaxFailures = Annotated[
@@ -317,7 +325,7 @@ class KeptOptions:
 
     def __post_init__(self) -> None:
         for place in (self.out, self.reuse):
-            if isinstance(place, str) and is_store(place):
+            if isinstance(place, str) and "://" in place:
                 read_address(place.partition("#")[0])
 
     @property

@@ -37,7 +37,6 @@ _ONE_FILE = "it writes one file, and keeps its answers beside it"
 _NO_RESULTS = "it keeps no results, and asks again what it asks"
 
 WITHOUT_DATABASE: Mapping[str, str] = {
-    "replay": _PAGES,
     "report": _PAGES,
     "results compare": _PAGES,
     "results show": _PAGES,

@@ -16,11 +16,8 @@ from typing import Any, TypeVar
 from polyclinic.grouping import GroupThread
 from polyclinic.storage.server import Connection, StoreAddress, StoreServer, opened_store, plain
 
-Row = tuple[str, tuple[Any, ...]]
-"""A table and the values of a row, as a journal's file has them."""
-
-K = TypeVar("K", bound=tuple[str, bytes, int])
-"""Episode, request, and which of the equal requests it is."""
+Row = tuple[str, tuple[Any, ...]]  # a table and the values of a row, as a journal's file has them
+K = TypeVar("K", bound=tuple[str, bytes, int])  # episode, request, and which of the equal requests it is
 
 _FIND = "SELECT id, reply FROM {s}.calls WHERE id = ANY(%b)"
 _INSERTS = {

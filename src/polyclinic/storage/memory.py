@@ -21,8 +21,7 @@ from polyclinic.seals import seal
 from polyclinic.storage.server import Connection, StoreServer, opened_store, plain, read_address
 
 POINTER = "memory.store"
-READING = "reading.store"
-"""The same of what a doctor has read, which is a memory of its own, `NAME/read`."""
+READING = "reading.store"  # the same of what a doctor has read, which is a memory of its own, `NAME/read`
 
 _NAMES = "SELECT name FROM {s}.memories ORDER BY name"
 _OTHER = "another process writes to this memory; let each have one of its own"
@@ -37,11 +36,8 @@ _ADD = (
 _NOTE = "INSERT INTO {s}.practice SELECT %s, * FROM unnest(%b::int[], %b::text[], %b::bytea[]) ON CONFLICT DO NOTHING"
 _SEALS = "SELECT seal FROM {s}.entries WHERE memory = %s AND n >= %s AND n < %s ORDER BY n"
 
-Row = tuple[str, str, bytes, bytes]
-"""Kind, task, entry and vector."""
-
-KeptNote = tuple[int, str, bytes]
-"""After how many patients, what, and what came."""
+Row = tuple[str, str, bytes, bytes]  # kind, task, entry and vector
+KeptNote = tuple[int, str, bytes]  # after how many patients, what, and what came
 
 
 class MemoryPlace(msgspec.Struct, frozen=True):

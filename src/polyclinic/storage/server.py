@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     import psycopg
 
 
-SCHEMA = "polyclinic"
-"""The schema of the database in which everything is, unless the address names another."""
+SCHEMA = "polyclinic"  # the schema of the database in which everything is, unless the address names another
 
 _SCHEMES = ("postgresql://", "postgres://")
 _HOST = r"(?:\[[0-9A-Fa-f:.%]+\]|[^/?#@:,\[\]]*)(?::\d*)?"
@@ -91,10 +90,7 @@ def read_address(text: str) -> StoreAddress:
     named = {} if schema == SCHEMA else {"schema": schema}
     open_options = {name: value for name, value in options.items() if name not in ("password", "sslpassword")}
     user, _, password = (found["user"] or "").partition(":")
-    secrets = {
-        PASSWORD: options.get("password") or unquote(password),
-        KEY_PASSWORD: options.get("sslpassword", ""),
-    }
+    secrets = {PASSWORD: options.get("password") or unquote(password), KEY_PASSWORD: options.get("sslpassword", "")}
     scheme, _, rest = address.partition("://")
     at = "@" if found["user"] is not None else ""
     return StoreAddress(
@@ -123,8 +119,7 @@ def shown(text: str) -> str:
         return "postgresql://(not kept)"
 
 
-FORMAT = 1
-"""Number of the format; another is refused by name."""
+FORMAT = 1  # number of the format; another is refused by name
 
 _TABLES = Path(__file__).with_name("tables.sql")
 
@@ -134,17 +129,12 @@ def plain(text: str) -> str:
     return text.replace("\x00", "␀").encode("utf-8", "backslashreplace").decode()
 
 
-Connection = Any
-"""A psycopg.Connection: without the extra there is none."""
+Connection = Any  # a psycopg.Connection: without the extra there is none
 
 T = TypeVar("T")
 
-PATIENCE = 120.0
-"""Seconds in which a server that went away may come back."""
-
-_LAST_WORDS = 10.0
-"""So many of them where nobody waits any more but the last rows."""
-
+PATIENCE = 120.0  # seconds in which a server that went away may come back
+_LAST_WORDS = 10.0  # so many of them where nobody waits any more but the last rows
 _CONNECT = 5  # seconds for a server to let us in, unless the address says otherwise
 _LONGEST_PAUSE = 5.0
 _LOCK = 0x706F6C79

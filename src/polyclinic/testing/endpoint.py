@@ -33,8 +33,7 @@ from aiohttp import web
 from polyclinic.seeds import derive
 from polyclinic.testing.instances import damage, instance
 
-HUGE = 10_000_000
-"""Bytes in the answer of the fault "huge"."""
+HUGE = 10_000_000  # bytes in the answer of the fault "huge"
 
 _STATUSES = ("429", "429-after", "429-date", "500", "502", "503")
 _CONNECTIONS = ("reset", "close", "hang")
@@ -61,8 +60,7 @@ _ANSWERS: dict[str, Callable[[dict[str, Any], Any], bytes]] = {
 ENDPOINT_FAULTS = (*_STATUSES, *_CONNECTIONS, *_BODIES)
 """Faults of the endpoint: no answer comes, or one that is no answer."""
 
-MODEL_FAULTS = tuple(_ANSWERS)
-"""Faults of the model: the endpoint works, and the answer is not what was asked for."""
+MODEL_FAULTS = tuple(_ANSWERS)  # faults of the model: the endpoint works, and the answer is not what was asked for
 
 MIXED = tuple(kind for kind in ENDPOINT_FAULTS + MODEL_FAULTS if kind not in {"hang", "429-after", "429-date"})
 """What `faults=0.1` draws from: all but those that only take time."""
@@ -253,8 +251,7 @@ class Batches:
         return id
 
 
-BLOCK = 4
-"""Characters; a prefix is repeated in whole blocks, as engines cache blocks of tokens."""
+BLOCK = 4  # characters; a prefix is repeated in whole blocks, as engines cache blocks of tokens
 
 
 class PromptPrefixes:

@@ -35,7 +35,7 @@ NOTHING = PatientTurn(say="")
 """What a doctor's turn was to nobody."""
 
 
-async def consultation(
+async def consultation(  # noqa: PLR0915 - the course of a visit in one piece
     doctor: Player,
     patient: Player | None,
     examiner: Player | None,
@@ -111,7 +111,8 @@ async def consultation(
             # 4. The examiner looks up what was asked for; doctor and patient learn it.
             if to is Role.EXAMINER and examiner is not None:
                 acting = Role.EXAMINER
-                happen(await _examined(examiner, seq=trace.next, turn=turn), *learn)
+                results = await examiner.act(EXAMINE)
+                happen(Examined(seq=trace.next, turn=turn, **msgspec.structs.asdict(results)), *learn)
                 # Where results go by the patient alone, it tells the doctor of them (AI Hospital, Table 9).
                 acting = Role.PATIENT
                 if Role.DOCTOR not in learn:
@@ -129,9 +130,3 @@ async def consultation(
         reason = End.FAILED
     happen(Ended(seq=trace.next, reason=reason, turns=turn))
     return trace
-
-
-async def _examined(examiner: Player, *, seq: int, turn: int) -> Examined:
-    """Returns what the examiner looks up of what was asked for."""
-    results = await examiner.act(EXAMINE)
-    return Examined(seq=seq, turn=turn, **msgspec.structs.asdict(results))

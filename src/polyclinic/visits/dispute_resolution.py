@@ -47,7 +47,6 @@ from polyclinic.players.player import (
     MERGE,
     REPLY,
     REVISE,
-    Facts,
     Player,
     WrongAnswer,
     failure_event,
@@ -65,7 +64,7 @@ class Attending(NamedTuple):
     findings: tuple[Finding, ...] = ()
 
 
-async def dispute_resolution(
+async def dispute_resolution(  # noqa: PLR0915 - the algorithm in one piece
     doctors: Sequence[Attending],
     director: Player,
     patient: Callable[[], Player] | None,
@@ -84,17 +83,65 @@ async def dispute_resolution(
 
     A player's failure is in the trace, as an event and perhaps as the reason of the end; it is not raised.
     """
-    room = _Room(doctors, director, trace=Trace() if trace is None else trace, disputes=disputes)
+    trace = Trace() if trace is None else trace
+    players = [doctor.player for doctor in doctors]
+    reports = {doctor.number: doctor.report for doctor in doctors}
     rounds = 0
 
+    def happen(event: Event, *hearers: Player) -> None:
+        trace.add(event)
+        for player in hearers:
+            player.observe(event)
+
     def ended(reason: End) -> Trace:
-        room.happen(Ended(seq=room.trace.next, reason=reason, turns=rounds))
-        return room.trace
+        happen(Ended(seq=trace.next, reason=reason, turns=rounds))
+        return trace
+
+    async def revise(group: Sequence[Attending]) -> None:
+        """Lets some doctors speak at once; then everybody has heard them."""
+        said = []
+        for doctor, one in zip(group, await together(*(_revised(one.player) for one in group)), strict=True):
+            if isinstance(one, Report):
+                reports[doctor.number] = one
+            elif isinstance(one, ModelError | WrongAnswer):
+                happen(failure_event(trace.next, Role.DOCTOR, one, doctor=doctor.number))
+            else:
+                raise _Unanswered(doctor.number, one)
+            revised = Revised(
+                seq=trace.next,
+                doctor=doctor.number,
+                name=doctor.player.name,
+                round=rounds,
+                report=reports[doctor.number],
+                kept=not isinstance(one, Report),
+            )
+            happen(revised, director)
+            said.append(revised)
+        for listener in doctors:
+            # Its own first: it had not heard the others when it spoke.
+            for event in sorted(said, key=lambda event: event.doctor != listener.number):
+                listener.player.observe(event)
+
+    async def name_points() -> tuple[str, ...]:
+        """Returns what is in dispute after a round, as the director has it; nothing if there is only one doctor."""
+        if len(doctors) == 1:
+            return ()
+        points = tuple(point for point in (await director.act(DISPUTE)).points if point.strip())
+        happen(Disputed(seq=trace.next, round=rounds, points=points), director, *(players if disputes else []))
+        return points
 
     try:
         # 1. Exchange of facts (§4.1): the director hears every doctor's, and asks again where they contradict.
         for doctor in doctors:
-            room.share(doctor)
+            shared = Shared(
+                seq=trace.next,
+                doctor=doctor.number,
+                name=doctor.player.name,
+                symptoms=doctor.report.symptoms,
+                examinations=doctor.report.examinations,
+                findings=doctor.findings,
+            )
+            happen(shared, director)
         facts = await director.act(MERGE)
         questions = [(q, Role.PATIENT) for q in facts.ask_patient] + [(q, Role.EXAMINER) for q in facts.ask_examiner]
         questions = list(dict.fromkeys((question, to) for question, to in questions if question.strip()))
@@ -104,32 +151,36 @@ async def dispute_resolution(
                 for turn, (question, to) in enumerate(questions, start=1)
             )
             for event in (event for exchange in await together(*asked) for event in needed(exchange)):
-                room.happen(msgspec.structs.replace(event, seq=room.trace.next), director)
+                happen(msgspec.structs.replace(event, seq=trace.next), director)
                 if isinstance(event, Failed):
                     return ended(End.FAILED)
             facts = await director.act(MERGE)
-        room.establish(facts)
+        findings = dict.fromkeys(f for e in trace if isinstance(e, Shared | Examined) for f in e.findings)
+        established = Established(
+            seq=trace.next, symptoms=facts.symptoms, examinations=facts.examinations, findings=tuple(findings)
+        )
+        happen(established, director, *players)
         # 2. Each doctor revises its report from the facts: the pre-diagnoses P, with which the history H begins.
-        await room.revise(doctors, rounds)
+        await revise(doctors)
         # 3. The director names the dispute: d <- D(H).
-        points = await room.points(rounds)
+        points = await name_points()
         # 4. While m < M: each doctor keeps or revises its report, H <- H + [h].
         while rounds < max_rounds and len(doctors) > 1:
             rounds += 1
             for group in [doctors] if order is Order.PARALLEL else [[doctor] for doctor in doctors]:
-                await room.revise(group, rounds)
+                await revise(group)
             # 5. d <- D(H); where nothing is left, the debate is over.
-            points = await room.points(rounds)
+            points = await name_points()
             if not points:
                 break
         # 6. The final report is the director's: a <- D(H).
         report = await director.act(CONCLUDE)
-        room.happen(Reported(seq=room.trace.next, report=report))
+        happen(Reported(seq=trace.next, report=report))
         return ended(End.ROUND_LIMIT if points else End.CONSENSUS)
     except _Unanswered as stopped:
-        room.happen(failure_event(room.trace.next, Role.DOCTOR, stopped.failure, doctor=stopped.doctor))
+        happen(failure_event(trace.next, Role.DOCTOR, stopped.failure, doctor=stopped.doctor))
     except PlayFailure as failure:
-        room.happen(failure_event(room.trace.next, Role.DIRECTOR, failure))
+        happen(failure_event(trace.next, Role.DIRECTOR, failure))
     return ended(End.FAILED)
 
 
@@ -173,77 +224,7 @@ class _Unanswered(Exception):
         super().__init__(str(failure))
 
 
-class _Room:
-    """Where they meet: who hears what, which report stands, and the trace of it all."""
-
-    def __init__(self, doctors: Sequence[Attending], director: Player, *, trace: Trace, disputes: bool) -> None:
-        self.trace = trace
-        self._doctors, self._director, self._disputes = doctors, director, disputes
-        self._players = [doctor.player for doctor in doctors]
-        self._reports = {doctor.number: doctor.report for doctor in doctors}
-
-    def happen(self, event: Event, *hearers: Player) -> None:
-        self.trace.add(event)
-        for player in hearers:
-            player.observe(event)
-
-    def share(self, doctor: Attending) -> None:
-        shared = Shared(
-            seq=self.trace.next,
-            doctor=doctor.number,
-            name=doctor.player.name,
-            symptoms=doctor.report.symptoms,
-            examinations=doctor.report.examinations,
-            findings=doctor.findings,
-        )
-        self.happen(shared, self._director)
-
-    def establish(self, facts: Facts) -> None:
-        findings = dict.fromkeys(f for e in self.trace if isinstance(e, Shared | Examined) for f in e.findings)
-        established = Established(
-            seq=self.trace.next, symptoms=facts.symptoms, examinations=facts.examinations, findings=tuple(findings)
-        )
-        self.happen(established, self._director, *self._players)
-
-    async def revise(self, group: Sequence[Attending], round: int) -> None:
-        """Lets some doctors speak at once; then everybody has heard them."""
-        came = await together(*(_report_or_failure(doctor.player) for doctor in group))
-        said = [self._speak(doctor, one, round) for doctor, one in zip(group, came, strict=True)]
-        for listener in self._doctors:
-            # Its own first: it had not heard the others when it spoke.
-            for event in sorted(said, key=lambda event: event.doctor != listener.number):
-                listener.player.observe(event)
-
-    def _speak(self, doctor: Attending, came: Report | PlayFailure, round: int) -> Revised:
-        if isinstance(came, Report):
-            self._reports[doctor.number] = came
-        elif isinstance(came, ModelError | WrongAnswer):
-            self.happen(failure_event(self.trace.next, Role.DOCTOR, came, doctor=doctor.number))
-        else:
-            raise _Unanswered(doctor.number, came)
-        revised = Revised(
-            seq=self.trace.next,
-            doctor=doctor.number,
-            name=doctor.player.name,
-            round=round,
-            report=self._reports[doctor.number],
-            kept=not isinstance(came, Report),
-        )
-        self.happen(revised, self._director)
-        return revised
-
-    async def points(self, round: int) -> tuple[str, ...]:
-        """Returns what is in dispute after a round, as the director has it; nothing where there is one doctor only."""
-        if len(self._doctors) == 1:
-            return ()
-        named = (await self._director.act(DISPUTE)).points
-        points = tuple(point for point in named if point.strip())
-        hearers = self._players if self._disputes else []
-        self.happen(Disputed(seq=self.trace.next, round=round, points=points), self._director, *hearers)
-        return points
-
-
-async def _report_or_failure(doctor: Player) -> Report | PlayFailure:
+async def _revised(doctor: Player) -> Report | PlayFailure:
     try:
         return await doctor.act(REVISE)
     except PlayFailure as failure:

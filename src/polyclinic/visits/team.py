@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -216,7 +216,18 @@ async def meet(
             dispute_resolution=disputes,
         )
     )
-    attending = list(_attending(seen, trace, case, in_one_step=in_one_step))
+    attending = []
+    for number, (visit, doctor, _) in enumerate(seen, start=1):
+        failure, reported = visit.trace.last(Failed), visit.trace.last(Reported)
+        if reported is None or visit.report is None:
+            assert failure is not None  # noqa: S101
+            trace.add(msgspec.structs.replace(failure, seq=trace.next, doctor=number))
+            continue
+        # In the discussion a doctor knows what it wrote, and the director every result that it was given.
+        doctor.observe(reported)
+        examined = (f for e in visit.trace if isinstance(e, Examined) for f in e.findings)
+        findings = case.record.findings if in_one_step else tuple(dict.fromkeys(examined))
+        attending.append(Attending(number, doctor, visit.report, findings))
     if not attending:
         trace.add(Ended(seq=trace.next, reason=End.FAILED, turns=0))
     else:
@@ -240,18 +251,3 @@ async def meet(
         )
     reveal(case, trace)
     return TeamVisit.of([attended.visit for attended in seen], trace, case.truth)
-
-
-def _attending(seen: Sequence[Attended], trace: Trace, case: Case, *, in_one_step: bool) -> Iterator[Attending]:
-    """Yields the doctors who take part; of those who do not, the trace says why."""
-    for number, (visit, doctor, _) in enumerate(seen, start=1):
-        failure, reported = visit.trace.last(Failed), visit.trace.last(Reported)
-        if reported is None or visit.report is None:
-            assert failure is not None  # noqa: S101
-            trace.add(msgspec.structs.replace(failure, seq=trace.next, doctor=number))
-            continue
-        # In the discussion a doctor knows what it wrote, and the director every result that it was given.
-        doctor.observe(reported)
-        examined = (f for e in visit.trace if isinstance(e, Examined) for f in e.findings)
-        findings = case.record.findings if in_one_step else tuple(dict.fromkeys(examined))
-        yield Attending(number, doctor, visit.report, findings)

@@ -56,19 +56,6 @@ class PracticeTaken(NotNow):
     """Another server writes to the folder."""
 
 
-def _locked(place: Path) -> sqlite3.Connection:
-    try:
-        connection = locked(place / LOCK)
-    except sqlite3.Error as error:
-        raise UserError(f"nothing can be kept here: {error}") from None
-    if connection is None:
-        raise PracticeTaken(
-            "another server keeps what is played, taught and judged in this folder; end it, or begin this one with "
-            "--set serve.practice=FOLDER"
-        )
-    return connection
-
-
 class Practice:
     """The documents of a folder, by kind and id; the folder is made when it is held."""
 
@@ -87,7 +74,16 @@ class Practice:
             make_folder(self.folder)
             place = self.folder.resolve()
             with _guard:
-                connection, count = _held.get(place) or (_locked(place), 0)
+                connection, count = _held.get(place, (None, 0))
+                try:
+                    connection = connection or locked(place / LOCK)
+                except sqlite3.Error as error:
+                    raise UserError(f"nothing can be kept here: {error}") from None
+                if connection is None:
+                    raise PracticeTaken(
+                        "another server keeps what is played, taught and judged in this folder; end it, or begin this "
+                        "one with --set serve.practice=FOLDER"
+                    )
                 _held[place] = (connection, count + 1)
             self._place = place
 

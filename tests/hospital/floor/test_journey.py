@@ -28,7 +28,7 @@ from polyclinic.hospital.record.happenings import (
     Walked,
     WentHome,
 )
-from polyclinic.hospital.simulation import simulate
+from polyclinic.hospital.simulation import Simulation
 
 HOUR = 3600
 EIGHT = 8 * HOUR
@@ -68,7 +68,7 @@ async def live(small, episodes, *, at=None, days=5, patience=None, level=None, *
     town = small.Town(at=at, worse=0.0, delay=2 * HOUR)
     if level is not None:
         drawn, town.case_for = town.case_for, lambda onset: of_level(drawn(onset), level)
-    run = await simulate(
+    run = await Simulation(
         small.hospital(durations=exact(patience), **options),
         town,
         compute,
@@ -77,7 +77,7 @@ async def live(small, episodes, *, at=None, days=5, patience=None, level=None, *
         kinds={**small.KINDS, "culture": "microbiology"},
         sinks=[keep],
         at_the_door=lambda case: Acuity.EMERGENCY if case.truth.acuity == 1 else None,
-    )
+    ).run()
     return keep, run
 
 
@@ -249,7 +249,7 @@ async def test_an_episode_for_a_department_without_doctors_is_not_admitted(small
         return msgspec.structs.replace(came, department="surgery")
 
     async with Clock() as clock:
-        await simulate(
+        await Simulation(
             hospital,
             small.Town(at=[(6 * HOUR, "mild")], worse=0.0),
             compute,
@@ -258,7 +258,7 @@ async def test_an_episode_for_a_department_without_doctors_is_not_admitted(small
             kinds=small.KINDS,
             sinks=[keep],
             clock=clock,
-        )
+        ).run()
     assert [what.reason for _, what in of(keep, "r0", LeftUnseen)] == ["not admitted", "not admitted"]
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from polyclinic.hospital.plan.file import read_hospital
-from polyclinic.hospital.planned import SimulatedRun
 from polyclinic.hospital.record.episodes import Compute, ConsultationHeld, Episode, EpisodeRequest
 from polyclinic.hospital.record.happenings import Acuity, Happening
 from polyclinic.hospital.record.store import Store
-from polyclinic.hospital.simulation import simulate
+from polyclinic.hospital.simulation import SimulatedRun, Simulation
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -64,7 +63,7 @@ def make_live() -> Callable[..., SimulatedRun]:
     def live(*sinks, compute=drawn_episode, visits=250, seed=LIVED_SEED):
         town = Town(hospital, knowledge, people, seed=seed)
         return asyncio.run(
-            simulate(hospital, town, compute, days=60, seed=seed, kinds=kinds, visits=visits, sinks=sinks)
+            Simulation(hospital, town, compute, days=60, seed=seed, kinds=kinds, visits=visits, sinks=sinks).run()
         )
 
     return live

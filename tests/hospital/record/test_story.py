@@ -21,7 +21,7 @@ from polyclinic.hospital.record.happenings import (
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.record.story import begins, fold, listed, story, visits_by
-from polyclinic.hospital.simulation import simulate
+from polyclinic.hospital.simulation import Simulation
 
 LINES = ("It hurts.", "Since when, and where exactly does it hurt?", "Since Monday.", "It is an illness. Rest.")
 
@@ -66,7 +66,7 @@ def told(small, tmp_path_factory):
 
     with Store.create(folder, {}) as store:
         asyncio.run(
-            simulate(
+            Simulation(
                 small.hospital(),
                 small.Town(at=[(6 * 3600, "mild"), (7 * 3600, "mild")], worse=0.0),
                 store.remember(compute),
@@ -74,7 +74,7 @@ def told(small, tmp_path_factory):
                 seed=1,
                 kinds=small.KINDS,
                 sinks=[store],
-            )
+            ).run()
         )
         store.finish({})
     return folder

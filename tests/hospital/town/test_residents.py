@@ -31,8 +31,8 @@ def test_a_resident_depends_on_seed_and_number_alone(seed, few, many, data):
 
 
 def test_seeds_differ_and_languages_share_ages():
-    assert Residents(50, 1)[:] != Residents(50, 2)[:]
-    english, chinese = Residents(50, 1)[:], Residents(50, 1, language="zh")[:]
+    assert list(Residents(50, 1)) != list(Residents(50, 2))
+    english, chinese = list(Residents(50, 1)), list(Residents(50, 1, language="zh"))
     assert [(r.id, r.age, r.sex, r.avoid) for r in english][:5] != []
     assert [(r.id, r.age, r.sex) for r in english] == [(r.id, r.age, r.sex) for r in chinese]
     assert all(r.person.about == f"{r.name}，{r.occupation}" for r in chinese)
@@ -56,7 +56,7 @@ def test_the_town_is_as_old_as_its_templates_say():
 
 
 def test_what_is_not_tolerated_and_taken_stands_in_the_history_too():
-    everybody = Residents(4000, 3)[:]
+    everybody = list(Residents(4000, 3))
     avoiding = [r for r in everybody if r.avoid]
     assert 0.07 < len(avoiding) / len(everybody) < 0.14
     assert all(bool(r.avoid) == bool(r.history.allergies) for r in everybody)
@@ -119,7 +119,7 @@ async def test_a_model_writes_residents_and_what_it_may_not_say_is_counted(langu
         number = next(n for n, r in enumerate(town) if r.name in said[-1][1] and str(r.age) in said[-1][1])
         return answers[number]
 
-    written, failures = await write_profiles(town[:], Scripted(answer), read_knowledge())
+    written, failures = await write_profiles(list(town), Scripted(answer), read_knowledge())
     assert set(written) == {"r00001", "r00005"}
     assert failures == Counter(Refused=1, NamesDisease=1, UnreadableReply=1)
     told = town.with_profiles(written)
@@ -128,7 +128,7 @@ async def test_a_model_writes_residents_and_what_it_may_not_say_is_counted(langu
     assert (told[0].allergies, told[0].avoid, told[0].age) == (town[0].allergies, town[0].avoid, town[0].age)
     assert told[0].person.about.startswith(town[0].person.about)
     assert told[0].person.about.endswith("Tall.")
-    assert told[1:4] == town[1:4]
+    assert list(told)[1:4] == list(town)[1:4]
     # What is stable comes first, and nobody is told of an illness.
     assert len({said[0][1] for said in seen}) == 1
 
@@ -138,7 +138,7 @@ async def test_a_wrong_key_ends_the_writing():
         raise BadInput("another key")
 
     with pytest.raises(BadInput):
-        await write_profiles(Residents(3, 1)[:], Scripted(answer), read_knowledge())
+        await write_profiles(list(Residents(3, 1)), Scripted(answer), read_knowledge())
 
 
 def test_many_residents_cost_little_until_they_are_asked_for():

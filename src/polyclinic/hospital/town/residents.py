@@ -6,9 +6,8 @@ Ages and sexes of all residents are two small arrays, as whoever draws the town'
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import overload
 
 import msgspec
 import numpy as np
@@ -123,30 +122,18 @@ class Resident(msgspec.Struct, frozen=True, kw_only=True):
         return Person(age=self.age, sex=self.sex, about=about, history=self.history)
 
 
-class Residents(Sequence[Resident]):
-    """All residents; each is made anew whenever it is asked for, always the same.
-
-    Args:
-        n: how many; resident i is the same whatever `n`.
-        seed: the same seed gives the same residents.
-        language: in which they speak.
-        profiles: some in other words, by their ids.
-
-    Attributes:
-        ages: in years, one a resident.
-        bands: the age band, as its place in `BANDS`.
-        sexes: the sex, as its place in `SEXES`.
-        town: how ages and sexes were drawn.
-    """
+class Residents:
+    """All residents; each is made anew whenever it is asked for, always the same, and resident i whatever `n`."""
 
     def __init__(
         self, n: int, seed: int, *, language: Language = "en", profiles: Mapping[str, Profile] | None = None
     ) -> None:
         self._n, self._seed, self._language, self._profiles = n, seed, language, profiles or {}
         self._templates, self._people = read_templates(), read_people()[language]
-        self.town = self._templates.town
+        self.town = self._templates.town  # how ages and sexes were drawn
         drawn = uniforms(seed, "residents", n=3 * n).reshape(n, 3)
         shares = np.array([self.town.age[b] for b in BANDS])
+        # The age band of each resident and its sex, as their places in `BANDS` and `SEXES`
         self.bands = np.searchsorted(np.cumsum(shares)[:-1], drawn[:, 0], side="right").astype(np.uint8)
         female = np.array([self.town.female[b] for b in BANDS])[self.bands]
         self.sexes = (drawn[:, 1] >= female).astype(np.uint8)
@@ -156,16 +143,7 @@ class Residents(Sequence[Resident]):
     def __len__(self) -> int:
         return self._n
 
-    @overload
-    def __getitem__(self, number: int) -> Resident: ...
-
-    @overload
-    def __getitem__(self, number: slice) -> tuple[Resident, ...]: ...
-
-    def __getitem__(self, number: int | slice) -> Resident | tuple[Resident, ...]:
-        if isinstance(number, slice):
-            return tuple(self[i] for i in range(*number.indices(self._n)))
-        number = number + self._n if number < 0 else number
+    def __getitem__(self, number: int) -> Resident:
         if not 0 <= number < self._n:
             raise IndexError(f"resident {number}; there are {self._n}")
         resident = self._make(number)

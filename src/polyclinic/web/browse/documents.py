@@ -19,7 +19,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ import msgspec
 from polyclinic.errors import BadInput, UserError
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.models.journal import Key, read_stored
-from polyclinic.models.prompts import AskedPrompt, read_prompts
+from polyclinic.models.prompts import read_prompts
 from polyclinic.results.comparing import compare_results
 from polyclinic.results.folder import RECORD, decoded
 from polyclinic.results.joining import join
@@ -132,7 +132,11 @@ class Documents:
         return _comparison((one,))
 
     def _together(self) -> Any:
-        there = tuple(one for one in self.library.look().values() if _is_readable(one))
+        found = []
+        for one in self.library.look().values():
+            with suppress(UserError):
+                found += [one] if _has_results(one) and _results(one).rows else []
+        there = tuple(found)
         sets = {row.set for one in there for row in _results(one).rows}
         pairs = _comparison(there) if len(sets) <= _MOST_SETS else {"rows": [], "problem": ""}
         return {"of": [_listed(one) for one in there], **_table(there), "compared": pairs}
@@ -160,12 +164,16 @@ class Documents:
         }
 
     def _replies(self, names: Collection[str], folder: Path | None = None) -> list[dict[str, Any]]:
-        return [
-            {"id": one.id, **found}
-            for one in self.library.known().values()
-            if one.holds == "journal" and folder in (None, one.path.parent)
-            for found in _episodes_named(one.path, names)
-        ]
+        """Returns the episodes of journals with these names, and their parts."""
+        below = tuple(f"{name}{sign}" for name in names for sign in "/@")
+        found = []
+        for one in self.library.known().values():
+            if one.holds == "journal" and folder in (None, one.path.parent):
+                with suppress(BadInput):
+                    for row in _episodes(one.path, 0, _EPISODES)[1]:
+                        if row["episode"] in names or row["episode"].startswith(below):
+                            found.append({"id": one.id, "n": row["n"], "episode": row["episode"]})
+        return found
 
     def _list(self, one: Holding, place: int, page: int) -> Any:
         if one.holds == "hospital":
@@ -391,19 +399,6 @@ def _episodes(path: Path, begin: int, n: int) -> tuple[int, list[dict[str, Any]]
     ]
 
 
-def _episodes_named(path: Path, names: Collection[str]) -> list[dict[str, Any]]:
-    """Returns the episodes of these names, and their parts; none of a journal that cannot be read."""
-    below = tuple(f"{name}{sign}" for name in names for sign in "/@")
-    try:
-        return [
-            {"n": one["n"], "episode": one["episode"]}
-            for one in _episodes(path, 0, _EPISODES)[1]
-            if one["episode"] in names or one["episode"].startswith(below)
-        ]
-    except BadInput:
-        return []
-
-
 def _calls_of(path: Path, number: int) -> dict[str, Any]:
     """Returns the calls of an episode by its number."""
     _, found = _episodes(path, number, 1)
@@ -422,20 +417,15 @@ def _calls_of(path: Path, number: int) -> dict[str, Any]:
             raise BadInput(f"what was asked cannot be read: {error}", path=path) from None
     # A visit asks in the order of the length of its dialogue.
     rows.sort(key=lambda row: len(prompts[row[2]].messages) if row[2] in prompts else 0)
-    told = [
-        _call_document(Key(episode, request, k), purpose, reply, prompts.get(request))
-        for purpose, reply, request, k in rows
-    ]
-    return {**found[0], "replies": told, "messages": messages}
-
-
-def _call_document(key: Key, purpose: str, reply: bytes, prompt: AskedPrompt | None) -> dict[str, Any]:
-    try:
-        stored = msgspec.to_builtins(read_stored(key, reply))
-    except ValueError as error:
-        stored = {"problem": f"damaged: {error}"}
-    asked = {} if prompt is None else {"asked": prompt._asdict()}
-    return {"purpose": purpose, "request": key.request.hex(), "k": key.k, **stored, **asked}
+    replies = []
+    for purpose, reply, request, k in rows:
+        try:
+            stored = msgspec.to_builtins(read_stored(Key(episode, request, k), reply))
+        except ValueError as error:
+            stored = {"problem": f"damaged: {error}"}
+        asked = {"asked": prompts[request]._asdict()} if request in prompts else {}
+        replies.append({"purpose": purpose, "request": request.hex(), "k": k, **stored, **asked})
+    return {**found[0], "replies": replies, "messages": messages}
 
 
 _LONGEST_SETTING = 500  # letters of a setting that is shown; a whole hospital would be too long
@@ -447,14 +437,6 @@ def _has_results(one: Holding) -> bool:
     if one.holds == "learning" and not (one.path / SUMMARY).is_file():
         return False  # in an earlier version the file of that name is the curve
     return one.holds == "evaluation" or (one.holds in ("hospital", "learning") and (one.path / RECORD).is_file())
-
-
-def _is_readable(one: Holding) -> bool:
-    """Whether it has items that can be read."""
-    try:
-        return _has_results(one) and bool(_results(one).rows)
-    except UserError:
-        return False
 
 
 @lru_cache(maxsize=256)

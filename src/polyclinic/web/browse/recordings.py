@@ -16,7 +16,7 @@ from polyclinic.evaluations.tor.meetings import Grown, GrownEvidence, RecordedMe
 from polyclinic.evidence_tree.support import Supporter
 from polyclinic.files import NO_JSON
 from polyclinic.hospital.record.episodes import Episode
-from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
+from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.web.browse.holdings import RecordingKind
 from polyclinic.web.refused import NotFound
 
@@ -29,17 +29,12 @@ def shown_episode(episode: Episode) -> dict[str, Any]:
     return {"kind": "episode", **told, "worse": told.get("worse") is not None}
 
 
-@lru_cache(maxsize=1)
-def _knowledge() -> Knowledge:
-    return read_knowledge()
-
-
 def _meeting(document: dict[str, Any]) -> dict[str, Any]:
     try:
         meeting = msgspec.convert(document, RecordedMeeting)
     except msgspec.ValidationError as error:
         raise NotFound(f"this version cannot read the meeting: {error}") from None
-    supporter = Supporter(meeting.record, _knowledge())
+    supporter = Supporter(meeting.record, read_knowledge())
     return {
         "kind": "meeting",
         "id": meeting.id,
