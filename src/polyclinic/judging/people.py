@@ -141,8 +141,7 @@ def _of_two(
     return found, weighted_kappa(found.confusion) if kind.level == "ordinal" else found.kappa
 
 
-PEOPLE = "people"
-"""The judge of what most people say."""
+PEOPLE = "people"  # the judge of what most people say
 
 
 def people_judgements(verdicts: Sequence[PersonsVerdict]) -> list[Judgement]:

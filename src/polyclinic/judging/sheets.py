@@ -24,8 +24,7 @@ from polyclinic.questions.shown import show
 from polyclinic.seeds import derive
 
 DEPARTMENTS = 10
-RECORDS = 5
-"""The paper's sample of records: five of each of ten departments (AI Hospital §3.3)."""
+RECORDS = 5  # the paper's sample of records: five of each of ten departments (AI Hospital §3.3)
 
 
 class Sheet:

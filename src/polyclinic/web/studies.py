@@ -47,9 +47,7 @@ JUDGED_HERE = tuple(forms())
 
 MOST_ITEMS = 5_000
 
-LEAST_PEOPLE = 2
-"""Who judge everything."""
-
+LEAST_PEOPLE = 2  # who judge everything
 _NO_QUESTIONS: Mapping[str, ExamQuestion] = {}
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
 _Names = Annotated[tuple[_Name, ...], msgspec.Meta(max_length=100)]
@@ -329,9 +327,7 @@ def _turned(one: StudyItem, answer: Answer) -> Answer:
 _ENDINGS = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
 
 
-PLAYED = "played visits"
-"""All visits that people played here, as one."""
-
+PLAYED = "played visits"  # all visits that people played here, as one
 _KINDS = {"visits": "traces", "outcomes": "outcomes"}
 _MOST = 300
 

@@ -41,9 +41,7 @@ from polyclinic.web.browse.holdings import LEARNING, SUMMARY, Holding, Holdings
 from polyclinic.web.browse.recordings import RecordingFile, recording_file, shown_episode, utterances
 from polyclinic.web.refused import NotFound
 
-PAGE = 200
-"""Items, records or episodes on a page."""
-
+PAGE = 200  # items, records or episodes on a page
 _ROLES = ("doctor", "nurse", "patient", "examiner", "pharmacist")
 _MOST_SETS = 12  # sets that are compared at once
 _KINDS = (("all", "together"), ("about", "compared"), ("items", "item", "calls", "call"), ("list", "record"))
@@ -249,9 +247,7 @@ class Documents:
         return {"hits": hits, "looked": number, "total": len(places), "next": None if done else number}
 
 
-LONGEST = 200
-"""Letters of a question."""
-
+LONGEST = 200  # letters of a question
 _SECONDS = 2.0
 _HITS = 100
 _AROUND = 90  # letters before and after a hit

@@ -20,9 +20,7 @@ import msgspec
 
 from polyclinic.hospital.plan.plan import WITH_BEDS, Area, AreaKind, Hospital
 
-Cell = tuple[int, int]
-"""Column and row of a tile."""
-
+Cell = tuple[int, int]  # column and row of a tile
 _FLOORS = {
     "counter floor": (AreaKind.TRIAGE, AreaKind.REGISTRATION, AreaKind.PHARMACY),
     "mat": (AreaKind.ENTRANCE,),
@@ -134,12 +132,8 @@ def _seats(room: MapRoom, n: int, left: list[Cell]) -> None:
                 room.things[cell] = "chair"
 
 
-TILE = 16
-"""Pixels along a side."""
-
-COLUMNS = 8
-"""Tiles in a row of the picture."""
-
+TILE = 16  # pixels along a side
+COLUMNS = 8  # tiles in a row of the picture
 TILES = (
     *("grass", "meadow", "flowers", "tree", "bush", "street", "pavement", "water"),
     *("corridor", "floor", "counter floor", "hall floor", "care floor", "lab floor", "theatre floor", "mat"),
