@@ -158,7 +158,6 @@ def _texts(reference: Sequence[str], given: Sequence[str], named: float) -> Aspe
 
 
 def _divided(points: Sequence[str], shares: Sequence[float]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the points that were said and those that were not."""
     both = list(zip(points, shares, strict=True))
     return tuple(p for p, share in both if share >= HALF), tuple(p for p, share in both if share < HALF)
 

@@ -322,7 +322,6 @@ def marks_by_item(verdicts: Sequence[PersonsVerdict]) -> dict[Item, dict[str, fl
 
 
 def _means(verdicts: Sequence[PersonsVerdict], form: str, question: str) -> dict[Item, float]:
-    """Returns the mean mark of each item, or its mean grade."""
     return {
         item: fmean(float(Grade[answer]) if isinstance(answer, str) else answer for _, answer in answers)
         for item, answers in by_item(verdicts, form, question).items()

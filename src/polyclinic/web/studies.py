@@ -203,7 +203,6 @@ class Study:
         return [one for person in self.kept.people if not person.third for one in self._said[person.key].values()]
 
     def _drawn(self, person: Annotator) -> list[StudyItem]:
-        """Returns all items in an annotator's order, form by form."""
         drawn = []
         for name in self.kept.set.forms:
             of_form = [one for one in self.kept.items if one.form == name]

@@ -396,7 +396,6 @@ def _episodes(path: Path, begin: int, n: int) -> tuple[int, list[dict[str, Any]]
 
 
 def _calls_of(path: Path, number: int) -> dict[str, Any]:
-    """Returns the calls of an episode by its number."""
     _, found = _episodes(path, number, 1)
     if not found:
         raise NotFound("there is no such episode")
@@ -429,7 +428,6 @@ _TASKS = ("examination", "diagnosis", "treatment")
 
 
 def _has_results(one: Holding) -> bool:
-    """Whether a holding has items and a table of them."""
     if one.holds == "learning" and not (one.path / SUMMARY).is_file():
         return False  # in an earlier version the file of that name is the curve
     return one.holds == "evaluation" or (one.holds in ("hospital", "learning") and (one.path / RECORD).is_file())
@@ -437,7 +435,6 @@ def _has_results(one: Holding) -> bool:
 
 @lru_cache(maxsize=256)
 def _results(one: Holding) -> RunResults:
-    """Returns the results of a holding."""
     if not _has_results(one):
         raise NotFound("there are no items")
     return read_results(one.path)[0]
@@ -466,7 +463,6 @@ def _with_rows(holdings: Iterable[Holding]) -> list[RunResults]:
 
 
 def _table(holdings: tuple[Holding, ...]) -> dict[str, Any]:
-    """Returns the table of some results, and its measures."""
     units = {one.name: msgspec.to_builtins(one) for held in holdings for one in _results(held).record.measures}
     return {"table": _joined(holdings), "measures": units}
 

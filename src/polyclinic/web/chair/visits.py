@@ -175,7 +175,6 @@ class Sitting:
             self._task = None
 
     def _check(self, move: Move) -> None:
-        """Raises a NotNow where a move cannot be made."""
         if self.is_over:
             raise NotNow("the report is handed in, and the visit is over")
         if len(self.moves) >= MOST_MOVES:
@@ -348,7 +347,6 @@ class PlayedVisits:
         return sitting.visit.trace.sealed()
 
     async def _seen_by(self, doctor: str, sitting: Sitting) -> PlayScore:
-        """Returns what another doctor's visit to the same patient is worth."""
         played = sitting.played
         key = (doctor, played.patient, f"{played.case.set}/{played.case.key}/{played.max_turns}")
         async with self._comparing:

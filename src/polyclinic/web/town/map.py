@@ -217,7 +217,6 @@ def _overlap(one: tuple[int, int, int, int], other: tuple[int, int, int, int]) -
 
 
 def _packed(areas: Mapping[str, Area]) -> Iterator[tuple[str, tuple[int, int, int, int]]]:
-    """Puts areas side by side in rows, each as large as it needs to be."""
     x = y = deepest = 0
     for id, area in areas.items():
         places = max(area.capacity if area.kind is not AreaKind.WAITING else 0, area.seats, area.beds, 4)
@@ -313,7 +312,6 @@ def _walls(made: TownMap) -> None:
 
 
 def _town(made: TownMap) -> None:
-    """Puts streets and houses to the left."""
     entrance = next((room for room in made.rooms.values() if room.kind is AreaKind.ENTRANCE), None)
     gate = made.height // 2 if entrance is None else entrance.y + entrance.height // 2
     lanes = range(_LOT[0] * 2, _TOWN - 1, _LOT[0] * 2 + 2)
@@ -345,7 +343,6 @@ def _garden(made: TownMap) -> None:
 
 
 def _house(made: TownMap, x: int, y: int, gate: int) -> None:
-    """Puts up a house, and a path from its door to the street."""
     for row, kind in ((y + 1, "roof"), (y + 2, "house")):
         middle = "roof" if kind == "roof" else "house door"
         for column, name in ((x, f"{kind} left"), (x + 1, middle), (x + 2, f"{kind} right")):

@@ -318,8 +318,6 @@ _Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 
 class _Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """A query about a run."""
-
     run: str = ""
     t: _Number | None = None
     begin: _Number = 0
