@@ -171,6 +171,7 @@ class HospitalLearning:
                     language=visit.language,
                     answered=one,
                     right=wanted,
+                    wanted=self.clock.wanted(midnight),
                 )
                 visit.lessons[one.task] = self.clock.launch(self.reflect(request), due=midnight)
         self._told.append(visit)
@@ -305,8 +306,15 @@ class OffShift:
             yield self.clock.at(day * DAY + hour * HOUR)
             for passage in today:
                 date = (first + datetime.timedelta(days=day)).isoformat()
-                request = StudyRequest(holder=holder, date=date, language=self.setup.language, passage=passage)
-                self.takes(holder, self.clock.launch(self.read(request), due=(day + 1) * DAY))
+                due = (day + 1) * DAY
+                request = StudyRequest(
+                    holder=holder,
+                    date=date,
+                    language=self.setup.language,
+                    passage=passage,
+                    wanted=self.clock.wanted(due),
+                )
+                self.takes(holder, self.clock.launch(self.read(request), due=due))
 
 
 def _is_off(shifts: Iterable[Shift], hour: int) -> bool:
