@@ -6,7 +6,8 @@ import asyncio
 import functools
 import itertools
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +24,7 @@ from polyclinic.generation.background import HOME, RegionName, in_region
 from polyclinic.generation.draw import DrawnPatient, draw_patients
 from polyclinic.generation.draw import generate as draw
 from polyclinic.generation.inpatients import generate_inpatients, tor_lines
-from polyclinic.generation.writer import WritingCount, WrittenPatient, write_record
+from polyclinic.generation.writer import WrittenPatient, write_record
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.language.language import Language
@@ -98,8 +99,7 @@ async def write_records(
     """Returns the cases of patients with their histories written, and prints and keeps what was refused."""
     if model_of(writing.writer) is None:
         raise UserError(f"--writer {writing.writer!r} is not a model; a writer is one, such as direct/NAME")
-    count, coming = WritingCount(), iter(patients)
-    cases: list[Case] = []
+    over, coming = list[WrittenPatient](), iter(patients)
     again = "the same command goes on from there"
     async with AsyncExitStack() as stack:
         session = await stack.enter_async_context(
@@ -126,24 +126,24 @@ async def write_records(
         try:
             while some := list(itertools.islice(coming, _TOGETHER)):
                 came, stopped = await run_until_error(partial(one, drawn) for drawn in some)
-                for written in came:
-                    count.add(written)
-                    cases.append(written.case)
+                over += came
                 if stopped is not None:
                     raise stopped
         except RunStopped as ended:
-            if count.patients:
+            if over:
                 note("stopped early; what is over:")
-                _show(count, writing.writer)
-            done = f"{count.patients:,} of {counted(n, 'history').replace('historys', 'histories')} are over"
+                _show(over, writing.writer)
+            done = f"{len(over):,} of {counted(n, 'history').replace('historys', 'histories')} are over"
             raise type(ended)(f"{ended}; {done}, and {again}") from None
         except EndpointError as failure:
             raise type(failure)(f"{failure.problem}; {again}", attempts=failure.attempts) from None
-    document = {"patients": count.patients, "written": count.written, "refused": dict(sorted(count.refused.items()))}
+    refused = Counter(why for one in over for why in one.refused)
+    written = sum(one.written for one in over)
+    document = {"patients": len(over), "written": written, "refused": dict(sorted(refused.items()))}
     write_json(folder / _COUNTS, document)
-    _show(count, writing.writer)
+    _show(over, writing.writer)
     show_usage(console(sys.stderr), session.ledger)
-    return cases
+    return [one.case for one in over]
 
 
 @dataclass(frozen=True)
@@ -185,11 +185,13 @@ async def _drawn_by_workers(drawing: CaseDrawing, n: int, on: str) -> Iterable[s
             return await asyncio.gather(*map(one, stretches))
 
 
-def _show(count: WritingCount, writer: str) -> None:
-    kept = count.patients - count.written
-    rows = [("written", number(count.written, ",")), ("kept as drawn, as every record was refused", number(kept, ","))]
-    rows += [(f"refused: {why}", number(times, ",")) for why, times in sorted(count.refused.items())]
-    console().print(table(f"{count.patients:,} histories by {writer}", ("", "number"), rows))
+def _show(over: Sequence[WrittenPatient], writer: str) -> None:
+    written = sum(one.written for one in over)
+    refused = Counter(why for one in over for why in one.refused)
+    rows = [("written", number(written, ","))]
+    rows.append(("kept as drawn, as every record was refused", number(len(over) - written, ",")))
+    rows += [(f"refused: {why}", number(times, ",")) for why, times in sorted(refused.items())]
+    console().print(table(f"{len(over):,} histories by {writer}", ("", "number"), rows))
 
 
 _AGENT_HOSPITAL = "respiratory"

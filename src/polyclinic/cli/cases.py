@@ -15,7 +15,6 @@ from rich.text import Text
 from polyclinic.cases.case import Case, case_schema
 from polyclinic.cases.check import CheckResult, check_cases
 from polyclinic.cases.loaders import read_cases
-from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.shipped import SHIPPED, shipped_path
 from polyclinic.cli.chart import show_chart
 from polyclinic.cli.one_case import case_named, split_case
@@ -70,7 +69,8 @@ class CaseSummary(msgspec.Struct, frozen=True, kw_only=True):
 def summarise(cases: Sequence[Case], knowledge: Knowledge) -> CaseSummary:
     """Counts who the cases are."""
     n = max(len(cases), 1)
-    labels = [_name(d, knowledge) for case in cases for d in case.truth.diagnoses]
+    named = [diagnosis.name for case in cases for diagnosis in case.truth.diagnoses]
+    labels = [name if (known := knowledge.disease_named(name)) is None else known.name.en for name in named]
     departments = [_department(case, knowledge) for case in cases]
     ages = [case.presentation.age for case in cases]
     by_band = Counter(_band(age) for age in ages if age is not None)
@@ -98,11 +98,6 @@ def _band(age: float) -> str:
     first = max(year for year in _FIRST_YEARS if year <= age)
     later = [year for year in _FIRST_YEARS if year > first]
     return f"{first}-{later[0] - 1}" if later else f"{first}+"
-
-
-def _name(diagnosis: Diagnosis, knowledge: Knowledge) -> str:
-    known = knowledge.disease_named(diagnosis.name)
-    return diagnosis.name if known is None else known.name.en
 
 
 def _department(case: Case, knowledge: Knowledge) -> str:
@@ -149,9 +144,6 @@ def _bars(screen: Console, title: str, shares: Iterable[CountedShare]) -> None:
         rest = every[_SHOWN:]
         screen.print(f"and {len(rest)} more, {sum(one.percent for one in rest):.1f} % together", style="dim")
 
-
-_MATRIX = 16
-"""As many diseases as this are shown as a matrix of what was read as what."""
 
 _DRAWN = 400
 """Cases that are drawn for the ceiling if no file is named."""
@@ -217,11 +209,8 @@ def _show_all(cases: Iterable[Case], *, truth: bool) -> None:
     if len(rows) > _TABLE:
         print_rows(screen, columns, rows, right=("age", "findings"))
     else:
-        listed = table(None, columns, right=("age", "findings"))
-        for row in rows:
-            listed.add_row(*row)
-        screen.print(listed)
-    screen.print(f"\n{len(rows)} case{'s' if len(rows) != 1 else ''}")
+        screen.print(table(None, columns, rows, right=("age", "findings")))
+    screen.print(f"\n{counted(len(rows), 'case')}")
 
 
 def _listed(case: Case, *, truth: bool) -> dict[str, Any]:
@@ -326,7 +315,7 @@ def _print_ceiling(screen: Console, ceiling: Ceiling) -> None:
     )
     screen.print(table("right after", ("what is read", "right", "95 % interval"), steps))
     screen.print(_departments(ceiling))
-    screen.print(_confusion(ceiling) if len(ceiling.diseases) <= _MATRIX else _confusions(ceiling))
+    screen.print(_confusions(ceiling))
     left_out = f"; {ceiling.left_out} of other diseases left out" if ceiling.left_out else ""
     screen.print(f"\nCeiling: {ceiling.percent:.1f} % of {counted(ceiling.n, 'case')}{left_out}", style="bold")
 
@@ -339,16 +328,6 @@ def _departments(ceiling: Ceiling) -> Table:
         percent, interval = number(100 * right / cases, ".1f", " %"), low_to_high(low, high, ".1f")
         found.add_row(department, str(cases), percent, interval, str(elsewhere or "·"))
     return found
-
-
-def _confusion(ceiling: Ceiling) -> Table:
-    """Returns the whole matrix, which a terminal is wide enough for where the diseases are few."""
-    numbered = list(enumerate(zip(ceiling.diseases, ceiling.confusion, strict=True), start=1))
-    return table(
-        "\nall findings: truth by row, reading by column",
-        ("", *(str(number) for number, _ in numbered)),
-        ((f"{number} {name}", *(str(n) if n else "·" for n in row)) for number, (name, row) in numbered),
-    )
 
 
 def _confusions(ceiling: Ceiling) -> Table:

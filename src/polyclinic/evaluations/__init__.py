@@ -13,7 +13,6 @@ if TYPE_CHECKING:
         Plan as Plan,
         Plays as Plays,
         Setup as Setup,
-        Stage as Stage,
     )
     from polyclinic.evaluations.measuring import measured as measured
     from polyclinic.results.folder import ItemMeasure as ItemMeasure

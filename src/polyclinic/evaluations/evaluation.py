@@ -216,21 +216,6 @@ class Opened:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage:
-    """What is done after the plays, such as an attack on the examiner.
-
-    Attributes:
-        name: shown beside the progress.
-        total: how often it advances.
-        work: is called with what advances it.
-    """
-
-    name: str
-    total: int
-    work: Callable[[Callable[[], None]], Awaitable[Any]]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Plan:
     """What one run of an evaluation is going to do.
 
@@ -249,7 +234,7 @@ class Plan:
         doing: shown beside the progress.
         purposes: whether costs are printed by purpose, too.
         people: verdicts that are printed beside the results.
-        stages: done after the plays, in order; called with the result.
+        afterwards: is called when the plays are over, such as to attack the examiner.
         failure: returns of a result that more failed than allowed, where the output does not count it; "" if not.
         check: is called at the end with the result.
     """
@@ -267,7 +252,7 @@ class Plan:
     doing: str = "evaluating"
     purposes: bool = True
     people: Sequence[PersonsVerdict] = ()
-    stages: Callable[[Any], Sequence[Stage]] = lambda _: ()
+    afterwards: Callable[[Opened], Awaitable[Any]] | None = None
     failure: Callable[[Any], str] = lambda _: ""
     check: Callable[[Any], None] = lambda _: None
 

@@ -13,9 +13,10 @@ from polyclinic.methods.table import ChosenMethod, settable
 from polyclinic.models.session import ModelSettings
 from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.protocols.following import FollowedProtocol, follow, told
-from polyclinic.protocols.papers import MedAgentsSettings, PaperSetting, Settings
+from polyclinic.protocols.papers import MedAgentsSettings, MvmeSettings, PaperSetting, Settings
 from polyclinic.terminal.screen import note, plain
 from polyclinic.terminal.tables import counted
+from polyclinic.visits.visit import Staging
 
 S = TypeVar("S", bound=Settings)
 M = TypeVar("M", bound=ModelSettings)
@@ -141,6 +142,14 @@ def as_paper(
             raise UserError(f"{problem}. Leave it out, or take --protocol ours")
         settings.setdefault(name, setting.paper)
     return msgspec.structs.replace(chosen, settings=settings)
+
+
+def staging_of(rules: FollowedProtocol[Any], *, thinks: bool = False) -> Staging:
+    """Returns how visits are held by a protocol, which has settings with the names of a staging."""
+    settings = rules.settings
+    held = {name: rules.of(getattr(settings, name)) for name in Staging.__struct_fields__ if hasattr(settings, name)}
+    ai_hospital = isinstance(settings, MvmeSettings) and rules.prompts("doctor") == "paper"
+    return Staging(**held, thinks=thinks, ai_hospital=ai_hospital)
 
 
 def check_methods(

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from polyclinic.cases.case import Case
-from polyclinic.errors import PolyclinicError, RunStopped, StoppedEarly, UserError
+from polyclinic.errors import RunStopped, StoppedEarly, UserError
 from polyclinic.evaluations.case_pictures import note_pictures
-from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Stage, Work
+from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Work
 from polyclinic.evaluations.memory_knowledge import say_other_knowledge
 from polyclinic.evaluations.people import with_agreement
 from polyclinic.evaluations.protocol import ByProtocol, held_by
@@ -62,8 +62,11 @@ async def evaluate(
             result = await _hold(run, work, plan, workers)
             if run.stopped is None:
                 run.stopped = opened.ending
-            if run.stopped is None:
-                await _hold_stages(run, plan.stages(result))
+            if run.stopped is None and plan.afterwards is not None:
+                _, stopped = await run_until_error([partial(plan.afterwards, opened)])
+                if stopped is not None and not isinstance(stopped, RunStopped):
+                    raise stopped
+                run.stopped = stopped
     if work.report is None:
         raise TypeError("these plays have no report")
     output = work.report(result)
@@ -205,18 +208,3 @@ async def _hold(run: Run, work: Work, plan: Plan, workers: OpenWorkers | None) -
             run.stopped = stopped
             return stopped.summary
     return result
-
-
-async def _hold_stages(run: Run, stages: Sequence[Stage]) -> None:
-    for stage in stages:
-        with run.progress(stage.name, stage.total) as advance:
-
-            async def work(stage: Stage = stage, advance: Any = advance) -> Any:
-                return await stage.work(advance)
-
-            _, stopped = await run_until_error([work])
-        if isinstance(stopped, RunStopped):
-            run.stopped = stopped
-            return
-        if isinstance(stopped, PolyclinicError):
-            raise stopped

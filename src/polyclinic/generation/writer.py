@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections import Counter
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -73,20 +72,6 @@ class WrittenPatient(NamedTuple):
     case: Case
     refused: tuple[Contradiction, ...]  # why records of it were refused, in order
     written: bool  # the model's words stand in the case
-
-
-class WritingCount:
-    """What came of many patients: how many were written, and what was refused, by why."""
-
-    def __init__(self) -> None:
-        self.patients = self.written = 0
-        self.refused: Counter[str] = Counter()
-
-    def add(self, one: WrittenPatient) -> None:
-        """Counts a patient."""
-        self.patients += 1
-        self.written += one.written
-        self.refused.update(one.refused)
 
 
 async def write_record(

@@ -98,14 +98,9 @@ MOST_STREAMS_OF_ONE = 64
 class Serving:
     """A running server.
 
-    Args:
-        folders: runs, or folders of runs, that may be shown.
-        host: the address that is listened on.
-        token: every request must bring it; "" if none is needed, for this machine alone.
-        practice: the folder that keeps what people make; `practice` in the first folder by default.
-        cases: case files of the user's own that can be played.
-        exams: files of exam questions, so that wrong answers to them can be judged.
-        players: who may play besides a person.
+    It shows the runs in the `folders`, and keeps the documents that people make in the folder `practice`, by default
+    below the first of them. Every request must bring the `token`, unless that is empty, for this machine alone. Besides
+    the shipped cases those of some files can be played, and wrong answers to the questions of `exams` can be judged.
     """
 
     def __init__(

@@ -24,7 +24,6 @@ from polyclinic.knowledge.disease_names.relation import (
 )
 from polyclinic.knowledge.disease_names.spelling import HERE as DATA
 from polyclinic.knowledge.disease_names.spelling import units
-from polyclinic.knowledge.disease_names.vocabulary import flat, unfolded
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.yaml_files import read_yaml
 
@@ -138,7 +137,6 @@ def test_words_are_read_when_a_name_is_in_other_words_and_not_before(tmp_path):
     code = """
 import polyclinic.knowledge.disease_names.relation as r
 from polyclinic.knowledge.disease_names import running_text as kept_words
-from polyclinic.knowledge.disease_names.vocabulary import flat
 from polyclinic.knowledge.disease_names.relation import disease_meant, known_relation
 from polyclinic.knowledge.disease_names.spelling import HERE as DATA
 from polyclinic.knowledge.disease_names.spelling import units
@@ -152,12 +150,12 @@ assert r.reader.cache_info().currsize == 0
 assert known_relation("flu A", "swine flu", knowledge) == "same"
 assert r.reader.cache_info().currsize == 1
 made = r.reader()
-for cached in (r.reader, kept_words.vocabulary, kept_words._kept):
+for cached in (r.reader, kept_words.vocabulary, kept_words.kept):
     cached.cache_clear()
 again = r.reader()
-assert kept_words._kept() is not None
+assert kept_words.kept() is not None
 assert again.learnt == made.learnt
-for kept in ("tree", *flat(made._words).__struct_fields__[1:]):
+for kept in made._words.__struct_fields__:
     assert getattr(again._words, kept) == getattr(made._words, kept), kept
 """
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)})
@@ -166,11 +164,11 @@ for kept in ("tree", *flat(made._words).__struct_fields__[1:]):
 @pytest.mark.slow
 def test_words_that_were_kept_are_read_only_where_they_are_whole_and_of_these_files(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    kept = kept_words._kept.__wrapped__
+    kept = kept_words.kept.__wrapped__
     assert kept() is None
-    kept_words.keep(flat(reader()._words), reader().learnt, read_giveaways())
-    words = unfolded(kept().words)
-    assert words.tree == reader()._words.tree
+    kept_words.keep(reader()._words, reader().learnt, read_giveaways())
+    words = kept().words
+    assert words.words == reader()._words.words
     [file] = (tmp_path / "cache" / "polyclinic").iterdir()
     with monkeypatch.context() as changed:
         changed.setattr(kept_words, "of_parts", lambda *names: "another")
@@ -185,7 +183,7 @@ def test_words_that_were_kept_are_read_only_where_they_are_whole_and_of_these_fi
     assert kept() is not None
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    kept_words.keep(flat(words), reader().learnt, read_giveaways())  # nothing can be written there, and nothing is
+    kept_words.keep(words, reader().learnt, read_giveaways())  # nothing can be written there, and nothing is
     assert kept() is None
 
 

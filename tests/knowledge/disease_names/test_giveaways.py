@@ -17,7 +17,6 @@ from polyclinic.knowledge.disease_names.giveaways import (
 )
 from polyclinic.knowledge.disease_names.relation import Relation, reader, relation
 from polyclinic.knowledge.disease_names.spelling import units
-from polyclinic.knowledge.disease_names.vocabulary import flat
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.named_in import named_in
 
@@ -95,6 +94,6 @@ def test_what_other_versions_kept_goes_when_nobody_uses_it(tmp_path, monkeypatch
         file.touch()
     for file in (old, another):
         os.utime(file, (time.time() - 3 * 24 * 60 * 60,) * 2)
-    kept_words.keep(flat(reader()._words), reader().learnt, read_giveaways())
+    kept_words.keep(reader()._words, reader().learnt, read_giveaways())
     left = {file.name for file in folder.iterdir()}
     assert old.name not in left and {lately.name, another.name} < left and len(left) == 3

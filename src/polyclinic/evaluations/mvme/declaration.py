@@ -15,6 +15,7 @@ from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, W
 from polyclinic.evaluations.mvme.evaluation import Entrant, mvme
 from polyclinic.evaluations.mvme.tables import mvme_output
 from polyclinic.evaluations.personas import TEMPLATES, with_personas
+from polyclinic.evaluations.protocol import staging_of
 from polyclinic.events import Order
 from polyclinic.judging.director import Judge, ModelJudge
 from polyclinic.judging.director_by_rules import RulesJudge
@@ -23,7 +24,6 @@ from polyclinic.judging.people import MeansByPeople, figures, people_words
 from polyclinic.judging.verdicts import Known
 from polyclinic.metrics.icd.linking import linkers_for
 from polyclinic.players.mind_names import model_of
-from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.run.options import (
     FILE,
@@ -40,7 +40,6 @@ from polyclinic.run.options import (
 )
 from polyclinic.settings import setting
 from polyclinic.visits.consultation import MAX_TURNS
-from polyclinic.visits.visit import Staging
 
 _TEAM = Parameter(metavar="[NAME=]MIND,MIND...", consume_multiple=1)
 
@@ -239,21 +238,6 @@ def plan(options: MvmeOptions, setup: Setup[MvmeSettings]) -> Plan:
         cases=cases,
         in_person=not alone,
         people=people,
-    )
-
-
-def staging_of(rules: FollowedProtocol[MvmeSettings]) -> Staging:
-    """Returns how visits are held by a protocol."""
-    settings = rules.settings
-    return Staging(
-        greets=rules.of(settings.greets),
-        dialogue_alone=rules.of(settings.dialogue_alone),
-        concludes=rules.of(settings.concludes),
-        answers_last=rules.of(settings.answers_last),
-        retold=rules.of(settings.retold),
-        whole=rules.of(settings.whole),
-        missing=rules.of(settings.missing),
-        ai_hospital=rules.prompts("doctor") == "paper",
     )
 
 

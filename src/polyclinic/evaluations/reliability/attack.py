@@ -101,17 +101,8 @@ def read_requests(path: Path = REQUESTS) -> Mapping[Language, Mapping[str, tuple
     return read_yaml(path, dict[Language, dict[str, tuple[str, ...]]])
 
 
-async def attack(
-    cases: Sequence[Case],
-    names: Names,
-    *,
-    reader: Mind[Examiner] | None = None,
-    advance: Callable[[], None] = lambda: None,
-) -> tuple[Attacked, ...]:
-    """Puts every request to `rules`, to the worst case, and to a further reader, such as a model: once a list.
-
-    Calls `advance` after each request of each language and reader.
-    """
+async def attack(cases: Sequence[Case], names: Names, *, reader: Mind[Examiner] | None = None) -> tuple[Attacked, ...]:
+    """Puts every request to `rules`, to the worst case, and to a further reader, such as a model: once a list."""
     tried = None if reader is None else _ReadOnce(reader)
     readers: dict[str, Callable[[Case], Mind[Examiner]]] = {
         "rules": lambda _: RulesExaminer(),
@@ -141,7 +132,6 @@ async def attack(
                 else:
                     read += 1
                     examples += [(text, finding.text()) for finding in disclosed[:1]]
-                advance()
             attacked = Attacked(
                 reader=name,
                 language=language,

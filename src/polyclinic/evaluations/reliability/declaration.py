@@ -26,7 +26,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from polyclinic.cases.case import Case
-from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Stage, Work, check_judge
+from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Play, Plays, Setup, Work, check_judge
 from polyclinic.evaluations.people import read_people, with_people
 from polyclinic.evaluations.reliability.attack import Attacked, attack, names_examination, orders
 from polyclinic.events import End, Examined, Role, Said, Trace
@@ -367,7 +367,6 @@ def plan(options: ReliabilityOptions, setup: Setup[Settings]) -> Plan:
     each_once("doctor", doctors)
     cases = setup.cases(options, doctors)[: options.limit]
     attacks: list[Attacked] = []
-    stages: list[Stage] = []
 
     async def prepare(opened: Opened) -> Work:
         plays = reliability(
@@ -377,15 +376,12 @@ def plan(options: ReliabilityOptions, setup: Setup[Settings]) -> Plan:
             temperature=setup.run.config.models.temperature,
             seed=setup.seed,
         )
+        return plays.by(opened.minds, report)
+
+    async def attack_examiner(opened: Opened) -> None:
         minds = opened.minds[doctors[0]]
         reader = None if options.examiner == "rules" else minds.examiner("attack")
-
-        async def attack_examiner(advance: Callable[[], None]) -> None:
-            attacks.extend(await attack(cases, minds.examination_names, reader=reader, advance=advance))
-
-        if options.attack:
-            stages.append(Stage(name="attacking", total=200 if reader is None else 300, work=attack_examiner))
-        return plays.by(opened.minds, report)
+        attacks.extend(await attack(cases, minds.examination_names, reader=reader))
 
     def report(result: ReliabilityResult) -> Output:
         about: dict[str, Any] = {"cases": len(cases), "patient": options.patient, "examiner": options.examiner}
@@ -397,7 +393,7 @@ def plan(options: ReliabilityOptions, setup: Setup[Settings]) -> Plan:
 
     return Plan(
         prepare=prepare, visits=options, doctors=doctors, models=[options.judge], cases=cases, doing="consulting",
-        stages=lambda _: stages,
+        afterwards=attack_examiner if options.attack else None,
     )  # fmt: skip
 
 

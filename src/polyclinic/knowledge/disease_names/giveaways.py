@@ -16,7 +16,7 @@ import msgspec
 from polyclinic.knowledge.disease_names import running_text as kept_words
 from polyclinic.knowledge.disease_names.running_text import KeptGiveaways, KeptPhrase, TextWord, rows, vocabulary
 from polyclinic.knowledge.disease_names.spelling import HERE, units
-from polyclinic.knowledge.disease_names.vocabulary import WORD, with_short_genus
+from polyclinic.knowledge.disease_names.vocabulary import with_short_genus
 from polyclinic.language.disguises import sound
 from polyclinic.language.language import is_chinese
 from polyclinic.yaml_files import read_yaml
@@ -145,7 +145,8 @@ def _said(row: list[TextWord]) -> list[tuple[TextWord, str]]:
 
 
 def _table() -> KeptGiveaways:
-    return kept_words.giveaways() or read_giveaways()
+    names = kept_words.kept()
+    return read_giveaways() if names is None else names.giveaways
 
 
 @functools.cache
@@ -178,7 +179,7 @@ def _with_other_names(phrases: Iterable[str]) -> Iterator[str]:
     words, called = vocabulary(), _names_of_causes()
     for written in phrases:
         yield written
-        node = words.node(units(written)).get(WORD)
+        node = words.words.get(units(written))
         if node is not None and node.kind == "cause":
             yield from called.get(node.atoms[0], ())
 

@@ -21,7 +21,7 @@ from polyclinic.knowledge.disease_names.giveaways import read_giveaways
 from polyclinic.knowledge.disease_names.meaning import BESIDE, METASTASIS, SEPARATORS, NameMeaning, read
 from polyclinic.knowledge.disease_names.running_text import Definition, LearntNames, vocabulary
 from polyclinic.knowledge.disease_names.spelling import units
-from polyclinic.knowledge.disease_names.vocabulary import DISEASE, NameVocabulary, NameWord, flat, opposed, wider_number
+from polyclinic.knowledge.disease_names.vocabulary import DISEASE, NameVocabulary, NameWord, opposed, wider_number
 from polyclinic.knowledge.entries import Disease
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import Language, is_chinese
@@ -270,7 +270,6 @@ class NameReader:
 
     def __init__(self, words: NameVocabulary, learnt: LearntNames | None = None) -> None:
         self._words = words
-        self._entered: list[tuple[tuple[str, ...], NameWord]] = []
         self.kinds = words.kinds
         self._parents: dict[str, frozenset[str]] = {
             atom: frozenset((parent,)) for atom, parent in words.parents.items()
@@ -284,9 +283,6 @@ class NameReader:
             self._learn()
         else:
             self._parents, self._usual, self._definitions = learnt.parents, learnt.usual, learnt.definitions
-            self._entered = learnt.entered
-            for row, word in learnt.entered:
-                words.enter(row, word)
         self.known = functools.lru_cache(maxsize=_KEPT)(self._known)
         self.relation = functools.lru_cache(maxsize=_KEPT)(self._relation)
         self.several = DiseaseListReader(words, self.known, self.relation)
@@ -319,17 +315,13 @@ class NameReader:
         for names, means in words.means:
             atoms = self._read(means).atoms
             for name in names:
-                self._enter(units(name), NameWord("disease", tuple(sorted(atoms))))
+                self._words.enter(units(name), NameWord("disease", tuple(sorted(atoms))))
         self._closures.clear()
-
-    def _enter(self, row: tuple[str, ...], word: NameWord) -> None:
-        self._words.enter(row, word)
-        self._entered.append((row, word))
 
     @property
     def learnt(self) -> LearntNames:
         """What was read out of the names of diseases."""
-        return LearntNames(self._parents, self._usual, self._definitions, self._entered)
+        return LearntNames(self._parents, self._usual, self._definitions)
 
     def parents(self, atom: str) -> frozenset[str]:
         """Returns what an atom is a kind of, as the files say."""
@@ -341,8 +333,7 @@ class NameReader:
         row = units(name)
         if name[0] in "=^" or (len(row) == 1 and len(row[0]) < _SPOKEN):
             return
-        node = words.node(row)
-        kept = node.get("")
+        kept = words.words.get(row)
         parts = self._apart(name)
         if not parts.heads:
             return
@@ -350,7 +341,7 @@ class NameReader:
         explicit = frozenset(one for one in usual if one in words.rivals)
         if explicit and kept is not None and kept.atoms == (atom,):
             # "Primary hypertension" is hypertension, and not a secondary one.
-            self._enter(row, NameWord("disease", (atom, *sorted(explicit))))
+            words.enter(row, NameWord("disease", (atom, *sorted(explicit))))
         parts_said = parts.atoms - explicit
         if atom in parts_said:
             return
@@ -367,11 +358,11 @@ class NameReader:
 
     def _apart(self, name: str) -> NameMeaning:
         """Returns what a name says that is read by its parts, whatever it means as a whole."""
-        node = self._words.node(units(name))
-        kept = node.pop("", None)
+        row = units(name)
+        kept = self._words.words.pop(row, None)
         parts = self._read(name)
         if kept is not None:
-            node[""] = kept
+            self._words.words[row] = kept
         return parts
 
     def _read(self, name: str) -> NameMeaning:
@@ -549,13 +540,12 @@ def _rarest(atoms: frozenset[str]) -> str:
 @functools.cache
 def reader() -> NameReader:
     """Returns the reader of names; its words are read when somebody first asks."""
-    words, learnt = vocabulary(), kept_words.learnt()
-    if learnt is None:
-        before = flat(words)
+    words, kept = vocabulary(), kept_words.kept()
+    if kept is None:
         made = NameReader(words)
-        kept_words.keep(before, made.learnt, read_giveaways())
+        kept_words.keep(words, made.learnt, read_giveaways())
         return made
-    return NameReader(words, learnt)
+    return NameReader(words, kept.learnt)
 
 
 def relation(a: str, b: str) -> Relation:

@@ -21,7 +21,7 @@ from polyclinic.errors import BadInput
 from polyclinic.files import whole
 from polyclinic.fingerprints import of_parts
 from polyclinic.knowledge.disease_names.spelling import units
-from polyclinic.knowledge.disease_names.vocabulary import KeptVocabulary, NameVocabulary, NameWord, unfolded
+from polyclinic.knowledge.disease_names.vocabulary import NameVocabulary
 from polyclinic.language.language import CHINESE
 from polyclinic.seals import SEAL_BYTES, seal
 from polyclinic.user_folders import cache_folder
@@ -41,7 +41,6 @@ class LearntNames(msgspec.Struct, frozen=True, array_like=True):
     parents: dict[str, frozenset[str]]
     usual: dict[str, frozenset[str]]
     definitions: dict[str, list[Definition]]
-    entered: list[tuple[tuple[str, ...], NameWord]]
 
 
 class KeptPhrase(msgspec.Struct, frozen=True, array_like=True):
@@ -62,7 +61,7 @@ class KeptGiveaways(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _KeptNames(msgspec.Struct, frozen=True, array_like=True):
-    words: KeptVocabulary
+    words: NameVocabulary
     learnt: LearntNames
     giveaways: KeptGiveaways
 
@@ -70,23 +69,11 @@ class _KeptNames(msgspec.Struct, frozen=True, array_like=True):
 @functools.cache
 def vocabulary() -> NameVocabulary:
     """Returns the words, read once."""
-    kept = _kept()
-    return NameVocabulary() if kept is None else unfolded(kept.words)
+    names = kept()
+    return NameVocabulary().read() if names is None else names.words
 
 
-def learnt() -> LearntNames | None:
-    """Returns what was learnt from `vocabulary`, or None where that was not kept."""
-    kept = _kept()
-    return None if kept is None else kept.learnt
-
-
-def giveaways() -> KeptGiveaways | None:
-    """Returns what gives diseases away, or None where that was not kept."""
-    kept = _kept()
-    return None if kept is None else kept.giveaways
-
-
-def keep(words: KeptVocabulary, learnt: LearntNames, giveaways: KeptGiveaways) -> None:
+def keep(words: NameVocabulary, learnt: LearntNames, giveaways: KeptGiveaways) -> None:
     """Keeps them for the next process, where that can be, in place of those of other versions."""
     with contextlib.suppress(BadInput, OSError, RuntimeError):
         place = _place()
@@ -101,11 +88,12 @@ def keep(words: KeptVocabulary, learnt: LearntNames, giveaways: KeptGiveaways) -
 
 
 @functools.cache
-def _kept() -> _KeptNames | None:
+def kept() -> _KeptNames | None:
+    """Returns what another process kept, or None where that cannot be read."""
     try:
         place = _place()
-        kept = place.read_bytes()
-        told, raw = kept[:SEAL_BYTES], kept[SEAL_BYTES:]
+        whole_file = place.read_bytes()
+        told, raw = whole_file[:SEAL_BYTES], whole_file[SEAL_BYTES:]
         # A word that says something else would grade and withhold otherwise, and nobody would know.
         read = msgspec.msgpack.decode(raw, type=_KeptNames) if told == seal(raw) else None
         if read is not None and time.time() - place.stat().st_mtime > _OLD / 2:

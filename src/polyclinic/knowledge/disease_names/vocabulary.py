@@ -8,6 +8,7 @@ goes without saying (a stroke is acute).
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -67,45 +68,39 @@ class AtomTexts(NamedTuple):
     complications: bool
 
 
-Tree = dict[str, Any]
-"""From a unit to the units that may follow; under `WORD` stands what ends there."""
+class NameVocabulary(msgspec.Struct, array_like=True, eq=False):
+    """All words, by their units."""
 
-WORD = ""
+    words: dict[tuple[str, ...], NameWord] = {}
+    lengths: dict[str, list[int]] = {}  # of the words that begin with a unit, the shortest first
+    whole: dict[tuple[str, ...], NameWord] = {}  # words that count only where they are the whole name
+    forms: dict[str, NameWord] = {}  # combining forms of compounds ("nephr") and what they mean
+    suffixes: dict[str, NameWord] = {}  # the same of their ends
+    kinds: dict[str, Kind] = {}  # of every atom
+    rivals: dict[str, str] = {}  # the group of atoms of which only one can be so, by atom
+    parents: dict[str, str] = {}  # what each atom is as well, where that is one atom
+    said: list[AtomTexts] = []  # what is to be read as names
+    joining: frozenset[str] = frozenset()  # units with which "or" and "and" begin
+    means: list[tuple[tuple[str, ...], str]] = []  # abbreviations of names, not of one disease
+    readings: dict[tuple[str, ...], tuple[str, ...]] = {}  # names said of one thing or another, both in other words
 
-
-class NameVocabulary:
-    """All words, by their units.
-
-    Attributes:
-        tree: the words as a tree of units.
-        whole: words that count only where they are the whole name.
-        forms: combining forms of compounds ("nephr") and what they mean; `suffixes` are the same of their ends.
-        kinds: the kind of every atom.
-        rivals: the group of atoms of which only one can be so, by atom.
-        parents: what each atom is as well, where that is one atom.
-        said: what is to be read as names.
-        joining: units with which "or" and "and" begin.
-        means: abbreviations of names, not of one disease.
-        readings: names that are said of one thing or of another, with both in other words.
-    """
-
-    def __init__(self) -> None:
-        self.tree: Tree = {}
-        self.whole: dict[tuple[str, ...], NameWord] = {}
-        self.forms: dict[str, NameWord] = {}
-        self.suffixes: dict[str, NameWord] = {}
-        self.kinds: dict[str, Kind] = {}
-        self.rivals: dict[str, str] = {}
-        self.parents: dict[str, str] = {}
-        self.said: list[AtomTexts] = []
-        self.means: list[tuple[tuple[str, ...], str]] = []
-        self.readings: dict[tuple[str, ...], tuple[str, ...]] = {
-            units(name): _texts(said) for name, said in read_yaml(HERE / "readings.yaml", dict[str, str]).items()
-        }
-        self._causes = {name: row for file in _CAUSES for rows in _rows(file).values() for name, row in rows.items()}
+    def read(self) -> NameVocabulary:
+        """Reads the files."""
+        readings = read_yaml(HERE / "readings.yaml", dict[str, str])
+        self.readings = {units(name): _texts(said) for name, said in readings.items()}
+        causes = {name: row for file in _CAUSES for rows in _rows(file).values() for name, row in rows.items()}
         self._read_small_words()
-        self._read_parts()
-        self._read_diseases()
+        self._read_parts(causes)
+        for file in _FILES:
+            for name, row in read_yaml(HERE / file, dict[str, _NameRow]).items():
+                names = _texts(row.en, row.zh)
+                if row.means:
+                    self.means.append((names, row.means))
+                    continue
+                self._enter(name, "disease", row, *(() if f"^{name}" in names else (name,)))
+        self._name_infections(causes)
+        self._shorten()
+        return self
 
     def _read_small_words(self) -> None:
         grammar = read_yaml(HERE / "grammar.yaml", dict[str, dict[str, Any]])
@@ -117,7 +112,7 @@ class NameVocabulary:
             self._add(_texts(grammar[kind]["en"], grammar[kind]["zh"]), NameWord(kind, (kind,)))
         self.kinds["after"] = "quality"
 
-    def _read_parts(self) -> None:
+    def _read_parts(self, causes: Mapping[str, _NameRow]) -> None:
         body = _rows("body.yaml")
         for name, row in body["organs"].items():
             self._enter(name, "place", row)
@@ -135,7 +130,7 @@ class NameVocabulary:
         for name, row in processes["levels"].items():
             self._enter(name, "process", row)
             self.rivals[name] = "level"
-        for name, row in self._causes.items():
+        for name, row in causes.items():
             self._enter(name, "cause", row)
             self._add(with_short_genus(_texts(row.en)), NameWord("cause", (name,)))
         qualities = read_yaml(HERE / "qualities.yaml", _Qualities)
@@ -146,20 +141,9 @@ class NameVocabulary:
                 self._enter(name, "quality", row)
                 self.rivals[name] = group
 
-    def _read_diseases(self) -> None:
-        for file in _FILES:
-            for name, row in read_yaml(HERE / file, dict[str, _NameRow]).items():
-                names = _texts(row.en, row.zh)
-                if row.means:
-                    self.means.append((names, row.means))
-                    continue
-                self._enter(name, "disease", row, *(() if f"^{name}" in names else (name,)))
-        self._name_infections()
-        self._shorten()
-
-    def _name_infections(self) -> None:
+    def _name_infections(self, causes: Mapping[str, _NameRow]) -> None:
         """Enters what an infection by each organism is called; what brings it is in its name, whoever says it."""
-        for row in self._causes.values():
+        for row in causes.values():
             called = _texts(row.illness)
             if not called:
                 continue
@@ -170,7 +154,7 @@ class NameVocabulary:
             what = [f"{spoken} infection"]
             for parent in _texts(row.what):
                 # A kind of leishmania brings a kind of leishmaniasis.
-                over = _texts(self._causes[parent].illness) if parent in self._causes else ()
+                over = _texts(causes[parent].illness) if parent in causes else ()
                 what += over[:1]
             names = (*called, *(f"{spoken} {end}" for end in ("infection", "disease")))
             self.said.append(AtomTexts(atom, tuple(what), (), names, complications=False))
@@ -178,7 +162,7 @@ class NameVocabulary:
     def _disease_called(self, names: tuple[str, ...]) -> str | None:
         """Returns the disease that the files know by one of some names, or None."""
         for name in names:
-            word: NameWord | None = self.node(units(name)).get(WORD)
+            word = self.words.get(units(name))
             if word is not None and word.kind == "disease":
                 return word.atoms[0]
         return None
@@ -223,38 +207,27 @@ class NameVocabulary:
 
     def put(self, row: tuple[str, ...], word: NameWord) -> None:
         """Enters a word by its units; the first one to be called so keeps the name, unless a disease is called so."""
-        if word.kind == "disease" or WORD not in self.node(row):
+        if word.kind == "disease" or row not in self.words:
             self.enter(row, word)
 
     def enter(self, row: tuple[str, ...], word: NameWord) -> None:
         """Enters a word by its units, whatever else is called so."""
-        node = self.tree
-        for unit in row:
-            node = node.setdefault(unit, {})
-        node[WORD] = word
+        self.words[row] = word
+        lengths = self.lengths.setdefault(row[0], [])
+        if len(row) not in lengths:
+            bisect.insort(lengths, len(row))
 
     def starting(self, row: tuple[str, ...], begin: int) -> Iterator[tuple[int, NameWord]]:
         """Yields the words that stand in a row of units from a place on, each with where it ends."""
-        node: Tree | None = self.tree
-        for end in range(begin, len(row)):
-            node = node.get(row[end]) if node is not None else None
-            if node is None:
-                return
-            if WORD in node:
-                yield end + 1, node[WORD]
-
-    def node(self, row: tuple[str, ...]) -> Tree:
-        """Returns where in the tree a row of units ends; an empty node, which is not in it, where it does not."""
-        node = self.tree
-        for unit in row:
-            node = node.get(unit, {})
-        return node
+        for length in self.lengths.get(row[begin], ()) if begin < len(row) else ():
+            end = begin + length
+            word = self.words.get(row[begin:end]) if end <= len(row) else None
+            if word is not None:
+                yield end, word
 
     def single(self, unit: str) -> NameWord | None:
         """Returns the word of one unit, or None."""
-        node = self.tree.get(unit)
-        word: NameWord | None = node.get(WORD) if node is not None else None
-        return word
+        return self.words.get((unit,))
 
 
 class _Qualities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -295,45 +268,3 @@ def wider_number(atom: str) -> str:
     """Returns the stage or type that a stage or type is part of, 2 of 2b, 2b of 2b1; else the atom itself."""
     found = _LETTERED.match(atom)
     return found[1] or found[2] if found is not None else atom
-
-
-class KeptVocabulary(msgspec.Struct, frozen=True, array_like=True):
-    """All of a vocabulary, flat: rows of units with what they mean, in place of the tree."""
-
-    tree: list[tuple[tuple[str, ...], NameWord]]
-    whole: list[tuple[tuple[str, ...], NameWord]]
-    forms: dict[str, NameWord]
-    suffixes: dict[str, NameWord]
-    kinds: dict[str, Kind]
-    rivals: dict[str, str]
-    parents: dict[str, str]
-    said: list[AtomTexts]
-    joining: frozenset[str]
-    means: list[tuple[tuple[str, ...], str]]
-    readings: list[tuple[tuple[str, ...], tuple[str, ...]]]
-
-
-def flat(words: NameVocabulary) -> KeptVocabulary:
-    """Returns a vocabulary as it is kept."""
-    alike = {name: getattr(words, name) for name in KeptVocabulary.__struct_fields__}
-    pairs = {"whole": list(words.whole.items()), "readings": list(words.readings.items())}
-    return KeptVocabulary(**alike | pairs | {"tree": list(_rows_of(words.tree, ()))})
-
-
-def unfolded(kept: KeptVocabulary) -> NameVocabulary:
-    """Returns the vocabulary that was kept."""
-    words = NameVocabulary.__new__(NameVocabulary)
-    for name in KeptVocabulary.__struct_fields__:
-        setattr(words, name, getattr(kept, name))
-    words.whole, words.readings, words.tree = dict(kept.whole), dict(kept.readings), {}
-    for row, word in kept.tree:
-        words.enter(row, word)
-    return words
-
-
-def _rows_of(tree: Tree, row: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], NameWord]]:
-    for unit, below in tree.items():
-        if unit == WORD:
-            yield row, below
-        else:
-            yield from _rows_of(below, (*row, unit))

@@ -1,9 +1,4 @@
-"""The routes of the page of results.
-
-GET  /api/browse/of/KEY            a document; `documents` lists them
-GET  /api/browse/visit?run=ID&visit=ID    the key of a visit to a hospital; the run by its id on the map
-GET  /api/browse/search?q=WORDS    where something was said; `&begin=N` continues
-"""
+"""The routes of the page of results below `/api/browse`: documents, the visits of a run, and a search."""
 
 from __future__ import annotations
 

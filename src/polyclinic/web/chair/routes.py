@@ -1,20 +1,4 @@
-"""The routes of the doctor's chair: for a player, for a teacher, and by link for a student.
-
-GET  /api/chair/settings                              cases, patients, who is compared with
-GET  /api/chair/cases?set=&words=&start=              cases of a set, by what is known at the door
-GET  /api/chair/names?words=&language=                examinations that may be meant
-GET  /api/chair/visits                                visits outside classes, the latest first
-POST /api/chair/visits                                begins one
-GET  /api/chair/visits/ID                             as far as it has come; also /score and /trace when it is over
-GET  /api/chair/visits/ID/pictures/N                  a picture that belongs to the case
-POST /api/chair/visits/ID/moves                       makes a move
-GET  /api/chair/classes                               classes; POST makes one
-GET  /api/chair/classes/ID                            its results; also /results.csv
-POST /api/chair/classes/ID/students|scores|comments   adds students, lets scores out, comments
-GET  /api/chair/classes/ID/visits/N?student=NAME      a student's visit
-GET  /api/chair/by-link/KEY                           what a student has to do
-POST /api/chair/by-link/KEY/visits/N                  begins or continues a visit; its parts as above
-"""
+"""The routes of the doctor's chair below `/api/chair`: for a player, for a teacher, and by link for a student."""
 
 from __future__ import annotations
 

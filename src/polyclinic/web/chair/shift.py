@@ -3,10 +3,6 @@
 The nurse sees each patient and the vital signs, may ask a few questions, and gives a level of the five-level index. The
 right levels, and those of the nurse by rules, are shown when the shift is over. Questions and levels are kept in their
 order; for each view, the patient at the door is received again with them.
-
-POST /api/chair/shifts               begins a shift
-GET  /api/chair/shifts/ID            as far as it has come
-POST /api/chair/shifts/ID/moves      asks, or judges
 """
 
 from __future__ import annotations
