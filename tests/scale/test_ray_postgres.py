@@ -55,12 +55,10 @@ def words(tmp_path_factory):
 
 
 def kept(folder):
-    """Returns what a command has kept, item by item, or what came of each of several."""
-    if (folder / "items.jsonl").is_file():
-        return _items(folder)
-    found = [json.loads((one / "summary.json").read_text()) for one in sorted(folder.glob("seed-*"))]
-    assert len(found) == 2
-    return [{name: value for name, value in one.items() if "seconds" not in name} for one in found]
+    """Returns the items of each run below a folder."""
+    found = sorted(json.dumps(_items(path.parent), sort_keys=True) for path in folder.rglob("items.jsonl"))
+    assert found
+    return found
 
 
 def told_of(nodes):
@@ -90,7 +88,7 @@ def test_they_share_a_store_and_a_worker_is_killed(name, words, nodes, base, tmp
         n = endpoint.counters()["requests"]
     with EndpointProcess(seed=1, latency=0.05) as endpoint:
         asked = (*words[name], "--base-url", endpoint.url, *ASKED, "--on", nodes.address)
-        kept_in = ("--store", base.replace(f":{_QUOTED}@", "@"), "--out", tmp_path / "parts")
+        kept_in = ("--out", base.replace(f":{_QUOTED}@", "@") + ("#stored" if name == "evolve" else ""))
         environment = {**os.environ, **ENVIRONMENT, "PGPASSWORD": PASSWORD}
         with subprocess.Popen(
             _words(*asked, *kept_in), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment
@@ -103,5 +101,7 @@ def test_they_share_a_store_and_a_worker_is_killed(name, words, nodes, base, tmp
             said = process.communicate()[1].decode()
         assert not process.returncode, said
         assert n <= endpoint.counters()["requests"] <= n + AT_ONCE
-        assert kept(tmp_path / "parts") == kept(tmp_path / "whole")
+        fetched = command("results", "show", base, "--format", "folder", "--out", tmp_path / "fetched")
+        assert not fetched.returncode, fetched.stderr
+        assert kept(tmp_path / "fetched") == kept(tmp_path / "whole")
         assert told == []
