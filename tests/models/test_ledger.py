@@ -9,7 +9,7 @@ from polyclinic.errors import BudgetSpent, UnreadableReply, UserError
 from polyclinic.models.answers import Completion
 from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
-from polyclinic.models.limits import Limit
+from polyclinic.models.limits import AnswerWanted, Limit
 from polyclinic.models.model import Price, Usage
 from polyclinic.models.provider import Provider
 from polyclinic.models.scripted import Scripted
@@ -53,6 +53,23 @@ async def test_a_limit_ends_the_run_before_the_next_question(limit, told, opened
                 await metered.ask("x y")
                 answered += 1
         assert answered == endpoint.requests == 3
+
+
+async def test_each_further_question_is_wanted_a_step_later():
+    asked = []
+
+    class Noting(Provider):
+        name = "noting"
+
+        async def complete(self, said, form, options):
+            asked.append(options.get("wanted"))
+            return Completion("yes")
+
+    metered = Ledger(wanted=AnswerWanted(5, 2)).meter(Noting())
+    for _ in range(3):
+        await metered.ask("x")
+    await Ledger().meter(Noting()).ask("x")
+    assert asked == [5, 7, 9, None]
 
 
 async def test_what_cannot_be_read_is_paid_for_too(opened):

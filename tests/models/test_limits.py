@@ -8,7 +8,7 @@ import pytest
 from tests.tables import each_row
 
 from polyclinic.errors import Broken, RateLimited, WrongKey
-from polyclinic.models.limits import WANTED, AnswerWanted, Limit
+from polyclinic.models.limits import Limit
 from polyclinic.models.retry import Fault, Patience, retry_after
 
 
@@ -149,10 +149,10 @@ async def test_what_is_wanted_first_is_let_in_first():
     limit, order = Limit(1), []
 
     async def one(number, wanted):
-        WANTED.set(AnswerWanted(wanted))
-        async with limit:
-            order.append(number)
-            await asyncio.sleep(0)
+        await limit.enter(wanted)
+        order.append(number)
+        await asyncio.sleep(0)
+        limit.leave()
 
     await asyncio.gather(*(one(number, wanted) for number, wanted in enumerate((9, 5, 7, 5, 1))))
     assert order == [0, 4, 1, 3, 2]
@@ -163,11 +163,11 @@ async def test_of_chains_with_steps_the_last_begins_before_the_others_are_over()
         limit, asked = Limit(1), []
 
         async def chain(number):
-            WANTED.set(AnswerWanted(10 * number, step))
-            for _ in range(3):
-                async with limit:
-                    asked.append(number)
-                    await asyncio.sleep(0)
+            for place in range(3):
+                await limit.enter(10 * number + step * place)
+                asked.append(number)
+                await asyncio.sleep(0)
+                limit.leave()
 
         await asyncio.gather(*map(chain, range(3)))
         return asked

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from polyclinic.errors import BadInput, UserError
-from polyclinic.evaluations.mvme.declaration import staging_of
+from polyclinic.evaluations.protocol import staging_of
 from polyclinic.methods.tree_of_reasoning import tree_of_reasoning
 from polyclinic.protocols.following import follow, named_protocol, protocol_text, setting_rows
 from polyclinic.protocols.papers import PAPERS, AieSettings, MvmeSettings, TorSettings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.results.output import Output
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import few_comparisons, mean_and_error, table
+from polyclinic.terminal.tables import few_comparisons, mean_and_error, table, table_of
 
 
 def read_people(paths: Sequence[Path] | None, known: Known) -> list[PersonsVerdict]:
@@ -82,25 +82,25 @@ def with_agreement(output: Output, said: Sequence[PersonsVerdict], *, seed: int)
 
 def show_agreement(screen: Console, form: str, found: Sequence[QuestionAgreement]) -> None:
     """Prints how far people agree, question by question."""
+
+    def alpha(one: QuestionAgreement) -> str:
+        value, low, high = one.alpha.alpha, one.alpha.low, one.alpha.high
+        interval = "" if value is None else f" [{low:.2f}, {high:.2f}]"
+        return ShownFigure(f"{number(value, '.3f')}{interval}", {"": value, "low": low, "high": high})
+
     people = ", ".join(dict.fromkeys(who for one in found for who in one.people))
-    columns = ("question", "items", "of several", "alike", "κ of two", "n", "Fleiss' κ", "α [95 %]", "undecided")
-    shown = table(f"{form} ({forms()[form].source}), said by {people}", columns)
-    for one in found:
-        alpha = one.alpha
-        interval = "" if alpha.alpha is None else f" [{alpha.low:.2f}, {alpha.high:.2f}]"
-        ends = {"": alpha.alpha, "low": alpha.low, "high": alpha.high}
-        shown.add_row(
-            one.question,
-            str(one.items),
-            str(one.shared),
-            number(one.alike, ".1f", " %"),
-            number(one.kappa, ".3f"),
-            NOTHING if one.two is None else str(one.two.n),
-            number(one.fleiss, ".3f"),
-            ShownFigure(f"{number(alpha.alpha, '.3f')}{interval}", ends),
-            str(one.undecided),
-        )
-    screen.print(shown)
+    columns: dict[str, Callable[[QuestionAgreement], str]] = {
+        "question": lambda one: one.question,
+        "items": lambda one: str(one.items),
+        "of several": lambda one: str(one.shared),
+        "alike": lambda one: number(one.alike, ".1f", " %"),
+        "κ of two": lambda one: number(one.kappa, ".3f"),
+        "n": lambda one: NOTHING if one.two is None else str(one.two.n),
+        "Fleiss' κ": lambda one: number(one.fleiss, ".3f"),
+        "α [95 %]": alpha,
+        "undecided": lambda one: str(one.undecided),
+    }
+    screen.print(table_of(f"{form} ({forms()[form].source}), said by {people}", found, columns))
     two = next((one.people[:2] for one in found if len(one.people) > 1), ())
     told = (
         [f"κ of two: {' and '.join(two)}, on the n items of both."] if two else ["One person alone agrees with nobody."]

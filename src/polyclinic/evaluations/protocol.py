@@ -13,9 +13,10 @@ from polyclinic.methods.table import ChosenMethod, settable
 from polyclinic.models.session import ModelSettings
 from polyclinic.players.mind_names import HUMAN, model_of
 from polyclinic.protocols.following import FollowedProtocol, follow, told
-from polyclinic.protocols.papers import MedAgentsSettings, PaperSetting, Settings
+from polyclinic.protocols.papers import MedAgentsSettings, MvmeSettings, PaperSetting, Settings
 from polyclinic.terminal.screen import note, plain
 from polyclinic.terminal.tables import counted
+from polyclinic.visits.visit import Staging
 
 S = TypeVar("S", bound=Settings)
 M = TypeVar("M", bound=ModelSettings)
@@ -143,6 +144,14 @@ def as_paper(
     return msgspec.structs.replace(chosen, settings=settings)
 
 
+def staging_of(rules: FollowedProtocol[Any], *, thinks: bool = False) -> Staging:
+    """Returns how visits are held by a protocol, which has settings with the names of a staging."""
+    settings = rules.settings
+    held = {name: rules.of(getattr(settings, name)) for name in Staging.__struct_fields__ if hasattr(settings, name)}
+    ai_hospital = isinstance(settings, MvmeSettings) and rules.prompts("doctor") == "paper"
+    return Staging(**held, thinks=thinks, ai_hospital=ai_hospital)
+
+
 def check_methods(
     rules: FollowedProtocol[MedAgentsSettings], chosen: Sequence[ChosenMethod], names: Iterable[str], at: ModelSettings
 ) -> None:
@@ -169,6 +178,6 @@ def say(rules: FollowedProtocol[Any], here: Iterable[str] = ()) -> None:
     if rules.side == "ours":
         return
     name = rules.protocol.name if rules.given == "paper" else rules.given
-    always = f"{counted(len(rules.remarks), 'point')} of every run ('polyclinic protocols show {name}')"
+    always = f"{counted(len(rules.remarks), 'point')} of every run ('polyclinic config show {name}')"
     differs = dict.fromkeys([*here, *rules.changed, always])
     note(f"--protocol {rules.given}, other than in the paper: {'; '.join(differs)}")

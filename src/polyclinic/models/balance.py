@@ -77,13 +77,13 @@ class Balance:
         if len(servers) > 1:
             Limit.joined([one.limit for one in self._all])
 
-    async def enter(self, conversation: str, but: Sequence[ModelServer] = ()) -> ModelServer:
+    async def enter(self, conversation: str, but: Sequence[ModelServer] = (), wanted: int = 0) -> ModelServer:
         """Waits for a place, and returns at which server it is; `leave` gives it back.
 
         Of servers that have room, none that stands in `but` is taken where there is another.
         """
         if len(self._all) == 1:
-            await self._all[0].limit.enter()
+            await self._all[0].limit.enter(wanted)
             return self._all[0].server
         if self._look is None:
             self._look = asyncio.ensure_future(self._look_around())
@@ -95,7 +95,7 @@ class Balance:
         home = self._home(conversation)
         there = self._with_room(home, conversation, [one for one in self._all if one.server in but])
         if there is None:
-            there = self._of[await self._where_to_wait(home, conversation).limit.enter()]
+            there = self._of[await self._where_to_wait(home, conversation).limit.enter(wanted)]
         else:
             there.limit.take()
         if not but:

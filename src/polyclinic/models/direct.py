@@ -102,10 +102,18 @@ class Direct(Provider):
         """Asks the endpoint; see `Provider.complete`."""
         messages = [{"role": role, "content": wire.content(part)} for role, part in said]
         conversation = "" if len(self.servers) == 1 else options.get("conversation") or _beginning(said)
-        return await self.request(messages, form, sent(options), conversation=conversation)
+        return await self.request(
+            messages, form, sent(options), conversation=conversation, wanted=options.get("wanted", 0)
+        )
 
     async def request(
-        self, messages: list[dict[str, Any]], form: Form | None, options: dict[str, Any], *, conversation: str = ""
+        self,
+        messages: list[dict[str, Any]],
+        form: Form | None,
+        options: dict[str, Any],
+        *,
+        conversation: str = "",
+        wanted: int = 0,
     ) -> Completion:
         """Asks once, as often as it takes for an answer to come; messages and options as the wire has them.
 
@@ -116,7 +124,11 @@ class Direct(Provider):
             WrongKey: like `UnknownModel`, known from then on; every later call fails at once.
         """
         completion, attempts, server = await self._until_answered(
-            "chat/completions", lambda: self.parameters.body(messages, form, options), wire.completion, conversation
+            "chat/completions",
+            lambda: self.parameters.body(messages, form, options),
+            wire.completion,
+            conversation,
+            wanted,
         )
         completion = self._key.out_of(completion)
         usage = completion.usage if self.price is None else self.price.of(completion.usage)
@@ -132,7 +144,12 @@ class Direct(Provider):
         return answer, attempts
 
     async def _until_answered(
-        self, path: str, body: Callable[[], dict[str, Any]], read: Callable[[bytes], T | Fault], conversation: str
+        self,
+        path: str,
+        body: Callable[[], dict[str, Any]],
+        read: Callable[[bytes], T | Fault],
+        conversation: str,
+        wanted: int = 0,
     ) -> tuple[T, int, ModelServer]:
         """Sends a request, made anew each time, as often as it takes; returns what was read, the attempts, and where.
 
@@ -150,7 +167,7 @@ class Direct(Provider):
         tried: list[ModelServer] = []
         while True:
             sent = body()
-            server, result, began = await self._balance.enter(conversation, tried), None, now()
+            server, result, began = await self._balance.enter(conversation, tried, wanted), None, now()
             try:
                 size, expected, raw = 0, 0.0, None
                 if self._pace is not None and server.stopped is None:

@@ -14,7 +14,7 @@ import msgspec
 
 from polyclinic.errors import BudgetSpent, EndpointError, ModelError, RunStopped, UserError
 from polyclinic.files import whole
-from polyclinic.models.limits import Limit
+from polyclinic.models.limits import AnswerWanted, Limit
 from polyclinic.models.model import Model, Usage
 from polyclinic.models.pipeline import Call, Hook, Pipeline, Place, with_hooks
 
@@ -159,6 +159,7 @@ class Ledger:
         asked_of: the roles, each with the name of a model that it asks.
         servers: sums by model and server, of models that several servers have.
         calls: every one of them, where they are kept.
+        wanted: when the answer to the next question is wanted, None where that is nowhere said.
 
     Ledgers with the same `spending` hold their limits against what they ask together.
     """
@@ -170,12 +171,14 @@ class Ledger:
         token_budget: int | None = None,
         calls: KeptCalls | None = None,
         spending: Spending | None = None,
+        wanted: AnswerWanted | None = None,
     ) -> None:
         self.cost_budget, self.token_budget, self.calls = cost_budget, token_budget, calls
         self.is_limited = cost_budget is not None or token_budget is not None
         self.lines: dict[tuple[str, str], Line] = {}
         self._spending = spending or Spending()
         self.total, self.asked = Line(), self._spending.asked
+        self.wanted = wanted
         self.asked_of: set[tuple[str, str]] = set()
         self.servers: dict[tuple[str, str], Line] = {}
         self._waiting: dict[Limit, Limit] = {}
@@ -216,7 +219,7 @@ class Ledger:
         """Lets no further question be asked, as where a budget that others share is spent."""
         self._closed = True
 
-    async def enter(self, limit: Limit | None) -> Limit | None:
+    async def enter(self, limit: Limit | None, wanted: int = 0) -> Limit | None:
         """Waits until a question may be asked: with a limit on the run, no more are under way than the endpoint takes.
 
         Returns:
@@ -232,7 +235,7 @@ class Ledger:
         if limit is not None:
             line = self._waiting.setdefault(limit, Limit(limit.at_most))
             line.now = limit.places
-            await line.enter()
+            await line.enter(wanted)
         try:
             await self.admit()
         except BaseException:
@@ -303,7 +306,7 @@ class Budget(Hook):
 
     async def admitted(self, call: Call) -> None:
         """Waits until there is room below the limits; nothing is asked where one is reached."""
-        call.notes[self] = await self._ledger.enter(call.limit)
+        call.notes[self] = await self._ledger.enter(call.limit, call.options.get("wanted", 0))
 
     async def answered(self, call: Call) -> None:
         """Spends what the answer cost."""
@@ -325,6 +328,12 @@ class Counting(Hook):
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
+
+    def before(self, call: Call) -> None:
+        """Says when the answer is wanted."""
+        if (wanted := self._ledger.wanted) is not None:
+            call.options["wanted"] = wanted.at
+            self._ledger.wanted = wanted._replace(at=wanted.at + wanted.step)
 
     async def answered(self, call: Call) -> None:
         """Writes an answer down."""

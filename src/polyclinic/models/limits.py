@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterator, Sequence
-from contextvars import ContextVar
 from heapq import heappop, heappush
 from itertools import count
 from typing import NamedTuple
@@ -22,25 +21,13 @@ class AnswerWanted(NamedTuple):
     step: int = 0
 
 
-WANTED: ContextVar[AnswerWanted] = ContextVar("wanted", default=AnswerWanted())  # noqa: B039
-"""When the answers are wanted of what is asked for in this context."""
-
-
-def _wanted() -> int:
-    """Returns when the answer to a question is wanted; the next is wanted a step later."""
-    at, step = WANTED.get()
-    if step:
-        WANTED.set(AnswerWanted(at + step, step))
-    return at
-
-
 _NEAR = 0.75  # of what was too many before, from which on it is the same bound that is met
 
 
 class Limit:
     """Lets in so many at a time. Give the same one to all models of one endpoint.
 
-    Of those who wait, whoever is `WANTED` first is let in, then whoever came first.
+    Of those who wait, the one whose answer is wanted first is let in, then the one who came first.
 
     An answer that a journal has not stored yet still takes its place: of a run that is killed, no more requests are
     lost than the limit.
@@ -108,14 +95,13 @@ class Limit:
     async def __aexit__(self, *_: object) -> None:
         self.leave()
 
-    async def enter(self) -> Limit:
+    async def enter(self, wanted: int = 0) -> Limit:
         """Waits for a place; returns whose it is: this limit's, or that of one it is joined with."""
         if self.has_room:
             self.take()
             return self
-        at = _wanted()
         turn: asyncio.Future[Limit] = asyncio.get_running_loop().create_future()
-        heappush(self._waiting, (at, next(self._arrived), turn))
+        heappush(self._waiting, (wanted, next(self._arrived), turn))
         try:
             return await turn
         except asyncio.CancelledError:
@@ -126,7 +112,6 @@ class Limit:
 
     def take(self) -> None:
         """Takes a place at once."""
-        _wanted()
         self.inside += 1
 
     def leave(self) -> None:

@@ -140,6 +140,8 @@ class AskOptions(TypedDict, total=False):
             purposes or seeds of their own, so that a journal can tell them apart.
         conversation: names what it belongs to, for a model at several servers: questions of one conversation go to one
             server. By how the conversation begins where left out. No part of the request.
+        wanted: when the answer is wanted; of questions that wait for a place, the smallest number goes first. No part
+            of the request.
     """
 
     temperature: float | None
@@ -149,6 +151,7 @@ class AskOptions(TypedDict, total=False):
     seed: int | None
     purpose: str
     conversation: str
+    wanted: int
 
 
 class Model(Protocol):

@@ -111,8 +111,8 @@ async def consultation(  # noqa: PLR0915 - the course of a visit in one piece
             # 4. The examiner looks up what was asked for; doctor and patient learn it.
             if to is Role.EXAMINER and examiner is not None:
                 acting = Role.EXAMINER
-                results = msgspec.structs.asdict(await examiner.act(EXAMINE))
-                happen(Examined(seq=trace.next, turn=turn, **results), *learn)
+                results = await examiner.act(EXAMINE)
+                happen(Examined(seq=trace.next, turn=turn, **msgspec.structs.asdict(results)), *learn)
                 # Where results go by the patient alone, it tells the doctor of them (AI Hospital, Table 9).
                 acting = Role.PATIENT
                 if Role.DOCTOR not in learn:

@@ -18,12 +18,12 @@ from polyclinic.evaluations.aie.distractors import with_made_questions, with_que
 from polyclinic.evaluations.aie.evaluation import aie, check_result
 from polyclinic.evaluations.aie.tables import aie_output
 from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Work, check_judge
+from polyclinic.evaluations.protocol import staging_of
 from polyclinic.judging.pairs import CRITERIA
 from polyclinic.judging.verdicts import Known, in_order
 from polyclinic.metrics.conversation import choose_metrics
 from polyclinic.models.pipeline import Asker
 from polyclinic.players.mind_names import model_of
-from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import AieSettings
 from polyclinic.run.options import (
     POSITIVE,
@@ -36,7 +36,6 @@ from polyclinic.run.options import (
     each_once,
 )
 from polyclinic.settings import setting
-from polyclinic.visits.visit import Staging
 
 
 @Parameter(name="*")
@@ -137,19 +136,6 @@ def _lacks(case: Case) -> str:
     if case.question is None and not case.truth.diagnoses:
         return "no question, and no diagnosis to make one of"
     return unanswerable(case)
-
-
-def staging_of(rules: FollowedProtocol[AieSettings], *, thinks: bool = False) -> Staging:
-    """Returns how visits are held by a protocol."""
-    settings = rules.settings
-    return Staging(
-        online=rules.of(settings.online),
-        greets=rules.of(settings.greets),
-        dialogue_alone=rules.of(settings.dialogue_alone),
-        concludes=rules.of(settings.concludes),
-        whole=rules.of(settings.whole),
-        thinks=thinks,
-    )
 
 
 def read_groups(given: Sequence[str] | None, doctors: Sequence[str]) -> dict[str, str] | None:

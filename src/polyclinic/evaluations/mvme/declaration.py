@@ -15,6 +15,7 @@ from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, W
 from polyclinic.evaluations.mvme.evaluation import Entrant, mvme
 from polyclinic.evaluations.mvme.tables import mvme_output
 from polyclinic.evaluations.personas import TEMPLATES, with_personas
+from polyclinic.evaluations.protocol import staging_of
 from polyclinic.events import Order
 from polyclinic.judging.director import Judge, ModelJudge
 from polyclinic.judging.director_by_rules import RulesJudge
@@ -23,7 +24,6 @@ from polyclinic.judging.people import MeansByPeople, figures, people_words
 from polyclinic.judging.verdicts import Known
 from polyclinic.metrics.icd.linking import linkers_for
 from polyclinic.players.mind_names import model_of
-from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.run.options import (
     FILE,
@@ -40,7 +40,6 @@ from polyclinic.run.options import (
 )
 from polyclinic.settings import setting
 from polyclinic.visits.consultation import MAX_TURNS
-from polyclinic.visits.visit import Staging
 
 _TEAM = Parameter(metavar="[NAME=]MIND,MIND...", consume_multiple=1)
 
@@ -58,7 +57,7 @@ class MvmeOptions(CaseOptions, TeamOptions, SessionOption, ProtocolOption, Batch
     """The same without dispute resolution, the paper's ablation."""
     in_one_step: Annotated[list[str] | None, MINDS, setting("mvme")] = None
     """A doctor who reads the whole record beside the others, the paper's upper bound; several may be named."""
-    one_step: bool = False
+    one_step: Annotated[bool, setting("mvme")] = False
     """Show doctors the whole record at once: the paper's upper bound."""
     judge: Annotated[str, MIND] = "rules"
     """The director who grades: rules, or a model, preferably of another family."""
@@ -110,7 +109,7 @@ def entrants_of(options: MvmeOptions) -> list[NamedEntrant]:
         found.append(NamedEntrant(name.strip() if sign and name.strip() else own, minds, one_step, disputes))
     taken = {one.name for one in found}
     if one_step and options.in_one_step:
-        raise UserError("with --one-step everybody reads the whole record; leave out mvme.in-one-step")
+        raise UserError("with mvme.one-step everybody reads the whole record; leave out mvme.in-one-step")
     for name in options.in_one_step or ():
         found.append(NamedEntrant(f"{name}, one step" if name in taken else name, (name,), one_step=True))
     if not found:
@@ -239,21 +238,6 @@ def plan(options: MvmeOptions, setup: Setup[MvmeSettings]) -> Plan:
         cases=cases,
         in_person=not alone,
         people=people,
-    )
-
-
-def staging_of(rules: FollowedProtocol[MvmeSettings]) -> Staging:
-    """Returns how visits are held by a protocol."""
-    settings = rules.settings
-    return Staging(
-        greets=rules.of(settings.greets),
-        dialogue_alone=rules.of(settings.dialogue_alone),
-        concludes=rules.of(settings.concludes),
-        answers_last=rules.of(settings.answers_last),
-        retold=rules.of(settings.retold),
-        whole=rules.of(settings.whole),
-        missing=rules.of(settings.missing),
-        ai_hospital=rules.prompts("doctor") == "paper",
     )
 
 

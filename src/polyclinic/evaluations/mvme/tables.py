@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -21,7 +21,7 @@ from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.results.output import Output, file_names, first_failure, trace_places
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number, with_ends
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import mean_and_error, table
+from polyclinic.terminal.tables import mean_and_error, table, table_of
 
 MEASURES = [ItemMeasure(name=str(aspect), percent=False, share=False) for aspect in (Aspect.DIAGNOSIS, *Aspect)]
 
@@ -197,14 +197,17 @@ def _show_icd(screen: Console, result: MvmeResult) -> None:
 
 
 def _show_effort(screen: Console, entrants: Sequence[EntrantResult]) -> None:
-    rows = [
-        (plain(one.name), mean_and_error(one.qa), mean_and_error(one.tests), str(one.told_as_normal), str(one.qa.n))
-        for one in entrants
-        if one.setting is not TablePart.ONE_STEP and one.qa.mean is not None
-    ]
-    if rows:
+    talked = [one for one in entrants if one.setting is not TablePart.ONE_STEP and one.qa.mean is not None]
+    columns: dict[str, Callable[[EntrantResult], str]] = {
+        "": lambda one: plain(one.name),
+        "#QA": lambda one: mean_and_error(one.qa),
+        "#Test": lambda one: mean_and_error(one.tests),
+        "told as normal": lambda one: str(one.told_as_normal),
+        "n": lambda one: str(one.qa.n),
+    }
+    if talked:
         title = "What a visit took, mean ± se (of a team, all its doctors together)"
-        screen.print(table(title, ("", "#QA", "#Test", "told as normal", "n"), rows))
+        screen.print(table_of(title, talked, columns))
         told = "told as normal: in all, examinations that are not recorded and that the examiner called normal."
         screen.print(told, "", style="dim")
 

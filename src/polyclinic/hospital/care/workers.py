@@ -19,7 +19,6 @@ from polyclinic.hospital.care.clinic import open_clinic
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest, LearnDone, LearnRequest
 from polyclinic.memory.opening import Publication
-from polyclinic.models.limits import WANTED, AnswerWanted
 from polyclinic.parallel.holder import Holder
 from polyclinic.parallel.pool import WorkerPool, open_workers
 from polyclinic.parallel.shipping import keys_of
@@ -29,14 +28,6 @@ _AT_ONCE = 4096
 """Episodes that a worker with models has open; most of them wait, and the models' own limit says how many are asked."""
 
 _AT_ONCE_BY_RULES = 32
-
-
-@dataclass(frozen=True)
-class _Request:
-    """An episode or a lesson, and when its answers are wanted."""
-
-    request: EpisodeRequest | LearnRequest
-    wanted: AnswerWanted
 
 
 @dataclass(frozen=True)
@@ -51,11 +42,8 @@ class ClinicTask:
         async with open_clinic(self.setup, side=side) as clinic:
             side.on_news(clinic.publish)
 
-            async def compute(item: _Request, _: WorkerSide) -> Episode | LearnDone:
-                WANTED.set(item.wanted)
-                if isinstance(item.request, EpisodeRequest):
-                    return await clinic.compute(item.request)
-                return await clinic.learn(item.request)
+            async def compute(request: EpisodeRequest | LearnRequest, _: WorkerSide) -> Episode | LearnDone:
+                return await (clinic.compute(request) if isinstance(request, EpisodeRequest) else clinic.learn(request))
 
             yield compute
 
@@ -81,7 +69,7 @@ class RemoteClinic:
         await asyncio.gather(*self._open, return_exceptions=True)
 
     async def _ask(self, request: EpisodeRequest | LearnRequest) -> Any:
-        asking = asyncio.create_task(self._pool.compute(_Request(request, WANTED.get())))
+        asking = asyncio.create_task(self._pool.compute(request))
         self._open.add(asking)
         asking.add_done_callback(self._close)
         return await asyncio.shield(asking)

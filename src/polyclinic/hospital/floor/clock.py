@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator
-from contextvars import copy_context
 from heapq import heappop, heappush
 from time import monotonic
 from typing import Any, Self
 
 from polyclinic.errors import BudgetSpent, PolyclinicError
-from polyclinic.models.limits import WANTED, AnswerWanted
+from polyclinic.models.limits import AnswerWanted
 
 _FIRST, _THEN = 0, 1  # who begins to act, and what is decided, comes before anything else that happens at that moment
 _QUESTIONS = 40  # in a row, of which the last is as urgent as the first of what is due as long after it as it from now
@@ -145,11 +144,16 @@ class Clock:
         """Calls a function so many seconds from now."""
         self.wait(seconds).then = [lambda _: then()]
 
+    def wanted(self, due: int) -> AnswerWanted:
+        """Returns when the answers for a decision that is due then are wanted.
+
+        Where models can be asked so much at a time, what is due first goes first, and of one decision each further
+        question a little later, by a fortieth of the time from now until it is due.
+        """
+        return AnswerWanted(due, (due - self.now) // _QUESTIONS)
+
     def launch(self, work: Awaitable[Any], *, due: int) -> Signal:
         """Starts to decide something at once, to take effect at a simulated time.
-
-        Where models can be asked so much at a time, what is due first goes first (`WANTED`), and of one decision each
-        further question a little later, by a fortieth of the time from now until it is due.
 
         Args:
             work: decides it.
@@ -166,9 +170,7 @@ class Clock:
             if isinstance(work, Coroutine):
                 work.close()
             raise DueInThePast(f"a decision launched at {self.now} s was to take effect before, at {due} s")
-        context = copy_context()
-        context.run(WANTED.set, AnswerWanted(due, (due - self.now) // _QUESTIONS))
-        decision = Decision(self, context.run(self._task, work))
+        decision = Decision(self, self._task(work))
         # Before whatever else happens then: so it is the same whether it was launched at that moment or long before.
         self.plan(decision, due - self.now, priority=_FIRST)
         return decision

@@ -21,6 +21,7 @@ from polyclinic.knowledge.entries import Disposition
 from polyclinic.language.language import Language
 from polyclinic.memory.entries import ClinicalTask
 from polyclinic.memory.reading import Studied
+from polyclinic.models.limits import AnswerWanted
 from polyclinic.retrieval.retriever import Passage
 
 
@@ -66,6 +67,7 @@ class EpisodeRequest(msgspec.Struct, frozen=True, kw_only=True):
     worse: Case | None = None  # the illness as it will soon be where no doctor sees it before; None: as it is
     received: Received | None = None  # what the nurse has said already; None where nobody has been asked yet
     memory: str = ""  # the version of what the doctors have learnt that is read in it; "" where nobody learns
+    wanted: AnswerWanted = AnswerWanted()
 
     @property
     def visit_key(self) -> str:
@@ -186,6 +188,7 @@ class LessonRequest(msgspec.Struct, frozen=True, kw_only=True, tag="lesson"):
     language: Language
     answered: AnsweredTask
     right: tuple[str, ...]  # all that would have been
+    wanted: AnswerWanted = AnswerWanted()
 
     @property
     def key(self) -> str:
@@ -211,6 +214,7 @@ class StudyRequest(msgspec.Struct, frozen=True, kw_only=True, tag="study"):
     date: str  # the day, as 2026-01-05
     language: Language
     passage: Passage
+    wanted: AnswerWanted = AnswerWanted()
 
     @property
     def key(self) -> str:
