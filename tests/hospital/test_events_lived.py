@@ -12,7 +12,6 @@ from polyclinic.hospital.plan.events import Incident, IncidentKind
 from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.plan.plan import Epidemic, Job, Shift
-from polyclinic.hospital.planned import opportunity
 from polyclinic.hospital.record.account import account_of
 from polyclinic.hospital.record.episodes import AtDoor, ConsultationHeld, Episode
 from polyclinic.hospital.record.figures import incident
@@ -26,6 +25,7 @@ from polyclinic.hospital.record.happenings import (
     ShiftEnded,
     StaffCalledIn,
 )
+from polyclinic.hospital.simulation import opportunity
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import read_knowledge

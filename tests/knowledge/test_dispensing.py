@@ -12,13 +12,12 @@ from polyclinic.knowledge.safety import (
     Known,
     egfr,
     goes_on,
-    hand_out,
-    is_new,
     objection,
     read_cautions,
     told_at_the_counter,
     with_results,
 )
+from polyclinic.knowledge.treatment import PlannedTreatment, PlanPatient, VisitFacts
 
 CAUTIONS = read_cautions()
 ATC = {"trimethoprim": "J01EA01", "codeine": "R05DA04", "sildenafil": "G04BE03", "valproate": "N03AG01"}
@@ -159,6 +158,13 @@ def test_what_is_taken_already_goes_on(options, known, on):
     assert goes_on([drug(name) for name in options.split()], Known(**known), presentation, CAUTIONS) == on
 
 
+def handed_out(plan, known, presentation):
+    facts = VisitFacts(PlanPatient(age=presentation.age, sex=presentation.sex), known)
+    planned = PlannedTreatment(plan, facts, KNOWLEDGE, presentation)
+    numbers = zip(planned.measures, planned.suitable(), strict=True)
+    return planned, [None if number is None else drugs[number].id for drugs, number in numbers]
+
+
 def test_what_goes_on_is_not_handed_out_but_by_the_needle():
     plan = plan_of(
         "- give: [{drug: ramipril, route: oral, D}]\n"
@@ -168,14 +174,9 @@ def test_what_goes_on_is_not_handed_out_but_by_the_needle():
     )
     presentation = Presentation(complaint="cough", age=60, sex="male")
     known = Known(medications="Ramipril. Bisoprolol. Apixaban.")
-    came = hand_out([m.give for m in plan.measures], KNOWLEDGE.drugs, known, presentation, CAUTIONS)
-    assert [(one.given.drug, one.taken) for one in came] == [
-        ("ramipril", "ramipril"),
-        ("labetalol", "bisoprolol"),
-        ("heparin", "apixaban"),
-        ("paracetamol", ""),
-    ]
-    assert [is_new(one.given, KNOWLEDGE.drugs[one.given.drug]) for one in came] == [False, True, False, False]
+    planned, given = handed_out(plan, known, presentation)
+    assert planned.continued == {"ramipril": "ramipril", "labetalol": "bisoprolol", "heparin": "apixaban"}
+    assert given == ["labetalol", "paracetamol"]
 
 
 def test_a_test_tells_of_pregnancy_and_kidneys():
@@ -195,12 +196,5 @@ def test_the_next_alternative_is_handed_out_and_no_drug_twice():
         "- give: [{drug: diclofenac, route: oral, D}]\n"
     )
     presentation = Presentation(complaint="cough", age=40, sex="male")
-    options = [measure.give for measure in plan.measures]
-    known = Known(allergies="penicillin")
-    came = hand_out(options, KNOWLEDGE.drugs, known, presentation, CAUTIONS)
-    assert [one.given and one.given.drug for one in came] == ["azithromycin", "ibuprofen", None]
-    assert [[(drug, why.kind) for drug, why in one.withheld] for one in came] == [
-        [("amoxicillin", "allergy")],
-        [],
-        [("diclofenac", "duplicate")],
-    ]
+    _, given = handed_out(plan, Known(allergies="penicillin"), presentation)
+    assert given == ["azithromycin", "ibuprofen", None]

@@ -35,6 +35,8 @@ SECTIONS = [
     sayings.director_sayings,
     sayings.nurse_sayings,
     sayings.pharmacist_sayings,
+    questions._rules,
+    questions._names,
 ]
 OF_ONE_LANGUAGE = [
     (agentclinic._keys, "en"),

@@ -16,19 +16,12 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import LAYOUTS
+from polyclinic.cases.loaders.agentclinic import history_keys
 from polyclinic.cases.loaders.fhir import CASE_ID, ICD10, SEVERITIES, SNOMED, SYSTEMS, TOLD
 from polyclinic.cases.loaders.fields import age_in_years
 from polyclinic.cases.record import Finding
 from polyclinic.errors import BadInput, MissingExtra, in_short
 
-_SECTIONS = {
-    "Past_Medical_History": "past",
-    "Current_Medications": "medications",
-    "Allergies": "allergies",
-    "Social_History": "personal",
-    "Family_History": "family",
-    "Review_of_Systems": "review",
-}
 _PHYSICAL = frozenset({"physical examination", "体格检查"})
 _BEDSIDE = _PHYSICAL | {"vital signs", "生命体征"}
 
@@ -42,7 +35,8 @@ def agentclinic_record(case: Case) -> dict[str, Any]:
     # Theirs is a text in every case; what a source has as a vignette alone is the history.
     patient["History"] = history.present or (case.record.vignette if not history.sections() else "")
     patient["Symptoms"] = {"Primary_Symptom": presentation.complaint, "Secondary_Symptoms": list(history.symptoms)}
-    patient |= {key: text for key, name in _SECTIONS.items() if (text := getattr(history, name))}
+    sections = {section: key for key, section in reversed(history_keys().items()) if section != "present"}
+    patient |= {key: text for section, key in reversed(sections.items()) if (text := getattr(history, section))}
     if history.other:
         patient["Other"] = history.other
     findings = case.record.findings

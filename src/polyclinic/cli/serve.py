@@ -59,9 +59,8 @@ class ChairOptions:
         for role, names in ((Role.PATIENT, offered.patients), (Role.DOCTOR, offered.beside)):
             for name in names:
                 if name == HUMAN:
-                    raise UserError(
-                        f"{'--patient' if role is Role.PATIENT else 'serve.beside'} human: nobody sits here"
-                    )
+                    option = "--patient" if role is Role.PATIENT else "serve.beside"
+                    raise UserError(f"{option} human: nobody sits here")
                 if model_of(name) is None:
                     check_mind(role, name)
         if self.judge and model_of(self.judge) is None:
@@ -103,9 +102,6 @@ async def _can_be_opened(names: list[str], models: ModelSettings) -> None:
 CHAIR = ChairOptions()
 
 
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
-
-
 def serve(
     folders: Annotated[
         list[Path] | None,
@@ -122,17 +118,16 @@ def serve(
 ) -> None:
     """Serves the pages until Ctrl-C."""
     need_pages()
-    from polyclinic.web.browse.holdings import Holdings  # noqa: PLC0415
     from polyclinic.web.practice import PracticeTaken  # noqa: PLC0415
     from polyclinic.web.server import address, bound  # noqa: PLC0415
     from polyclinic.web.server import serve as serve_pages  # noqa: PLC0415
-    from polyclinic.web.serving import Serving  # noqa: PLC0415
+    from polyclinic.web.serving import LOOPBACK, Serving  # noqa: PLC0415
 
     shown = folders or [Path()]
     for folder in shown:
         if not folder.is_dir():
             raise BadInput(f"{no_folder(folder)}; name a run, or a folder of runs", path=folder)
-    token = "" if host in _LOOPBACK else secrets.token_urlsafe(18)
+    token = "" if host in LOOPBACK else secrets.token_urlsafe(18)
     serving = Serving(
         shown,
         host=host,
@@ -149,10 +144,9 @@ def serve(
             note(f"{serving.practice.folder}: {taken_already}. Until then the pages show, and keep nothing.")
     with bound(host, port) as taken:
         if not serving.shelf.look():
-            there = Holdings(shown, without=[serving.practice.folder]).look()
             note(
-                "There is no run of the hospital here; what else there is stands on the page Results."
-                if there
+                "There is no run of the hospital here; the page Results shows everything else."
+                if serving.holdings.known()
                 else "There is no run here yet; polyclinic run --out DIR makes one."
             )
         note(f"The pages are at {address(taken, host, token=token)}  (Ctrl-C ends)")

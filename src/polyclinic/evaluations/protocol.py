@@ -159,6 +159,6 @@ def say(rules: FollowedProtocol[Any], here: Iterable[str] = ()) -> None:
     if rules.side == "ours":
         return
     name = rules.protocol.name if rules.given == "paper" else rules.given
-    always = f"{counted(len(rules.remarks), 'point')} of every run ('polyclinic protocols show {name}')"
+    always = f"{counted(len(rules.remarks), 'point')} of every run ('polyclinic config show {name}')"
     differs = dict.fromkeys([*here, *rules.changed, always])
     note(f"--protocol {rules.given}, other than in the paper: {'; '.join(differs)}")

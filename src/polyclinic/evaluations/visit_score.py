@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.record import Record, read_out
@@ -22,7 +23,7 @@ from polyclinic.metrics.accuracy import Verdict
 from polyclinic.metrics.conversation import score
 from polyclinic.metrics.dialogue import Unscorable, from_trace
 from polyclinic.metrics.grades import Aspect, Judgement
-from polyclinic.metrics.points import DangerSigns, Points, danger_signs, points, stewardship
+from polyclinic.metrics.points import DangerSigns, Points, Stewardship, danger_signs, points, stewardship
 from polyclinic.metrics.prescribing import DuePoint, due_points, graded
 from polyclinic.metrics.reasoning import (
     FindingsTold,
@@ -54,22 +55,6 @@ class GradedAspect(msgspec.Struct, frozen=True, kw_only=True):
     analysis: str
 
 
-class NamedStewardship(msgspec.Struct, frozen=True, kw_only=True):
-    """`Stewardship` with names in place of ids."""
-
-    judged: bool
-    needed: tuple[str, ...]
-    needed_missed: tuple[str, ...]
-    helpful: tuple[str, ...]
-    helpful_missed: tuple[str, ...]
-    not_indicated: tuple[str, ...]
-    other: tuple[str, ...]
-    cost: float
-    minutes: int
-    radiation: float
-    burden: int
-
-
 class PlayScore(msgspec.Struct, frozen=True, kw_only=True):
     """What one doctor's visit is worth."""
 
@@ -81,8 +66,8 @@ class PlayScore(msgspec.Struct, frozen=True, kw_only=True):
     without: tuple[str, ...]
     judge: str  # who graded the aspects
     aspects: tuple[GradedAspect, ...]
-    stewardship: NamedStewardship
-    danger: DangerSigns  # with names in place of ids
+    stewardship: Stewardship  # with names in place of ids, as in `danger`
+    danger: DangerSigns
     points: Points
     treatment: tuple[DuePoint, ...] = ()  # each point of what is due: whether it is named, and dosed
     expected: dict[Aspect, tuple[str, ...]] = {}  # symptoms and findings of the record, which the truth does not have
@@ -149,11 +134,12 @@ class Scorer:
         known = self._knowledge.symptoms | self._knowledge.examinations
 
         def named(ids: Iterable[str]) -> tuple[str, ...]:
-            return tuple(known[id].name.get(language) for id in ids)
+            return tuple(known[id].name.get(language) if id in known else id for id in ids)
 
         findings = FindingsTold(case, self._knowledge)
         shown = tuple(map(findings.expected, findings.wanted(truth.rationale)))
-        lists = ("needed", "needed_missed", "helpful", "helpful_missed", "not_indicated")
+        lists = ("needed", "needed_missed", "helpful", "helpful_missed", "not_indicated", "other")
+        names = {name: named(getattr(chosen, name)) for name in lists}
         return PlayScore(
             doctor=doctor,
             verdict=verdict_by_code(None if given is None else likeliest_first(given), truth, self._knowledge),
@@ -170,15 +156,7 @@ class Scorer:
                 )
                 for aspect, grade in judged.grades.items()
             ),
-            stewardship=NamedStewardship(
-                judged=bool(chosen.disease),
-                **{name: named(getattr(chosen, name)) for name in lists},
-                other=(*named(chosen.other), *chosen.unknown),
-                cost=round(chosen.cost, 1),
-                minutes=chosen.minutes,
-                radiation=chosen.radiation,
-                burden=chosen.burden,
-            ),
+            stewardship=replace(chosen, **names, cost=round(chosen.cost, 1)),
             danger=DangerSigns(has=named(signs.has), missed=named(signs.missed), unreported=named(signs.unreported)),
             points=points(judged.grades, chosen, signs, hints),
             treatment=due_points(truth.treatment, report.treatment, self._knowledge),
@@ -205,10 +183,9 @@ class Scorer:
             if of_points is not None:
                 grades[aspect], analyses[aspect] = of_points
         grades[Aspect.DIAGNOSIS] = by_place(grades[Aspect.DIAGNOSIS], report, truth, self._knowledge)
-        return msgspec.structs.replace(judged, grades=grades, analyses=analyses)
+        return replace(judged, grades=grades, analyses=analyses)
 
     async def _aie(self, case: Case, visit: Visit, minds: Minds) -> tuple[dict[str, float], tuple[str, ...]]:
-        """Returns AIE's metrics, and why some of them are missing."""
         try:
             tracked = await with_states(case, visit, minds)
             scored = score(from_trace(tracked.trace, case, chosen=visit.answer))

@@ -28,19 +28,16 @@ from polyclinic.knowledge.acuity import acuity_level
 from polyclinic.knowledge.ages import MONTHS, OF_ITSELF, SPEAKS_FROM
 from polyclinic.knowledge.data import DATA, SEVERITIES, Severity
 from polyclinic.knowledge.entries import Disease, Examination, Item, Symptom
-from polyclinic.knowledge.knowledge import Knowledge, ancestors, plan_vocabulary
+from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.lexicon import say_days
 from polyclinic.knowledge.physiology import physiology_of, told_age
-from polyclinic.knowledge.plan_words import MeasureWords
 from polyclinic.knowledge.safety import (
-    hand_out,
-    is_new,
     read_cautions,
     read_red_flags,
     told_at_the_counter,
     with_results,
 )
-from polyclinic.knowledge.treatment import MOVES_WITH_AGE, PlanPatient, added_lines, as_planned, chosen
+from polyclinic.knowledge.treatment import MOVES_WITH_AGE, PlannedTreatment, PlanPatient, VisitFacts, as_planned
 from polyclinic.language.language import LANGUAGES, MARKS, Language, capitalised
 from polyclinic.language.word_lists import Pattern, WordLists
 from polyclinic.seeds import derive
@@ -171,7 +168,7 @@ def treatment_of(
     A measure of whose drugs this patient may have none is left out.
     """
     presentation = record.presentation
-    language, cautions, physiology = presentation.language, read_cautions(), physiology_of(knowledge)
+    cautions, physiology = read_cautions(), physiology_of(knowledge)
     wanted = ("creatinine", "beta_hcg") if presentation.sex == "female" else ("creatinine",)
     results = {item: float(body.shown[item]) for item in wanted if item in body.shown}
     known = with_results(told_at_the_counter(presentation, record.history), presentation, cautions, results)
@@ -188,21 +185,9 @@ def treatment_of(
             **{s.id: True for s in body.present},
         },
     )
-    due = chosen(stratum[0].plan(stratum[1]), patient, knowledge.quantities).due
-    handed = hand_out((one.options for one in due), knowledge.drugs, known, presentation, cautions)
-    say = MeasureWords(plan_vocabulary(knowledge), language, presentation.age)
-    lines = (
-        say.done(one.measure, come.given)
-        if come.given is None or not come.taken
-        else say.beside_taken(
-            one.measure, come.given, come.taken, new=is_new(come.given, knowledge.drugs[come.given.drug])
-        )
-        for one, come in zip(due, handed, strict=True)
-        if come.given is not None or not one.options
-    )
-    items = knowledge.quantities
-    added = added_lines(stratum, patient, known, body.measured(), language=language, items=items)
-    return (*lines, *added)
+    facts = VisitFacts(patient, known, body.measured())
+    planned = PlannedTreatment(stratum[0].plan(stratum[1]), facts, knowledge, presentation, stratum=stratum)
+    return planned.lines(planned.suitable())
 
 
 _OLDEST = 100

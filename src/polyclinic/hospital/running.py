@@ -1,4 +1,4 @@
-"""A run of the hospital from its configuration: the town, who plays, who computes, what is kept, what came of it."""
+"""A run of the hospital from its configuration: town, clinic, learning, storage and results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from polyclinic.hospital.care.workers import RemoteClinic, open_clinic_workers
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.floor.clock import Clock
 from polyclinic.hospital.learning import HospitalLearning, OffShift, read_whole
-from polyclinic.hospital.planned import SimulatedRun
 from polyclinic.hospital.record.account import Log, Sink
 from polyclinic.hospital.record.episodes import (
     Episode,
@@ -41,7 +40,7 @@ from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.hospital.record.memories import KeptMemories, brought_to
 from polyclinic.hospital.record.recorded import TYPED
 from polyclinic.hospital.record.store import Store
-from polyclinic.hospital.simulation import Simulation
+from polyclinic.hospital.simulation import SimulatedRun, Simulation
 from polyclinic.hospital.town.forecast import course_by_model
 from polyclinic.hospital.town.profiles import write_profiles
 from polyclinic.hospital.town.residents import Residents

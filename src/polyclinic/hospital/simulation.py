@@ -1,21 +1,21 @@
-"""A town and its hospital over days: who falls ill, comes, is treated, recovers or comes back.
+"""Simulates a town and its hospital: residents fall ill, come, are treated, recover or come back.
 
-A resident's life between two healthy days (agent-hospital §3.4): it wakes up ill, goes to hospital when it is ready and
-the doors are open, and is followed up some days after the visit. Better: it recovers at home. Worse: it comes back on
-the next day, for as many visits as the hospital allows; then the illness takes its course at home. Who left before it
-was treated, or whose visit failed, is untreated. Who was turned away comes again once, when the doors open next; that
-is the same visit, with the same episode.
+A resident's life between two healthy days (agent-hospital §3.4): the resident wakes up ill, goes to the hospital when
+ready and when the doors are open, and is followed up some days after the visit. A patient who is better recovers at
+home. A patient who is worse comes back on the next day, for as many visits as the hospital allows; after that the
+illness takes its course at home. A patient who leaves before treatment, or whose visit fails, is untreated. A patient
+who is turned away comes again once, when the doors open next; that is the same visit with the same episode.
 
-A visit's episode is launched `lookahead` minutes before triage could be over, or as soon as it is certain.
+The episode of a visit is launched `lookahead` minutes before triage could be over, or as soon as it is certain.
 
-Patients who wait for a doctor may get worse:
-1. Some time after coming in, by the disease's course (`town/illness.py`), the illness goes a stage up, unless a
-   doctor has seen the patient before.
-2. What the doctors will do is launched anew with the worse case, beside the rest. Where it was likely to be wanted, it
-   was computed along with the visit, and is there.
-3. Who waits is looked at again at the intervals of the scale (`polyclinic.knowledge.acuity.TARGETS`), counted from the
-   triage; who is of level 1 by then, at once. Found worse, a patient moves up in the queue. Before triage it moves up
-   by what anybody sees. No model is asked whether somebody gets worse, or how it looks.
+Patients may get worse while they wait for a doctor:
+1. Some time after arrival the illness goes a stage up by the disease's course (`town/illness.py`), unless a doctor has
+   seen the patient before.
+2. The decisions of the doctors are launched again with the worse case. If they were likely to be needed, they were
+   computed along with the visit.
+3. A nurse looks at waiting patients again at the intervals of the scale (`polyclinic.knowledge.acuity.TARGETS`),
+   counted from triage, and at a patient of level 1 at once. A patient found worse moves up in the queue; before triage,
+   by what anybody sees. No model is asked whether a patient gets worse, or how that looks.
 """
 
 from __future__ import annotations
@@ -23,38 +23,29 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from enum import Enum
+from typing import Any
 
 import msgspec
 
 from polyclinic.cases.case import Case
+from polyclinic.frames import Tabular
 from polyclinic.hospital.care.registry import Registry
-from polyclinic.hospital.floor.clock import Clock, Steps
+from polyclinic.hospital.floor.clock import Clock, Signal, Steps
 from polyclinic.hospital.floor.journey import House, VisitEnd
 from polyclinic.hospital.floor.lines import OF_SEVERITY, ORDER, Encounter
 from polyclinic.hospital.learning import HospitalLearning
 from polyclinic.hospital.plan.events import Incident
+from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.plan.plan import Hospital
-from polyclinic.hospital.planned import (
-    FOLLOW_UP,
-    SOON,
-    ConvalescenceEnd,
-    Forecasting,
-    Looking,
-    PlannedVisit,
-    SimulatedRun,
-    comes_again,
-    follow_up_due,
-    look,
-    opportunity,
-    treatment_of,
-)
 from polyclinic.hospital.record.account import Log, Sink
-from polyclinic.hospital.record.episodes import AtDoor, Compute, Episode
-from polyclinic.hospital.record.figures import incident
+from polyclinic.hospital.record.episodes import AtDoor, Compute, Episode, EpisodeRequest
+from polyclinic.hospital.record.figures import Groups, Learnt, RunSummary, incident
 from polyclinic.hospital.record.happenings import (
     DAY,
+    HOUR,
     Acuity,
     Died,
     FollowedUp,
@@ -65,6 +56,7 @@ from polyclinic.hospital.record.happenings import (
     TriagedAgain,
     What,
 )
+from polyclinic.hospital.town.forecast import NoCourse
 from polyclinic.hospital.town.illness import IllnessCourse, Nature, Onset, Treatment, Worsening
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.acuity import TARGETS
@@ -75,8 +67,144 @@ LOOKAHEAD = 720
 """Minutes before it is due at which an episode is launched."""
 
 
+class ConvalescenceEnd(Enum):
+    """How convalescence ends."""
+
+    HEALTHY = "healthy"
+    WORSE = "worse"
+    DEAD = "dead"
+
+
+def treatment_of(episode: Episode | None) -> Treatment:
+    """Returns what a visit did."""
+    if episode is None or (episode.plan is None and not episode.treatment):
+        return Treatment()
+    return Treatment(
+        treated=True,
+        right=episode.right_treatment,
+        diagnosis=episode.seen[-1].diagnosis if episode.seen else "",
+        items=episode.treatment,
+        right_diagnosis=episode.right_diagnosis,
+        treated_for=episode.treated_for,
+        plan=episode.plan or "mild",
+        disposition=episode.disposition,
+        care=episode.care,
+    )
+
+
+Forecasting = Callable[[Case, int, Treatment], Awaitable[IllnessCourse | NoCourse]]
+"""Says how an illness goes on: of a case, after its visit of a number, with what was done."""
+
+
+_AT_THE_DOORS = 30 * 60  # within so many seconds of their opening those come who could have come before
+_LAST_CALL = 30 * 60  # nobody sets out who would arrive later than this before closing
+
+SOON = 2 * 60 * 60
+"""Seconds after arrival; a patient who gets worse later has nearly always been seen by then."""
+
+
+@dataclass(eq=False)
+class PlannedVisit:
+    """A visit that a resident will make unless the run ends before."""
+
+    visit: Encounter  # as the hospital will see it
+    onset: Onset
+    drawn: Case | None  # None until it is wanted
+    leaves: int  # when the resident sets out
+    place: int  # among all plans, by which those who set out together are told apart
+    gone: bool = False  # the resident has set out
+    request: EpisodeRequest | None = None  # what its episode is computed from
+    foreseen: bool = False  # `worsening` is known
+    worsening: Worsening | None = None  # how the illness goes on while nobody treats it; None: as it is
+    early: Signal | None = None  # the episode of a patient who may get worse before triage is over
+    decided: Signal = field(init=False)  # happens when the episode is due, with it; with None where none was needed
+
+    def case(self, town: Town) -> Case:
+        """Returns the case, which is drawn when it is first wanted."""
+        if self.drawn is None:
+            self.drawn = town.case_for(self.onset)
+        return self.drawn
+
+    def worsens(self, town: Town) -> Worsening | None:
+        """Returns how the illness goes on while nobody treats it; None: as it is."""
+        if not self.foreseen:
+            self.foreseen = True
+            self.worsening = town.worsening(self.onset, self.case(town), self.visit.number)
+        return self.worsening
+
+    def __lt__(self, other: PlannedVisit) -> bool:
+        return (self.leaves, self.place) < (other.leaves, other.place)
+
+
+class SimulatedRun(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a simulation."""
+
+    days: float  # simulated, the last perhaps in part
+    visits: int  # a patient who was turned away and came again is counted once
+    happenings: int  # lines of the log
+    log_hash: str  # of the log
+    still_ill: int  # residents who are ill at the end
+    summary: RunSummary  # what the log says
+    groups: Groups  # the same by disease, department, acuity, level and hour
+    learnt: Learnt  # by the doctors
+    incidents: tuple[dict[str, Any], ...] = ()  # of each event, results before, during and after it
+    first_failure: str = ""  # whose visit failed first, and why
+
+
+Looking = Callable[[Case], Acuity | None]
+"""Says how urgent anybody sees that the patient of a case is; None where nobody sees anything."""
+
+
+def look(visit: Encounter, case: Case, at_the_door: Looking | None) -> None:
+    """Puts down how urgent a visit is, and what of that anybody sees at the door; once for each case."""
+    if visit.seen_as is case:
+        return
+    visit.seen_as = case
+    visit.is_of_level(case.truth.acuity)
+    if at_the_door is not None:
+        visit.acuity = at_the_door(case)
+
+
+def opportunity(hours: OpeningHours, walk: int, ready: int, delay: int) -> int:
+    """Returns when to set out: to arrive as soon as the doors are open, and not just before they close."""
+    arrival = ready + walk
+    if hours.is_open(arrival):
+        closing = hours.next_closing(arrival)
+        if arrival <= closing - _LAST_CALL or hours.is_open(closing):
+            return ready
+        arrival = closing
+    opening = hours.next_opening(arrival)
+    if opening // DAY == (ready + walk) // DAY:
+        opening += delay % _AT_THE_DOORS
+    else:
+        # A patient who could not come on the same day does not wait at the doors at dawn.
+        opening = max(opening, min(opening + delay, hours.next_closing(opening) - _LAST_CALL))
+    return opening - walk
+
+
+FOLLOW_UP = (7 * HOUR, 9 * HOUR)
+"""When patients report back, from and to a time of day."""
+
+
+def follow_up_due(course: IllnessCourse, now: int, hour: int, days: int) -> int:
+    """Returns when it is known how a patient is."""
+    after = course.worsens_after if course.dies_after is None else course.dies_after
+    return (now // DAY + days) * DAY + hour if after is None else now + after
+
+
+def comes_again(
+    course: IllnessCourse, wakes: int, delay: int, *, since: int, follow_up_days: int
+) -> tuple[int, int, bool]:
+    """Returns when a patient who gets worse is ready to come again, its delay then, and whether that is urgent."""
+    if course.worsens_after is not None:
+        delay = min(delay, HOUR)
+        return since + course.worsens_after + delay, delay, True
+    told = since // DAY + follow_up_days
+    return (told + 1) * DAY + wakes % DAY + delay, delay, False
+
+
 LookingAgain = Callable[[Case, AtDoor], AtDoor]
-"""Says what a nurse finds of who waits and has got worse: of the case, after what she learnt before."""
+"""Returns what a nurse finds at a waiting patient who got worse: of the case, and of what she learnt before."""
 
 _AT_THE_DOOR = 30 * 60
 """Seconds; hardly anybody waits longer for the nurse."""
@@ -107,7 +235,7 @@ class Simulation:
     planned: list[PlannedVisit] = field(init=False, default_factory=list)  # in the order of setting out
     plans: int = field(init=False, default=0)
     came: int = field(init=False, default=0)  # visits that were set out for
-    open: int = field(init=False, default=0)  # who has set out and has not been followed up
+    open: int = field(init=False, default=0)  # visits that have not been followed up
     closed: bool = field(init=False, default=False)  # nobody sets out any more; the clock stops when all are at home
     ill: int = field(init=False, default=0)
     dead: set[int] = field(init=False, default_factory=set)  # residents
@@ -374,11 +502,11 @@ class Simulation:
 
     def _surplus(self, plan: PlannedVisit) -> bool:
         """Whether so many set out before it that the run will have ended; where that is so, it stays so."""
-        # Whoever planned to set out before does so: nothing comes between, and plans that come later only add to them.
+        # Patients who planned to set out before do so, and later plans only add to them.
         return self.came >= self.most or self.came + bisect_left(self.planned, plan) >= self.most
 
     def _opportunity(self, ready: int, delay: int, at_once: bool) -> int:
-        """Returns when to set out, as `opportunity`; who does not wait comes to the door for emergencies."""
+        """Returns when to set out, as `opportunity`; emergencies come to the door for emergencies."""
         hours = self.house.emergency_hours if at_once else self.house.hours
         return opportunity(hours, self.house.coming.seconds, ready, delay)
 

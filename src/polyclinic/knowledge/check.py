@@ -36,7 +36,7 @@ from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.lexicon import Lexicon, read_days
 from polyclinic.knowledge.prescribed import read_prescribed
 from polyclinic.knowledge.safety import Cautions, read_cautions, within
-from polyclinic.knowledge.stays import read_stays, stay_problems
+from polyclinic.knowledge.stays import FIRST, read_stays
 from polyclinic.language.language import LANGUAGES, Language, is_chinese
 
 _LEAST = 2
@@ -344,8 +344,7 @@ def _disease(disease: Disease, knowledge: Knowledge) -> Iterator[Flaw]:
                 yield from _within_limits(f"{where}.findings.{id}.{item.id}.{severity}", item, distribution)
     yield from _plans(f"{where}.treatment", disease, knowledge)
     yield from _courses(f"{where}.course", disease)
-    for place, problem in stay_problems({disease.id: disease}, read_stays()):
-        yield Flaw(f"stays.{place}", problem)
+    yield from _stays(f"stays.{disease.id}", disease)
 
 
 def _courses(where: str, disease: Disease) -> Iterator[Flaw]:
@@ -363,6 +362,33 @@ def _courses(where: str, disease: Disease) -> Iterator[Flaw]:
             (longer, ".treated.days", f"takes longer than {name}"),
             (likelier, ".treated.worsening", f"is likelier than {name}"),
         )
+
+
+def _stays(where: str, disease: Disease) -> Iterator[Flaw]:
+    table = read_stays()
+    known = table.diseases.get(disease.id)
+    if known is None:
+        return
+    for severity in SEVERITIES:
+        disposition = disease.plan(severity).disposition
+        first = next(iter(known.stay.get(severity, {})), None)
+        if first != FIRST.get(disposition):
+            yield Flaw(f"{where}.stay.{severity}", f"begins with {first}, and its plan is {disposition!r}")
+    for severity, places in known.stay.items():
+        for name, (least, most) in places.items():
+            if not 0 < least <= most:
+                problem = f"{least:g} to {most:g}; needs 0 < least <= most"
+                yield Flaw(f"{where}.stay.{severity}.{name}", problem)
+    treated, untreated = known.dies.treated, known.dies.untreated
+    likelier = any(right > other for right, other in zip(treated, untreated, strict=True))
+    yield from _flaws(
+        where,
+        (list(treated) != sorted(treated), ".dies.treated", "falls with severity"),
+        (list(untreated) != sorted(untreated), ".dies.untreated", "falls with severity"),
+        (likelier, ".dies.treated", "is likelier than untreated"),
+        *((source not in table.sources, ".sources", f"no source {source!r}") for source in known.sources),
+        (not known.sources, ".sources", "names none"),
+    )
 
 
 def _plans(where: str, disease: Disease, knowledge: Knowledge) -> Iterator[Flaw]:

@@ -50,16 +50,54 @@ def variants(
     """Returns the variants of a disease at a severity; one that fixes nothing where there are no criteria."""
     if not criteria:
         return (Variant(),)
-    found = list(_Expansion(Criterion(all=tuple(criteria)), items, distribution, share).met({}, 1.0))
-    if not found:
+    whole = Criterion(all=tuple(criteria))
+    names = dict.fromkeys(leaf.quantity or leaf.symptom for leaf in whole.leaves())
+    cells: dict[str, list[tuple[_Cell, float]]] = {}
+    for name in names:
+        found = _cells(name, whole, items)
+        cells[name] = [
+            (cell, (share(name) if cell else 1 - share(name)))
+            if isinstance(cell, bool)
+            else (cell, _chance(items[name], distribution(items[name]), cell))
+            for cell in found
+        ]
+
+    def met(fixed: dict[str, _Cell], weight: float) -> Iterator[tuple[float, dict[str, _Cell]]]:
+        """Yields every way to meet the criteria that goes on from what is fixed, with its share."""
+        holds = meets(whole, items, fixed)
+        if holds is False or weight <= 0:
+            return
+        if holds:
+            yield weight, fixed
+            return
+        part = whole
+        while part.parts():
+            part = next(one for one in part.parts() if meets(one, items, fixed) is None)
+        name = part.quantity or part.symptom
+        for cell, chance in cells[name]:
+            yield from met({**fixed, name: cell}, weight * chance)
+
+    ways = list(met({}, 1.0))
+    if not ways:
         raise ValueError("no patient can meet the criteria")
-    if len(found) > _MOST:
-        raise ValueError(f"the criteria can be met in {len(found)} ways; at most {_MOST}")
-    return tuple(_variant(weight, fixed) for weight, fixed in found)
+    if len(ways) > _MOST:
+        raise ValueError(f"the criteria can be met in {len(ways)} ways; at most {_MOST}")
+    return tuple(
+        Variant(
+            weight,
+            numbers={name: cell for name, cell in fixed.items() if isinstance(cell, tuple)},
+            states={name: cell for name, cell in fixed.items() if isinstance(cell, frozenset)},
+            symptoms={name: cell for name, cell in fixed.items() if isinstance(cell, bool)},
+        )
+        for weight, fixed in ways
+    )
 
 
-def meets(criterion: Criterion, items: Mapping[str, Item], values: Mapping[str, float | str | bool]) -> bool | None:
-    """Returns whether somebody meets a criterion, by quantities (as an adult's) and symptoms; None where unknown."""
+def meets(criterion: Criterion, items: Mapping[str, Item], values: Mapping[str, float | str | _Cell]) -> bool | None:
+    """Returns whether somebody meets a criterion, by quantities (as an adult's) and symptoms; None where unknown.
+
+    Of a quantity it may be known in which interval, or among which states, it is.
+    """
     if criterion.parts():
         return _counted(criterion, [meets(part, items, values) for part in criterion.parts()])
     value = values.get(criterion.quantity or criterion.symptom)
@@ -67,7 +105,11 @@ def meets(criterion: Criterion, items: Mapping[str, Item], values: Mapping[str, 
         return value
     if isinstance(value, str):
         return value in criterion.one_of
+    if isinstance(value, frozenset):
+        return value <= set(criterion.one_of)
     low, high = interval_of(criterion, items[criterion.quantity])
+    if isinstance(value, tuple):
+        return low <= value[0] and value[1] <= high
     return low <= value < high
 
 
@@ -81,19 +123,6 @@ def _counted(criterion: Criterion, states: Sequence[bool | None]) -> bool | None
     if states.count(True) >= needed:
         return True
     return False if states.count(True) + states.count(None) < needed else None
-
-
-def _variant(weight: float, fixed: Mapping[str, _Cell]) -> Variant:
-    return Variant(
-        weight,
-        numbers={name: cell for name, cell in fixed.items() if isinstance(cell, tuple)},
-        states={name: cell for name, cell in fixed.items() if isinstance(cell, frozenset)},
-        symptoms={name: cell for name, cell in fixed.items() if isinstance(cell, bool)},
-    )
-
-
-def _names(whole: Criterion) -> list[str]:
-    return list(dict.fromkeys(leaf.quantity or leaf.symptom for leaf in whole.leaves()))
 
 
 def interval_of(leaf: Criterion, item: Item) -> Interval:
@@ -125,26 +154,11 @@ def _cells(name: str, whole: Criterion, items: Mapping[str, Item]) -> list[_Cell
     return [frozenset(states) for states in alike.values()]
 
 
-def _chance(
-    name: str,
-    cell: _Cell,
-    items: Mapping[str, Item],
-    distribution: Callable[[Item], Distribution],
-    share: Callable[[str], float],
-) -> float:
-    if isinstance(cell, bool):
-        return share(name) if cell else 1 - share(name)
-    item = items[name]
-    if isinstance(cell, frozenset):
-        shares = distribution(item)
-        assert isinstance(shares, dict)  # noqa: S101
-        return math.fsum(shares.get(state, 0.0) for state in cell)  # whatever the order of the set
-    return normal_share(item, distribution(item), cell)
-
-
-def normal_share(item: Item, distribution: Distribution, interval: Interval) -> float:
-    """Returns the share of a number's distribution that lies in an interval."""
-    low, high = (below(item, distribution, end) for end in interval)
+def _chance(item: Item, distribution: Distribution, cell: Interval | frozenset[str]) -> float:
+    """Returns the share of a quantity's distribution that lies in an interval, or in some states."""
+    if isinstance(distribution, dict):
+        return math.fsum(distribution.get(str(state), 0.0) for state in cell)  # whatever the order of the set
+    low, high = (below(item, distribution, float(end)) for end in cell)
     return high - low
 
 
@@ -161,55 +175,6 @@ def below(item: Item, distribution: Distribution, value: float) -> float:
     else:
         z = (value - centre) / spread
     return 0.5 * math.erfc(-z / math.sqrt(2))
-
-
-class _Expansion:
-    """Decides what criteria are about, one thing after another, until they hold or cannot."""
-
-    def __init__(
-        self,
-        whole: Criterion,
-        items: Mapping[str, Item],
-        distribution: Callable[[Item], Distribution],
-        share: Callable[[str], float],
-    ) -> None:
-        self._whole, self._items = whole, items
-        self._cells = {name: _cells(name, whole, items) for name in _names(whole)}
-        self._chances = {
-            name: [_chance(name, cell, items, distribution, share) for cell in cells]
-            for name, cells in self._cells.items()
-        }
-
-    def met(self, fixed: dict[str, _Cell], weight: float) -> Iterator[tuple[float, dict[str, _Cell]]]:
-        """Yields every way to meet the criteria that goes on from what is fixed, with its share."""
-        holds = self._holds(self._whole, fixed)
-        if holds is False or weight <= 0:
-            return
-        if holds:
-            yield weight, fixed
-            return
-        name = self._open(self._whole, fixed)
-        for cell, chance in zip(self._cells[name], self._chances[name], strict=True):
-            yield from self.met({**fixed, name: cell}, weight * chance)
-
-    def _open(self, criterion: Criterion, fixed: Mapping[str, _Cell]) -> str:
-        """Returns what the first open condition of an open criterion is about."""
-        for part in criterion.parts():
-            if self._holds(part, fixed) is None:
-                return self._open(part, fixed)
-        return criterion.quantity or criterion.symptom
-
-    def _holds(self, criterion: Criterion, fixed: Mapping[str, _Cell]) -> bool | None:
-        """Returns whether a criterion holds; None where that is still open."""
-        if criterion.parts():
-            return _counted(criterion, [self._holds(part, fixed) for part in criterion.parts()])
-        cell = fixed.get(criterion.quantity or criterion.symptom)
-        if cell is None or isinstance(cell, bool):
-            return cell
-        if isinstance(cell, frozenset):
-            return cell <= set(criterion.one_of)
-        low, high = interval_of(criterion, self._items[criterion.quantity])
-        return low <= cell[0] and cell[1] <= high
 
 
 AtSeverities = dict[Literal["all", "mild", "moderate", "severe"], Distribution]

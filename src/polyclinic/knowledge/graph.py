@@ -15,6 +15,7 @@ from rapidfuzz import fuzz, process
 from polyclinic.knowledge.data import SEVERITIES, Name
 from polyclinic.knowledge.entries import Disease, Distribution, Item
 from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.several import off_usual
 from polyclinic.language.language import Language
 
 Relation = Literal["has symptom", "shows", "is shown by", "is treated with"]
@@ -155,16 +156,9 @@ def _abnormal(item: Item, distributions: Sequence[Distribution]) -> Iterator[tup
                 name = item.values[value]
                 yield value, Name(en=f"{item.name.en}: {name.en}", zh=f"{item.name.zh}：{name.zh}")
         return
-    assert isinstance(item.usual, tuple)  # noqa: S101
-    centre, spread = item.usual
     for distribution in distributions:
-        assert isinstance(distribution, tuple)  # noqa: S101
-        far = distribution[0] / centre > spread**_FAR if item.lognormal else (distribution[0] - centre) / spread > _FAR
-        low = (
-            distribution[0] / centre < spread**-_FAR if item.lognormal else (distribution[0] - centre) / spread < -_FAR
-        )
-        if far or low:
-            side: Literal["high", "low"] = "high" if far else "low"
+        if off_usual(item, distribution) > _FAR:
+            side: Literal["high", "low"] = "high" if distribution[0] > item.usual[0] else "low"  # type: ignore[index]
             word = _SIDES[side]
             yield side, Name(en=word.en.format(item.name.en), zh=word.zh.format(item.name.zh))
             return

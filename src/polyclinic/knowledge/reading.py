@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Mapping
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -25,37 +24,13 @@ from polyclinic.knowledge.body import (
     back_along,
 )
 from polyclinic.knowledge.data import SEVERITIES
-from polyclinic.knowledge.disease_body import DiseaseBody, Interval, Variant, cell_shares
+from polyclinic.knowledge.disease_body import Interval, Variant, cell_shares
 from polyclinic.knowledge.entries import Item
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.physiology import Physiology, physiology_of
 from polyclinic.knowledge.results import ItemReading
 
 _FARTHEST = 18.0  # squared spreads beyond which it says nothing more how far a number is off
-
-
-def or_beside(
-    log: npt.NDArray[np.float64],
-    value: float,
-    item: Item,
-    *,
-    who: tuple[float | None, Sex | None],
-    physiology: Physiology,
-    bodies: Mapping[str, DiseaseBody],
-) -> npt.NDArray[np.float64]:
-    """Returns the log-densities of a number where something beside the illness may have moved it."""
-    for beside in physiology.body.beside.values():
-        share = beside.share(*who) if item.id in beside.numbers else 0.0
-        if share:
-            centre, spread = beside.numbers[item.id]
-            x = value
-            if item.lognormal:
-                centre, spread, x = math.log(centre), math.log(spread), math.log(max(value, 1e-9))
-            density = -0.5 * min(((x - centre) / spread) ** 2, _FARTHEST) - math.log(spread)
-            alone = [bodies[h.disease.id].distribution(item, h.severity) == item.usual for h in physiology.hypotheses]
-            moved = np.where([*alone, True], share, 1e-12)
-            log = np.logaddexp(np.log1p(-moved) + log, np.log(moved) + density)
-    return log
 
 
 Observed = float | str | ItemReading
@@ -359,8 +334,24 @@ class PatientReading:
                 tables.number(quantity, low) if low == high else tables.interval(quantity, low, high)
             )
         value = self._back(item, float(observed))
-        log, who = tables.number(quantity, value), (self._age, self._sex)
-        return or_beside(log, value, item, who=who, physiology=tables.physiology, bodies=tables.knowledge.bodies)
+        return self._or_beside(tables.number(quantity, value), value, item)
+
+    def _or_beside(self, log: Vector, value: float, item: Item) -> Vector:
+        """Returns the log-densities of an adult's number where something beside the illness may have moved it."""
+        physiology, bodies = self._tables.physiology, self._tables.knowledge.bodies
+        for beside in physiology.body.beside.values():
+            share = beside.share(self._age, self._sex) if item.id in beside.numbers else 0.0
+            if share:
+                centre, spread = beside.numbers[item.id]
+                x = value
+                if item.lognormal:
+                    centre, spread, x = math.log(centre), math.log(spread), math.log(max(value, 1e-9))
+                density = -0.5 * min(((x - centre) / spread) ** 2, _FARTHEST) - math.log(spread)
+                hypotheses = physiology.hypotheses
+                alone = [bodies[h.disease.id].distribution(item, h.severity) == item.usual for h in hypotheses]
+                moved = np.where([*alone, True], share, 1e-12)
+                log = np.logaddexp(np.log1p(-moved) + log, np.log(moved) + density)
+        return log
 
     def as_adult(self, item: str, value: float) -> float:
         """Returns the adult's number that a patient's stands for."""

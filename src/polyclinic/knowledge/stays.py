@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from polyclinic.knowledge.data import DATA, SEVERITIES, Data, Severity, Share
-from polyclinic.knowledge.entries import Disease, Disposition
+from polyclinic.knowledge.data import DATA, Data, Severity, Share
+from polyclinic.knowledge.entries import Disposition
 from polyclinic.yaml_files import read_yaml
 
 Place = Literal["observation", "ward", "intensive care", "theatre"]
@@ -86,34 +85,3 @@ _NOTHING = HospitalCourse()
 def read_stays(path: Path = DATA / "stays.yaml") -> StayTable:
     """Reads the table; the same object for the same path."""
     return read_yaml(path, StayTable)
-
-
-def stay_problems(diseases: Mapping[str, Disease], table: StayTable) -> Iterator[tuple[str, str]]:
-    """Yields what is wrong with the table for some diseases that it has: the disease and the field, and the problem."""
-    for disease in diseases.values():
-        known = table.diseases.get(disease.id)
-        if known is None:
-            continue
-        yield from ((f"{disease.id}.stay.{place}", problem) for place, problem in _wrong_stay(disease, known))
-        for name in ("treated", "untreated"):
-            if list(getattr(known.dies, name)) != sorted(getattr(known.dies, name)):
-                yield f"{disease.id}.dies.{name}", "falls with severity"
-        if any(right > not_at_all for right, not_at_all in zip(known.dies.treated, known.dies.untreated, strict=True)):
-            yield f"{disease.id}.dies.treated", "is likelier than untreated"
-        for source in known.sources:
-            if source not in table.sources:
-                yield f"{disease.id}.sources", f"no source {source!r}"
-        if not known.sources:
-            yield f"{disease.id}.sources", "names none"
-
-
-def _wrong_stay(disease: Disease, known: HospitalCourse) -> Iterator[tuple[str, str]]:
-    for severity in SEVERITIES:
-        disposition = disease.plan(severity).disposition
-        first, place = next(iter(known.stay.get(severity, {})), None), FIRST.get(disposition)
-        if first != place:
-            yield severity, f"begins with {first}, and its plan is {disposition!r}"
-    for severity, places in known.stay.items():
-        for name, (least, most) in places.items():
-            if not 0 < least <= most:
-                yield f"{severity}.{name}", f"{least:g} to {most:g}; needs 0 < least <= most"

@@ -32,6 +32,7 @@ from polyclinic.knowledge.safety import (
     goes_on,
     is_new,
     now_taken,
+    objection,
     one_told,
     read_cautions,
     read_red_flags,
@@ -286,6 +287,7 @@ class PlannedTreatment:
             patient, known, measured = facts
             language, items = presentation.language, knowledge.quantities
             self._added = added_lines(stratum, patient, known, measured, language=language, items=items)
+        self._known, self._presentation = facts.known, presentation
         self._words = MeasureWords(plan_vocabulary(knowledge), presentation.language, presentation.age)
         self._chosen: ChosenPlan = chosen(plan, facts.patient, knowledge.quantities)
         self._taken: dict[int, tuple[int, str]] = {}
@@ -301,6 +303,20 @@ class PlannedTreatment:
             if drugs and (on is None or is_new(due.options[on[0]], drugs[on[0]])):
                 self._giving.append(due)
                 self.measures.append(drugs)
+
+    def suitable(self) -> tuple[int | None, ...]:
+        """Returns for each of `measures` the number of the first alternative that nothing speaks against, or None."""
+        cautions, out = read_cautions(), list[Drug]()
+        numbers: list[int | None] = []
+        for drugs in self.measures:
+            fitting = (
+                number
+                for number, drug in enumerate(drugs)
+                if objection(drug, self._known, self._presentation, out, cautions) is None
+            )
+            numbers.append(next(fitting, None))
+            out += [] if numbers[-1] is None else [drugs[numbers[-1]]]
+        return tuple(numbers)
 
     def lines(self, given: Sequence[int | None] | None = None) -> tuple[str, ...]:
         """Returns what is done, in words.

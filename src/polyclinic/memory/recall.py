@@ -16,13 +16,14 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyclinic.cases.presentation import Question
-from polyclinic.language.language import Language
+from polyclinic.language.word_lists import WordLists
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Entry, Experience, MedicalRecord
 from polyclinic.memory.library import MemoryLibrary, Near
 from polyclinic.seeds import derive
@@ -404,16 +405,7 @@ _SURE = 10.0  # What a principle weighs for the very patient that it was drawn f
 _ANSWERS = 256  # So many answers of the practice are kept, for what may be learnt from them
 _DECIMALS = 9  # Of a vote; a machine's last bits are not the next one's
 
-_PRINCIPLE: dict[Language, str] = {
-    "en": "With this picture it was not {wrong}; right would have been: {right}.",
-    "zh": "此类表现并非{wrong}；正确的是：{right}。",
-}
-_REASONING: dict[Language, str] = {
-    "en": "{n} like it came to mind; most speak for {answer}.",
-    "zh": "想起{n}例相似的情况，多数支持{answer}。",
-}
-_TRY: dict[Language, str] = {"en": "Tried, to see what comes of it.", "zh": "试用，以观后效。"}
-_GUESS: dict[Language, str] = {"en": "Nothing like it came to mind; a guess.", "zh": "没有想起相似的情况，只是猜测。"}
+_sayings = WordLists(Path(__file__).with_name("words")).section("recall", dict[str, str])
 
 
 class RecallDoctor:
@@ -454,21 +446,21 @@ class RecallDoctor:
         again = self._decide(put, brought, votes)
         if again.label not in right:
             return None
-        principle = _PRINCIPLE[put.question.language].format(wrong=answered.label, right=", ".join(right))
+        principle = _sayings(put.question.language)["principle"].format(wrong=answered.label, right=", ".join(right))
         return Lesson(principle, again.label)
 
     def _decide(self, put: Put, brought: CameToMind, votes: dict[str, float]) -> TaskAnswer:
-        language = put.question.language
+        say = _sayings(put.question.language)
         possible = {label: votes[label] for label in put.labels if votes.get(label)}
         if self._tries and put.when == PRACTICE:
             drawn = derive(self._seed, put.asked.case, put.task, "try")
-            return TaskAnswer(drawn.choice(put.labels), _TRY[language])
+            return TaskAnswer(drawn.choice(put.labels), say["try"])
         if not possible:
             guess = derive(self._seed, put.asked.case, put.task, "guess").choice(put.labels)
-            return TaskAnswer(guess, _GUESS[language])
+            return TaskAnswer(guess, say["guess"])
         n = len(brought.near_records.places) + len(brought.near_experience.places)
         best = max(possible, key=lambda label: round(possible[label], _DECIMALS))
-        return TaskAnswer(best, _REASONING[language].format(n=n, answer=best))
+        return TaskAnswer(best, say["reasoning"].format(n=n, answer=best))
 
     def _votes(self, put: Put, brought: CameToMind) -> dict[str, float]:
         """Returns how many in one of those that came to mind each answer was right for, the most like counting most."""
@@ -528,11 +520,6 @@ _LEAST_WEIGHT = 1e-6
 
 _BEFOREHAND = 4.0  # How many patients it counts for that an answer is as good as what was tried
 
-_TRIED: dict[Language, str] = {
-    "en": "Of {n} like it, so many did well after {answer}, or too few had it.",
-    "zh": "{n}例相似的情况中，{answer}之后好转者较多，或尚少尝试。",
-}
-
 
 def try_out(put: Put, brought: CameToMind, rng: random.Random) -> TaskAnswer:
     """Draws for each answer how often patients like this one do well after it, and takes the best.
@@ -560,4 +547,4 @@ def try_out(put: Put, brought: CameToMind, rng: random.Random) -> TaskAnswer:
         for label in put.labels
     }
     best = max(put.labels, key=lambda label: hoped[label])
-    return TaskAnswer(best, _TRIED[put.question.language].format(n=len(nearest), answer=best))
+    return TaskAnswer(best, _sayings(put.question.language)["tried"].format(n=len(nearest), answer=best))

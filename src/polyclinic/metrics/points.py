@@ -19,18 +19,16 @@ from polyclinic.players.human.advice import Rung
 
 
 class Stewardship(msgspec.Struct, frozen=True, kw_only=True):
-    """The examinations of a visit, by id."""
+    """The examinations of a visit, by id or by name."""
 
-    disease: str  # by whose file they are judged; "" where the knowledge holds none of the diagnoses
-    had: tuple[str, ...]  # all that were asked for; `unknown` are names that mean none of ours
+    judged: bool  # whether the knowledge holds one of the diagnoses, by whose file they are judged
     needed: tuple[str, ...]
     needed_missed: tuple[str, ...]
     helpful: tuple[str, ...]
     helpful_missed: tuple[str, ...]
     not_indicated: tuple[str, ...]
-    other: tuple[str, ...]  # had, and neither needed nor helpful nor not indicated
-    unknown: tuple[str, ...]
-    cost: float  # of those that were had, in units of a blood count
+    other: tuple[str, ...]  # neither needed nor helpful nor not indicated; also names that are not known
+    cost: float  # in units of a blood count
     minutes: int  # from the order to the result, of the slowest
     radiation: float  # in mSv
     burden: int  # of the heaviest, 0 (none) to 3
@@ -58,15 +56,16 @@ def stewardship(
     needed, helpful, not_indicated = msgspec.structs.astuple(indicated)
     done = [knowledge.examinations[id] for id in had]
     return Stewardship(
-        disease="" if disease is None else disease.id,
-        had=had,
+        judged=disease is not None,
         needed=tuple(id for id in needed if id in had),
         needed_missed=tuple(id for id in needed if id not in had),
         helpful=tuple(id for id in helpful if id in had),
         helpful_missed=tuple(id for id in helpful if id not in had),
         not_indicated=tuple(id for id in not_indicated if id in had),
-        other=tuple(id for id in had if id not in (*needed, *helpful, *not_indicated)),
-        unknown=tuple(name for name, ids in meant.items() if not ids),
+        other=(
+            *(id for id in had if id not in (*needed, *helpful, *not_indicated)),
+            *(name for name, ids in meant.items() if not ids),
+        ),
         cost=sum(one.cost for one in done),
         minutes=max((one.minutes for one in done), default=0),
         radiation=sum(one.radiation for one in done),
@@ -102,9 +101,7 @@ def danger_signs(case: Case, trace: Trace, report: Report | None, lexicon: Lexic
     )
 
 
-HINT_COSTS: dict[Rung, int] = {Rung.STEP: 1, Rung.TURN: 3, Rung.DISEASES: 6}
-"""What a hint costs, by how much it tells."""
-
+HINT_COSTS: dict[Rung, int] = {Rung.STEP: 1, Rung.TURN: 3, Rung.DISEASES: 6}  # what a hint costs, by how much it tells
 ASPECT = 14
 EXAMINATIONS = 20
 DANGER = 10
@@ -128,7 +125,7 @@ def points(
     for aspect, grade in grades.items():
         if grade is not None:
             parts[aspect.value] = (round(ASPECT * (grade - 1) / 3, 1), ASPECT)
-    if chosen.disease:
+    if chosen.judged:
         needed = len(chosen.needed) + len(chosen.needed_missed)
         got = EXAMINATIONS * (len(chosen.needed) / needed if needed else 1.0)
         parts["choice"] = (round(max(0.0, got - FOR_NOTHING * len(chosen.not_indicated)), 1), EXAMINATIONS)

@@ -35,8 +35,10 @@ class CallTotal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     seconds: float = 0.0
 
 
-class CallTally:
+class CallTally(Hook):
     """The calls that somebody needed; those made `for_others` are nobody's until somebody takes them."""
+
+    place = Place.TALLY
 
     def __init__(self, *, for_others: bool = False) -> None:
         self._calls: dict[int, TakenCall] = {}
@@ -47,7 +49,7 @@ class CallTally:
 
     def of(self, model: Model) -> Pipeline:
         """Returns the model, whose calls are taken from now on."""
-        return with_hooks(model, Tallying(self))
+        return with_hooks(model, self)
 
     def take(self, calls: Iterable[TakenCall]) -> None:
         """Takes calls, each once."""
@@ -56,15 +58,22 @@ class CallTally:
                 self._calls[id(call)] = call
                 call.takers += not self._for_others
 
-    def answered(self, usage: Usage, seconds: float) -> TakenCall:
+    def add(self, usage: Usage, seconds: float) -> TakenCall:
         """Takes a call that was just made, and returns it for others to take."""
         call = TakenCall(usage.tokens, usage.cost, seconds)
         self.take([call])
         return call
 
-    def failed(self, failure: ModelError | EndpointError, seconds: float) -> None:
+    async def answered(self, call: Call) -> None:
+        """Takes a call that was answered."""
+        assert call.reply is not None  # noqa: S101
+        self.add(call.reply.usage, call.reply.seconds)
+
+    async def failed(self, call: Call) -> None:
         """Takes a call that came to nothing."""
-        self.answered(failure.usage if isinstance(failure.usage, Usage) else Usage(), seconds)
+        if isinstance(failure := call.failure, ModelError | EndpointError):
+            usage = failure.usage if isinstance(failure.usage, Usage) else Usage()
+            self.add(usage, time.monotonic() - call.began)
 
     def total(self) -> CallTotal:
         """Returns what they come to; what is shared is known when all are over."""
@@ -77,25 +86,6 @@ class CallTally:
             cost=sum(costs) if costs else None,
             seconds=round(sum(call.seconds for call in calls), 3),
         )
-
-
-class Tallying(Hook):
-    """Puts every call into a tally."""
-
-    place = Place.TALLY
-
-    def __init__(self, tally: CallTally) -> None:
-        self._tally = tally
-
-    async def answered(self, call: Call) -> None:
-        """Takes a call that was answered."""
-        assert call.reply is not None  # noqa: S101
-        self._tally.answered(call.reply.usage, call.reply.seconds)
-
-    async def failed(self, call: Call) -> None:
-        """Takes a call that came to nothing."""
-        if isinstance(failure := call.failure, ModelError | EndpointError):
-            self._tally.failed(failure, time.monotonic() - call.began)
 
 
 _Key = tuple[str, bytes, int]
@@ -124,7 +114,7 @@ class Sharing(Hook):
     place = Place.TALLY
 
     def __init__(self, shared: SharedAnswers, tally: CallTally) -> None:
-        self._shared, self._tally, self._tallying = shared, tally, Tallying(tally)
+        self._shared, self._tally = shared, tally
         self._asked: Counter[bytes] = Counter()
 
     def before(self, call: Call) -> None:
@@ -150,10 +140,10 @@ class Sharing(Hook):
         """Keeps an answer for the others."""
         key, reply = call.notes[self], call.reply
         assert reply is not None  # noqa: S101
-        self._shared.replies[key] = reply, self._tally.answered(reply.usage, reply.seconds)
+        self._shared.replies[key] = reply, self._tally.add(reply.usage, reply.seconds)
         self._shared.asking[key].release()
 
     async def failed(self, call: Call) -> None:
         """Lets the next one ask."""
         self._shared.asking[call.notes[self]].release()
-        await self._tallying.failed(call)
+        await self._tally.failed(call)

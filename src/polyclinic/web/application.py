@@ -29,10 +29,10 @@ from polyclinic import __version__
 from polyclinic.errors import UserError
 from polyclinic.web.browse.routes import browse
 from polyclinic.web.chair.routes import chair
-from polyclinic.web.judging import judging
 from polyclinic.web.pages import page, pages
 from polyclinic.web.replies import complaint, reply, without_folders
 from polyclinic.web.serving import LOOPBACK, Part, Serving
+from polyclinic.web.studies import judging
 from polyclinic.web.town.routes import town
 
 POLICY = "; ".join(

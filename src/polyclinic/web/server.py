@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import importlib.util
 import logging
 import queue
 import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from logging.handlers import QueueHandler
 from threading import Thread
-from typing import TextIO
+from typing import Any, TextIO
 from urllib.parse import quote
 
 import uvicorn
@@ -28,20 +30,17 @@ from polyclinic.stopping import EndedBy
 from polyclinic.web.application import application
 from polyclinic.web.serving import Serving
 
-MOST = 1_024
-"""Connections at a time, where the system has files for twice as many."""
+resource: Any = importlib.import_module("resource") if importlib.util.find_spec("resource") else None
+"""The bounds of the system; some systems have none."""
 
-HEAD = 20.0
-"""Seconds in which a request's head must have come."""
-
+MOST = 1_024  # connections at a time, where the system has files for twice as many
+HEAD = 20.0  # seconds in which a request's head must have come
 _SPARE = 2  # files that the system allows, to a connection: what is served needs some too
 
 
 def allow_files() -> None:
     """Lets this process have the files that all places need, or as many as the system allows it."""
-    try:
-        import resource  # noqa: PLC0415 - not every system has such bounds
-    except ImportError:
+    if resource is None:
         return
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST * _SPARE if most == resource.RLIM_INFINITY else min(MOST * _SPARE, most)
@@ -51,13 +50,10 @@ def allow_files() -> None:
 
 
 def places() -> int:
-    """Returns how many connections there may be at a time; one address elsewhere has half of them at most."""
-    try:
-        import resource  # noqa: PLC0415 - not every system has such bounds
-    except ImportError:
+    """Returns the most connections at a time; one address elsewhere has half of them at most."""
+    if resource is None or (files := resource.getrlimit(resource.RLIMIT_NOFILE)[0]) == resource.RLIM_INFINITY:
         return MOST
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return MOST if files == resource.RLIM_INFINITY else max(min(MOST, files // _SPARE), 2)
+    return max(min(MOST, int(files) // _SPARE), 2)
 
 
 class BoundedConnection(H11Protocol):
@@ -218,10 +214,6 @@ class _PageServer(uvicorn.Server):
         """Leaves signals to who listens to them for the whole program."""
         yield
 
-    def end(self) -> None:
-        """Ends it in order: what is being answered has a moment, and is then broken off."""
-        self.should_exit = True
-
 
 def serve(serving: Serving, taken: socket.socket) -> None:
     """Serves until it is stopped, which raises nothing."""
@@ -245,7 +237,7 @@ def serve(serving: Serving, taken: socket.socket) -> None:
     gc.freeze()
     try:
         server = _PageServer(settings)
-        with EndedBy(server.end):
+        with EndedBy(partial(setattr, server, "should_exit", True)):
             server.run(sockets=[taken])
     finally:
         end()

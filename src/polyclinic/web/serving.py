@@ -85,27 +85,17 @@ def _listed(id: str, path: Path) -> ShelvedRun:
         return ShelvedRun(id=id, name=id, problem=str(error).replace(str(path), id))
 
 
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-"""Names under which only this machine is reached."""
-
-MOST_STREAMS = 256
-"""Streams of events at once; more are refused."""
-
-MOST_STREAMS_OF_ONE = 64
-"""Those from one address: a browser opens six at most, and a class may share an address."""
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})  # names under which only this machine is reached
+MOST_STREAMS = 256  # streams of events at once; more are refused
+MOST_STREAMS_OF_ONE = 64  # those from one address: a browser opens six at most, and a class may share an address
 
 
 class Serving:
     """A running server.
 
-    Args:
-        folders: runs, or folders of runs, that may be shown.
-        host: the address that is listened on.
-        token: every request must bring it; "" if none is needed, for this machine alone.
-        practice: the folder that keeps what people make; `practice` in the first folder by default.
-        cases: case files of the user's own that can be played.
-        exams: files of exam questions, so that wrong answers to them can be judged.
-        players: who may play besides a person.
+    It shows the runs in the `folders`, and keeps the documents that people make in the folder `practice`, by default
+    below the first of them. Every request must bring the `token`, unless that is empty, for this machine alone. Besides
+    the shipped cases those of some files can be played, and wrong answers to the questions of `exams` can be judged.
     """
 
     def __init__(

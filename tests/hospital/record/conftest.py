@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from polyclinic.hospital.plan.file import read_hospital
-from polyclinic.hospital.planned import SimulatedRun
 from polyclinic.hospital.record.episodes import Compute, ConsultationHeld, Episode, EpisodeRequest
 from polyclinic.hospital.record.happenings import Acuity, Happening
 from polyclinic.hospital.record.store import Store
-from polyclinic.hospital.simulation import Simulation
+from polyclinic.hospital.simulation import SimulatedRun, Simulation
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import read_knowledge

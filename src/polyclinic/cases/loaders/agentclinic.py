@@ -54,6 +54,11 @@ _TASK = re.compile(
 _keys = WORDS.section("agentclinic", _AgentClinicKeys)
 
 
+def history_keys() -> dict[str, str]:
+    """Returns the keys of the history, each with its part of ours; the first of several is the usual one."""
+    return _keys("en").history
+
+
 def load(record: dict[str, Any], order: int) -> Case:
     """Reads an AgentClinic record; the id is its number in the file."""
     root = "$.OSCE_Examination"

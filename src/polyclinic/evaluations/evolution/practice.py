@@ -8,24 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
-import numpy as np
 
 from polyclinic.evaluations.evolution.patients import PracticePatient
 from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord
 from polyclinic.memory.memory import DoctorMemory, New, Note
-from polyclinic.memory.recall import PRACTICE, CameToMind, Learner, Lesson, Put, RecallDoctor, TaskAnswer
+from polyclinic.memory.recall import PRACTICE, CameToMind, Learner, Lesson, Put, TaskAnswer
 from polyclinic.retrieval.embedders import Embedder
 from polyclinic.retrieval.store import Vectors
 
 BATCH, POINT = "batch", "point"  # What notes are of
-
-_TESTED_TOGETHER = 250
-
-T = TypeVar("T")
 
 
 class Remembers(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,9 +110,6 @@ class Practice:
         self._learner, self._memory, self._embedder = learner, memory, embedder
         self._remembers, self._teach, self._recovered = remembers, teach, recovered
         self._wanted = learner.wanted if k is None else (k, k)
-        # Recall answers at once, and is quickest with all patients of a batch together; no patient waits for another
-        # patient's model.
-        self._takes_time = not isinstance(learner, RecallDoctor)
         self._vectors: dict[str, Vectors] = {}
 
     def using(self, remembers: Remembers, *, k: int | None = None) -> Practice:
@@ -163,36 +155,31 @@ class Practice:
 
     async def test(self, patients: Sequence[PracticePatient], *, when: str) -> list[dict[ClinicalTask, TaskDone]]:
         """Treats patients with the memory as it is; nothing of it is remembered."""
-        treated: list[dict[ClinicalTask, TaskDone]] = []
-        for first in range(0, len(patients), _TESTED_TOGETHER):
-            treated += await self.treat(patients[first : first + _TESTED_TOGETHER], when=f"test {when}", keep=True)
-        return treated
+        return await self.treat(patients, when=f"test {when}", keep=True)
 
     async def treat(
         self, patients: Sequence[PracticePatient], *, when: str = "", keep: bool = False
     ) -> list[dict[ClinicalTask, TaskDone]]:
-        """Puts the three tasks to the learner, of each patient one after the other; `keep` the vectors for later."""
-        if self._takes_time and len(patients) > 1:
-            alone = await asyncio.gather(*(self.treat([patient], when=when, keep=keep) for patient in patients))
-            return [came for (came,) in alone]
-        examined = await self._answer([p.examination() for p in patients], when, keep=keep)
-        puts = [p.diagnosis(one.answered.label) for p, one in zip(patients, examined, strict=True)]
-        diagnosed = await self._answer(puts, when, keep=keep)
-        named = [(p, e.answered.label, d.answered.label) for p, e, d in zip(patients, examined, diagnosed, strict=True)]
-        plans = {n: p.treatment(seen, name) for n, (p, seen, name) in enumerate(named) if name}
-        planned = dict(zip(plans, await self._answer(list(plans.values()), when, keep=keep), strict=True))
-        treated: list[dict[ClinicalTask, TaskDone]] = []
-        for n, (p, _, name) in enumerate(named):
-            came = {ClinicalTask.EXAMINATION: examined[n], ClinicalTask.DIAGNOSIS: diagnosed[n]}
-            came |= {ClinicalTask.TREATMENT: planned[n]} if n in planned else {}
-            treated.append({t: one._replace(right=p.right(t, diagnosis=name)) for t, one in came.items()})
-        return treated
+        """Treats patients, all at once; `keep` the vectors for later."""
+        return await asyncio.gather(*(self._treat(patient, when, keep=keep) for patient in patients))
+
+    async def _treat(self, patient: PracticePatient, when: str, *, keep: bool = False) -> dict[ClinicalTask, TaskDone]:
+        """Puts the three tasks to the learner, one after the other."""
+        examined = await self._answer(patient.examination(), when, keep=keep)
+        examination = examined.answered.label
+        diagnosed = await self._answer(patient.diagnosis(examination), when, keep=keep)
+        came, name = {ClinicalTask.EXAMINATION: examined, ClinicalTask.DIAGNOSIS: diagnosed}, diagnosed.answered.label
+        if name:
+            came[ClinicalTask.TREATMENT] = await self._answer(patient.treatment(examination, name), when, keep=keep)
+        return {task: one._replace(right=patient.right(task, diagnosis=name)) for task, one in came.items()}
 
     # --- practice
 
     async def _learn_from(self, patients: Sequence[PracticePatient]) -> BatchLearnt:
+        new: list[New]
         if self._recovered is None:
-            treated, new = await self._by_truth(patients)
+            parts = await asyncio.gather(*(self._by_truth(patient) for patient in patients))
+            treated, new = [came for came, _ in parts], [one for _, some in parts for one in some]
         else:
             treated = await self.treat(patients, when=PRACTICE)
             new = self._by_outcome(patients, treated, self._recovered)
@@ -202,23 +189,17 @@ class Practice:
         self._memory.commit(new, [Note(patients[-1].number, BATCH, msgspec.msgpack.encode(batch))])
         return batch
 
-    async def _by_truth(
-        self, patients: Sequence[PracticePatient]
-    ) -> tuple[list[dict[ClinicalTask, TaskDone]], list[New]]:
-        """Treats patients, and returns what is remembered where the learner hears what would have been right."""
-        if self._takes_time and len(patients) > 1:
-            parts = await asyncio.gather(*(self._by_truth([patient]) for patient in patients))
-            return [came for treated, _ in parts for came in treated], [one for _, new in parts for one in new]
-        treated = await self.treat(patients, when=PRACTICE)
-        told = [self._told(patient, came) for patient, came in zip(patients, treated, strict=True)]
-        every = [(came, one) for came in told for one in came.values()]
-        lessons = await self._all(self._lesson(one) for _, one in every)
-        new = []
-        for (came, one), lesson in zip(every, lessons, strict=True):
-            entry = self._entry(one, came, lesson)
-            if entry is not None:
-                new.append(New(one.put.task, entry, one.vector))
-        return treated, new
+    async def _by_truth(self, patient: PracticePatient) -> tuple[dict[ClinicalTask, TaskDone], list[New]]:
+        """Treats a patient, and returns what is remembered if the learner hears what would have been right."""
+        came = await self._treat(patient, PRACTICE)
+        told = came
+        if self._teach is not None:
+            named = came[ClinicalTask.DIAGNOSIS].answered.label
+            told = {task: one._replace(right=tuple(self._teach(patient, task, named))) for task, one in came.items()}
+        lessons = await asyncio.gather(*map(self._lesson, told.values()))
+        entries = [self._entry(one, told, lesson) for one, lesson in zip(told.values(), lessons, strict=True)]
+        pairs = zip(told.values(), entries, strict=True)
+        return came, [New(one.put.task, entry, one.vector) for one, entry in pairs if entry is not None]
 
     def _by_outcome(
         self,
@@ -234,13 +215,6 @@ class Practice:
                 kept = (one for one in came.values() if one.answered.label and self._remembers.records)
                 new += [New(one.put.task, _record(one, judged_by="outcome"), one.vector) for one in kept]
         return new
-
-    def _told(self, patient: PracticePatient, came: dict[ClinicalTask, TaskDone]) -> dict[ClinicalTask, TaskDone]:
-        """Returns what the learner is told was right."""
-        if self._teach is None:
-            return came
-        named = came[ClinicalTask.DIAGNOSIS].answered.label
-        return {task: one._replace(right=tuple(self._teach(patient, task, named))) for task, one in came.items()}
 
     async def _lesson(self, one: TaskDone) -> Lesson | None:
         if one.is_right or not one.right or not one.answered.label or not self._remembers.experience:
@@ -292,34 +266,22 @@ class Practice:
 
     # --- answers
 
-    async def _answer(self, puts: Sequence[Put], when: str, *, keep: bool) -> list[TaskDone]:
-        """Brings to mind what is like each, all of one task, and has them answered, all at once."""
-        if not puts:
-            return []
-        puts = [put._replace(when=when) for put in puts]
-        task, texts = puts[0].task, [put.asked.query for put in puts]
-        vectors = await self._embed(texts, keep=keep)
+    async def _answer(self, put: Put, when: str, *, keep: bool) -> TaskDone:
+        """Brings to mind what is like a task, and has it answered."""
+        put, query = put._replace(when=when), put.asked.query
+        vector = self._vectors.get(query)
+        if vector is None:
+            (vector,) = await self._embedder.passages([("", query)])
+            if keep:
+                self._vectors[query] = vector
         records, experience = self._wanted
-        brought = self._memory.recall(
-            task,
-            vectors,
+        (brought,) = self._memory.recall(
+            put.task,
+            vector[None, :],
             records=records if self._remembers.records else 0,
             experience=experience if self._remembers.experience else 0,
         )
-        answers = await self._all(map(self._learner.answer, puts, brought))
-        return [TaskDone(*one, ()) for one in zip(puts, vectors, brought, answers, strict=True)]
-
-    async def _all(self, asked: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-        """Returns what comes of each; those that take time, at the same time."""
-        return list(await asyncio.gather(*asked)) if self._takes_time else [await one for one in asked]
-
-    async def _embed(self, texts: Sequence[str], *, keep: bool) -> Vectors:
-        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
-        made = dict(zip(new, await self._embedder.passages([("", text) for text in new]), strict=True)) if new else {}
-        vectors: Vectors = np.stack([self._vectors[text] if text in self._vectors else made[text] for text in texts])
-        if keep:
-            self._vectors.update(made)
-        return vectors
+        return TaskDone(put, vector, brought, await self._learner.answer(put, brought), ())
 
 
 def _record(one: TaskDone, *, led_to: tuple[ClinicalTask, ...] = (), judged_by: str = "truth") -> MedicalRecord:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -16,7 +18,6 @@ from polyclinic.events import Event, Examined
 from polyclinic.hospital.care.setup import LearningSetup, Setup
 from polyclinic.hospital.record.episodes import (
     AnsweredTask,
-    EpisodeRequest,
     LearnDone,
     LearnRequest,
     LessonDrawn,
@@ -30,7 +31,7 @@ from polyclinic.language.language import MARKS
 from polyclinic.memory.entries import GRADES, AskedTask, ClinicalTask, examinations_named, name_of_choices
 from polyclinic.memory.library import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.memory import About, open_memory
-from polyclinic.memory.opening import Publication, PublishedMemories
+from polyclinic.memory.opening import PublishedMemories
 from polyclinic.memory.options import NEAREST
 from polyclinic.memory.reading import study
 from polyclinic.memory.recall import Learner, Put, TaskAnswer
@@ -103,31 +104,19 @@ def about_memories(knowledge: Knowledge, setup: LearningSetup) -> About:
     return About(embedder=CaseWordsEmbedder.name, dimensions=DIMENSIONS, knowledge=choices)
 
 
+@dataclass(frozen=True)
 class ClinicMemory:
-    """What the doctors of a clinic remember."""
+    """What the doctors of a clinic remember, and how they learn."""
 
-    def __init__(
-        self,
-        setup: Setup,
-        learning: LearningSetup,
-        knowledge: Knowledge,
-        memories: PublishedMemories,
-        session: Session,
-    ) -> None:
-        self._setup, self._learning, self._memories, self._session = setup, learning, memories, session
-        self._knowledge, self.learns = knowledge, learning.learns
+    setup: Setup
+    learning: LearningSetup
+    knowledge: Knowledge
+    memories: PublishedMemories
+    session: Session
 
-    def publish(self, publication: Publication) -> None:
-        """Takes in what is new."""
-        self._memories.publish(publication)
-
-    def answered(self, doctor: Doctor, report: Report, plan: Severity | None) -> tuple[AnsweredTask, ...]:
-        """Returns what the doctor of a visit may learn from."""
-        return answered_tasks(doctor, report, plan, self._knowledge)
-
-    def of(self, request: EpisodeRequest, doctor: str, department: str) -> Recollection:
-        """Returns what a doctor remembers in a visit."""
-        return self._of(holder_of(self._learning, doctor, department), request.memory)
+    def of(self, holder: str, version: str) -> Recollection:
+        """Returns what somebody remembers, or what its department does."""
+        return self.memories.of(holder, version, records=NEAREST, experience=NEAREST)
 
     async def learn(self, request: LearnRequest) -> LearnDone:
         """Lets a doctor draw a lesson from a wrong answer, with the memory that it had then, or read a passage."""
@@ -142,17 +131,17 @@ class ClinicMemory:
         return msgspec.structs.replace(done, calls=calls, tokens=tokens, cost=usage.cost)
 
     async def _study(self, request: StudyRequest, ledger: Ledger) -> StudyDone:
-        name = model_of(self._setup.doctor)
+        name = model_of(self.setup.doctor)
         assert name is not None  # noqa: S101
-        writer, doctor = (self._model(name, f"{request.key}, {role}", ledger) for role in ("writer", "doctor"))
+        writer, doctor = (self._model(name, f"{request.key}, {role}", ledger=ledger) for role in ("writer", "doctor"))
         studied = await study(
             request.passage,
             writer=writer,
             doctor=doctor,
             language=request.language,
-            seed=self._setup.seed,
+            seed=self.setup.seed,
             day=request.date,
-            temperature=self._setup.temperature,
+            temperature=self.setup.temperature,
         )
         return StudyDone(studied=studied)
 
@@ -167,26 +156,21 @@ class ClinicMemory:
         )
         asked = AskedTask(case=request.case, number=0, query=answered.picture, options=answered.options)
         put = Put(answered.task, question, answered.options, asked, when=f"on day {request.day + 1}")
-        memory = self._of(request.holder, request.memory)
-        brought = await memory.think(put, seed=self._setup.seed)
+        memory = self.of(request.holder, request.memory)
+        brought = await memory.think(put, seed=self.setup.seed)
         wrong = TaskAnswer(answered.answer, answered.reasoning)
-        name = model_of(self._setup.doctor)
-        learner = memory.doctor(self._setup.seed) if name is None else self._learner(name, ledger)
+        name = model_of(self.setup.doctor)
+        learner: Learner = memory.doctor(self.setup.seed)
+        if name is not None:
+            model = partial(self._model, name, ledger=ledger)
+            learner = MedAgentZero(name, model, temperature=self.setup.temperature)
         lesson = await learner.learn(put, brought, wrong, request.right)
         if lesson is None:
             return LessonDrawn(key=request.key)
         return LessonDrawn(key=request.key, principle=lesson.principle, after=lesson.after)
 
-    def _of(self, holder: str, version: str) -> Recollection:
-        return self._memories.of(holder, version, records=NEAREST, experience=NEAREST)
-
-    def _learner(self, name: str, ledger: Ledger) -> Learner:
-        return MedAgentZero(
-            name, lambda episode: self._model(name, episode, ledger), temperature=self._setup.temperature
-        )
-
-    def _model(self, name: str, episode: str, ledger: Ledger) -> Model:
-        return ledger.meter(self._session.model(name, Asker("doctor", episode), repeating=True), "doctor")
+    def _model(self, name: str, episode: str, *, ledger: Ledger) -> Model:
+        return ledger.meter(self.session.model(name, Asker("doctor", episode), repeating=True), "doctor")
 
 
 @contextmanager
@@ -197,8 +181,5 @@ def open_clinic_memory(setup: Setup, knowledge: Knowledge, session: Session) -> 
         yield None
         return
     about = about_memories(knowledge, learning)
-    if not learning.brought:
-        yield ClinicMemory(setup, learning, knowledge, PublishedMemories(about), session)
-        return
-    with open_memory(Path(learning.brought), about) as brought:
+    with open_memory(Path(learning.brought), about) if learning.brought else nullcontext() as brought:
         yield ClinicMemory(setup, learning, knowledge, PublishedMemories(about, brought), session)

@@ -1,10 +1,10 @@
-"""What becomes of a patient who is admitted: beds, waiting for them, operations, moving up and down, going home.
+"""Stays of admitted patients: beds, waiting for them, operations, moves between wards, discharge.
 
-A stay is a list of places with lengths, as the plan of the disease that it is treated for has it. Whoever waits for a
-bed lies where it is, in the bed that it has or where the doctor left it ("boarding"), and its time goes on, but for an
-operation, which has to be waited for. Care is what the place gives; who waits for an operation has no more than that of
-an observation. Nature (`polyclinic.hospital.town.illness`) says when the patient gets worse or dies meanwhile: who gets
-worse begins the stay anew, of what it is treated for and as ill as it is now. From a ward patients go home by day.
+A stay is a list of places with lengths, from the plan of the disease that is treated. A patient who waits for a bed
+stays in the present bed, or where the doctor left it ("boarding"). The time of the stay passes meanwhile, except before
+an operation. The place decides how much care is given; a patient who waits for an operation gets that of an observation
+at most. Nature (`polyclinic.hospital.town.illness`) decides when the patient gets worse or dies. After getting worse,
+the stay begins again for what is treated and for the present severity. Patients go home from a ward by day.
 """
 
 from __future__ import annotations

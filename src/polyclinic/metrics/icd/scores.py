@@ -92,9 +92,9 @@ def score_names(pairs: Sequence[NamedPair], linker: Linker, *, seed: int = 0) ->
     """
     links = linker([d.name for pair in pairs for d in (*pair.given, *pair.reference)])
 
-    def codes(diagnoses: Iterable[Diagnosis]) -> frozenset[str]:
+    def codes(diagnoses: Iterable[Diagnosis]) -> tuple[str, ...]:
         found = (link.code for diagnosis in diagnoses for link in links[diagnosis.name])
-        return frozenset(code for code in found if code is not None)
+        return tuple(sorted({code for code in found if code is not None}))
 
     def count(diagnoses: Iterable[Diagnosis]) -> int:
         return len({link.name for diagnosis in diagnoses for link in links[diagnosis.name]})
@@ -105,49 +105,35 @@ def score_names(pairs: Sequence[NamedPair], linker: Linker, *, seed: int = 0) ->
     def pooled(parts: Sequence[float], wholes: Sequence[float]) -> Estimate:
         return ratio([100 * part for part in parts], wholes, clusters=[pair.id for pair in pairs], seed=seed)
 
-    whole = [_Sets(codes(pair.given), codes(pair.reference)) for pair in pairs]
-    categories = [_Sets(*(frozenset(map(category, side)) for side in sets)) for sets in whole]
+    cases = [IcdCase(id=pair.id, given=codes(pair.given), reference=codes(pair.reference)) for pair in pairs]
+    by_code = [_by_codes(one.given, one.reference) for one in cases]
+    by_category = [_by_codes(map(category, one.given), map(category, one.reference)) for one in cases]
     numbers = [count(pair.given) for pair in pairs]
-    by_titles = any(one.nearest is not None for found in links.values() for one in found)
-    nearest = [_by_nearest(pair, links) for pair in pairs] if by_titles else []
-    if nearest:
-        numbers = [one.given for one in nearest]
+    if any(one.nearest is not None for found in links.values() for one in found):
+        by_code = [_by_nearest(pair, links) for pair in pairs]
+        numbers = [one.given for one in by_code]
     naming = [(pair.id, number) for pair, number in zip(pairs, numbers, strict=True) if number or not any(numbers)]
     number = estimate([n for _, n in naming], clusters=[id for id, _ in naming], seed=seed)
-    metrics = {"number": number, "category_number": mean([len(sets.given) for sets in categories])}
+    metrics = {"number": number, "category_number": mean([one.given for one in by_category])}
     per_case = {}
-    for prefix, several in (("", whole), ("category_", categories)):
-        matched = nearest if nearest and not prefix else list(map(_by_codes, several))
-        for name, wholes in _WHOLES.items():
-            of = [wholes(one.given, one.reference) for one in matched]
-            metrics[prefix + name] = pooled([one.matched for one in matched], of)
+    for prefix, matched in (("", by_code), ("category_", by_category)):
+        for name, whole in _WHOLES.items():
+            metrics[prefix + name] = pooled([one.matched for one in matched], [whole(one) for one in matched])
             # Two empty sets agree wholly.
-            per_case[prefix + name] = mean(
-                [
-                    100 * one.matched / n if n else 100.0 * (one.given == one.reference)
-                    for one, n in zip(matched, of, strict=True)
-                ]
-            )
+            shares = (one.matched / n if (n := whole(one)) else float(one.given == one.reference) for one in matched)
+            per_case[prefix + name] = mean([100 * share for share in shares])
     single = {link.name: link for found in links.values() for link in found}
     return IcdSummary(
         metrics={name: metrics[name] for name in METRICS},
         per_case=per_case,
         reference_number=mean([count(pair.reference) for pair in pairs]),
-        cases=tuple(
-            IcdCase(id=pair.id, given=tuple(sorted(sets.given)), reference=tuple(sorted(sets.reference)))
-            for pair, sets in zip(pairs, whole, strict=True)
-        ),
+        cases=tuple(cases),
         names=len(single),
         unlinked=sum(link.code is None for link in single.values()),
         tied=sum(link.ties > 0 for link in single.values()),
         tied_categories=sum(link.other_categories for link in single.values()),
         without_names=sum(count(pair.given) == 0 for pair in pairs),
     )
-
-
-class _Sets(NamedTuple):
-    given: frozenset[str]
-    reference: frozenset[str]
 
 
 class _Matched(NamedTuple):
@@ -158,8 +144,17 @@ class _Matched(NamedTuple):
     reference: int
 
 
-def _by_codes(sets: _Sets) -> _Matched:
-    return _Matched(len(sets.given & sets.reference), len(sets.given), len(sets.reference))
+_WHOLES: dict[str, Callable[[_Matched], float]] = {
+    "precision": lambda one: one.given,
+    "recall": lambda one: one.reference,
+    "f1": lambda one: (one.given + one.reference) / 2,
+}
+"""The number that the matches are a share of, by measure."""
+
+
+def _by_codes(given: Iterable[str], reference: Iterable[str]) -> _Matched:
+    ours, theirs = set(given), set(reference)
+    return _Matched(len(ours & theirs), len(ours), len(theirs))
 
 
 def _by_nearest(pair: NamedPair, links: Mapping[str, Sequence[Link]]) -> _Matched:
@@ -176,16 +171,6 @@ def _by_nearest(pair: NamedPair, links: Mapping[str, Sequence[Link]]) -> _Matche
         if other is not None:
             left.remove(other)
     return _Matched(reference - len(left), len(given), reference)
-
-
-_Whole = Callable[[int, int], float]
-
-_WHOLES: dict[str, _Whole] = {
-    "precision": lambda given, reference: given,
-    "recall": lambda given, reference: reference,
-    "f1": lambda given, reference: (given + reference) / 2,
-}
-"""What that which both name is a share of, by how much each side names."""
 
 
 class NamedReports(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,12 +9,14 @@ mean the same, is dropped and counted.
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 from typing import Literal
 
 from polyclinic.cases.record import Finding, Record, read_out
 from polyclinic.events import Role
 from polyclinic.knowledge.names import Names, RecordNames
-from polyclinic.language.language import Language
+from polyclinic.language.language import MARKS, Language
+from polyclinic.language.word_lists import WordLists
 from polyclinic.players.player import EXAMINE, READ_REQUEST, Ask, Mind, PlayedRole, Request, Results, T
 
 Missing = Literal["not recorded", "normal"]
@@ -122,19 +124,19 @@ class Examiner(PlayedRole):
     def _text(
         self, findings: tuple[Finding, ...], missing: tuple[str, ...], normal: tuple[str, ...], *, beyond: bool
     ) -> str:
-        texts = read_out(findings, self.language)
-        chinese = self.language == "zh"
+        texts, say, marks = read_out(findings, self.language), _sayings(self.language), MARKS[self.language]
         if beyond:
-            texts.append("本次就诊不能再做其他检查" if chinese else "no further examination is possible in this visit")
-        comma = "、" if chinese else ", "
+            texts.append(say["beyond"])
         if normal:
-            texts.append(f"{comma.join(normal)}：未见异常" if chinese else f"{comma.join(normal)}: no abnormality")
-        if unknown := comma.join(name for name in missing if name not in normal):
-            texts.append(f"未记录：{unknown}" if chinese else f"not recorded: {unknown}")
+            texts.append(say["normal"].format(names=marks.item.join(normal)))
+        if unknown := marks.item.join(name for name in missing if name not in normal):
+            texts.append(say["not recorded"].format(names=unknown))
         if not texts:
-            return "请说明要做哪项检查。" if chinese else "Please name the examination."
-        stop, space = ("。", "") if chinese else (".", " ")
-        return f"{stop}{space}".join(text.rstrip(stop) for text in texts) + stop
+            return say["vague"]
+        return f"{marks.stop}{marks.blank}".join(text.rstrip(marks.stop) for text in texts) + marks.stop
+
+
+_sayings = WordLists(Path(__file__).with_name("words")).section("examiner", dict[str, str])
 
 
 def _listed(finding: Finding) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -271,17 +271,9 @@ _QUALITIES = frozenset(
 _NO_THINGS = _QUALITIES | {"parts", "plain", "idle", "functions"}
 
 
-class _Hinges(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    breaks: dict[str, Joined]
-    denies: Pattern
-    denies_again: Pattern
-    when: Pattern
-    past_when: Pattern
-    given_before: Pattern
-    given_after: Pattern
-
-
-_joints = WORDS.section("meaning", _Hinges)
+Joined = Literal["", "listed", "joined"]  # How a segment hangs on the one before it: not, by a comma, or by "and"
+_joints = WORDS.section("meaning", dict[str, Pattern])
+_breaks = WORDS.section("meaning_breaks", dict[str, dict[str, Joined]])
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -316,9 +308,6 @@ class Frame(msgspec.Struct, frozen=True):
     end: int
     unread: bool
     wide: frozenset[str]
-
-
-Joined = Literal["", "listed", "joined"]  # How a segment hangs on the one before it: not, by a comma, or by "and"
 
 
 class _Naming(msgspec.Struct):
@@ -361,6 +350,7 @@ class _Cutter:
 
     def __init__(self, text: str, known: Vocabulary) -> None:
         self._text, self._known, self._joints = text, known, _joints(known.language)
+        self._breaks = _breaks(known.language)["breaks"]
         self._words = tokens(text, known.language)
         self.found = [_Segment([], joined="", unread=0)]
         self._denied = self._later = False
@@ -373,8 +363,8 @@ class _Cutter:
             if length:
                 self._mention(ids, self._words[at].begin, self._words[at + length - 1].end)
                 at += length
-            elif self._words[at].text in self._joints.breaks:
-                self._divide(self._joints.breaks[self._words[at].text])
+            elif self._words[at].text in self._breaks:
+                self._divide(self._breaks[self._words[at].text])
                 at += 1
             else:
                 at = self._turn(at)
@@ -399,13 +389,13 @@ class _Cutter:
         joints, begin = self._joints, self._words[at].begin
         # In Chinese such words are of several tokens.
         here = self._text[begin : begin + _LONGEST_JOINT].casefold()
-        if (word := joints.denies_again.match(here)) is not None:
+        if (word := joints["denies_again"].match(here)) is not None:
             self._denied = False
-        elif (word := joints.denies.match(here)) is not None:
+        elif (word := joints["denies"].match(here)) is not None:
             self._denied = True
-        elif at and (word := joints.when.match(here)) is not None:
+        elif at and (word := joints["when"].match(here)) is not None:
             self._later = True
-        elif (word := joints.past_when.match(here)) is not None:
+        elif (word := joints["past_when"].match(here)) is not None:
             for mention in self.found[-1].mentions:
                 mention.later = True
         else:
@@ -416,10 +406,10 @@ class _Cutter:
         return next((i for i in range(at, len(self._words)) if self._words[i].begin >= end), len(self._words))
 
 
-def _is_given(text: str, begin: int, end: int, joints: _Hinges) -> bool:
+def _is_given(text: str, begin: int, end: int, joints: Mapping[str, Pattern]) -> bool:
     """Whether a thing is spoken of as known, as what something else is asked of."""
     before, after = text[max(0, begin - 24) : begin], text[end : end + 8]
-    return joints.given_before.search(before) is not None or joints.given_after.match(after) is not None
+    return joints["given_before"].search(before) is not None or joints["given_after"].match(after) is not None
 
 
 def _lacking(frame: Frame, known: Vocabulary) -> Iterator[Frame]:

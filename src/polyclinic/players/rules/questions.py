@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -28,34 +30,9 @@ class Part(msgspec.Struct, frozen=True):
     listed: bool = False
 
 
-class _Forms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    opening: Pattern
-    greeting: Pattern
-    comment: Pattern
-    vocative: Pattern
-    cue: Pattern
-    plain: tuple[Rule, ...]
-    aside: Pattern
-    context: Pattern
-    open: Pattern
-    polar: Pattern
-    refers: Pattern
-    light: Pattern
-    occasion: Pattern
-    any_of: Pattern
-    heading: Pattern
-    between: Pattern
-    lead: Pattern
-    divider: Pattern
-    name_lead: Pattern
-    name_tail: Pattern
-    no_name: Pattern
-    addressed: tuple[Rule, ...]
-    longest_name: int
-    in_part: str
-
-
-_forms = WORDS.section("questions", _Forms)
+_forms = WORDS.section("questions", dict[str, Pattern])
+_rules = WORDS.section("question_rules", dict[str, tuple[Rule, ...]])
+_names = WORDS.section("question_names", dict[str, Any])
 
 _ITEMS = frozenset({"whole", "illnesses"})  # The kinds of things that stand in a list, each by a name of its own
 _TOPIC_AT_MOST = 9  # Characters of what a Chinese question may set before it as what it is about; more is a comment
@@ -71,11 +48,11 @@ _MARKS = " .,?!:，。？"
 def is_opening(text: str, language: Language) -> bool:
     """Whether a doctor's turn opens the visit: it asks what brings the patient, and nothing else."""
     forms = _forms(language)
-    asking = [s for s in _SENTENCE.split(text) if s.strip() and (forms.opening.search(s) or _ASKS.search(s))]
+    asking = [s for s in _SENTENCE.split(text) if s.strip() and (forms["opening"].search(s) or _ASKS.search(s))]
     return (
         bool(asking)
-        and all(forms.opening.search(s) or forms.greeting.search(s) for s in asking)
-        and (any(forms.opening.search(s) for s in asking))
+        and all(forms["opening"].search(s) or forms["greeting"].search(s) for s in asking)
+        and (any(forms["opening"].search(s) for s in asking))
     )
 
 
@@ -83,13 +60,13 @@ def is_opening(text: str, language: Language) -> bool:
 def core(text: str, language: Language) -> str:
     """Returns the part of a doctor's sentences that asks, plainly, without what it comments on first."""
     forms = _forms(language)
-    text = rewritten(forms.vocative.sub("", text), forms.plain)
+    text = rewritten(forms["vocative"].sub("", text), _rules(language)["plain"])
     if language == "en":
-        return forms.comment.sub("", text)
+        return forms["comment"].sub("", text)
     found = []
     for sentence in _QUESTION.split(text):
-        clauses = _CLAUSE.split(forms.comment.sub("", sentence))
-        begin = next((i for i, clause in enumerate(clauses) if forms.cue.search(clause)), 0)
+        clauses = _CLAUSE.split(forms["comment"].sub("", sentence))
+        begin = next((i for i, clause in enumerate(clauses) if forms["cue"].search(clause)), 0)
         if begin and _is_of_part(clauses[begin - 1], "".join(clauses[begin:]), language):
             # "The belly, when does it hurt most?"
             begin -= 1
@@ -108,24 +85,24 @@ def _is_of_part(before: str, asked: str, language: Language) -> bool:
 @functools.lru_cache(maxsize=4096)
 def without_context(text: str, language: Language) -> str:
     """Returns a question without what it sets beside what it asks ("along with the cough", "since the operation")."""
-    return _forms(language).context.sub(" ", text)
+    return _forms(language)["context"].sub(" ", text)
 
 
 @functools.lru_cache(maxsize=4096)
 def is_open(text: str, language: Language) -> bool:
     """Whether a question takes something for granted and asks which, when, how or how much; "no" answers none."""
     forms = _forms(language)
-    if forms.open.search(text) is None:
+    if forms["open"].search(text) is None:
         return False
     # "What colour is it, and is it thick?" asks both.
     said = _CLAUSE.split(text) if language == "zh" else [text]
-    return any(forms.open.search(clause) and not forms.polar.search(clause) for clause in said)
+    return any(forms["open"].search(clause) and not forms["polar"].search(clause) for clause in said)
 
 
 @functools.lru_cache(maxsize=4096)
 def other_words(text: str, language: Language) -> frozenset[str]:
     """Returns the content words of a question that mean nothing that is known, and are none that every question has."""
-    rest = _forms(language).light.sub(" ", unread(text, language))
+    rest = _forms(language)["light"].sub(" ", unread(text, language))
     return frozenset(terms(rest, language))
 
 
@@ -133,24 +110,26 @@ def other_words(text: str, language: Language) -> frozenset[str]:
 def headings(text: str, language: Language) -> tuple[str, ...]:
     """Returns the headings of a history that a question lists ("past illnesses, allergies, family history?")."""
     forms = _forms(language)
-    found = [piece.strip(_MARKS) for piece in forms.between.split(text)]
+    found = [piece.strip(_MARKS) for piece in forms["between"].split(text)]
     found = [piece for piece in found if piece]
-    return tuple(found) if len(found) > 1 and all(forms.heading.search(piece) for piece in found) else ()
+    return tuple(found) if len(found) > 1 and all(forms["heading"].search(piece) for piece in found) else ()
 
 
 def occasions(text: str, language: Language) -> tuple[Frame, ...]:
     """Returns what a question takes for granted as the time of what it asks for ("when you fainted")."""
-    return tuple(f for words in _forms(language).occasion.findall(text) for f in read(words, language) if essential(f))
+    return tuple(
+        f for words in _forms(language)["occasion"].findall(text) for f in read(words, language) if essential(f)
+    )
 
 
 def takes_any(text: str, language: Language) -> bool:
     """Whether a question is for anything of a kind, of which what it names is an example."""
-    return _forms(language).any_of.search(text) is not None
+    return _forms(language)["any_of"].search(text) is not None
 
 
 def refers_back(text: str, language: Language) -> bool:
     """Whether a question goes back to what was spoken of last ("How high was it?")."""
-    return _forms(language).refers.search(text) is not None
+    return _forms(language)["refers"].search(text) is not None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -165,9 +144,9 @@ def parts(text: str, lexicon: Lexicon) -> tuple[Part, ...]:
         if known is not None:
             found.append(Part(lexicon.symptoms[known].name.get(language), frozenset(), known))
             continue
-        asked, several = _led(forms.context.sub(" ", forms.aside.sub("", sentence)), forms, language)
+        asked, several = _led(forms["context"].sub(" ", forms["aside"].sub("", sentence)), forms, language)
         frames = read(asked, language)
-        for begin, piece in _pieces(asked, forms.divider) if several else [(0, asked)]:
+        for begin, piece in _pieces(asked, forms["divider"]) if several else [(0, asked)]:
             mine = tuple(f for f in frames if begin <= f.begin < begin + len(piece))
             found += _part(piece, mine, lexicon, forms, nameable=several > 0)
     asked_as = _questions(lexicon).get(_bare(text))
@@ -179,9 +158,9 @@ def parts(text: str, lexicon: Lexicon) -> tuple[Part, ...]:
     return tuple(found)
 
 
-def _led(sentence: str, forms: _Forms, language: Language) -> tuple[str, int]:
+def _led(sentence: str, forms: Mapping[str, Pattern], language: Language) -> tuple[str, int]:
     """Returns what a sentence asks for behind what leads on to it ("do you have any"), and whether anything does."""
-    lead = forms.lead.match(sentence)
+    lead = forms["lead"].match(sentence)
     if lead is None:
         return sentence, 0
     before = _CLAUSE.split(lead[0])[-1]
@@ -216,7 +195,9 @@ def _bare(text: str) -> str:
     return re.sub(r"\W+", "", text).casefold()
 
 
-def _part(piece: str, frames: tuple[Frame, ...], lexicon: Lexicon, forms: _Forms, *, nameable: bool) -> list[Part]:
+def _part(
+    piece: str, frames: tuple[Frame, ...], lexicon: Lexicon, forms: Mapping[str, Pattern], *, nameable: bool
+) -> list[Part]:
     language = lexicon.language
     if frames and all(frame.later and not essential(frame) for frame in frames):
         return []
@@ -229,7 +210,7 @@ def _part(piece: str, frames: tuple[Frame, ...], lexicon: Lexicon, forms: _Forms
     if len(symptoms) > 1 and not (len(frames) == 1 and len(frames[0].things) == 1):
         below = {above for s in symptoms for above in lexicon.ancestors(s)}
         return [Part(lexicon.symptoms[s].name.get(language), frozenset(), s) for s in symptoms if s not in below]
-    name = _name(piece, forms) if nameable else ""
+    name = _name(piece, language) if nameable else ""
     known = vocabulary(language)
     if symptoms:
         rest = frozenset(terms(lexicon.unread(piece), language))
@@ -297,7 +278,7 @@ def _item(frame: Frame, lexicon: Lexicon, *, listed: bool) -> Part:
 
 def spoken(frames: tuple[Frame, ...], language: Language) -> str:
     """Returns what a patient calls the first thing that is asked for: "pain in my chest"; "" where there is none."""
-    known, words = vocabulary(language), _forms(language)
+    known = vocabulary(language)
     for frame in frames:
         for thing in essential(frame)[:1]:
             noun = known.named[thing]
@@ -306,13 +287,14 @@ def spoken(frames: tuple[Frame, ...], language: Language) -> str:
             if not noun or known.kind[thing] not in ("generic", "whole") or frame.later:
                 continue
             if known.kind[thing] == "generic" and parts_of_body:
-                return words.in_part.format(noun, known.named[parts_of_body[0]])
+                return str(_names(language)["in_part"]).format(noun, known.named[parts_of_body[0]])
             return noun
     return ""
 
 
-def _name(piece: str, forms: _Forms) -> str:
-    name = forms.name_tail.sub("", piece.strip(_MARKS)).strip(_MARKS)
-    name = rewritten(forms.name_lead.sub("", name), forms.addressed)
+def _name(piece: str, language: Language) -> str:
+    forms = _forms(language)
+    name = forms["name_tail"].sub("", piece.strip(_MARKS)).strip(_MARKS)
+    name = rewritten(forms["name_lead"].sub("", name), _rules(language)["addressed"])
     length = len(name) if is_chinese(name) else len(name.split())
-    return name if 0 < length <= forms.longest_name and not forms.no_name.match(name) else ""
+    return name if 0 < length <= _names(language)["longest_name"] and not forms["no_name"].match(name) else ""

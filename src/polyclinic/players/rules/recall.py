@@ -258,23 +258,8 @@ _PERIODS = frozenset({"periods", "missed_periods", "irregular_periods"})
 _MISSED = "missed_period"
 
 
-class _LastPeriodWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    last: Pattern
-    since: Pattern
-    joint: Pattern
-    other: Pattern
-    late: Pattern
-    late_alone: Pattern
-    span: Pattern
-    numbers: dict[str, float]
-    units: dict[str, float]
-    apart: Pattern
-    ago: Pattern
-    cycle: Pattern
-    unsure: Pattern
-
-
-_words = WORDS.section("last_period", _LastPeriodWords)
+_words = WORDS.section("last_period", dict[str, Pattern])
+_numbers = WORDS.section("period_numbers", dict[str, dict[str, float]])
 
 
 class LastPeriod(msgspec.Struct, frozen=True):
@@ -287,8 +272,8 @@ class LastPeriod(msgspec.Struct, frozen=True):
 def last_period(text: str, story: Story) -> LastPeriod | None:
     """Returns what answers a question for the last period, the first or a late one, perhaps nothing; None: for else."""
     words = _words(story.language)
-    if _is_of_periods(text, story.language) and words.other.search(text) and not words.unsure.search(text):
-        return LastPeriod(tuple(fact for fact in story.facts if words.other.search(fact.text)))
+    if _is_of_periods(text, story.language) and words["other"].search(text) and not words["unsure"].search(text):
+        return LastPeriod(tuple(fact for fact in story.facts if words["other"].search(fact.text)))
     when, late = _asks_when(text, story.language), _asks_late(text, story.language)
     told = _told(story) if when or late else []
     if not told and not when:
@@ -300,25 +285,25 @@ def _asks_when(text: str, language: Language) -> bool:
     words = _words(language)
     if not _is_of_periods(text, language):
         return False
-    if words.since.search(text):
+    if words["since"].search(text):
         return True
     how = {one.name for one in attributes_of(text, language, ())}
-    return is_open(text, language) and words.last.search(text) is not None and "time" in how
+    return is_open(text, language) and words["last"].search(text) is not None and "time" in how
 
 
 def _asks_late(text: str, language: Language) -> bool:
     words = _words(language)
-    if is_open(text, language) and not words.since.search(text):
-        return _is_of_periods(text, language) and words.late.search(text) is not None
-    return words.late_alone.search(text) is not None or (
-        words.late.search(text) is not None and _is_of_periods(text, language)
+    if is_open(text, language) and not words["since"].search(text):
+        return _is_of_periods(text, language) and words["late"].search(text) is not None
+    return words["late_alone"].search(text) is not None or (
+        words["late"].search(text) is not None and _is_of_periods(text, language)
     )
 
 
 def _is_of_periods(text: str, language: Language) -> bool:
     """Whether a question speaks of periods as such, and of no pain or bleeding in them."""
     # What stands behind "since" or "when" would be no more than when something is.
-    frames = read(_words(language).joint.sub(",", text), language)
+    frames = read(_words(language)["joint"].sub(",", text), language)
     return any(_PERIODS & frame.wide for frame in frames) and all(_PERIODS.issuperset(essential(f)) for f in frames)
 
 
@@ -330,9 +315,9 @@ def _told(story: Story) -> list[Fact]:
 
 def _is_of_last(fact: Fact) -> bool:
     words = _words(fact.language)
-    if words.other.search(fact.text):
+    if words["other"].search(fact.text):
         return False
-    return words.last.search(fact.text) is not None or (
+    return words["last"].search(fact.text) is not None or (
         _ago(fact) is not None and any(_PERIODS & frame.wide for frame in fact.frames)
     )
 
@@ -340,12 +325,12 @@ def _is_of_last(fact: Fact) -> bool:
 def _is_missed(fact: Fact) -> bool:
     """Whether a fact speaks of a period that was missed or is late, be it denied."""
     of_periods = any(_PERIODS & frame.wide for frame in fact.frames)
-    return _MISSED in fact.direct or (of_periods and _words(fact.language).late.search(fact.text) is not None)
+    return _MISSED in fact.direct or (of_periods and _words(fact.language)["late"].search(fact.text) is not None)
 
 
 def _is_late(told: list[Fact], story: Story) -> bool | None:
     words = _words(story.language)
-    if any(words.unsure.search(fact.text) for fact in told):
+    if any(words["unsure"].search(fact.text) for fact in told):
         return None
     missed = [fact.denied for fact in story.facts if _is_missed(fact) and not fact.of_family]
     if not all(missed):
@@ -360,36 +345,40 @@ def _is_late(told: list[Fact], story: Story) -> bool | None:
 def _ago(fact: Fact) -> float | None:
     """Returns how many days ago a fact says that it was, the fewest of a range."""
     words = _words(fact.language)
-    for piece in words.apart.split(fact.text):
-        told = words.ago.search(piece)
-        if told is not None and (span := words.span.search(told[0])) is not None:
-            return _days(span, words)[0]
+    for piece in words["apart"].split(fact.text):
+        told = words["ago"].search(piece)
+        if told is not None and (span := words["span"].search(told[0])) is not None:
+            return _days(span, fact.language)[0]
     return None
 
 
 def _cycle(fact: Fact) -> float | None:
     """Returns the days of the cycle that a fact tells, the most of a range."""
     words = _words(fact.language)
-    pieces = [piece for piece in words.apart.split(fact.text) if words.cycle.search(piece)]
-    lengths = [_days(span, words)[1] for piece in pieces for span in words.span.finditer(words.ago.sub(" ", piece))]
+    pieces = [piece for piece in words["apart"].split(fact.text) if words["cycle"].search(piece)]
+    lengths = [
+        _days(span, fact.language)[1]
+        for piece in pieces
+        for span in words["span"].finditer(words["ago"].sub(" ", piece))
+    ]
     return lengths[0] if lengths and any(_PERIODS & frame.wide for frame in fact.frames) else None
 
 
-def _days(span: re.Match[str], words: _LastPeriodWords) -> tuple[float, float]:
+def _days(span: re.Match[str], language: Language) -> tuple[float, float]:
     """Returns the fewest and the most days of a span of time."""
-    unit = next(days for name, days in words.units.items() if span["unit"].casefold().startswith(name))
-    few = _number(span["few"], words)
-    return few * unit, (_number(span["many"], words) if span["many"] else few) * unit
+    unit = next(days for name, days in _numbers(language)["units"].items() if span["unit"].casefold().startswith(name))
+    few = _number(span["few"], language)
+    return few * unit, (_number(span["many"], language) if span["many"] else few) * unit
 
 
-def _number(text: str, words: _LastPeriodWords) -> float:
+def _number(text: str, language: Language) -> float:
     """Reads digits, and words for numbers; of Chinese ones up to 99, "五十三"."""
     if re.fullmatch(r"\d+(?:\.\d+)?", text):
         return float(text)
-    if text.casefold() in words.numbers:
-        return words.numbers[text.casefold()]
+    if text.casefold() in (known := _numbers(language)["numbers"]):
+        return known[text.casefold()]
     tens, _, ones = text.partition("十")
-    return 10 * words.numbers.get(tens, 1.0) + words.numbers.get(ones, 0.0)
+    return 10 * known.get(tens, 1.0) + known.get(ones, 0.0)
 
 
 _ALL_BUT_SAID = 0.75  # The share of a question's words by weight that a fact must hold to answer it whatever they mean

@@ -96,45 +96,16 @@ class _Beginning(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     said: dict[Voice, str]
 
 
-class _English(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    spoken: Pattern
-    greeting: Pattern
-    own_child: Pattern
-    subject: Pattern
-    reported: Pattern
-    report_or_noun: Pattern
-    denied: Pattern
-    complaint: Pattern
-    spell: Pattern
-    beside: Pattern
-    accompanied: Pattern
+class _EnglishRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gerunds: dict[str, str]
     verbs: dict[str, str]
     habits: frozenset[str]
-    habit: Pattern
-    things_in_ing: Pattern
-    sentence_verb: Pattern
-    aside: Pattern
-    leading: Pattern
-    relative: Pattern
-    only: Pattern
-    as_verb: Pattern
-    together: Pattern
     taken: dict[Voice, str]
     of_child: tuple[Rule, ...]
-    names: Pattern
-    introduced: Pattern
-    trade: Pattern
-    head_end: Pattern
-    takes_article: Pattern
-    no_article: Pattern
-    state: Pattern
-    lasting: Pattern
     beginnings: tuple[_Beginning, ...]
     have: dict[Voice, str]
     am: dict[Voice, str]
     reporting: tuple[Rule, ...]
-    he_does: Pattern
     pronouns: dict[Voice, tuple[Rule, ...]]
 
 
@@ -147,7 +118,8 @@ class _Chinese(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lasting: Rule
 
 
-_english = WORDS.section("wording", _English)
+_english = WORDS.section("wording", dict[str, Pattern])
+_english_rules = WORDS.section("wording_rules", _EnglishRules)
 _chinese = WORDS.section("wording", _Chinese)
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
@@ -171,21 +143,21 @@ def first_person(text: str, language: Language, voice: Voice = "self", *, taken:
         return ""
     if language == "zh":
         return _in_chinese(text, voice)
-    if (named := _english("en").introduced.match(text)) is not None:
+    if (named := _english("en")["introduced"].match(text)) is not None:
         return _introduced(text[named.end() :], voice)
     said = _in_english(text, voice)
-    words = _english("en")
-    if taken and _MEDICINE.match(text) and said.startswith(f"{words.have[voice]} "):
-        return f"{words.taken[voice]}{said.removeprefix(words.have[voice])}"
+    rules = _english_rules("en")
+    if taken and _MEDICINE.match(text) and said.startswith(f"{rules.have[voice]} "):
+        return f"{rules.taken[voice]}{said.removeprefix(rules.have[voice])}"
     return _together(said) if said.startswith("I ") else said
 
 
 def _introduced(what: str, voice: Voice) -> str:
     """Returns what somebody is or where it is, as it stands behind a name: "I am a programmer"."""
-    words = _english("en")
-    if what.startswith(("at ", "in ")) or words.no_article.match(what) or not words.trade.search(what):
-        return f"{words.am[voice]} {what}"
-    return f"{words.am[voice]} {'an' if what[0] in 'aeiou' else 'a'} {what}"
+    words, rules = _english("en"), _english_rules("en")
+    if what.startswith(("at ", "in ")) or words["no_article"].match(what) or not words["trade"].search(what):
+        return f"{rules.am[voice]} {what}"
+    return f"{rules.am[voice]} {'an' if what[0] in 'aeiou' else 'a'} {what}"
 
 
 def opening(complaint: str, language: Language, voice: Voice = "self") -> str:
@@ -194,7 +166,9 @@ def opening(complaint: str, language: Language, voice: Voice = "self") -> str:
     if language == "zh":
         return _chinese_opening(text, voice)
     words = _english("en")
-    if words.greeting.match(text) or (voice == "parent" and words.spoken.match(text) and words.own_child.search(text)):
+    if words["greeting"].match(text) or (
+        voice == "parent" and words["spoken"].match(text) and words["own_child"].search(text)
+    ):
         return text
     sentences = [first_person(s, "en", voice) for s in _SENTENCE.split(text)[:2] if s.strip(" .")]
     said = ". ".join(s for s in sentences if s) or "I do not feel well"
@@ -222,32 +196,32 @@ def _in_chinese(text: str, voice: Voice) -> str:
 
 
 def _in_english(text: str, voice: Voice) -> str:
-    words = _english("en")
+    words, rules = _english("en"), _english_rules("en")
     text = text.replace("’", "'")
     if text[:1] in '"“' and text[-1:] in '"”':
         text = text.strip('"“”. ')
-    if words.spoken.match(text):
-        return text if voice == "self" else capitalised(rewritten(text, words.of_child))
+    if words["spoken"].match(text):
+        return text if voice == "self" else capitalised(rewritten(text, rules.of_child))
     nothing = _NOTHING.match(text)
     if nothing:
         return _denied(nothing[1], nothing[2], voice)
-    if (relative := words.relative.match(text)) is not None:
+    if (relative := words["relative"].match(text)) is not None:
         # "..., which is relieved by rest" tells of the thing before it.
         return f"It {_pronouns(text[relative.end() :], voice)}"
-    text = words.only.sub("", text) or text
-    begun = words.subject.match(text)
-    rest = words.beside.sub("", text[begun.end() :].strip()) if begun else text
-    beside = words.accompanied.match(rest) if begun else None
+    text = words["only"].sub("", text) or text
+    begun = words["subject"].match(text)
+    rest = words["beside"].sub("", text[begun.end() :].strip()) if begun else text
+    beside = words["accompanied"].match(rest) if begun else None
     if beside:
         return (
-            f"{words.have[voice]} {_pronouns(beside[1], voice)}. {capitalised(_in_english(f'She {beside[2]}', voice))}"
+            f"{rules.have[voice]} {_pronouns(beside[1], voice)}. {capitalised(_in_english(f'She {beside[2]}', voice))}"
         )
-    denied = words.denied.match(rest)
+    denied = words["denied"].match(rest)
     if denied:
         return deny(_pronouns(rest[denied.end() :], voice), "en", voice)
-    reported = words.reported.match(rest)
-    if reported and not words.as_verb.match(rest) and (begun or not words.report_or_noun.match(rest)):
-        return _reported(words.complaint.sub("", rest[reported.end() :]), voice)
+    reported = words["reported"].match(rest)
+    if reported and not words["as_verb"].match(rest) and (begun or not words["report_or_noun"].match(rest)):
+        return _reported(words["complaint"].sub("", rest[reported.end() :]), voice)
     if begun:
         return _verb(rest, voice) if re.match(r"\w", rest) else _phrase(text, voice)
     return _phrase(text, voice)
@@ -260,25 +234,25 @@ def _denied(how: str, what: str, voice: Voice) -> str:
 
 
 def _reported(rest: str, voice: Voice) -> str:
-    words = _english("en")
-    have = words.have[voice]
+    words, rules = _english("en"), _english_rules("en")
+    have = rules.have[voice]
     if rest.casefold().startswith("that "):
         return capitalised(_pronouns(rest[5:], voice))
-    if re.match(r"(?:his|her|the|he|she|it|there|this|they) ", rest) and words.sentence_verb.search(rest):
+    if re.match(r"(?:his|her|the|he|she|it|there|this|they) ", rest) and words["sentence_verb"].search(rest):
         return capitalised(_pronouns(rest, voice))
-    spell = words.spell.match(rest)
+    spell = words["spell"].match(rest)
     if spell:
         number, unit, what = spell[1], spell[2].rstrip("s"), _pronouns(spell[3], voice)
         return f"{have} had {what} for {number} {unit}{'' if number in ('1', 'one') else 's'}"
     first, _, after = rest.partition(" ")
-    gerund = words.gerunds.get(first.casefold())
+    gerund = rules.gerunds.get(first.casefold())
     if gerund and voice == "self":
         return f"I {gerund} {_pronouns(after, voice)}"
     if first.casefold() in ("experiencing", "having"):
         rest = after
-    elif re.fullmatch(r"[a-z]{3,}ing", first) and after and not words.things_in_ing.match(first):
+    elif re.fullmatch(r"[a-z]{3,}ing", first) and after and not words["things_in_ing"].match(first):
         return f"{have} been {_pronouns(rest, voice)}"
-    return f"{have} {'had ' if words.lasting.search(rest) else ''}{_pronouns(rest, voice)}"
+    return f"{have} {'had ' if words['lasting'].search(rest) else ''}{_pronouns(rest, voice)}"
 
 
 def _verb(rest: str, voice: Voice) -> str:
@@ -298,49 +272,49 @@ def _together(text: str) -> str:
         # "A belly that comes and goes": there the belly is the subject.
         return found[0] if _OF_A_THING.search(text, 0, found.end(1)) else f"{found[1]}{_base(found[2])}"
 
-    return _english("en").together.sub(in_form, text)
+    return _english("en")["together"].sub(in_form, text)
 
 
 def _base(verb: str) -> str:
     lower = verb.casefold()
-    if lower in _english("en").verbs:
-        return _english("en").verbs[lower]
+    if lower in _english_rules("en").verbs:
+        return _english_rules("en").verbs[lower]
     if lower.endswith(("oes", "sses", "shes", "ches", "xes", "zes")):
         return lower[:-2]
     return lower[:-1] if lower.endswith("s") and not lower.endswith(("ss", "us", "was")) else verb
 
 
 def _pronouns(text: str, voice: Voice) -> str:
-    words = _english("en")
-    text = rewritten(text, words.reporting)
+    words, rules = _english("en"), _english_rules("en")
+    text = rewritten(text, rules.reporting)
     if voice == "self":
-        text = words.he_does.sub(lambda m: f"I{m[1]}{_base(m[2])}", text)
-    return rewritten(text, words.pronouns[voice])
+        text = words["he_does"].sub(lambda m: f"I{m[1]}{_base(m[2])}", text)
+    return rewritten(text, rules.pronouns[voice])
 
 
 def _phrase(text: str, voice: Voice) -> str:
-    words = _english("en")
-    text = _pronouns(words.complaint.sub("", text), voice)
+    words, rules = _english("en"), _english_rules("en")
+    text = _pronouns(words["complaint"].sub("", text), voice)
     lower = text[0].lower() + text[1:]
-    for beginning in words.beginnings:
-        if beginning.words.match(text) and (beginning.said[voice] or words.sentence_verb.search(text)):
+    for beginning in rules.beginnings:
+        if beginning.words.match(text) and (beginning.said[voice] or words["sentence_verb"].search(text)):
             before = beginning.said[voice]
             return capitalised(before + lower if before else text)
     first = text.split(" ")[0].rstrip(",")
-    does = re.fullmatch(r"[A-Za-z][a-z]+s", first) and _base(first) in words.habits
-    if does or words.habit.match(text):
+    does = re.fullmatch(r"[A-Za-z][a-z]+s", first) and _base(first) in rules.habits
+    if does or words["habit"].match(text):
         return _verb(lower, voice)
     # A verb behind "that" or "since" makes no sentence of what stands before it.
-    head = words.aside.split(text, maxsplit=1)[0]
-    led = words.leading.match(text) is not None and words.sentence_verb.search(text) is not None
-    if led or words.sentence_verb.search(head) or _SUBJECT.search(text):
+    head = words["aside"].split(text, maxsplit=1)[0]
+    led = words["leading"].match(text) is not None and words["sentence_verb"].search(text) is not None
+    if led or words["sentence_verb"].search(head) or _SUBJECT.search(text):
         return capitalised(text)
     # A capital that begins a phrase goes; an abbreviation or a name keeps it.
-    if re.match(r"[A-Z][a-z]|An? ", text) and not words.names.match(text):
+    if re.match(r"[A-Z][a-z]|An? ", text) and not words["names"].match(text):
         text = lower
-    head = words.head_end.split(text)[0].strip()
-    if words.takes_article.search(head) and not words.no_article.match(text):
+    head = words["head_end"].split(text)[0].strip()
+    if words["takes_article"].search(head) and not words["no_article"].match(text):
         text = f"{'an' if text[0] in 'aeiou' else 'a'} {text}"
-    if words.state.match(text):
-        return f"{words.am[voice]} {text}"
-    return f"{words.have[voice]} {'had ' if words.lasting.search(text) else ''}{text}"
+    if words["state"].match(text):
+        return f"{rules.am[voice]} {text}"
+    return f"{rules.have[voice]} {'had ' if words['lasting'].search(text) else ''}{text}"

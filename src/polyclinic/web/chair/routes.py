@@ -1,20 +1,4 @@
-"""The routes of the doctor's chair: for a player, for a teacher, and by link for a student.
-
-GET  /api/chair/settings                              cases, patients, who is compared with
-GET  /api/chair/cases?set=&words=&start=              cases of a set, by what is known at the door
-GET  /api/chair/names?words=&language=                examinations that may be meant
-GET  /api/chair/visits                                visits outside classes, the latest first
-POST /api/chair/visits                                begins one
-GET  /api/chair/visits/ID                             as far as it has come; also /score and /trace when it is over
-GET  /api/chair/visits/ID/pictures/N                  a picture that belongs to the case
-POST /api/chair/visits/ID/moves                       makes a move
-GET  /api/chair/classes                               classes; POST makes one
-GET  /api/chair/classes/ID                            its results; also /results.csv
-POST /api/chair/classes/ID/students|scores|comments   adds students, lets scores out, comments
-GET  /api/chair/classes/ID/visits/N?student=NAME      a student's visit
-GET  /api/chair/by-link/KEY                           what a student has to do
-POST /api/chair/by-link/KEY/visits/N                  begins or continues a visit; its parts as above
-"""
+"""The routes of the doctor's chair below `/api/chair`: for a player, for a teacher, and by link for a student."""
 
 from __future__ import annotations
 
@@ -59,15 +43,6 @@ class _AskedCases(msgspec.Struct, frozen=True):
     start: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
-class _AskedNames(msgspec.Struct, frozen=True):
-    words: str = ""
-    language: str = "en"
-
-
-class _OfStudent(msgspec.Struct, frozen=True):
-    student: str = ""
-
-
 class _NextMove(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     after: int
     move: Move
@@ -105,7 +80,6 @@ def chair(serving: Serving) -> Sequence[BaseRoute]:
 
 
 def _playing(visits: PlayedVisits) -> list[BaseRoute]:
-    """Returns the routes of visits that are in no class."""
     catalogue, offered = visits.catalogue, visits.staff.players
 
     def settings() -> Any:
@@ -155,8 +129,6 @@ def _playing(visits: PlayedVisits) -> list[BaseRoute]:
 
 
 def _teaching(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
-    """Returns the routes of classes, for the teacher."""
-
     def listed() -> Any:
         told = [
             {"id": one.id, "title": one.set.title, "made": one.made, "students": len(one.students)}
@@ -168,8 +140,8 @@ def _teaching(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
         cases = [visits.catalogue.at_the_door(at) for at in kept.set.cases]
         return {"class": kept, "cases": cases, "rows": classes.rows(kept)}
 
-    async def visit(asked: _OfStudent, id: str, n: int) -> Any:
-        played = classes.visit_of(id, asked.student, n)
+    async def visit(asked: dict[str, str], id: str, n: int) -> Any:
+        played = classes.visit_of(id, asked.get("student", ""), n)
         sitting = await visits.settled(visits.sitting(played))
         return {"visit": view(sitting), "score": visits.stored_score(played)}
 
@@ -184,13 +156,11 @@ def _teaching(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
         post(
             f"{one}/comments", _Comment, lambda said, id: told(classes.comment(id, said.student, said.case, said.text))
         ),
-        get(f"{one}/visits/{{n:int}}", visit, query=_OfStudent),
+        get(f"{one}/visits/{{n:int}}", visit, query=dict[str, str]),
     ]
 
 
 def _by_link(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
-    """Returns the routes of a student's visits, by the student's link."""
-
     async def begin(key: str, n: int) -> Any:
         return view(await visits.settled(classes.sitting(key, n)))
 
@@ -272,11 +242,9 @@ def _ordered(visits: PlayedVisits, sitting: Sitting, name: str) -> str:
 
 
 def _names(path: str, visits: PlayedVisits) -> BaseRoute:
-    """Returns the route for the names of examinations that hold some words."""
-
-    def names(asked: _AskedNames, **_: str) -> Any:
-        language: Language = "zh" if asked.language == "zh" else "en"
-        found = visits.order_names.titles(asked.words[:200], language)
+    def names(asked: dict[str, str], **_: str) -> Any:
+        language: Language = "zh" if asked.get("language") == "zh" else "en"
+        found = visits.order_names.titles(asked.get("words", "")[:200], language)
         return {"names": found[:_COMPLETED], "found": len(found)}
 
-    return get(path, names, query=_AskedNames)
+    return get(path, names, query=dict[str, str])

@@ -3,10 +3,6 @@
 The nurse sees each patient and the vital signs, may ask a few questions, and gives a level of the five-level index. The
 right levels, and those of the nurse by rules, are shown when the shift is over. Questions and levels are kept in their
 order; for each view, the patient at the door is received again with them.
-
-POST /api/chair/shifts               begins a shift
-GET  /api/chair/shifts/ID            as far as it has come
-POST /api/chair/shifts/ID/moves      asks, or judges
 """
 
 from __future__ import annotations
@@ -143,7 +139,6 @@ class NurseShift:
         return at_door.level
 
     async def _received(self) -> list[dict[str, Any]]:
-        """Returns the level of each patient as the player, the case and the rules have it."""
         given = [move.level for move in self._moves if move.level is not None]
         rules = Minds(knowledge=self._knowledge, seed=0)
         return [

@@ -28,18 +28,9 @@ def shown_results(events: Iterable[Event]) -> list[dict[str, Any]]:
     for event in examined:
         for finding in event.findings:
             low, high = reference_ends(finding.reference)
-            result = found.setdefault(
-                (finding.examination, finding.item, finding.unit),
-                {
-                    "examination": finding.examination,
-                    "item": finding.item,
-                    "unit": finding.printed_unit,
-                    "reference": finding.reference,
-                    "low": low,
-                    "high": high,
-                    "values": [],
-                },
-            )
+            names = {name: getattr(finding, name) for name in ("examination", "item", "reference")}
+            result = {**names, "unit": finding.printed_unit, "low": low, "high": high, "values": []}
+            result = found.setdefault((finding.examination, finding.item, finding.unit), result)
             result["values"].append(_value(event.turn, finding))
     return list(found.values())
 

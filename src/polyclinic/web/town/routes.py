@@ -1,17 +1,20 @@
-"""What the town's page asks for: which runs there are, one's hospital, its state at a time, and what happens next.
+"""The town's page, below `/api/town`: runs, a hospital, its state at a time, and what happens next.
 
-GET /api/town/runs                                    all runs
-GET /api/town/about?run=ID                            its hospital, staff, minds, and how far it has come
-GET /api/town/state?run=ID&t=SECONDS                  who is where at a time; without `t` at its end
-GET /api/town/ill?run=ID&t=SECONDS                    who is ill then: names and houses
-GET /api/town/happenings?run=ID&begin=SEQ&n=N         what happened from a number on
-GET /api/town/live?run=ID&after=SEQ                   the same as a stream that follows the run
+Each run is opened once for all viewers, and again if another run takes its place. The charts next to the map have a
+point for each half hour, read off the log once for all viewers. A long log takes seconds to read, so each request reads
+a piece; the charts fill while the map is already shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Annotated, Any
+import time
+import weakref
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import Annotated, Any, TypeVar
 
 import anyio
 import msgspec
@@ -20,15 +23,239 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from polyclinic.errors import BadInput
+from polyclinic.errors import BadInput, UserError
+from polyclinic.files import NO_JSON
+from polyclinic.hospital.plan.plan import Hospital
+from polyclinic.hospital.record.happenings import (
+    Acuity,
+    CalledIn,
+    Died,
+    EventBegan,
+    EventEnded,
+    Happening,
+    StaffCalledIn,
+    VisitFailed,
+    Worsened,
+)
+from polyclinic.hospital.record.recorded import RUN, RecordedRun, is_locked
 from polyclinic.hospital.record.story import stories_of
-from polyclinic.hospital.record.world import World
+from polyclinic.hospital.record.world import Doing, World
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.web.refused import NotFound
 from polyclinic.web.replies import ALIVE, event, get, last_id, streamed
-from polyclinic.web.serving import Serving
-from polyclinic.web.town.runs import EVERY, ROWS, Block, Runs, ShownRun, without_truth
+from polyclinic.web.serving import Serving, Shelf
+from polyclinic.web.town.map import map_of
+
+EVERY = 1_800  # simulated seconds from one point to the next
+_AT_ONCE = 0.05  # seconds of reading, for which other requests wait
+_PIECE = 1_000  # happenings read between two looks at the clock
+_MOST_NOTES = 4_000
+_MOST_POINTS = 60_000
+_NOTED = (Died, Worsened, VisitFailed, EventBegan, EventEnded, StaffCalledIn)
+
+
+class RunCourse:
+    """The points and notes of one run, as far as it has been read.
+
+    A point: time, waiting patients by acuity (as the nurse judged it, those not judged yet among the last), served,
+    lying, walking; and since the beginning calls to a doctor and seconds waited for them, both by acuity, diagnosed,
+    diagnosed right, recovered, better, worse, died. A note, something to jump to: time, tag, patient, event or place.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._world = World()
+        self._points: list[tuple[Any, ...]] = []
+        self._notes: list[tuple[int, str, str, str]] = []
+        self._seq = self._next = 0
+        self._calls, self._waited = [0, 0, 0], [0, 0, 0]
+
+    def read(self, run: RecordedRun, points: int, notes: int) -> tuple[list[Any], list[Any], bool]:
+        """Reads on for a moment; returns the points and notes after those known, and whether there is more to read."""
+        with self._lock:
+            until, more = time.monotonic() + _AT_ONCE, True
+            while more and time.monotonic() < until:
+                begin = self._seq
+                for happening in run.happenings(begin=begin, end=begin + _PIECE):
+                    self._add(happening)
+                more = self._seq - begin == _PIECE
+            return self._points[points:], self._notes[notes:], more
+
+    def _add(self, happening: Happening) -> None:
+        if not self._seq:
+            self._next = happening.t // EVERY * EVERY
+        while self._next <= happening.t and len(self._points) < _MOST_POINTS:
+            self._points.append(self._point(self._next))
+            self._next += EVERY
+        what, who = happening.what, happening.who
+        if isinstance(what, CalledIn):
+            person = self._world.people.get(who)
+            if person is not None and person.acuity is not None and what.queue == person.department:
+                self._calls[_PLACES[person.acuity]] += 1
+                self._waited[_PLACES[person.acuity]] += what.waited
+        elif isinstance(what, _NOTED) and len(self._notes) < _MOST_NOTES:
+            about = next((getattr(what, name) for name in ("event", "queue", "error") if hasattr(what, name)), "")
+            self._notes.append((happening.t, str(type(what).__struct_config__.tag), who, str(about)))
+        self._world.apply(happening)
+        self._seq = happening.seq + 1
+
+    def _point(self, t: int) -> tuple[Any, ...]:
+        world = self._world
+        world.advance(t)
+        waiting, counted = [0, 0, 0], dict.fromkeys(Doing, 0)
+        for person in world.people.values():
+            doing = person.doing(t)
+            if doing is Doing.WAITING:
+                waiting[2 if person.acuity is None else _PLACES[person.acuity]] += 1
+            elif doing is not Doing.WALKING or person.home not in (person.path[0], person.path[-1]):
+                counted[doing] += 1
+        served = counted[Doing.SERVED] + counted[Doing.CONSULTED]
+        walking = counted[Doing.WALKING] + counted[Doing.THERE]
+        names = ("diagnosed", "diagnosed_right", "recovered", "better", "worse", "died")
+        counts = [getattr(world.counts, name) for name in names]
+        return (t, waiting, served, counted[Doing.LYING], walking, [*self._calls], [*self._waited], *counts)
+
+
+_PLACES = {acuity: place for place, acuity in enumerate(Acuity)}
+
+
+_HIDDEN = frozenset({"case", "disease", "severity", "cause", "right", "recognised"})
+_ALSO = {"fell ill": frozenset({"department"}), "got worse waiting": frozenset({"level"})}
+
+T = TypeVar("T")
+
+
+def without_truth(fields: Mapping[str, T], what: str = "") -> dict[str, T]:
+    """Returns the fields of an event, by its tag, or of a visit in one line, without those that reveal the truth."""
+    also = _ALSO.get(what, frozenset())
+    return {
+        name: value
+        for name, value in fields.items()
+        if name not in _HIDDEN and name not in also and not name.startswith("right_")
+    }
+
+
+ROWS = 500  # happenings in a block: what is whole never changes, and is encoded once for all who look
+_OPEN = 12  # runs
+_BLOCKS = 64  # encoded, of all runs
+
+_Key = tuple[int, int]
+_ROWS = msgspec.json.Decoder(list[tuple[int, int, str, dict[str, msgspec.Raw]]])
+_encode = msgspec.json.Encoder().encode
+
+
+class Block(msgspec.Struct, frozen=True):
+    """Happenings that follow one another."""
+
+    rows: bytes  # `[[number, time, to whom, what], ...]`, as JSON, without the truth
+    begin: int  # number of the first
+    end: int  # of the one after the last
+
+
+class ShownRun:
+    """A run that is open, read by everybody who looks; the last argument tells it from another in its place."""
+
+    def __init__(self, id: str, folder: Path, _: _Key) -> None:
+        self.id, self.folder = id, folder
+        self.recorded = RecordedRun(folder)
+        # A request may still read it after it has left the cache: it is closed when nothing refers to it.
+        weakref.finalize(self, self.recorded.close)
+        self.course = RunCourse()
+        self._over = False
+        self._map: dict[str, Any] | None = None
+        self._blocks: OrderedDict[int, Block] = OrderedDict()
+        self._lock = Lock()
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has come to its end."""
+        # What has ended stays so; its summary is not read for everybody who asks.
+        self._over = self._over or self.recorded.summary is not None
+        return self._over
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the run has neither ended nor a process that continues it."""
+        # Asked in this order: a run that ends between the two is over.
+        return not is_locked(self.folder) and not self.over
+
+    def block(self, begin: int, n: int = ROWS) -> Block:
+        """Returns the happenings from a number on, at most so many, and none beyond the end of a whole block."""
+        whole = begin - begin % ROWS
+        with self._lock:
+            known = self._blocks.get(begin)
+        if known is not None and known.end - known.begin <= n:
+            return known
+        rows = self.recorded.rows(begin, min(n, whole + ROWS - begin))
+        block = Block(self._encoded(rows), begin, begin + len(rows))
+        if len(rows) == ROWS:
+            with self._lock:
+                self._blocks[begin] = block
+                while len(self._blocks) > _BLOCKS:
+                    self._blocks.popitem(last=False)
+        return block
+
+    def map(self) -> dict[str, Any]:
+        """Returns the map of its hospital."""
+        if self._map is None:
+            try:
+                hospital = msgspec.convert(self.recorded.configuration.get("hospital"), Hospital, strict=False)
+            except msgspec.ValidationError as error:
+                raise UserError(f"the run's hospital cannot be read by this version: {error}") from None
+            self._map = map_of(hospital)
+        return self._map
+
+    def end(self) -> tuple[int, int]:
+        """Returns how many happenings there are so far, and the time of the last, in seconds; 0 where there is none."""
+        n = len(self.recorded)
+        last = self.recorded.rows(n - 1, 1) if n else []
+        return n, last[0][1] if last else 0
+
+    def _encoded(self, rows: list[tuple[int, int, str, bytes]]) -> bytes:
+        told = b"[%s]" % b",".join(
+            b"[%d,%d,%s,%s]" % (seq, t, msgspec.json.encode(who), what) for seq, t, who, what in rows
+        )
+        try:
+            # Checked here, so that a damaged row is reported and does not reach a browser.
+            found = _ROWS.decode(told)
+        except NO_JSON as error:
+            raise BadInput(f"one of the happenings {rows[0][0]} to {rows[-1][0]} is damaged ({error})") from None
+        return _encode(
+            [
+                (seq, t, who, without_truth(what, bytes(what.get("what", b"")).decode(errors="replace").strip('"')))
+                for seq, t, who, what in found
+            ]
+        )
+
+
+class Runs:
+    """The runs of a shelf that were looked at last, which stay open."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        self._opened = lru_cache(maxsize=_OPEN)(ShownRun)
+        self._lock = Lock()
+
+    def __call__(self, id: str) -> ShownRun:
+        """Returns a run by its id."""
+        with self._lock:
+            folder = self._shelf.folder(id)
+            return self._opened(id, folder, _key(folder))
+
+    def close(self) -> None:
+        """Lets all go."""
+        self._opened.cache_clear()
+
+
+def _key(folder: Path) -> _Key:
+    """Returns what tells a run from another that has taken its place."""
+    try:
+        found = (folder / RUN).stat()
+    except OSError:
+        raise NotFound("the run is not there any more") from None
+    return found.st_dev, found.st_ino
+
 
 _LONGEST_ID = 40
 
@@ -69,18 +296,9 @@ def _resident(run: ShownRun, who: str) -> dict[str, Any] | None:
     if number > len(residents):
         return None
     one = residents[number - 1]
-    history = one.history
-    return {
-        "name": one.name,
-        "age": one.age,
-        "sex": str(one.sex),
-        "occupation": one.occupation,
-        "about": one.about,
-        "past": history.past,
-        "medications": history.medications,
-        "allergies": history.allergies,
-        "personal": history.personal,
-    }
+    profile = {name: getattr(one, name) for name in ("name", "age", "occupation", "about")}
+    history = {name: getattr(one.history, name) for name in ("past", "medications", "allergies", "personal")}
+    return {**profile, "sex": str(one.sex), **history}
 
 
 def sent(world: World) -> dict[str, Any]:
@@ -100,8 +318,6 @@ _Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 
 class _Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """A query about a run."""
-
     run: str = ""
     t: _Number | None = None
     begin: _Number = 0
@@ -170,11 +386,9 @@ def _about(run: ShownRun) -> dict[str, Any]:
     setup = configuration.get("setup") or {}
     n, t = run.end()
     return {
+        **{name: configuration.get(name) for name in ("hospital", "residents", "seed")},
         "id": run.id,
-        "hospital": configuration.get("hospital"),
         "language": configuration.get("language", "en"),
-        "residents": configuration.get("residents"),
-        "seed": configuration.get("seed"),
         "minds": {role: setup.get(role) for role in ("doctor", "patient", "nurse", "examiner", "pharmacist")},
         "traces": bool(setup.get("traces")),
         "happenings": n,
