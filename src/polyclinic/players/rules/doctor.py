@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from polyclinic.cases.presentation import Presentation, Question
@@ -33,18 +32,8 @@ from polyclinic.players.rules.staff import at_the_door, by_department, symptoms_
 _WORTH_SENDING = 0.01  # A department is not asked for what is less likely than this to be its
 
 
-class NextStepSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Why the rules doctor concludes, refers or admits; blanks are named."""
-
-    treated: str
-    nobody: str
-    theirs: str
-    likeliest: str
-    admitted: str
-    places: dict[Disposition, str]
-
-
-next_step_sayings = WORDS.section("next_step", NextStepSayings)
+_step_sayings = WORDS.section("next_step", dict[str, str])
+_places = WORDS.section("next_step_places", dict[Disposition, str])
 
 
 def step_after(
@@ -59,22 +48,22 @@ def step_after(
 ) -> NextStep:
     """Returns what comes after a report."""
     language: Language = presentation.language
-    say = next_step_sayings(language)
+    say = _step_sayings(language)
     if report.diagnoses:
         name = report.diagnoses[0].name
         disease = disease_meant(name, reader.knowledge)
         sees = post.department if disease is None else disease.department
         if sees in others:
             there = post.departments.get(sees, sees)
-            return NextStep(say.theirs.format(disease=name, department=there), "refer", sees)
+            return NextStep(say["theirs"].format(disease=name, department=there), "refer", sees)
         if disposition != "home":
-            return NextStep(say.admitted.format(disease=name, place=say.places[disposition]), "admit")
-        return NextStep(say.treated)
+            return NextStep(say["admitted"].format(disease=name, place=_places(language)[disposition]), "admit")
+        return NextStep(say["treated"])
     department, share = _likeliest(report, presentation, findings, others, reader)
     if not department:
-        return NextStep(say.nobody)
+        return NextStep(say["nobody"])
     there = post.departments.get(department, department)
-    return NextStep(say.likeliest.format(department=there, percent=100 * share), "refer", department)
+    return NextStep(say["likeliest"].format(department=there, percent=100 * share), "refer", department)
 
 
 def _likeliest(
