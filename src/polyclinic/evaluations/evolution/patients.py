@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from polyclinic.language.language import MARKS, Language
 from polyclinic.language.word_lists import WordLists
 from polyclinic.memory.entries import GRADES, AskedTask, ClinicalTask, examinations_named, picture_of
 from polyclinic.memory.recall import Put
+from polyclinic.seeds import derive
 
 _NAMED = 12  # Names that a complaint gives
 
@@ -180,3 +182,25 @@ def practice_patients(cases: Sequence[Case], knowledge: Knowledge) -> list[Pract
         assert case.truth.severity is not None  # noqa: S101
         made.append(PracticePatient(case, number, disease, case.truth.severity, choices))
     return made
+
+
+FOLLOW_UP = 10  # Days after the treatment at which a patient reports back
+
+
+class Came(StrEnum):
+    """How a patient is at the follow-up; `ill` is neither well again nor worse."""
+
+    RECOVERED = "recovered"
+    ILL = "ill"
+    WORSE = "worse"
+
+
+def came_of(patient: PracticePatient, *, right: bool, seed: int) -> Came:
+    """Returns how a patient is after it was treated."""
+    luck = derive(seed, patient.case.id, "outcome")
+    chance, share = luck.random(), luck.random()
+    course = patient.disease.course.treated if right else patient.disease.course.wrongly
+    if chance < course.worsening[SEVERITIES.index(patient.severity)]:
+        return Came.WORSE
+    first, last = course.days
+    return Came.RECOVERED if first + int(share * (last - first + 1)) <= FOLLOW_UP else Came.ILL
