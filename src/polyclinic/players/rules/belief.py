@@ -13,10 +13,10 @@ from polyclinic.cases.patient_record import NotedLine, NotedVisit, PatientRecord
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding
 from polyclinic.events import Established, Examined, Role, Said
-from polyclinic.knowledge.bayes import ItemEvidence, Reader, Vector, normalise
+from polyclinic.knowledge.bayes import ItemEvidence, Reader, normalise
 from polyclinic.knowledge.entries import Symptom
 from polyclinic.knowledge.lexicon import read_days
-from polyclinic.knowledge.reading import PatientReading
+from polyclinic.knowledge.reading import PatientReading, Vector
 from polyclinic.language.clauses import denies
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.staff import Nurse
