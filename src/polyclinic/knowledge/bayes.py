@@ -269,7 +269,7 @@ class Reader:
 
     def examinations_named(self, text: str) -> frozenset[str]:
         """Returns the ids of the examinations that a text names."""
-        return self._results.names.examinations(text)
+        return self._results.examinations(text)
 
     @functools.cached_property
     def _results(self) -> ResultReader:
