@@ -68,7 +68,7 @@ def finding_lines(
     knowledge: Knowledge, age: float, sex: Sex, language: Language
 ) -> tuple[tuple[Examination, ...], tuple[tuple[str, FindingLine], ...]]:
     """Returns what is done on somebody of an age and sex, and the findings of it with the ids of their items."""
-    done = tuple(e for e in knowledge.examinations.values() if e.possible(sex, age))
+    done = tuple(e for e in knowledge.examinations.values() if e.possible(age, sex))
     lines, references = _lines_of_all(knowledge, language), _references(knowledge, told_age(age), sex)
     of_it = (lines[item.id]._replace(reference=references[item.id]) for e in done for item in e.items)
     return done, tuple(zip((item.id for e in done for item in e.items), of_it, strict=True))

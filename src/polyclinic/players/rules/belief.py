@@ -101,7 +101,7 @@ class Belief:
         self._settled = np.zeros(len(self._row), dtype=np.bool_)
         self._settled[[self._row[symptom] for symptom in self._impossible]] = True
         examinations = reader.knowledge.examinations
-        self._can_be_done = tuple(i for i, e in examinations.items() if e.possible(person.sex, person.age))
+        self._can_be_done = tuple(i for i, e in examinations.items() if e.possible(person.age, person.sex))
         self._evidence: list[tuple[str, Vector]] = []
         self._asked_symptoms: Sequence[Symptom] = ()
         self._ordered: set[str] = set()
