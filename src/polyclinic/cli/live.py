@@ -59,7 +59,7 @@ def watch(folder: Path | None, port: int) -> None:
 
     host = "127.0.0.1"
     with bound(host, port) as taken:
-        # Of its own, so that whoever looks never takes time from the run; it reads the run from its file.
+        # A process of its own, so that watching takes no time from the run; it reads the run's file.
         context = multiprocessing.get_context("spawn")
         server = context.Process(target=_serve, args=(folder, host, taken), name=_NAME, daemon=True)
         with Unheard():
@@ -68,7 +68,7 @@ def watch(folder: Path | None, port: int) -> None:
 
 
 def stay() -> None:
-    """Where a run is watched, waits for Ctrl-C: whoever watches may look back."""
+    """Waits for Ctrl-C after a watched run, so that its pages stay."""
     for server in multiprocessing.active_children():
         if server.name == _NAME:
             note("The run is over; its pages stay until Ctrl-C.")

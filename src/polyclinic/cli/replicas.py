@@ -49,14 +49,14 @@ def _check_measures(_: object, value: Sequence[str] | None) -> None:
 @Parameter(name="*", group=Group("Replications", sort_key=6))
 @dataclass(frozen=True, kw_only=True)
 class ReplicaOptions:
-    """How many runs; None where it was left out."""
+    """How many runs."""
 
     replicas: Annotated[str, Parameter(metavar="N", validator=_check_number)] = "1"
     """Independent runs, with seeds from --seed on; auto: until the measures are known well enough, and 5 more."""
     measure: Annotated[
         list[str], Parameter(metavar="NAME", negative="", validator=_check_measures), setting("replicas")
     ] = field(default_factory=lambda: list(USUAL))
-    """Of auto: what has to be known, by its place in --json, such as waiting.urgent.mean; as often as you like."""
+    """Of auto: what has to be known, by its place in --json, such as waiting.urgent.mean; may be repeated."""
     within: Annotated[float, options.between(0.1, 100), setting("replicas")] = 5.0
     """Of auto: half-width of the 95 % interval that is wanted, in percent of the mean (Hoad and others, 2010)."""
     most_replicas: Annotated[int, options.between(3), setting("replicas")] = 30
@@ -81,7 +81,7 @@ class ReplicaOptions:
         return self.most_replicas if self.replicas == AUTO else int(self.replicas)
 
     def seeds(self, first: int, held: Sequence[tuple[dict[str, Any], str]], *, quiet: bool) -> Iterator[int]:
-        """Yields the seed of each run, as long as another is needed; what came of each stands in `held` by then."""
+        """Yields the seed of each run while another is needed; `held` has the results of the runs before."""
         for number_of in range(self.most):
             if self.replicas == AUTO and number_of:
                 known = self.precisions([document for document, _ in held])

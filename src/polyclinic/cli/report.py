@@ -66,7 +66,7 @@ def report(
 
 
 def _beside(folder: Path) -> Path:
-    """Returns where a report is written that nobody names a place for: beside what it is of, here of a store's."""
+    """Returns the default folder of a report: that of the run, here for a run in a database."""
     return Path() if is_fetched(folder) else folder
 
 

@@ -31,7 +31,7 @@ _MAY_DIFFER = {"model_file", *ASIDE} - {"base_url"}
 
 
 def made_of(configuration: Configuration) -> dict[str, str]:
-    """Returns the fingerprints of what a run is made of beside its configuration."""
+    """Returns the fingerprints of the code and data of a run."""
     prints = {"polyclinic": __version__, **of_package()}
     setup = configuration.setup
     if not (setup.asks_models or configuration.profiles or configuration.course):
@@ -90,7 +90,7 @@ def goes_on_later(store: Store | None, *, quiet: bool) -> Iterator[None]:
 def _what_is_over(store: Store | None, *, quiet: bool) -> str:
     """Says how far a run has come, and, unless it is to be `quiet`, shows what is over of it; "" where none is kept.
 
-    A long run is not read then: whoever stops it does not wait so long.
+    A long run is not read, as that would take too long.
     """
     if store is None:
         return ""

@@ -64,15 +64,15 @@ _MOST_DAYS = 100 * 365
 @Parameter(name="*", group=Group("The town and its hospital", sort_key=5))
 @dataclass(frozen=True, kw_only=True)
 class TownOptions:
-    """What a run is made of, beside who plays; None where it was left out."""
+    """The town and the hospital of a run."""
 
     residents: Annotated[int | None, _RESIDENTS, Parameter(show_default="the hospital's, 36,000 in ours")] = None
     """Residents of the town; the number of illnesses a day stays the same."""
     load: Annotated[float, options.between(0.0), setting("run")] = 1.0
     """Illnesses a day, as a multiple of the usual."""
     event: Annotated[list[str] | None, Parameter(metavar="EVENT", negative="")] = None
-    """What befalls it, such as "mass arrival 40 at day 3 10:00", "outage laboratory 4 h", "absent doctor neurology" or
-    "epidemic influenza-a 5 for 14 d"; as often as you like."""
+    """An event, such as "mass arrival 40 at day 3 10:00", "outage laboratory 4 h", "absent doctor neurology" or
+    "epidemic influenza-a 5 for 14 d"; may be repeated."""
     days: Annotated[
         int | None, options.between(1, _MOST_DAYS), Parameter(show_default=f"{_DAYS}; any with --visits")
     ] = None
@@ -113,12 +113,12 @@ def run(
     examiner: Annotated[options.Examiner, setting("run")] = "rules",
     profiles: Annotated[
         str,
-        Parameter(metavar="MODEL", help="A model that writes those who fall ill; templates by default."),
+        Parameter(metavar="MODEL", help="Model that writes the residents who fall ill; templates by default."),
         setting("run"),
     ] = "",
     course: Annotated[
         str,
-        Parameter(metavar="MODEL", help="A model that says how illnesses go on; the knowledge by default."),
+        Parameter(metavar="MODEL", help="Model that decides how illnesses go on; the knowledge by default."),
         setting("run"),
     ] = "",
     learning: LearningOptions = FORGETFUL,

@@ -65,7 +65,7 @@ def show_run(screen: Console, document: dict[str, Any]) -> None:
 
 
 def show_so_far(screen: Console, summary: dict[str, Any]) -> None:
-    """Prints of a run that was stopped who has come so far, and how right what was decided of them is."""
+    """Prints the visits of a stopped run so far, and how right their decisions are."""
     _show(screen, [tables.comings(summary), tables.shares(summary), tables.waits(summary)])
 
 

@@ -117,7 +117,6 @@ async def _summary(
 
 
 def _show_summary(screen: Console, name: str, summary: conversation.ConversationSummary) -> None:
-    """Prints the means of the dialogues of one file, and what is not scored."""
     shown = table(name, ("metric", "mean ± se", "95 % interval", "n"))
     for metric, one in summary.metrics.items():
         n = ShownFigure(f"{one.n}{' turns' if metric == 'AVG_LEN' else ''}", {"": one.n})
@@ -262,7 +261,6 @@ async def _read_grades(path: Path, reference: Path | None, scoring: _Scoring) ->
 
 
 async def _grade(reports: Sequence[recorded.RecordedReport], judge: str, scoring: _Scoring) -> list[Judgement]:
-    """Returns the grades that a judge of ours gives, until it is stopped."""
     from polyclinic.judging import director as directors  # noqa: PLC0415 - not needed if the letters are there
     from polyclinic.judging.director_by_rules import RulesJudge  # noqa: PLC0415
     from polyclinic.knowledge.knowledge import read_knowledge  # noqa: PLC0415

@@ -186,7 +186,6 @@ class Scorer:
         return replace(judged, grades=grades, analyses=analyses)
 
     async def _aie(self, case: Case, visit: Visit, minds: Minds) -> tuple[dict[str, float], tuple[str, ...]]:
-        """Returns AIE's metrics, and why some of them are missing."""
         try:
             tracked = await with_states(case, visit, minds)
             scored = score(from_trace(tracked.trace, case, chosen=visit.answer))

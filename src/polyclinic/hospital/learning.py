@@ -1,15 +1,15 @@
-"""How doctors learn from their visits (agent-hospital §3.5.1): when they are told, and when they know it.
+"""How doctors learn from their visits (agent-hospital §3.5.1), and when they know it.
 
-1. Of each visit the three tasks are kept as its last doctor has met them.
-2. Some time after, the doctor's memory is told how it was. With the feedback `truth` that is what was right, at the end
-   of the visit (the paper); with `outcome` it is only how the patient is at the follow-up: who recovers or gets better
-   was treated well, for all that anybody knows, and who gets worse was not.
-3. From a right answer comes a record. With a wrong one, whoever can reflect draws a lesson: a decision beside others.
-4. Off its shift a doctor, or a department together, reads so many passages of a corpus a day, in an order of its own,
-   at an hour at which it is not on duty (agent-hospital §3.5.2). That goes into a second library.
-5. At the next midnight all of it is published: from then on whatever is launched reads it, and nothing before did.
+1. The three tasks of each visit are kept as its last doctor met them.
+2. Later the doctor's memory is told the result. With the feedback `truth` that is the right answer, at the end of the
+   visit (as in the paper). With `outcome` it is only the follow-up: a patient who recovers or is better was treated
+   well, as far as anybody knows, and a patient who is worse was not.
+3. A right answer becomes a record. From a wrong one a doctor who can reflect draws a lesson.
+4. Off shift a doctor, or a department together, reads some passages of a corpus a day, in an order of its own, at an
+   hour at which it is not on duty (agent-hospital §3.5.2). What is read goes into a second library.
+5. All of it is published at the next midnight. Episodes launched from then on read it, and none before.
 
-What was right reaches memories alone, and players as what they remember of others.
+Right answers reach memories alone, and players only as memories of other patients.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class HospitalLearning:
     knowledge: Knowledge
     clock: Clock
     log: Log
-    publish: Callable[[Publication], None]  # hands what is new to whoever computes, and to whoever keeps it
-    reflect: Learn | None  # lets a doctor draw a lesson; None where whoever plays cannot
+    publish: Callable[[Publication], None]  # hands new memories to the clinic, and to the folder of the run
+    reflect: Learn | None  # lets a doctor draw a lesson; None if its mind cannot
     keep: Callable[[str, Sequence[PassageRead]], None] = lambda *_: None  # keeps what somebody has read
     version: str = field(init=False)  # of what is read now
     _open: dict[str, _Visit] = field(init=False, default_factory=dict)  # by patient, until the follow-up
@@ -128,7 +128,7 @@ class HospitalLearning:
             yield self._next
 
     async def finish(self) -> None:
-        """Publishes what was learnt last, now that the run is over, for whoever takes the memories further."""
+        """Publishes what was learnt last, at the end of the run, so that the memories can be used in another."""
         if not self._told and not self._read:
             return
         steps = self._publish()
@@ -278,7 +278,7 @@ class OffShift:
     clock: Clock
     seed: int
     read: Read
-    takes: Callable[[str, Signal], None]  # is told of whoever has begun to read; the signal happens at midnight
+    takes: Callable[[str, Signal], None]  # gets who has begun to read, and the signal that happens at midnight
 
     def begin(self, days: int) -> None:
         """Lets everybody read on so many days."""

@@ -1,4 +1,4 @@
-"""A run of the hospital from its configuration: the town, who plays, who computes, what is kept, what came of it."""
+"""A run of the hospital from its configuration: town, clinic, learning, storage and results."""
 
 from __future__ import annotations
 

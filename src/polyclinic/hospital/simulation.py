@@ -1,21 +1,21 @@
-"""A town and its hospital over days: who falls ill, comes, is treated, recovers or comes back.
+"""Simulates a town and its hospital: residents fall ill, come, are treated, recover or come back.
 
-A resident's life between two healthy days (agent-hospital §3.4): it wakes up ill, goes to hospital when it is ready and
-the doors are open, and is followed up some days after the visit. Better: it recovers at home. Worse: it comes back on
-the next day, for as many visits as the hospital allows; then the illness takes its course at home. Who left before it
-was treated, or whose visit failed, is untreated. Who was turned away comes again once, when the doors open next; that
-is the same visit, with the same episode.
+A resident's life between two healthy days (agent-hospital §3.4): the resident wakes up ill, goes to the hospital when
+ready and when the doors are open, and is followed up some days after the visit. A patient who is better recovers at
+home. A patient who is worse comes back on the next day, for as many visits as the hospital allows; after that the
+illness takes its course at home. A patient who leaves before treatment, or whose visit fails, is untreated. A patient
+who is turned away comes again once, when the doors open next; that is the same visit with the same episode.
 
-A visit's episode is launched `lookahead` minutes before triage could be over, or as soon as it is certain.
+The episode of a visit is launched `lookahead` minutes before triage could be over, or as soon as it is certain.
 
-Patients who wait for a doctor may get worse:
-1. Some time after coming in, by the disease's course (`town/illness.py`), the illness goes a stage up, unless a
-   doctor has seen the patient before.
-2. What the doctors will do is launched anew with the worse case, beside the rest. Where it was likely to be wanted, it
-   was computed along with the visit, and is there.
-3. Who waits is looked at again at the intervals of the scale (`polyclinic.knowledge.acuity.TARGETS`), counted from the
-   triage; who is of level 1 by then, at once. Found worse, a patient moves up in the queue. Before triage it moves up
-   by what anybody sees. No model is asked whether somebody gets worse, or how it looks.
+Patients may get worse while they wait for a doctor:
+1. Some time after arrival the illness goes a stage up by the disease's course (`town/illness.py`), unless a doctor has
+   seen the patient before.
+2. The decisions of the doctors are launched again with the worse case. If they were likely to be needed, they were
+   computed along with the visit.
+3. A nurse looks at waiting patients again at the intervals of the scale (`polyclinic.knowledge.acuity.TARGETS`),
+   counted from triage, and at a patient of level 1 at once. A patient found worse moves up in the queue; before triage,
+   by what anybody sees. No model is asked whether a patient gets worse, or how that looks.
 """
 
 from __future__ import annotations
@@ -40,22 +40,11 @@ from polyclinic.hospital.learning import HospitalLearning
 from polyclinic.hospital.plan.events import Incident
 from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.plan.plan import Hospital
+from polyclinic.hospital.record import happenings as events
 from polyclinic.hospital.record.account import Log, Sink
 from polyclinic.hospital.record.episodes import AtDoor, Compute, Episode, EpisodeRequest
 from polyclinic.hospital.record.figures import Groups, Learnt, RunSummary, incident
-from polyclinic.hospital.record.happenings import (
-    DAY,
-    HOUR,
-    Acuity,
-    Died,
-    FollowedUp,
-    FollowUpFailed,
-    FollowUpOutcome,
-    GotWorse,
-    HarmCause,
-    TriagedAgain,
-    What,
-)
+from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity, FollowUpOutcome, HarmCause, What
 from polyclinic.hospital.town.forecast import NoCourse
 from polyclinic.hospital.town.illness import IllnessCourse, Nature, Onset, Treatment, Worsening
 from polyclinic.hospital.town.town import Town
@@ -100,7 +89,7 @@ _AT_THE_DOORS = 30 * 60  # within so many seconds of their opening those come wh
 _LAST_CALL = 30 * 60  # nobody sets out who would arrive later than this before closing
 
 SOON = 2 * 60 * 60
-"""Seconds; who gets worse later than so long after coming in has nearly always been seen before."""
+"""Seconds after arrival; a patient who gets worse later has nearly always been seen by then."""
 
 
 @dataclass(eq=False)
@@ -116,7 +105,7 @@ class PlannedVisit:
     request: EpisodeRequest | None = None  # what its episode is computed from
     foreseen: bool = False  # `worsening` is known
     worsening: Worsening | None = None  # how the illness goes on while nobody treats it; None: as it is
-    early: Signal | None = None  # happens with the episode of who gets worse before triage is over, where that may be
+    early: Signal | None = None  # the episode of a patient who may get worse before triage is over
     decided: Signal = field(init=False)  # happens when the episode is due, with it; with None where none was needed
 
     def case(self, town: Town) -> Case:
@@ -140,7 +129,7 @@ class SimulatedRun(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """What came of a simulation."""
 
     days: float  # simulated, the last perhaps in part
-    visits: int  # that residents set out for; who was turned away and came again is counted once
+    visits: int  # a patient who was turned away and came again is counted once
     happenings: int  # lines of the log
     log_hash: str  # of the log
     still_ill: int  # residents who are ill at the end
@@ -177,7 +166,7 @@ def opportunity(hours: OpeningHours, walk: int, ready: int, delay: int) -> int:
     if opening // DAY == (ready + walk) // DAY:
         opening += delay % _AT_THE_DOORS
     else:
-        # Who could not come on the same day does not stand at the doors at dawn.
+        # A patient who could not come on the same day does not wait at the doors at dawn.
         opening = max(opening, min(opening + delay, hours.next_closing(opening) - _LAST_CALL))
     return opening - walk
 
@@ -204,7 +193,7 @@ def comes_again(
 
 
 LookingAgain = Callable[[Case, AtDoor], AtDoor]
-"""Says what a nurse finds of who waits and has got worse: of the case, after what she learnt before."""
+"""Returns what a nurse finds at a waiting patient who got worse: of the case, and of what she learnt before."""
 
 _AT_THE_DOOR = 30 * 60
 """Seconds; hardly anybody waits longer for the nurse."""
@@ -235,7 +224,7 @@ class Simulation:
     planned: list[PlannedVisit] = field(init=False, default_factory=list)  # in the order of setting out
     plans: int = field(init=False, default=0)
     came: int = field(init=False, default=0)  # visits that were set out for
-    open: int = field(init=False, default=0)  # who has set out and has not been followed up
+    open: int = field(init=False, default=0)  # visits that have not been followed up
     closed: bool = field(init=False, default=False)  # nobody sets out any more; the clock stops when all are at home
     ill: int = field(init=False, default=0)
     dead: set[int] = field(init=False, default_factory=set)  # residents
@@ -410,14 +399,14 @@ class Simulation:
             if isinstance(said, IllnessCourse):
                 course = said
             else:
-                self._note(who, FollowUpFailed(error=said.error, problem=said.problem))
+                self._note(who, events.FollowUpFailed(error=said.error, problem=said.problem))
         else:
             yield self.clock.at(due)
         if course.dies_after is not None:
-            self._note(who, Died(disease=onset.disease, cause=course.cause or HarmCause.ILLNESS))
+            self._note(who, events.Died(disease=onset.disease, cause=course.cause or HarmCause.ILLNESS))
             self._die(onset.resident)
         else:
-            self._note(who, FollowedUp(outcome=course.outcome, severity=course.severity, cause=course.cause))
+            self._note(who, events.FollowedUp(outcome=course.outcome, severity=course.severity, cause=course.cause))
             self._tell(who, course.outcome.value)
         self._follow(of_visit=of_visit)
         if course.dies_after is not None:
@@ -426,7 +415,7 @@ class Simulation:
             return ConvalescenceEnd.WORSE
         if course.outcome is not FollowUpOutcome.RECOVERED:
             yield self.clock.at((today + course.recovers_after_days) * DAY + hour)
-            self._note(who, FollowedUp(outcome=FollowUpOutcome.RECOVERED, severity=course.severity))
+            self._note(who, events.FollowedUp(outcome=FollowUpOutcome.RECOVERED, severity=course.severity))
         self.ill -= 1
         return ConvalescenceEnd.HEALTHY
 
@@ -502,11 +491,11 @@ class Simulation:
 
     def _surplus(self, plan: PlannedVisit) -> bool:
         """Whether so many set out before it that the run will have ended; where that is so, it stays so."""
-        # Whoever planned to set out before does so: nothing comes between, and plans that come later only add to them.
+        # Patients who planned to set out before do so, and later plans only add to them.
         return self.came >= self.most or self.came + bisect_left(self.planned, plan) >= self.most
 
     def _opportunity(self, ready: int, delay: int, at_once: bool) -> int:
-        """Returns when to set out, as `opportunity`; who does not wait comes to the door for emergencies."""
+        """Returns when to set out, as `opportunity`; emergencies come to the door for emergencies."""
         hours = self.house.emergency_hours if at_once else self.house.hours
         return opportunity(hours, self.house.coming.seconds, ready, delay)
 
@@ -542,7 +531,7 @@ class Simulation:
         level, severity = worse.case.truth.acuity, worse.case.truth.severity
         visit.is_of_level(level)
         assert severity is not None  # noqa: S101
-        self._note(visit.who, GotWorse(severity=severity, level=level))
+        self._note(visit.who, events.GotWorse(severity=severity, level=level))
         before, request = visit.episode, plan.request
         if before is None:
             self._is_seen(visit, worse.case)
@@ -583,7 +572,7 @@ class Simulation:
         acuity = Acuity(URGENCY[now.level])
         visit.acuity = acuity
         right, signs = visit.right_level, now.measured
-        self._note(visit.who, TriagedAgain(level=now.level, acuity=acuity, right_level=right, vital_signs=signs))
+        self._note(visit.who, events.TriagedAgain(level=now.level, acuity=acuity, right_level=right, vital_signs=signs))
         if visit.ticket is not None:
             before_doctors = visit.episode is not None and visit.ticket.queue.id == visit.episode.department
             alarms = acuity is Acuity.EMERGENCY and before_doctors

@@ -34,14 +34,10 @@ from polyclinic.language.content_words import coverage, pieces, resemblance
 from polyclinic.metrics.accuracy import RIGHT
 from polyclinic.metrics.grades import QUARTERS, Aspect, AspectMatch, Judgement, Link, Scale, analysis, aspects_of
 
-VERSION = 2
-"""Grows when the rules come to mean something else."""
-
+VERSION = 2  # grows when the rules come to mean something else
 _NO_REFERENCE = "the reference says nothing of it"
 
-HALF = 0.5
-"""From which share of its words on a point of the reference counts as said."""
-
+HALF = 0.5  # from which share of its words on a point of the reference counts as said
 SCALES: dict[Aspect, Scale] = {
     Aspect.SYMPTOMS: Scale(weights={"said": 1.0}, cuts=QUARTERS),
     Aspect.EXAMINATIONS: Scale(weights={"done": 1.0}, cuts=QUARTERS),
@@ -162,7 +158,6 @@ def _texts(reference: Sequence[str], given: Sequence[str], named: float) -> Aspe
 
 
 def _divided(points: Sequence[str], shares: Sequence[float]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the points that were said and those that were not."""
     both = list(zip(points, shares, strict=True))
     return tuple(p for p, share in both if share >= HALF), tuple(p for p, share in both if share < HALF)
 

@@ -19,8 +19,7 @@ from polyclinic.language.language import Language, is_chinese
 from polyclinic.metrics.disease_names import ComparedPair, NamePair, split_names
 from polyclinic.models.model import Model
 
-VERSION = 1
-"""Grows when the prompt comes to mean something else."""
+VERSION = 1  # grows when the prompt comes to mean something else
 
 # The analysis comes first: a model writes from left to right, and must not decide before it has compared.
 _ANSWER = answer_type("RelationAnswer", [("analysis", str), ("relation", Relation)])

@@ -26,14 +26,10 @@ VERSION = 1
 class ErrorCategory(StrEnum):
     """Why an answer is wrong."""
 
-    LACK = "lack_of_knowledge"
-    """A fact that the answer rests on is nowhere, or is stated wrongly."""
-    MIS_RETRIEVAL = "mis_retrieval"
-    """What is known was not brought to bear, or the wrong knowledge was."""
-    CONSISTENCY = "consistency"
-    """It is said so and otherwise: the parts contradict one another, or the answer contradicts the reasons."""
-    COT = "cot"
-    """The facts are right, and a step of the reasoning from them is not."""
+    LACK = "lack_of_knowledge"  # a fact that the answer rests on is nowhere, or is stated wrongly
+    MIS_RETRIEVAL = "mis_retrieval"  # what is known was not brought to bear, or the wrong knowledge was
+    CONSISTENCY = "consistency"  # the parts contradict one another, or the answer contradicts the reasons
+    COT = "cot"  # the facts are right, and a step of the reasoning from them is not
 
 
 class MissedQuestion(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,8 +19,7 @@ from polyclinic.judging.people import marks_by_item
 from polyclinic.judging.verdicts import read_verdicts
 from polyclinic.models.model import Model
 
-VERSION = 1
-"""Grows when the prompts come to mean something else."""
+VERSION = 1  # grows when the prompts come to mean something else
 
 Mark = Annotated[float, msgspec.Meta(ge=0, le=5)]
 

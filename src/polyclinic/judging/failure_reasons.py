@@ -28,19 +28,15 @@ from polyclinic.prompts import read_prompts
 
 PROMPTS = Path(__file__).with_suffix(".md")
 
-VERSION = 1
-"""Grows when the prompt or the rules come to mean something else."""
+VERSION = 1  # grows when the prompt or the rules come to mean something else
 
 
 class FailureReason(StrEnum):
     """Why a diagnosis missed."""
 
-    OMISSION = "omission"
-    """An examination that the diagnosis needs was not done."""
-    COMPLICATIONS = "complications"
-    """A complication, a second illness or a finding was named, and the illness itself was not."""
-    ERRONEOUS = "erroneous"
-    """What was needed was known, and was judged wrongly."""
+    OMISSION = "omission"  # an examination that the diagnosis needs was not done
+    COMPLICATIONS = "complications"  # a complication, second illness or finding was named in place of the illness
+    ERRONEOUS = "erroneous"  # what was needed was known, and was judged wrongly
 
 
 class Missed(msgspec.Struct, frozen=True, kw_only=True):

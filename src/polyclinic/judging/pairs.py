@@ -182,7 +182,6 @@ def said_in(trace: Trace) -> tuple[str, ...]:
 
 
 def _complete(calls: Sequence[Preference], view: View) -> list[tuple[Preference, Preference]]:
-    """Returns a view's comparisons for which both orders were answered."""
     pairs = zip(calls[::2], calls[1::2], strict=True)
     return [(one, other) for one, other in pairs if one.view == view and one.better and other.better]
 

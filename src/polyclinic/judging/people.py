@@ -141,8 +141,7 @@ def _of_two(
     return found, weighted_kappa(found.confusion) if kind.level == "ordinal" else found.kappa
 
 
-PEOPLE = "people"
-"""The judge of what most people say."""
+PEOPLE = "people"  # the judge of what most people say
 
 
 def people_judgements(verdicts: Sequence[PersonsVerdict]) -> list[Judgement]:
@@ -323,7 +322,6 @@ def marks_by_item(verdicts: Sequence[PersonsVerdict]) -> dict[Item, dict[str, fl
 
 
 def _means(verdicts: Sequence[PersonsVerdict], form: str, question: str) -> dict[Item, float]:
-    """Returns the mean mark of each item, or its mean grade."""
     return {
         item: fmean(float(Grade[answer]) if isinstance(answer, str) else answer for _, answer in answers)
         for item, answers in by_item(verdicts, form, question).items()

@@ -16,8 +16,7 @@ from polyclinic.events import Role
 from polyclinic.judging.model_judging import Exhibit, Judging, spoken
 from polyclinic.players.language_model.mind import describe, known_lines
 
-VERSION = 1
-"""Of what the judge is shown and asked; results of different versions are not comparable."""
+VERSION = 1  # of what the judge is shown and asked; results of different versions are not comparable
 
 
 class RoundAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

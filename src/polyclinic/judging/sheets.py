@@ -24,8 +24,7 @@ from polyclinic.questions.shown import show
 from polyclinic.seeds import derive
 
 DEPARTMENTS = 10
-RECORDS = 5
-"""The paper's sample of records: five of each of ten departments (AI Hospital §3.3)."""
+RECORDS = 5  # the paper's sample of records: five of each of ten departments (AI Hospital §3.3)
 
 
 class Sheet:
@@ -142,7 +141,6 @@ def _rounds(visits: _Visits) -> _Rows:
 
 
 def _pairs(form: str, visits: _Visits, seed: int) -> _Rows:
-    """Yields every two doctors' dialogues of every case, in an order that is drawn."""
     said: dict[str, dict[str, str]] = {}
     right: dict[str, str] = {}
     for doctor, trace, case in visits:
@@ -168,7 +166,6 @@ def _records(cases: Iterable[Case], departments: int, each: int, seed: int) -> _
 
 
 def _reports(form: str, visits: _Visits) -> _Rows:
-    """Yields every report with the reference, to be graded, or sorted by why its diagnosis missed."""
     for doctor, trace, case in visits:
         reported = trace.last(Reported)
         if reported is None:

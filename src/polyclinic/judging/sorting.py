@@ -42,8 +42,7 @@ class Word(NamedTuple, Generic[Category]):
     who: str
 
 
-Words = Mapping[tuple[str, str], Word[Category]]
-"""People's words by the two names of a mistake."""
+Words = Mapping[tuple[str, str], Word[Category]]  # people's words by the two names of a mistake
 
 
 class Counted(msgspec.Struct, Generic[Category], frozen=True, kw_only=True):

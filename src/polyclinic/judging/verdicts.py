@@ -28,8 +28,7 @@ from polyclinic.seals import seal
 from polyclinic.statistics.agreement import Level
 from polyclinic.yaml_files import read_yaml
 
-Answer = str | float
-"""One of the words that count, or a number on a scale."""
+Answer = str | float  # one of the words that count, or a number on a scale
 
 
 class Answers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -113,14 +112,11 @@ _NAMED = 6
 _MENDS = f"where that was done on purpose, take the field {_SUM!r} away"
 _LONGEST = 16 * 2**20
 
-TABLES = {".csv": ",", ".tsv": "\t"}
-"""What parts the fields of a table, by the ending of its file."""
-
+TABLES = {".csv": ",", ".tsv": "\t"}  # what parts the fields of a table, by the ending of its file
 PAIR = ("first", "second")
 _TURNED: dict[Answer, Answer] = {"first": "second", "second": "first"}
 
-Item = tuple[str, ...]
-"""What names an item: the values of its form's keys, in their order."""
+Item = tuple[str, ...]  # what names an item: the values of its form's keys, in their order
 
 
 class PersonsVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,15 +141,13 @@ def in_order(item: Item) -> Item:
     return (item[0], *sorted(item[1:]))
 
 
-Known = Mapping[str, Collection[Item]]
-"""The items that can be spoken of, by form."""
+Known = Mapping[str, Collection[Item]]  # the items that can be spoken of, by form
 
 
 Key = Mapping[str, Mapping[Item, Item]]
 """Who is who in blind sheets, by form: the item with codes in it, and the same with the doctors."""
 
-BLIND = "blind-"
-"""How the code begins that stands for a doctor in a blind sheet."""
+BLIND = "blind-"  # how the code begins that stands for a doctor in a blind sheet
 
 
 def read_verdicts(

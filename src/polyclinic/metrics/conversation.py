@@ -39,9 +39,7 @@ METRICS = tuple(
 )
 """The ten, in the order of the published tables; percent, but turns and length as they are."""
 
-MCQE = "MCQE"
-"""Right answers, in percent, of a doctor who reads everything, without a dialogue."""
-
+MCQE = "MCQE"  # right answers, in percent, of a doctor who reads everything, without a dialogue
 SECOND = tuple(
     "COVERAGE_WITHOUT_O INQUIRY_ACC_POOLED INQUIRY_SPECIFIC_POOLED ADVICE_ACC_POOLED ADVICE_SPECIFIC_POOLED".split()
 )

@@ -35,8 +35,7 @@ from polyclinic.events import (
 from polyclinic.language.language import Language, language_of
 from polyclinic.metrics.accuracy import chosen_by_name
 
-STATES = ", ".join(State)
-"""The ten codes, for saying which there are."""
+STATES = ", ".join(State)  # the ten codes, for saying which there are
 
 
 class Turn(msgspec.Struct, frozen=True):

@@ -96,8 +96,7 @@ def read_judgements(path: str | Path) -> list[Judgement]:
     return judgements
 
 
-Link = Callable[[str], frozenset[str]]
-"""From the name of a disease to its ICD-10 codes; empty where it has none."""
+Link = Callable[[str], frozenset[str]]  # from the name of a disease to its ICD-10 codes; empty where it has none
 
 Shares = dict[str, float]
 

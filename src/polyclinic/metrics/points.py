@@ -101,9 +101,7 @@ def danger_signs(case: Case, trace: Trace, report: Report | None, lexicon: Lexic
     )
 
 
-HINT_COSTS: dict[Rung, int] = {Rung.STEP: 1, Rung.TURN: 3, Rung.DISEASES: 6}
-"""What a hint costs, by how much it tells."""
-
+HINT_COSTS: dict[Rung, int] = {Rung.STEP: 1, Rung.TURN: 3, Rung.DISEASES: 6}  # what a hint costs, by how much it tells
 ASPECT = 14
 EXAMINATIONS = 20
 DANGER = 10

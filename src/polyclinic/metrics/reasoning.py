@@ -253,9 +253,7 @@ def _titles() -> dict[str, tuple[str, str]]:
     return read_yaml(Path(__file__).with_name("diagnosis_codes.yaml"), dict[str, tuple[str, str]])
 
 
-ENOUGH = 3
-"""So many of the record's reasons are as good as all."""
-
+ENOUGH = 3  # so many of the record's reasons are as good as all
 _BY_PLACE = (Grade.A, Grade.B, Grade.C)
 _SCALE = Scale(weights={"named": 1.0}, cuts=QUARTERS)
 _LABEL = re.compile(r"^[^:：,，、]{1,24}[:：]\s*")

@@ -103,8 +103,7 @@ class _RecordedTurn(msgspec.Struct, frozen=True):
     content: str | None
 
 
-Said = str | dict[str, str | None] | None
-"""A text, or its sections by their headings."""
+Said = str | dict[str, str | None] | None  # a text, or its sections by their headings
 
 
 class _PublishedReport(msgspec.Struct):
@@ -253,8 +252,7 @@ def split_sections(text: str) -> Sections:
 
 MissingGrade = Literal["left out", "counts 1"]
 Pairs = Sequence[tuple[Judgement, Judgement]]
-RECORDED = "recorded"
-"""The judge of letters that were recorded elsewhere."""
+RECORDED = "recorded"  # the judge of letters that were recorded elsewhere
 
 
 class AspectMean(Estimate, frozen=True, kw_only=True):

@@ -251,7 +251,7 @@ Protocol = Annotated[
     str,
     Parameter(
         metavar="WHOSE",
-        help="The protocol: ours, paper, or a file FILE.yaml; 'polyclinic protocols show' prints each.",
+        help="The protocol: ours, paper, or a file FILE.yaml; 'polyclinic config show' prints each.",
     ),
 ]
 
@@ -301,7 +301,7 @@ class CaseOptions:
     strict: StrictSetting = False
     limit: Limit = None
     patient: Patient = "rules"
-    examiner: Examiner = "rules"
+    examiner: Annotated[Examiner, setting("run")] = "rules"
     library: Library = LIBRARY
     memory: Memory = FORGETFUL
     pictures: Pictures = None

@@ -15,18 +15,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-FEW = 20
-"""Cases below which all is exact."""
-
-LEAST = 6
-"""Cases below which no two-sided p is as low as 0.05, and there is no interval of 95 %."""
-
-EXACT = FEW - 1
-"""Cases that differ up to which all ways to give signs are gone through, whatever the values."""
-
-FLIPS = 10_000
-"""How many ways are drawn."""
-
+FEW = 20  # cases below which all is exact
+LEAST = 6  # cases below which no two-sided p is as low as 0.05, and there is no interval of 95 %
+EXACT = FEW - 1  # cases that differ up to which all ways to give signs are gone through, whatever the values
+FLIPS = 10_000  # how many ways are drawn
 _BLOCK = 2**20  # numbers held at a time
 _STEPS = 2**26  # additions, up to which the ways to come to each sum are counted: a quarter of a second
 _CLOSE = 1e-9  # of the largest value: what rounding adds to a whole number of steps
@@ -435,12 +427,8 @@ def wilson(successes: float, n: float, *, z: float = 1.959964) -> tuple[float, f
     return 100 * (centre - half) / (1 + z * z / n), 100 * (centre + half) / (1 + z * z / n)
 
 
-LOOK_AHEAD = 5
-"""Replications, up to the hundredth; of n beyond it, as many per cent of n."""
-
-FEWEST = 3
-"""Fewer say nothing of how they spread."""
-
+LOOK_AHEAD = 5  # replications, up to the hundredth; of n beyond it, as many per cent of n
+FEWEST = 3  # fewer say nothing of how they spread
 _ANY = 100.0  # percent, where nobody asks how narrow an interval is
 
 

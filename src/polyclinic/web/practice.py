@@ -44,8 +44,7 @@ _TAKE_OVER = f"{_ADD} ON CONFLICT DO NOTHING"
 _MOST_BYTES = 128 * 2**20  # of an old file
 
 T = TypeVar("T")
-Document = tuple[str, str, object]
-"""Kind, id and content."""
+Document = tuple[str, str, object]  # kind, id and content
 
 _guard = Lock()
 _held: dict[Path, tuple[sqlite3.Connection, int]] = {}  # and by how many servers of this process

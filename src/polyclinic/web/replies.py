@@ -26,9 +26,7 @@ from polyclinic.files import NO_JSON
 from polyclinic.web.refused import RequestRefused
 from polyclinic.web.serving import MOST_STREAMS, MOST_STREAMS_OF_ONE, Serving
 
-MOST_BODY = 256 * 1024
-"""Longest body of a request, in bytes."""
-
+MOST_BODY = 256 * 1024  # longest body of a request, in bytes
 _PATIENCE = 30.0  # seconds for a body to arrive
 _encode = msgspec.json.Encoder().encode
 
@@ -120,8 +118,7 @@ async def _body(request: Request, type: type[T]) -> T:
         raise RequestRefused(f"unexpected content: {error}", 422) from None
 
 
-ALIVE = b": \n\n"
-"""Shows that the server is there when nothing has happened."""
+ALIVE = b": \n\n"  # shows that the server is there when nothing has happened
 
 
 def event(data: bytes, *, id: str | int = "", name: str = "") -> bytes:

@@ -33,12 +33,8 @@ from polyclinic.web.serving import Serving
 resource: Any = importlib.import_module("resource") if importlib.util.find_spec("resource") else None
 """The bounds of the system; some systems have none."""
 
-MOST = 1_024
-"""Connections at a time, where the system has files for twice as many."""
-
-HEAD = 20.0
-"""Seconds in which a request's head must have come."""
-
+MOST = 1_024  # connections at a time, where the system has files for twice as many
+HEAD = 20.0  # seconds in which a request's head must have come
 _SPARE = 2  # files that the system allows, to a connection: what is served needs some too
 
 

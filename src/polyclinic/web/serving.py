@@ -85,14 +85,9 @@ def _listed(id: str, path: Path) -> ShelvedRun:
         return ShelvedRun(id=id, name=id, problem=str(error).replace(str(path), id))
 
 
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-"""Names under which only this machine is reached."""
-
-MOST_STREAMS = 256
-"""Streams of events at once; more are refused."""
-
-MOST_STREAMS_OF_ONE = 64
-"""Those from one address: a browser opens six at most, and a class may share an address."""
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})  # names under which only this machine is reached
+MOST_STREAMS = 256  # streams of events at once; more are refused
+MOST_STREAMS_OF_ONE = 64  # those from one address: a browser opens six at most, and a class may share an address
 
 
 class Serving:

@@ -47,9 +47,7 @@ JUDGED_HERE = tuple(forms())
 
 MOST_ITEMS = 5_000
 
-LEAST_PEOPLE = 2
-"""Who judge everything."""
-
+LEAST_PEOPLE = 2  # who judge everything
 _NO_QUESTIONS: Mapping[str, ExamQuestion] = {}
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
 _Names = Annotated[tuple[_Name, ...], msgspec.Meta(max_length=100)]
@@ -205,7 +203,6 @@ class Study:
         return [one for person in self.kept.people if not person.third for one in self._said[person.key].values()]
 
     def _drawn(self, person: Annotator) -> list[StudyItem]:
-        """Returns all items in an annotator's order, form by form."""
         drawn = []
         for name in self.kept.set.forms:
             of_form = [one for one in self.kept.items if one.form == name]
@@ -329,9 +326,7 @@ def _turned(one: StudyItem, answer: Answer) -> Answer:
 _ENDINGS = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
 
 
-PLAYED = "played visits"
-"""All visits that people played here, as one."""
-
+PLAYED = "played visits"  # all visits that people played here, as one
 _KINDS = {"visits": "traces", "outcomes": "outcomes"}
 _MOST = 300
 

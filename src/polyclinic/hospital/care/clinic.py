@@ -1,17 +1,17 @@
 """Computes the medical part of a visit in this process: triage, consultations, the plan, the pharmacy.
 
 1. The nurse measures, asks, and sends the patient to a department (`triage.py`; agent-hospital §3.4.2).
-2. A doctor of that department sees the patient; the examinations of the whole visit are counted together (§3.4.4).
-3. The doctor decides whether it treats the patient, refers it, twice at most, or admits it; the next doctor has the
-   record of all that was said and found before, and the examinations left over.
-4. The doctor chooses among the three plans of the disease that it diagnosed (§4.1), or of which it named a kind; of a
-   diagnosis that the knowledge does not have there is no plan, and the treatment is what the report says.
-   Of the plan is done what is due for this patient, by what the visit found (`polyclinic.knowledge.treatment`).
+2. A doctor of that department sees the patient; the limit of examinations is for the whole visit (§3.4.4).
+3. The doctor treats the patient, refers it (twice at most), or admits it. The next doctor has the record of all that
+   was said and found before, and the examinations left.
+4. The doctor chooses among the three plans of the disease that it diagnosed (§4.1) or named a kind of. For a diagnosis
+   that the knowledge does not have, the treatment is that of the report. The measures of the plan that are due for this
+   patient are carried out (`polyclinic.knowledge.treatment`).
 5. The pharmacist hands out one drug of each measure, or withholds it and hands out the next.
-6. What was done is held against what is so; nobody who plays gets that.
+6. The result is compared with the truth. No player gets the comparison.
 
-An episode is a function of its request, of who plays and of the seed; the order of episodes is nothing to it. A failure
-of a player ends the episode under its name, and nothing stands in for the answer that did not come.
+An episode is a function of its request, the minds and the seed; the order of episodes does not matter. A failure of a
+player ends the episode under its name, and nothing replaces the missing answer.
 """
 
 from __future__ import annotations

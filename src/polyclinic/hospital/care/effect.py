@@ -1,10 +1,10 @@
-"""What a visit did about the disease that the patient has: how much of what it needs, and what else.
+"""How much of the care that a disease needs a visit gave, and what else it gave.
 
-What is needed is the plan of the disease at its severity, with every measure that is due for this patient. A measure
-is covered by what the visit did, whatever it did it for: a drug of the same kind (chemical subgroup, ATC level 4), the
-same procedure, advice of the same disease. Measures weigh by what hangs on them: the operation of a plan that operates
-most, then what has to begin within hours, then other drugs and procedures; what only soothes, advice and watching
-little. What the visit did not look at, and would decide whether a measure is due, weighs half, and all such measures
+The care needed is the plan of the disease at its severity, with every measure that is due for this patient. A measure
+is covered by any act of the visit that serves it: a drug of the same kind (chemical subgroup, ATC level 4), the same
+procedure, advice for the same disease. Measures have weights: most for the operation of a plan that operates, then for
+measures that have to begin within hours, then for other drugs and procedures, and little for drugs that only soothe,
+advice and monitoring. A measure that depends on something the visit did not look at weighs half, and all such measures
 together a quarter of the others at most. The weights are ours.
 """
 
@@ -126,7 +126,7 @@ def _is_done(
 
 
 def _against(drugs: Iterable[Drug], facts: VisitFacts, case: Case) -> tuple[str, ...]:
-    """Returns the drugs that something speaks against which stands in the record, whoever was told of it."""
+    """Returns the drugs against which something in the record speaks, even if nobody was told of it."""
     told = told_at_the_counter(case.record.presentation, case.record.history)
     known = facts.known
     known = type(known)(

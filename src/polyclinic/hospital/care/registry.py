@@ -1,7 +1,7 @@
-"""What a hospital keeps from visit to visit: a file for each patient, and who is expected to see a visit.
+"""Files of patients from visit to visit, and the doctors who are expected to see a visit.
 
-Files grow with the residents and not with the visits: of a patient the last visits are kept. What a visit is given of
-them is what is known when it is launched.
+Files grow with the residents and not with the visits: the last visits of a patient are kept. A visit gets what is known
+when it is launched.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class Registry:
             visit=number,
             departments=tuple(self._hospital.departments),
             day=(self._first + datetime.timedelta(days=arrives // DAY)).isoformat(),
-            # Who comes again with an illness has got worse, though the visit may be launched before it says so.
+            # A patient who comes again with an illness has got worse, even if no follow-up has said so yet.
             earlier=tuple(
                 msgspec.structs.replace(visit, outcome=visit.outcome or FollowUpOutcome.WORSE.value)
                 if visit.illness == illness
                 else visit
                 for visit in self.file(patient)
             ),
-            # Whoever got worse before the launch is expected by the same doctors as whoever does so after it.
+            # The same doctors, whether the patient gets worse before the launch or after it.
             doctors={d: tuple(rng.sample(doctors, len(doctors))) for d, doctors in there.items() if doctors},
         )
 

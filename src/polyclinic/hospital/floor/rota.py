@@ -1,4 +1,4 @@
-"""Who is at work when, and where: shifts, absences, outages, and who is called in when too many wait."""
+"""The staff at work: shifts, absences, outages, and calls of staff on call when too many wait."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Two runs with the same patients, held against one another: patient by patient, day by day, and run by run.
+"""Compares two runs with the same patients: patient by patient, day by day, and run by run.
 
-Everything that a town does is drawn by (seed, resident, day, purpose), so that two runs with one seed meet the same
-patients with the same luck, whoever plays and whatever the hospital is like (common random numbers). What differs
-between them is then what was changed, and paired differences have narrower intervals than those of two means.
+Everything in a town is drawn by (seed, resident, day, purpose). Two runs with one seed therefore have the same patients
+with the same luck, for any doctors and any hospital (common random numbers). They differ only in what was changed, and
+paired differences have narrower intervals than differences of two means.
 
-Whoever is ill already with one doctor, or has died, cannot fall ill again with it: such an onset is in one run alone,
-is counted, and is in no pair. The same is so of whoever falls ill by a higher load, an event or an epidemic.
+A resident who is still ill with one doctor, or has died, cannot fall ill again: such an onset is in one run alone. It
+is counted and is in no pair. So are onsets that a higher load, an event or an epidemic adds.
 """
 
 from __future__ import annotations

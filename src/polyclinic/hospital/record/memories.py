@@ -1,11 +1,10 @@
 """The memories of a run on disk: what its doctors brought, and what each of them has learnt in it.
 
     memory/brought/memory.sqlite     what all of them remembered from before
-    memory/d03/memory.sqlite         what one of them has learnt, or what a department has
+    memory/d03/memory.sqlite         what a doctor, or a department, has learnt
     memory/d03/reading.sqlite        what it has read
 
-A run that is taken up again learns the same again; what is there already is compared by its version, and not written
-twice.
+A run that goes on learns the same again. Versions are compared with those on disk, and nothing is written twice.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def lock(folder: Path) -> sqlite3.Connection:
 
     SQLite's own lock, on a file beside the run, holds on every system, and keeps no reader from the run.
     """
-    # Who only looks at it, as at whether a run goes on, is waited for.
+    # A process that only asks whether the run goes on lets go at once.
     latest = time.monotonic() + _LOOKS
     held = _locked(folder)
     while held is None and not is_locked(folder) and time.monotonic() < latest:
@@ -153,7 +153,7 @@ def _locked(folder: Path) -> sqlite3.Connection | None:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether a process is at the run now. Whoever asks keeps nobody from it."""
+    """Whether a process is at the run now. Asking keeps no process from it."""
     try:
         uri = f"{(folder / LOCK).absolute().as_uri()}?mode=ro"
         with closing(sqlite3.connect(uri, uri=True, isolation_level=None, timeout=0)) as connection:

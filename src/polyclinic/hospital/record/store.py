@@ -1,8 +1,8 @@
-"""Writing a run to disk, so that `kill -9` at any moment loses only what is computed again.
+"""Writes a run to disk, so that `kill -9` at any moment loses only work that is computed again.
 
-A run that is taken up again happens again from its start: episodes that are stored are not computed twice, what models
-said comes from their journal, and every happening is compared with the one that is stored, until the log goes on where
-it had ended. A difference ends the run.
+A run that goes on is simulated again from its start: stored episodes are not computed twice, answers of models come
+from their journal, and every happening is compared with the stored one until the end of the stored log. A difference
+ends the run.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Store:
     def remember(self, compute: Compute) -> Compute:
         """Returns the same computation of episodes, which takes from the run what is stored and stores the rest.
 
-        What was said stays on disk: whoever goes on with an episode gets it without its traces.
+        Dialogues stay on disk: the episode is returned without its traces.
         """
 
         async def remembered(request: EpisodeRequest) -> Episode:
@@ -197,7 +197,7 @@ class Store:
     def close(self) -> None:
         """Stores what waits, and lets the run go."""
         try:
-            # The reader first: whoever is last puts what is in the write-ahead log into the file, and must be able to.
+            # The reader first: the last connection moves the write-ahead log into the file, and must be able to write.
             self._read.close()
             self._writer.close()
         finally:

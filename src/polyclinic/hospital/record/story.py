@@ -1,13 +1,12 @@
-"""The visits of a run, read from its log, and one visit moment by moment with what was said in it.
+"""The visits of a run, read from its log, and one visit moment by moment with its dialogue.
 
-A visit is everything from setting out to being at home again; a patient who is turned away at a closed door and comes
-again makes one visit of both. Its id is the illness with the visit's number in it, such as `r00042-d0003/1`.
+A visit lasts from setting out to being at home again. A patient who is turned away at a closed door and comes again
+makes one visit of both. Its id is the illness and the number of the visit, such as `r00042-d0003/1`.
 
-What is said has no time of its own in a run: a consultation takes its turns' time in all. Its lines are spread over it,
-each beginning where those before it end if everybody speaks equally fast; while the doctor is called away nobody says
-anything. What is said after the last results belongs to the talk for which the patient comes back with them, if it had
-to go elsewhere. A consultation is played in one piece: results that the doctor had asked for in its midst stand there,
-also where the log has them later.
+Lines of a dialogue have no time of their own in a run, as a consultation takes the time of its turns. They are spread
+over it as if everybody spoke equally fast, leaving out times at which the doctor is called away. Lines after the last
+results belong to the talk for which the patient comes back with them, if it had to go elsewhere. A consultation is
+played in one piece: results that the doctor asked for are shown in it, even if the log has them later.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Lets a model say how an illness goes on after a visit (agent-hospital §3.4, follow-up), in place of the drawn course.
+"""Courses of illnesses by a model (agent-hospital §3.4, follow-up), in place of the drawn ones.
 
-The model stands for nature, not for anybody who plays: it is told the disease. Where its answer cannot be used there is
-no course, and the follow-up has failed: nothing is put in its place, and it stands outside every mean.
+The model stands for nature and for no player: it is told the disease. If its answer cannot be used, the follow-up has
+failed, is counted, and is in no mean.
 """
 
 from __future__ import annotations

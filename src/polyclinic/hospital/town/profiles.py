@@ -1,9 +1,9 @@
-"""Lets a model put residents into words (agent-hospital §3.2), in place of the templates.
+"""Residents written by a model (agent-hospital §3.2), in place of the templates.
 
-A model is told who somebody is and writes the life around it; what matters to a pharmacist (drugs taken, drugs not
-tolerated) stays the templates'. No illness is known when it writes, so none can be given away; but a history that names
-a disease of the knowledge could later name the diagnosis, and is not taken. Where a model's words cannot be used, the
-template's stay, and the failure is counted under its name.
+The model gets the resident's data and writes the life around it. Drugs taken and drugs not tolerated, which matter to a
+pharmacist, stay those of the template. The model knows of no illness, so it cannot give one away; a history that names
+a disease of the knowledge is refused, as it could name the diagnosis. If the answer cannot be used, the template stays
+and the failure is counted under its name.
 """
 
 from __future__ import annotations

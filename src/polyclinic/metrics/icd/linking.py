@@ -193,7 +193,6 @@ def _terms(text: str, language: Language) -> str:
 
 
 def _words(text: str, language: Language) -> str:
-    """Returns a text without side and punctuation, except the marks inside numbers."""
     return read_wording(language).side.sub("", _PUNCTUATION.sub(_BLANKS[language], text))
 
 

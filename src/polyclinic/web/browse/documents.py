@@ -41,9 +41,7 @@ from polyclinic.web.browse.holdings import LEARNING, SUMMARY, Holding, Holdings
 from polyclinic.web.browse.recordings import RecordingFile, recording_file, shown_episode, utterances
 from polyclinic.web.refused import NotFound
 
-PAGE = 200
-"""Items, records or episodes on a page."""
-
+PAGE = 200  # items, records or episodes on a page
 _ROLES = ("doctor", "nurse", "patient", "examiner", "pharmacist")
 _MOST_SETS = 12  # sets that are compared at once
 _KINDS = (("all", "together"), ("about", "compared"), ("items", "item", "calls", "call"), ("list", "record"))
@@ -249,9 +247,7 @@ class Documents:
         return {"hits": hits, "looked": number, "total": len(places), "next": None if done else number}
 
 
-LONGEST = 200
-"""Letters of a question."""
-
+LONGEST = 200  # letters of a question
 _SECONDS = 2.0
 _HITS = 100
 _AROUND = 90  # letters before and after a hit
@@ -400,7 +396,6 @@ def _episodes(path: Path, begin: int, n: int) -> tuple[int, list[dict[str, Any]]
 
 
 def _calls_of(path: Path, number: int) -> dict[str, Any]:
-    """Returns the calls of an episode by its number."""
     _, found = _episodes(path, number, 1)
     if not found:
         raise NotFound("there is no such episode")
@@ -433,7 +428,6 @@ _TASKS = ("examination", "diagnosis", "treatment")
 
 
 def _has_results(one: Holding) -> bool:
-    """Whether a holding has items and a table of them."""
     if one.holds == "learning" and not (one.path / SUMMARY).is_file():
         return False  # in an earlier version the file of that name is the curve
     return one.holds == "evaluation" or (one.holds in ("hospital", "learning") and (one.path / RECORD).is_file())
@@ -441,7 +435,6 @@ def _has_results(one: Holding) -> bool:
 
 @lru_cache(maxsize=256)
 def _results(one: Holding) -> RunResults:
-    """Returns the results of a holding."""
     if not _has_results(one):
         raise NotFound("there are no items")
     return read_results(one.path)[0]
@@ -470,7 +463,6 @@ def _with_rows(holdings: Iterable[Holding]) -> list[RunResults]:
 
 
 def _table(holdings: tuple[Holding, ...]) -> dict[str, Any]:
-    """Returns the table of some results, and its measures."""
     units = {one.name: msgspec.to_builtins(one) for held in holdings for one in _results(held).record.measures}
     return {"table": _joined(holdings), "measures": units}
 

@@ -114,8 +114,6 @@ class Place(NamedTuple):
 
 
 class _Head(msgspec.Struct):
-    """The fields of a record that a list shows."""
-
     id: str = ""
     case: str = ""
     minds: dict[str, str] = {}

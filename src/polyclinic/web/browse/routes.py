@@ -18,20 +18,15 @@ class _Search(msgspec.Struct, frozen=True):
     begin: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
-class _VisitOfRun(msgspec.Struct, frozen=True):
-    run: str = ""
-    visit: str = ""
-
-
 def browse(serving: Serving) -> Sequence[BaseRoute]:
     """Returns the routes of the page of results."""
     documents = Documents(serving.holdings)
 
-    def visit(asked: _VisitOfRun) -> Any:
-        return {"key": documents.visit_of(serving.shelf.folder(asked.run), asked.visit)}
+    def visit(asked: dict[str, str]) -> Any:
+        return {"key": documents.visit_of(serving.shelf.folder(asked.get("run", "")), asked.get("visit", ""))}
 
     return [
         get("/of/{key:path}", documents, threaded=True),
         get("/search", lambda asked: documents.search(asked.q, asked.begin), query=_Search, threaded=True),
-        get("/visit", visit, query=_VisitOfRun, threaded=True),
+        get("/visit", visit, query=dict[str, str], threaded=True),
     ]

@@ -192,7 +192,6 @@ class Classes:
             return f"{at.set} {at.key}"
 
     def _score(self, student: Student, number: int) -> tuple[Scored | None, str]:
-        """Returns what a visit was worth, and how it stands."""
         id = student.visits.get(number)
         if id is None:
             return None, "new"
@@ -209,7 +208,6 @@ def _student(name: str) -> Student:
 
 
 def _with(kept: KeptClass, student: Student, **changes: object) -> KeptClass:
-    """Returns a class in which something of a student is changed."""
     changed = msgspec.structs.replace(student, **changes)
     return msgspec.structs.replace(kept, students=tuple(changed if one is student else one for one in kept.students))
 

@@ -43,15 +43,6 @@ class _AskedCases(msgspec.Struct, frozen=True):
     start: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
-class _AskedNames(msgspec.Struct, frozen=True):
-    words: str = ""
-    language: str = "en"
-
-
-class _OfStudent(msgspec.Struct, frozen=True):
-    student: str = ""
-
-
 class _NextMove(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     after: int
     move: Move
@@ -89,7 +80,6 @@ def chair(serving: Serving) -> Sequence[BaseRoute]:
 
 
 def _playing(visits: PlayedVisits) -> list[BaseRoute]:
-    """Returns the routes of visits that are in no class."""
     catalogue, offered = visits.catalogue, visits.staff.players
 
     def settings() -> Any:
@@ -139,8 +129,6 @@ def _playing(visits: PlayedVisits) -> list[BaseRoute]:
 
 
 def _teaching(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
-    """Returns the routes of classes, for the teacher."""
-
     def listed() -> Any:
         told = [
             {"id": one.id, "title": one.set.title, "made": one.made, "students": len(one.students)}
@@ -152,8 +140,8 @@ def _teaching(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
         cases = [visits.catalogue.at_the_door(at) for at in kept.set.cases]
         return {"class": kept, "cases": cases, "rows": classes.rows(kept)}
 
-    async def visit(asked: _OfStudent, id: str, n: int) -> Any:
-        played = classes.visit_of(id, asked.student, n)
+    async def visit(asked: dict[str, str], id: str, n: int) -> Any:
+        played = classes.visit_of(id, asked.get("student", ""), n)
         sitting = await visits.settled(visits.sitting(played))
         return {"visit": view(sitting), "score": visits.stored_score(played)}
 
@@ -168,13 +156,11 @@ def _teaching(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
         post(
             f"{one}/comments", _Comment, lambda said, id: told(classes.comment(id, said.student, said.case, said.text))
         ),
-        get(f"{one}/visits/{{n:int}}", visit, query=_OfStudent),
+        get(f"{one}/visits/{{n:int}}", visit, query=dict[str, str]),
     ]
 
 
 def _by_link(visits: PlayedVisits, classes: Classes) -> list[BaseRoute]:
-    """Returns the routes of a student's visits, by the student's link."""
-
     async def begin(key: str, n: int) -> Any:
         return view(await visits.settled(classes.sitting(key, n)))
 
@@ -256,11 +242,9 @@ def _ordered(visits: PlayedVisits, sitting: Sitting, name: str) -> str:
 
 
 def _names(path: str, visits: PlayedVisits) -> BaseRoute:
-    """Returns the route for the names of examinations that hold some words."""
-
-    def names(asked: _AskedNames, **_: str) -> Any:
-        language: Language = "zh" if asked.language == "zh" else "en"
-        found = visits.order_names.titles(asked.words[:200], language)
+    def names(asked: dict[str, str], **_: str) -> Any:
+        language: Language = "zh" if asked.get("language") == "zh" else "en"
+        found = visits.order_names.titles(asked.get("words", "")[:200], language)
         return {"names": found[:_COMPLETED], "found": len(found)}
 
-    return get(path, names, query=_AskedNames)
+    return get(path, names, query=dict[str, str])

@@ -139,7 +139,6 @@ class NurseShift:
         return at_door.level
 
     async def _received(self) -> list[dict[str, Any]]:
-        """Returns the level of each patient as the player, the case and the rules have it."""
         given = [move.level for move in self._moves if move.level is not None]
         rules = Minds(knowledge=self._knowledge, seed=0)
         return [

@@ -37,17 +37,12 @@ from polyclinic.web.chair.staff import Staff
 from polyclinic.web.practice import KeptMoves, Practice, is_next
 from polyclinic.web.refused import NotFound, NotNow
 
-MOST_MOVES = 400
-"""Moves of a sitting, including those that were taken back."""
-
-MOST_VISITS = 20_000
-"""Visits that are kept."""
-
+MOST_MOVES = 400  # moves of a sitting, including those that were taken back
+MOST_VISITS = 20_000  # visits that are kept
 _AT_ONCE = 200  # visits in memory; another one is held once more from its moves
 _LOOKED = 500  # visits that are searched for a list, the latest first
 
-TRACES = "visits"
-"""The folder of traces, below that of practice."""
+TRACES = "visits"  # the folder of traces, below that of practice
 
 
 class PlayedCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -180,7 +175,6 @@ class Sitting:
             self._task = None
 
     def _check(self, move: Move) -> None:
-        """Raises a NotNow where a move cannot be made."""
         if self.is_over:
             raise NotNow("the report is handed in, and the visit is over")
         if len(self.moves) >= MOST_MOVES:
@@ -353,7 +347,6 @@ class PlayedVisits:
         return sitting.visit.trace.sealed()
 
     async def _seen_by(self, doctor: str, sitting: Sitting) -> PlayScore:
-        """Returns what another doctor's visit to the same patient is worth."""
         played = sitting.played
         key = (doctor, played.patient, f"{played.case.set}/{played.case.key}/{played.max_turns}")
         async with self._comparing:

@@ -20,9 +20,7 @@ import msgspec
 
 from polyclinic.hospital.plan.plan import WITH_BEDS, Area, AreaKind, Hospital
 
-Cell = tuple[int, int]
-"""Column and row of a tile."""
-
+Cell = tuple[int, int]  # column and row of a tile
 _FLOORS = {
     "counter floor": (AreaKind.TRIAGE, AreaKind.REGISTRATION, AreaKind.PHARMACY),
     "mat": (AreaKind.ENTRANCE,),
@@ -134,12 +132,8 @@ def _seats(room: MapRoom, n: int, left: list[Cell]) -> None:
                 room.things[cell] = "chair"
 
 
-TILE = 16
-"""Pixels along a side."""
-
-COLUMNS = 8
-"""Tiles in a row of the picture."""
-
+TILE = 16  # pixels along a side
+COLUMNS = 8  # tiles in a row of the picture
 TILES = (
     *("grass", "meadow", "flowers", "tree", "bush", "street", "pavement", "water"),
     *("corridor", "floor", "counter floor", "hall floor", "care floor", "lab floor", "theatre floor", "mat"),
@@ -223,7 +217,6 @@ def _overlap(one: tuple[int, int, int, int], other: tuple[int, int, int, int]) -
 
 
 def _packed(areas: Mapping[str, Area]) -> Iterator[tuple[str, tuple[int, int, int, int]]]:
-    """Puts areas side by side in rows, each as large as it needs to be."""
     x = y = deepest = 0
     for id, area in areas.items():
         places = max(area.capacity if area.kind is not AreaKind.WAITING else 0, area.seats, area.beds, 4)
@@ -319,7 +312,6 @@ def _walls(made: TownMap) -> None:
 
 
 def _town(made: TownMap) -> None:
-    """Puts streets and houses to the left."""
     entrance = next((room for room in made.rooms.values() if room.kind is AreaKind.ENTRANCE), None)
     gate = made.height // 2 if entrance is None else entrance.y + entrance.height // 2
     lanes = range(_LOT[0] * 2, _TOWN - 1, _LOT[0] * 2 + 2)
@@ -351,7 +343,6 @@ def _garden(made: TownMap) -> None:
 
 
 def _house(made: TownMap, x: int, y: int, gate: int) -> None:
-    """Puts up a house, and a path from its door to the street."""
     for row, kind in ((y + 1, "roof"), (y + 2, "house")):
         middle = "roof" if kind == "roof" else "house door"
         for column, name in ((x, f"{kind} left"), (x + 1, middle), (x + 2, f"{kind} right")):

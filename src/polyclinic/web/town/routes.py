@@ -47,9 +47,7 @@ from polyclinic.web.replies import ALIVE, event, get, last_id, streamed
 from polyclinic.web.serving import Serving, Shelf
 from polyclinic.web.town.map import map_of
 
-EVERY = 1_800
-"""Simulated seconds from one point to the next."""
-
+EVERY = 1_800  # simulated seconds from one point to the next
 _AT_ONCE = 0.05  # seconds of reading, for which other requests wait
 _PIECE = 1_000  # happenings read between two looks at the clock
 _MOST_NOTES = 4_000
@@ -138,9 +136,7 @@ def without_truth(fields: Mapping[str, T], what: str = "") -> dict[str, T]:
     }
 
 
-ROWS = 500
-"""Happenings in a block: what is whole never changes, and is encoded once for all who look."""
-
+ROWS = 500  # happenings in a block: what is whole never changes, and is encoded once for all who look
 _OPEN = 12  # runs
 _BLOCKS = 64  # encoded, of all runs
 
@@ -322,8 +318,6 @@ _Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 
 class _Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """A query about a run."""
-
     run: str = ""
     t: _Number | None = None
     begin: _Number = 0
