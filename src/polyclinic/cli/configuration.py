@@ -36,11 +36,7 @@ class Value(NamedTuple):
 
 
 def apply(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
-    """Fills the options that the command line leaves out, from the files and settings that it names.
-
-    Raises:
-        UserError: a key is unknown, or a setting is given as an option.
-    """
+    """Fills the options that the command line leaves out, from the files and settings that it names."""
     del app
     known = {key_of(one): one for one in arguments if one.names and one.names[0].startswith("--")}
     for key, one in known.items():

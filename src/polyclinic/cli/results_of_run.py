@@ -37,11 +37,7 @@ from polyclinic.terminal.screen import note
 
 
 def check_store_of_run(store: str | None) -> None:
-    """Looks, before a run begins, whether it can be kept in a store.
-
-    Raises:
-        BadInput: the store cannot be reached or used.
-    """
+    """Looks, before a run begins, whether it can be kept in a store."""
     if store is None:
         return
     address = read_address(store)
@@ -51,11 +47,7 @@ def check_store_of_run(store: str | None) -> None:
 
 
 def write_run_results(folder: Path, kept: KeptOptions) -> None:
-    """Writes what each run of a folder was, and what came of each of its illnesses; keeps those in a store, too.
-
-    Raises:
-        BadInput: the store cannot be reached or used.
-    """
+    """Writes what each run of a folder was, and what came of each of its illnesses; keeps those in a store, too."""
     below = [one for one in folder.iterdir() if one.is_dir() and (one / RUN).is_file()]
     in_order = sorted(below, key=lambda one: (len(one.name), one.name))
     for run in [folder] if (folder / RUN).is_file() else in_order:

@@ -281,11 +281,7 @@ class BatchOption:
 
 
 def open_desk(options: SessionOption, minds: Sequence[str]) -> Desk:
-    """Returns where a person plays.
-
-    Raises:
-        UserError: a session is named, and nobody types.
-    """
+    """Returns where a person plays."""
     if options.session is not None and HUMAN not in minds:
         raise UserError("run.session keeps what a person types; play the doctor or the patient: --doctor human")
     return Desk(session=options.session)
