@@ -59,7 +59,10 @@ POSITIVE = between(1)
 Configuration = Annotated[
     list[Path] | None,
     Parameter(
-        consume_multiple=1, metavar="FILE", group=CONFIGURATION_GROUP, help="A TOML file of options and settings."
+        consume_multiple=1,
+        metavar="FILE",
+        group=CONFIGURATION_GROUP,
+        help="A TOML file of options and settings, or the --out of a run.",
     ),
 ]
 Sets = Annotated[
