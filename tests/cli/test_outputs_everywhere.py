@@ -54,6 +54,7 @@ OTHERS = {
     "evolve": ("--train", "train.jsonl", "--test", "test.jsonl", "--out", "out"),
     "consult": ("--case", "shipped#p1-00001", "--doctor", "rules"),
     "ask": ("--case", "shipped#p1-00001", "Since when?"),
+    "replay": ("trace.jsonl",),
     "report": ("answered", "--out", "rep.html"),
     "results show": ("answered", "aie"),
     "results compare": ("two",),
