@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from rich.table import Table
+from tests.batch_endpoint import BatchEndpoint
 from tests.plain_cells import unreadable
 
 from polyclinic.cli import main
@@ -250,7 +251,8 @@ def _serving(answers=None, **options):
     ready, endpoints, loops = threading.Event(), [], []
 
     async def serve():
-        async with Endpoint(answers=answers, **options) as endpoint:
+        served = BatchEndpoint if "batches" in options else Endpoint
+        async with served(answers=answers, **options) as endpoint:
             endpoints.append(endpoint)
             loops.append((asyncio.get_running_loop(), stop := asyncio.Event()))
             ready.set()

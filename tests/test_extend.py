@@ -141,8 +141,7 @@ def test_the_page_says_what_every_purpose_takes():
 def test_the_staff_of_the_page_serves(run, tmp_path):
     for name, text in re.findall(r"`(\w+\.py)`:\n\n```python\n(.*?)^```", PAGE, re.S | re.M):
         (tmp_path / name).write_text(text)
-    staff = ["--examiner", "staff.py:examiner"]
-    staff += [word for who in ("nurse", "pharmacist") for word in ("--set", f"run.{who}=staff.py:{who}")]
+    staff = [word for who in ("examiner", "nurse", "pharmacist") for word in ("--set", f"run.{who}=staff.py:{who}")]
     town = run("run", "--residents", 60, "--days", 2, *staff, "--json", cwd=tmp_path).stdout
     assert (json.loads(town)["failed"], json.loads(town)["minds"]["nurse"]) == (0, "staff.py:nurse")
     team = ["--doctors", "doctor.py:doctor", "rules", "--director", "director.py:director"]

@@ -11,7 +11,7 @@ import io
 import os
 import stat
 import time
-from contextlib import suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,35 +34,29 @@ _FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O_CLOE
 
 def opened(path: Path, *, most: int = MAX_FILE_BYTES) -> io.BufferedReader:
     """Opens a file, or a pipe, to be read; use it with `with`."""
-    number = -1
-    try:
-        there = path.stat()
-        kind = there.st_mode
-        if problem := _no_file(kind):
-            raise BadInput(problem, path=path)
-        if stat.S_ISREG(kind) and there.st_size > most:
-            size = f"the file is {there.st_size / 2**20:,.0f} MiB"
-            raise BadInput(f"{size}; at most {most >> 20:,} MiB are read", path=path)
-        number = os.open(path, _FLAGS)
-        if stat.S_ISCHR(kind) and not _ends(number):
-            raise BadInput("this is a device that never ends; name a file", path=path)
-        head = _begun(number, path) if stat.S_ISFIFO(kind) else b""
-        if hasattr(os, "O_NONBLOCK"):
-            os.set_blocking(number, True)
-    except OSError as error:
-        _close(number)
-        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
-    except BaseException:
-        _close(number)
-        raise
-    begun = io.BytesIO(head)
+    with ExitStack() as stack:
+        try:
+            there = path.stat()
+            kind = there.st_mode
+            if problem := _no_file(kind):
+                raise BadInput(problem, path=path)
+            if stat.S_ISREG(kind) and there.st_size > most:
+                size = f"the file is {there.st_size / 2**20:,.0f} MiB"
+                raise BadInput(f"{size}; at most {most >> 20:,} MiB are read", path=path)
+            file = stack.enter_context(open(path, "rb", buffering=0, opener=_open))
+            if stat.S_ISCHR(kind) and not _ends(file.fileno()):
+                raise BadInput("this is a device that never ends; name a file", path=path)
+            head = _begun(file.fileno(), path) if stat.S_ISFIFO(kind) else b""
+            if hasattr(os, "O_NONBLOCK"):
+                os.set_blocking(file.fileno(), True)
+        except OSError as error:
+            raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
+        most = most if stat.S_ISREG(kind) else min(most, MAX_PIPE_BYTES)
+        return io.BufferedReader(_BoundedRead(file.read, stack.pop_all().close, path, most, head), _CHUNK)
 
-    def read(n: int) -> bytes:
-        return begun.read(n) or os.read(number, n)
 
-    if not stat.S_ISREG(kind):
-        most = min(most, MAX_PIPE_BYTES)
-    return io.BufferedReader(_BoundedRead(read, lambda: _close(number), path, most), _CHUNK)
+def _open(path: str, _: int) -> int:
+    return os.open(path, _FLAGS)
 
 
 def unpacked(path: Path) -> io.BufferedReader:
@@ -70,13 +64,10 @@ def unpacked(path: Path) -> io.BufferedReader:
     file = opened(path)
     if path.suffix != ".gz":
         return file
-    unpacking = gzip.GzipFile(fileobj=file)
-
-    def close() -> None:
-        unpacking.close()
-        file.close()
-
-    return io.BufferedReader(_BoundedRead(unpacking.read1, close, path, MAX_FILE_BYTES), _CHUNK)
+    with ExitStack() as stack:
+        stack.enter_context(file)
+        unpacking = stack.enter_context(gzip.GzipFile(fileobj=file))
+        return io.BufferedReader(_BoundedRead(unpacking.read1, stack.pop_all().close, path, MAX_FILE_BYTES), _CHUNK)
 
 
 def read_at_once(path: Path, *, most: int = MAX_WHOLE_BYTES) -> bytes:
@@ -141,25 +132,27 @@ def _begun(pipe: int, path: Path) -> bytes:
         time.sleep(_LOOK_AGAIN)
 
 
-def _close(number: int) -> None:
-    if number >= 0:
-        with suppress(OSError):
-            os.close(number)
-
-
 class _BoundedRead(io.RawIOBase):
     """What is read, until so many bytes came."""
 
-    def __init__(self, read: Callable[[int], bytes], close: Callable[[], object], path: Path, most: int) -> None:
+    def __init__(
+        self,
+        read: Callable[[int], bytes],
+        close: Callable[[], object],
+        path: Path,
+        most: int,
+        head: bytes = b"",
+    ) -> None:
         super().__init__()
         self._read, self._close, self._path, self._left, self._most = read, close, path, most, most
+        self._head = io.BytesIO(head)
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         view = memoryview(buffer).cast("B")
-        came = self._read(len(view))
+        came = self._head.read(len(view)) or self._read(len(view))
         self._left -= len(came)
         if self._left < 0:
             more = f"more than {self._most >> 20} MiB came, the most that is read"

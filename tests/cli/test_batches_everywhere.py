@@ -68,7 +68,8 @@ COMMANDS_BY_BATCHES = {
     "errors": ["eval", "exam", "medqa", "shipped", "--model", "direct/x", "--judge", "direct/x",
                "--set", "run.max-failures=100"],
     "tor": ["eval", "tor", "--cases", "inpatients", "--limit", "3", "--method", "zero_shot", "--model", "direct/x"],
-    "mvme": ["eval", "mvme", "--cases", "two.jsonl", "--doctor", "direct/x", "--one-step", "--judge", "rules"],
+    "mvme": ["eval", "mvme", "--cases", "two.jsonl", "--doctor", "direct/x", "--set", "mvme.one-step=true",
+             "--judge", "rules"],
     **RECORDED_COMMANDS,
 }  # fmt: skip
 
@@ -103,6 +104,6 @@ def test_who_talks_and_who_asks_nobody_is_told_in_a_line(complaint, tmp_path):
     (tmp_path / "n.jsonl").write_text(json.dumps({"a": "flu", "b": "influenza"}) + "\n")
     assert "no model is asked" in complaint("knowledge", "compare", tmp_path / "n.jsonl", *at)
     mvme = ("eval", "mvme", "--cases", "shipped", "--doctor", "direct/x", *at)
-    assert "--one-step has none" in complaint(*mvme)
+    assert "mvme.one-step has none" in complaint(*mvme)
     plan = ("study", "run", "papers/medagents-table2.toml", "--model", "direct/x", *at)
     assert "models.batch-api" in complaint(*plan)

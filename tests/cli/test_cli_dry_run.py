@@ -30,7 +30,7 @@ def test_calls_and_tokens_of_an_exam_are_known_before_it(run, medqa, tmp_path, s
     assert not list(tmp_path.iterdir())
     with serving(lambda _: "I think. Answer: A", latency=0.02) as endpoint:
         at = ("--base-url", endpoint.url)
-        again = json.loads(run(*command, *at, "--dry-run", "--json", "--max-tokens", 9).stdout)
+        again = json.loads(run(*command, *at, "--dry-run", "--json", "--set", "models.max-tokens=9").stdout)
         assert endpoint.requests == 0 and again["tokens_in"] == expected["tokens_in"]
         assert (expected["tokens_out"], again["tokens_out"]) == (60 * 150, 60 * 9)
         document = json.loads(run(*command, *at, "--json").stdout)

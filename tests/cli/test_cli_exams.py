@@ -324,7 +324,7 @@ def test_wrong_options_are_one_clear_line(complaint, medqa, tmp_path):
     assert "--limit 0; allowed: 1 or more" in complaint(*command, "--limit", 0)
     assert "no folder" in complaint(*command, "--out", tmp_path / "no" / "out")
     assert "no such file" in complaint(*exam(tmp_path / "none.jsonl", "http://127.0.0.1:9/v1"))
-    assert "no such file" in complaint(*command, "--examples", tmp_path / "none.jsonl")
+    assert "no such file" in complaint(*command, "--set", f"exam.examples={tmp_path / 'none.jsonl'}")
     assert "--match" in complaint(*command, "--match", "money")
     assert "retrieval.passages has no effect without a corpus" in complaint(*command, "--set", "retrieval.passages=3")
     tree = (*command, "--method", "tree_of_reasoning", "--set", "retrieval=false", "--corpus", "books")

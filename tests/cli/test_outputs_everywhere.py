@@ -37,13 +37,12 @@ WITHOUT_TABLE = {
     "verdicts export": SHEETS,
     "verdicts import": SHEETS,
     "memory build": MEMORY,
-    "models install": ONE_LINE,
     "demo": "it shows a run, and what to try next",
 }
 """Commands that print no table, each with the reason."""
 
 WITHOUT_DOCUMENT = {
-    **{name: WITHOUT_TABLE[name] for name in ("serve", "demo", "models install")},
+    **{name: WITHOUT_TABLE[name] for name in ("serve", "demo")},
     **dict.fromkeys(("cases generate", "cases patient-test"), CASES),
     **dict.fromkeys(("verdicts export", "verdicts import"), SHEETS),
     "memory build": MEMORY,
@@ -55,8 +54,8 @@ OTHERS = {
     "evolve": ("--train", "train.jsonl", "--test", "test.jsonl", "--out", "out"),
     "consult": ("--case", "shipped#p1-00001", "--doctor", "rules"),
     "ask": ("--case", "shipped#p1-00001", "Since when?"),
+    "replay": ("trace.jsonl",),
     "report": ("answered", "--out", "rep.html"),
-    "results list": ("answered", "aie"),
     "results show": ("answered", "aie"),
     "results compare": ("two",),
     "cases show": ("shipped",),
@@ -72,7 +71,6 @@ OTHERS = {
     "knowledge show": ("gout",),
     "knowledge check": ("--n", "60"),
     "memory show": ("practice",),
-    "protocols show": ("aie",),
 }
 """How commands are called here that ask nobody, or need not."""
 
@@ -80,7 +78,6 @@ WORDS = ASKING | OTHERS | {"models check": ("--model", "direct/a"), "config show
 LEFT_OUT = {
     "serve": "goes on until it is stopped",
     "demo": "takes no --json, and prints no table",
-    "models install": "fetches from an index of packages",
     "cases generate": "draws ten thousand patients where a model writes; its table is tried where it is stopped",
 }
 """Commands that are not called here, each with the reason."""

@@ -55,4 +55,4 @@ def test_an_address_in_the_place_of_a_file_is_not_said_again(complaint):
     ):
         said = complaint(*words, "postgresql://ann:WRONGpw@127.0.0.1:1/research")
         assert "URL#17" in said and "WRONGpw" not in said, words
-    assert "WRONGpw" not in complaint("results", "list", "host=h password=WRONGpw dbname=d")
+    assert "WRONGpw" not in complaint("results", "show", "host=h password=WRONGpw dbname=d", "--rows", "runs")

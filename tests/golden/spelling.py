@@ -44,7 +44,8 @@ TODAY: dict[str, list[str]] = {
     ],
     "mvme": ["eval mvme --cases shipped --limit 4 --doctor rules --seed {seed} --out out --json"],
     "mvme-model": [
-        f"eval mvme --cases inpatients --limit 2 --doctor direct/a direct/b --judge direct/j --one-step {_EXAM}"
+        f"eval mvme --cases inpatients --limit 2 --doctor direct/a direct/b --judge direct/j "
+        f"--set mvme.one-step=true {_EXAM}"
     ],
     "reliability": [f"eval reliability --cases shipped --limit 2 --patient direct/a --judge direct/j {_EXAM}"],
     "examiner": [f"eval examiner --cases shipped --dialogues asked.jsonl --examiner direct/a {_EXAM}"],
@@ -136,6 +137,7 @@ SETTINGS = {
     **{f"eval exam {name} ": f"eval {name} --questions " for name in ("medqa", "medmcqa", "pubmedqa", "mmlu")},
     "--set run.max-failures=100": "--max-failures 100",
     "--set run.warm-up=1": "--warm-up 1",
+    "--set mvme.one-step=true": "--one-step",
     "--set patient-test.rounds=1": "--rounds 1",
     "--set icd.table=icd.csv": "--table icd.csv",
     "knowledge check --n 40": "knowledge check --patients 40",

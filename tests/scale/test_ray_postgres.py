@@ -58,7 +58,7 @@ def kept(folder):
     """Returns what a command has kept, item by item, or what came of each of several."""
     if (folder / "items.jsonl").is_file():
         return _items(folder)
-    found = [json.loads((one / "summary.json").read_text()) for one in sorted(folder.glob("seed-*"))]
+    found = [json.loads(one.read_text()) for one in sorted(folder.glob("*/summary.json"))]
     assert len(found) == 2
     return [{name: value for name, value in one.items() if "seconds" not in name} for one in found]
 
@@ -90,7 +90,7 @@ def test_they_share_a_store_and_a_worker_is_killed(name, words, nodes, base, tmp
         n = endpoint.counters()["requests"]
     with EndpointProcess(seed=1, latency=0.05) as endpoint:
         asked = (*words[name], "--base-url", endpoint.url, *ASKED, "--on", nodes.address)
-        kept_in = ("--store", base.replace(f":{_QUOTED}@", "@"), "--out", tmp_path / "parts")
+        kept_in = ("--out", base.replace(f":{_QUOTED}@", "@"))
         environment = {**os.environ, **ENVIRONMENT, "PGPASSWORD": PASSWORD}
         with subprocess.Popen(
             _words(*asked, *kept_in), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment
@@ -103,5 +103,7 @@ def test_they_share_a_store_and_a_worker_is_killed(name, words, nodes, base, tmp
             said = process.communicate()[1].decode()
         assert not process.returncode, said
         assert n <= endpoint.counters()["requests"] <= n + AT_ONCE
-        assert kept(tmp_path / "parts") == kept(tmp_path / "whole")
+        fetched = tmp_path / "parts"
+        assert not command("results", "show", base, "--format", "folder", "--out", fetched).returncode
+        assert kept(fetched / "1" if name == "eval" else fetched) == kept(tmp_path / "whole")
         assert told == []

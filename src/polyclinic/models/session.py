@@ -92,7 +92,7 @@ class ModelSettings(Address):
     """Most tokens of its prompts and answers in any minute, over all processes."""
     temperature: float | None = None
     """Sampling temperature from 0 to 2; the server's default otherwise."""
-    max_tokens: int | None = None
+    max_tokens: Annotated[int | None, setting("models")] = None
     """Longest answer in tokens, where a question sets none; the server's default otherwise."""
     token_budget: int | None = None
     """Stop when the models have used this many tokens."""

@@ -74,7 +74,7 @@ class PaperProtocol(msgspec.Struct, Generic[S], frozen=True, kw_only=True, forbi
     """A paper's experiment.
 
     Attributes:
-        name: what `polyclinic protocols show` calls it.
+        name: what `polyclinic config show` calls it.
         paper: authors, title, where it is found.
         commands: which of ours hold the experiment.
         roles: by name, such as doctor, patient, judge.

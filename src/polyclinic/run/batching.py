@@ -63,14 +63,11 @@ def check_batches(
         wanted: whether they are to be asked so.
         methods: by which the questions are put, where there are several ways.
         talking: whether visits are held, turn by turn.
-
-    Raises:
-        UserError: these methods, models or options cannot be asked so.
     """
     if not wanted:
         return False
     if talking:
-        raise UserError(f"models.batch-api: {_DIALOGUE}; --one-step has none, or leave models.batch-api out")
+        raise UserError(f"models.batch-api: {_DIALOGUE}; mvme.one-step has none, or leave models.batch-api out")
     if waiting := [one.name for one in methods if one.name in METHODS and one.name not in IN_ROUNDS]:
         raise UserError(
             f"{', '.join(waiting)}: each call waits for the one before, and a batch may take a day; models.batch-api "

@@ -59,7 +59,10 @@ POSITIVE = between(1)
 Configuration = Annotated[
     list[Path] | None,
     Parameter(
-        consume_multiple=1, metavar="FILE", group=CONFIGURATION_GROUP, help="A TOML file of options and settings."
+        consume_multiple=1,
+        metavar="FILE",
+        group=CONFIGURATION_GROUP,
+        help="A TOML file of options and settings, or the --out of a run.",
     ),
 ]
 Sets = Annotated[
@@ -251,7 +254,7 @@ Protocol = Annotated[
     str,
     Parameter(
         metavar="WHOSE",
-        help="The protocol: ours, paper, or a file FILE.yaml; 'polyclinic protocols show' prints each.",
+        help="The protocol: ours, paper, or a file FILE.yaml; 'polyclinic config show' prints each.",
     ),
 ]
 
@@ -281,11 +284,7 @@ class BatchOption:
 
 
 def open_desk(options: SessionOption, minds: Sequence[str]) -> Desk:
-    """Returns where a person plays.
-
-    Raises:
-        UserError: a session is named, and nobody types.
-    """
+    """Returns where a person plays."""
     if options.session is not None and HUMAN not in minds:
         raise UserError("run.session keeps what a person types; play the doctor or the patient: --doctor human")
     return Desk(session=options.session)
@@ -301,7 +300,7 @@ class CaseOptions:
     strict: StrictSetting = False
     limit: Limit = None
     patient: Patient = "rules"
-    examiner: Examiner = "rules"
+    examiner: Annotated[Examiner, setting("run")] = "rules"
     library: Library = LIBRARY
     memory: Memory = FORGETFUL
     pictures: Pictures = None

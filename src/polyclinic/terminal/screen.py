@@ -10,7 +10,6 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from rich.console import Console
@@ -24,8 +23,28 @@ if TYPE_CHECKING:
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _UNKNOWN_WIDTH = 80  # letters, where nobody says how wide it is
-_AS_CSV: ContextVar[list[PlainTable] | None] = ContextVar("as csv", default=None)
-_DOCUMENTS: ContextVar[TextIO | None] = ContextVar("documents", default=None)
+
+
+class Redirected(io.TextIOBase):
+    """A standard output on which only one JSON document, or one CSV of all tables, is printed.
+
+    All else that is printed there, as by a user's mind, goes to stderr.
+    """
+
+    def __init__(self, out: TextIO, tables: list[PlainTable] | None = None) -> None:
+        self.out, self.tables = out, tables
+
+    def write(self, text: str) -> int:
+        """Writes to stderr."""
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        """Flushes stderr."""
+        sys.stderr.flush()
+
+    def isatty(self) -> bool:
+        """Whether stderr is a terminal."""
+        return sys.stderr.isatty()
 
 
 def plain(text: str) -> str:
@@ -41,7 +60,7 @@ class Screen(Console):
 
     def print(self, *objects: Any, soft_wrap: bool | None = None, **options: Any) -> None:
         """Prints as rich does; a line of text that goes into a file or a pipe is not broken."""
-        if (tables := _AS_CSV.get()) is not None and self.file is sys.stdout:
+        if isinstance(self.file, Redirected) and (tables := self.file.tables) is not None:
             for one in objects:
                 if isinstance(one, Table) and one.show_header:  # without one it is text that is laid out
                     tables.append(plain_table(one))
@@ -78,38 +97,37 @@ def note(text: str) -> None:
 def tables_as_csv() -> Iterator[None]:
     """While it lasts, tables are kept; in the end, however it comes, they are printed as one CSV."""
     tables: list[PlainTable] = []
-    before = _AS_CSV.set(tables)
     try:
-        yield
+        with redirect_stdout(Redirected(sys.stdout, tables)):
+            yield
         if not tables:
             note("--csv: this command has printed no table")
     finally:
-        _AS_CSV.reset(before)
         if tables:
             sys.stdout.write(one_csv(tables))
 
 
 def are_tables_kept() -> bool:
     """Whether tables are wanted as CSV."""
-    return _AS_CSV.get() is not None
+    return isinstance(sys.stdout, Redirected) and sys.stdout.tables is not None
 
 
 @contextmanager
 def documents_alone() -> Iterator[None]:
     """While it lasts, stdout is for `print_json` alone: what else is printed, as by a user's mind, goes to stderr."""
-    before = _DOCUMENTS.set(sys.stdout)
-    try:
-        with redirect_stdout(sys.stderr):
-            yield
-    finally:
-        _DOCUMENTS.reset(before)
+    with redirect_stdout(Redirected(sys.stdout)):
+        yield
+
+
+def _documents() -> TextIO:
+    return sys.stdout.out if isinstance(sys.stdout, Redirected) else sys.stdout
 
 
 def print_json(document: object) -> None:
     """Prints one JSON document on stdout."""
     import msgspec
 
-    out = _DOCUMENTS.get() or sys.stdout
+    out = _documents()
     out.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
 
 
@@ -117,7 +135,7 @@ def print_json_array(documents: Iterable[object]) -> None:
     """Prints one JSON array on stdout, as `print_json` does, one element after the other."""
     import msgspec
 
-    out, between = _DOCUMENTS.get() or sys.stdout, "[\n"
+    out, between = _documents(), "[\n"
     for document in documents:
         text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
         out.write(between + textwrap.indent(text, "  "))
@@ -126,46 +144,8 @@ def print_json_array(documents: Iterable[object]) -> None:
 
 
 @contextmanager
-def progress_of_parts(what: str, parts: int, *, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """Shows how far several processes are, as `progress` does in one bar; yields what is told the part, done, total.
-
-    How much there is in all is reckoned from the parts that have spoken.
-    """
-    told: dict[str, tuple[int, int]] = {}
-    if quiet or not sys.stderr.isatty():
-        yield lambda _part, _done, _total: None
-        return
-    with _bar(what) as bar:
-        task = bar.add_task(what, total=None)
-
-        def advance(part: str, done: int, total: int) -> None:
-            told[part] = (done, total)
-            all_done, all_total = (sum(one[n] for one in told.values()) for n in (0, 1))
-            bar.update(task, completed=all_done, total=all_total * parts // len(told))
-
-        yield advance
-
-
-def _telling(total: int) -> Callable[[], None]:
-    done = 0
-
-    def advance() -> None:
-        nonlocal done
-        done += 1
-        print(f"part {done} {total}", flush=True)  # noqa: T201
-
-    return advance
-
-
-@contextmanager
-def progress(what: str, total: int, *, quiet: bool, told: bool = False) -> Iterator[Callable[[], None]]:
-    """Shows a progress bar on stderr while it lasts, where stderr is a terminal; yields what advances it.
-
-    What is `told` is not for people: a line `part DONE TOTAL` on stdout, for the process that started this one.
-    """
-    if told:
-        yield _telling(total)
-        return
+def progress(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[], None]]:
+    """Shows a progress bar on stderr while it lasts, where stderr is a terminal; yields what advances it."""
     if quiet or not sys.stderr.isatty():
         yield lambda: None
         return

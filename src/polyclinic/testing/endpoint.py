@@ -24,7 +24,7 @@ import sys
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 import msgspec
@@ -143,114 +143,6 @@ def failure(
     return web.Response(status=status, body=body, content_type="application/json", headers=headers)
 
 
-Complete = Callable[[dict[str, Any], bytes], Awaitable[tuple[int, bytes]]]
-"""Returns the status and the body that a request is answered with."""
-
-
-class Batches:
-    """Takes files and batches, and answers them when they are looked at.
-
-    Args:
-        complete: answers one request.
-        looks: how often a batch is looked at before it is over.
-        expire: how many batches, the first ones, expire with every other request unanswered.
-        refuse: how many batches, the first ones, are refused.
-        hidden: how many batches, the first ones, are made without an answer that says so.
-        fails: how many requests, the first ones, meet a fault: "limited", for a batch, are too many (429); "declined",
-            for a batch, are not taken (400); "silent" looks meet an error (500); answers that are "unread" cannot be
-            fetched (500), and those that are "short" come to an end too early, and nothing says so.
-    """
-
-    def __init__(
-        self, complete: Complete, *, looks: int = 1, expire: int = 0, refuse: int = 0, hidden: int = 0, **fails: int
-    ) -> None:
-        self._complete, self._looks, self._expire, self._refuse, self._hidden = complete, looks, expire, refuse, hidden
-        self.files: dict[str, bytes] = {}
-        self.made: dict[str, dict[str, Any]] = {}
-        self._left: dict[str, int] = {}
-        self._met = Counter(fails)
-
-    def _meets(self, kind: str) -> bool:
-        self._met[kind] -= 1
-        return self._met[kind] >= 0
-
-    def add_to(self, app: web.Application) -> None:
-        """Adds its addresses to a server."""
-        app.router.add_post("/v1/files", self._take)
-        app.router.add_get("/v1/files/{id}/content", self._give)
-        app.router.add_post("/v1/batches", self._make)
-        app.router.add_get("/v1/batches", self._list)
-        app.router.add_get("/v1/batches/{id}", self._look)
-
-    async def _take(self, request: web.Request) -> web.Response:
-        form = await request.post()
-        file = form["file"]
-        assert isinstance(file, web.FileField) and form["purpose"] == "batch"  # noqa: S101
-        return reply(msgspec.json.encode({"id": self._kept(file.file.read()), "object": "file"}))
-
-    async def _give(self, request: web.Request) -> web.Response:
-        if self._meets("unread"):
-            return failure(500, "not now")
-        body = self.files[request.match_info["id"]]
-        return web.Response(body=body[: len(body) * 2 // 3] if self._meets("short") else body)
-
-    async def _make(self, request: web.Request) -> web.Response:
-        body = msgspec.json.decode(await request.read())
-        if self._meets("limited"):
-            return failure(429, "too many batches")
-        if self._meets("declined"):
-            return failure(400, "Enqueued token limit reached")
-        id = f"batch_{len(self.made) + 1}"
-        self.made[id] = {"id": id, "status": "in_progress", "metadata": body.get("metadata")}
-        self.made[id]["input_file_id"] = body["input_file_id"]
-        self._left[id] = self._looks
-        if len(self.made) <= self._hidden:
-            return failure(500, "made, and not said")
-        return reply(msgspec.json.encode(self.made[id]))
-
-    async def _list(self, _: web.Request) -> web.Response:
-        return reply(msgspec.json.encode({"data": list(self.made.values())}))
-
-    async def _look(self, request: web.Request) -> web.Response:
-        batch = self.made.get(request.match_info["id"])
-        if batch is None:
-            return failure(404, "no such batch")
-        if self._meets("silent"):
-            return failure(500, "not now")
-        self._left[batch["id"]] -= 1
-        if self._left[batch["id"]] <= 0 and batch["status"] == "in_progress":
-            await self._end(batch)
-        return reply(msgspec.json.encode(batch))
-
-    async def _end(self, batch: dict[str, Any]) -> None:
-        number = int(batch["id"].removeprefix("batch_"))
-        if number <= self._refuse:
-            batch |= {"status": "failed", "errors": {"data": [{"message": "the file is refused on purpose"}]}}
-            return
-        expires = number <= self._expire
-        lines: dict[int, list[dict[str, Any]]] = {200: [], 500: []}
-        for place, line in enumerate(self.files[batch["input_file_id"]].splitlines()):
-            asked = msgspec.json.decode(line)
-            if expires and place % 2:
-                error = {"code": "batch_expired", "message": "this batch expired"}
-                lines[500].append({"custom_id": asked["custom_id"], "response": None, "error": error})
-                continue
-            status, body = await self._complete(asked["body"], line)
-            response = {"status_code": status, "request_id": f"r{place}", "body": msgspec.Raw(body)}
-            came = {"id": f"l{place}", "custom_id": asked["custom_id"], "response": response, "error": None}
-            lines[200 if status == 200 else 500].append(came)
-        batch["status"] = "expired" if expires else "completed"
-        batch["request_counts"] = {"completed": len(lines[200]), "failed": len(lines[500])}
-        for name, status in (("output_file_id", 200), ("error_file_id", 500)):
-            text = b"\n".join(map(msgspec.json.encode, lines[status]))
-            batch[name] = self._kept(text) if text else None
-
-    def _kept(self, text: bytes) -> str:
-        id = f"file-{len(self.files) + 1}"
-        self.files[id] = text
-        return id
-
-
 BLOCK = 4  # characters; a prefix is repeated in whole blocks, as engines cache blocks of tokens
 
 
@@ -329,7 +221,6 @@ class Endpoint:
         capacity: requests at once; 429 for those beyond. None for any number.
         slots: requests that it works at at once; those beyond wait for one. None for any number.
         prefixes: say of each prompt how much of it has been sent before (`cached_tokens`); half of it else.
-        batches: takes batches too; how they go, by the options of `polyclinic.testing.endpoint`.
         port: 0 for a free one.
     """
 
@@ -349,7 +240,6 @@ class Endpoint:
         capacity: int | None = None,
         slots: int | None = None,
         prefixes: bool = False,
-        batches: Mapping[str, int] | None = None,
         port: int = 0,
     ) -> None:
         self._answers, self._latency, self._spread = answers, latency, spread
@@ -357,7 +247,6 @@ class Endpoint:
         self._key, self._models, self._lacks, self._capacity, self._port = key, models, lacks, capacity, port
         self._slots = contextlib.nullcontext() if slots is None else asyncio.Semaphore(slots)
         self._prefixes = PromptPrefixes() if prefixes else None
-        self.batches = None if batches is None else Batches(self._of_batch, **batches)
         self._rng = random.Random(seed)
         self._seen: Counter[bytes] = Counter()
         self._change = asyncio.Event()
@@ -371,12 +260,7 @@ class Endpoint:
 
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=2**26)
-        app.router.add_post("/v1/chat/completions", self._chat)
-        app.router.add_post("/v1/embeddings", self._chat)
-        app.router.add_get("/v1/models", self._list)
-        app.router.add_get("/counters", self._count)
-        if self.batches is not None:
-            self.batches.add_to(app)
+        self.add_to(app)
         # A hung request must not hold up the end of a test.
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0, handler_cancellation=True)
         await self._runner.setup()
@@ -388,6 +272,13 @@ class Endpoint:
     async def __aexit__(self, *_: object) -> None:
         if self._runner is not None:
             await self._runner.cleanup()
+
+    def add_to(self, app: web.Application) -> None:
+        """Adds its addresses to a server."""
+        app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_post("/v1/embeddings", self._chat)
+        app.router.add_get("/v1/models", self._list)
+        app.router.add_get("/counters", self._count)
 
     def counters(self) -> dict[str, Any]:
         """Returns what happened so far: requests, right answers, faults by kind, requests in flight."""
@@ -459,19 +350,6 @@ class Endpoint:
             return reply(embedded(body, self._seed))
         share = 0.5 if self._prefixes is None else self._prefixes.add(body["messages"])
         return reply(completion(body, value, cached=share))
-
-    async def _of_batch(self, body: dict[str, Any], raw: bytes) -> tuple[int, bytes]:
-        """Answers one request of a batch; a fault is a 500."""
-        self.requests += 1
-        self.bodies.append(body)
-        if (lacking := self._lacking(body)) is not None:
-            return 400, msgspec.json.encode({"error": {"message": lacking[0], "param": lacking[1]}})
-        fault = self._fault(raw)
-        if fault is not None:
-            self.met[fault] += 1
-            return 500, b'{"error": {"message": "on purpose"}}'
-        self.answered += 1
-        return 200, completion(body, self._value(body, raw))
 
     def _lacking(self, body: dict[str, Any]) -> tuple[str, str] | None:
         for name in filter(body.__contains__, self._lacks):

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import Finding, read_out
@@ -25,18 +23,7 @@ from polyclinic.memory.recall import Put
 _NAMED = 12  # Names that a complaint gives
 
 
-class _TaskWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    examination: str
-    diagnosis: str
-    treatment: str
-    age: str
-    infant: str
-    female: str
-    male: str
-    plan: str
-
-
-_words = WordLists(Path(__file__).with_name("words")).section("task", _TaskWords)
+_words = WordLists(Path(__file__).with_name("words")).section("task", dict[str, str])
 
 
 class Choices:
@@ -75,7 +62,7 @@ class PracticePatient(NamedTuple):
         disease = self.choices.knowledge.diseases[self.choices.diseases[diagnosis]]
         join = MARKS[language].semicolon.join
         plans = {
-            grade: words.plan.format(grade=grade, plan=join(disease.plan(severity).get(language)))
+            grade: words["plan"].format(grade=grade, plan=join(disease.plan(severity).get(language)))
             for grade, severity in self.choices.grades.items()
         }
         return self._put(
@@ -84,7 +71,7 @@ class PracticePatient(NamedTuple):
             self._picture(examination, diagnosis),
             plans,
             texts=plans,
-            stem=words.treatment.format(diagnosis=diagnosis),
+            stem=words["treatment"].format(diagnosis=diagnosis),
         )
 
     # --- what is right
@@ -109,10 +96,10 @@ class PracticePatient(NamedTuple):
         presentation, words = self.case.presentation, _words(self.choices.language)
         lines = [presentation.complaint]
         if presentation.sex is not None:
-            lines.append(words.female if presentation.sex == "female" else words.male)
+            lines.append(words["female"] if presentation.sex == "female" else words["male"])
         if presentation.age is not None:
             years = int(presentation.age)
-            lines.append(words.age.format(years=years) if years else words.infant)
+            lines.append(words["age"].format(years=years) if years else words["infant"])
         lines += [text for _, text in self.case.record.history.sections()]
         return "\n".join(lines)
 
@@ -144,7 +131,7 @@ class PracticePatient(NamedTuple):
         options = {key: (texts or {}).get(label, label) for key, label in keyed}
         question = Question(
             id=f"{self.case.id}/{task}",
-            stem=stem or getattr(_words(language), task.value),
+            stem=stem or _words(language)[task.value],
             context=known.strip(),
             options=options,
             language=language,

@@ -106,7 +106,7 @@ class ExamOptions(BatchOption, ProtocolOption):
     """The names of the fields in a file of any questions: question=stem,options=choices,answer=gold."""
     answer_base: Annotated[Literal[0, 1] | None, setting("exam")] = None
     """The number of the first option, where the answer in --fields is a number."""
-    examples: Annotated[Path | None, FILE] = None
+    examples: Annotated[Path | None, FILE, setting("exam")] = None
     """Answered questions of a training split for few-shot methods; ours by default."""
     training: Annotated[Path | None, FILE, setting("exam")] = None
     """Answered questions for medprompt to learn from; ours by default."""

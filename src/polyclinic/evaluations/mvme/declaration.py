@@ -57,7 +57,7 @@ class MvmeOptions(CaseOptions, TeamOptions, SessionOption, ProtocolOption, Batch
     """The same without dispute resolution, the paper's ablation."""
     in_one_step: Annotated[list[str] | None, MINDS, setting("mvme")] = None
     """A doctor who reads the whole record beside the others, the paper's upper bound; several may be named."""
-    one_step: bool = False
+    one_step: Annotated[bool, setting("mvme")] = False
     """Show doctors the whole record at once: the paper's upper bound."""
     judge: Annotated[str, MIND] = "rules"
     """The director who grades: rules, or a model, preferably of another family."""
@@ -109,7 +109,7 @@ def entrants_of(options: MvmeOptions) -> list[NamedEntrant]:
         found.append(NamedEntrant(name.strip() if sign and name.strip() else own, minds, one_step, disputes))
     taken = {one.name for one in found}
     if one_step and options.in_one_step:
-        raise UserError("with --one-step everybody reads the whole record; leave out mvme.in-one-step")
+        raise UserError("with mvme.one-step everybody reads the whole record; leave out mvme.in-one-step")
     for name in options.in_one_step or ():
         found.append(NamedEntrant(f"{name}, one step" if name in taken else name, (name,), one_step=True))
     if not found:

@@ -225,7 +225,7 @@ def _as_paper(chosen: ChosenMethod, rules: FollowedProtocol[TorSettings]) -> Cho
 def _check_settings(chosen: Sequence[ChosenMethod], options: TorOptions, temperature: float | None) -> None:
     """Refuses settings that have no effect without a corpus, or if doctors by rules think."""
     corpus, by_rules = options.library.corpus, options.doctor is not None
-    of_models = {"tor.answer-tokens": options.answer_tokens, "--temperature": temperature, "--corpus": corpus}
+    of_models = {"tor.answer-tokens": options.answer_tokens, "--temperature": temperature, f"--corpus {corpus}": corpus}
     if by_rules and (idle := [name for name, value in of_models.items() if value is not None]):
         raise UserError(f"{idle[0]} has no effect on --doctor rules; it needs --model MODEL, or leave it out")
     check_looks_up(chosen, corpus)

@@ -211,19 +211,9 @@ _PIECES = 6
 _BETWEEN = " | "
 
 
-class _SpecialistWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    doctors: dict[Kind, str]
-    speaks_for: str
-    speaks_against: str
-    weight: Pattern
-    said: str
-    suspects: str
-    nothing: str
-    plainly_against: str
-    between: str
-
-
-_words = WORDS.section("specialists", _SpecialistWords)
+_words = WORDS.section("specialists", dict[str, str])
+_doctors = WORDS.section("specialists_named", dict[Kind, str])
+_patterns = WORDS.section("specialists_read", dict[str, Pattern])
 
 
 class _PartRead:
@@ -298,7 +288,7 @@ class RulesDoctors:
         words, read = _words(part.language), self._read(part)
         if not isinstance(opinion, EvidenceTree):
             against = [n for n in self._named(opinion) if read.weights[self._id(n)] <= -_WORTH_SAYING]
-            said = words.plainly_against.format(diagnoses=words.between.join(against))
+            said = words["plainly_against"].format(diagnoses=words["between"].join(against))
             return [said] if against and not any(one.text == said for one in meeting.remarks(to=to)) else []
         lines = []
         for one in opinion.suspected:
@@ -308,7 +298,7 @@ class RulesDoctors:
             line = self._line(disease, part)
             if line is not None and line not in one.reasonings:
                 evidence = _BETWEEN.join(line.evidence)
-                lines.append(words.said.format(diagnosis=one.diagnosis, analysis=line.analysis, evidence=evidence))
+                lines.append(words["said"].format(diagnosis=one.diagnosis, analysis=line.analysis, evidence=evidence))
         return lines
 
     async def update(self, me: Kind, before: Opinion, meeting: Meeting) -> Opinion:
@@ -328,13 +318,13 @@ class RulesDoctors:
             lines.setdefault(self._id(name), {})[self._speaker(said, language)] = said
         for disease, by in lines.items():
             own = self._line(disease, part, read) if disease in read.weights else None
-            mine = by.pop(words.doctors[me], None)
+            mine = by.pop(_doctors(language)[me], None)
             if own is None and mine is not None and by:
                 # What others' diagnoses explain carries this one no more, and stays to be seen while others hold it.
-                no_more = words.speaks_for.format(doctor=words.doctors[me], weight="+0.0")
+                no_more = words["speaks_for"].format(doctor=_doctors(language)[me], weight="+0.0")
                 own = Reasoning(no_more, mine.evidence)
             if own is not None:
-                by[words.doctors[me]] = own
+                by[_doctors(language)[me]] = own
         total = {disease: sum(_weight(line, language) for line in by.values()) for disease, by in lines.items()}
         kept = sorted((disease for disease in lines if lines[disease] and total[disease] >= 0), key=lambda d: -total[d])
         names = {self._id(one.diagnosis): one.diagnosis for one in before.suspected}
@@ -363,14 +353,14 @@ class RulesDoctors:
 
     def _heard(self, text: str, language: Language) -> tuple[str, Reasoning]:
         """Returns the diagnosis and the line that one line of a remark holds."""
-        before, between = (part.partition("{")[0] for part in _words(language).said.split("}")[1:3])
+        before, between = (part.partition("{")[0] for part in _words(language)["said"].split("}")[1:3])
         name, _, rest = text.partition(before)
         analysis, _, evidence = rest.partition(between)
         return name, Reasoning(analysis, tuple(evidence.split(_BETWEEN)))
 
     def _speaker(self, line: Reasoning, language: Language) -> str:
         """Returns whose findings a line speaks of."""
-        doctors = _words(language).doctors.values()
+        doctors = _doctors(language).values()
         return next((doctor for doctor in doctors if doctor in line.analysis), "")
 
     async def conclude(self, meeting: Meeting, question: Question) -> Concluded:
@@ -419,7 +409,7 @@ class RulesDoctors:
         """Returns a doctor's tree with the lines on its own findings alone."""
         suspected = []
         for one in opinion.suspected if isinstance(opinion, EvidenceTree) else ():
-            names = {_words(language).doctors[kind] for language in LANGUAGES}
+            names = {_doctors(language)[kind] for language in LANGUAGES}
             own = tuple(line for line in one.reasonings if any(name in line.analysis for name in names))
             suspected += [Suspected(one.diagnosis, own)] if own else []
         return EvidenceTree(tuple(suspected))
@@ -429,8 +419,8 @@ class RulesDoctors:
         read, words = read or self._read(part), _words(part.language)
         weight = read.weights[disease]
         evidence = read.evidence(disease, against=weight < 0)
-        said = words.speaks_for if weight >= 0 else words.speaks_against
-        told = said.format(doctor=words.doctors[part.kind], weight=f"{weight:+.1f}")
+        said = words["speaks_for"] if weight >= 0 else words["speaks_against"]
+        told = said.format(doctor=_doctors(part.language)[part.kind], weight=f"{weight:+.1f}")
         return Reasoning(told, evidence) if evidence else None
 
     def _name(self, disease: str, language: Language) -> str:
@@ -443,7 +433,7 @@ class RulesDoctors:
 
     def _plain(self, names: Sequence[str], language: Language) -> str:
         words = _words(language)
-        return words.suspects.format(diagnoses=words.between.join(names)) if names else words.nothing
+        return words["suspects"].format(diagnoses=words["between"].join(names)) if names else words["nothing"]
 
     def _named(self, text: str) -> list[str]:
         """Returns the names of diseases that a sentence of these doctors holds."""
@@ -458,5 +448,5 @@ def _person(part: RecordPart) -> Presentation | None:
 
 
 def _weight(line: Reasoning, language: Language) -> float:
-    match = _words(language).weight.search(line.analysis)
+    match = _patterns(language)["weight"].search(line.analysis)
     return 0.0 if match is None else float(match[1])

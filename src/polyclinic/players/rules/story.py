@@ -13,6 +13,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 
@@ -69,26 +70,8 @@ _NEARLY_ALL = 0.95
 _MEASURED = re.compile(f"[，,]{MEASURED.pattern}", re.IGNORECASE)
 
 
-class _Cuts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    sentence: Pattern
-    clause: Pattern
-    label: Pattern
-    denial: Pattern
-    undeniable: Pattern
-    item: Pattern
-    no_item: Pattern
-    substance: Pattern
-    allergic_to: str
-    item_tail: Pattern
-    shared_head: Pattern
-    shared_tails: tuple[str, ...]
-    examined: Pattern
-    told_by: Pattern
-    not_told: Pattern
-    clause_not_told: Pattern
-
-
-_cuts = WORDS.section("story", _Cuts)
+_cuts = WORDS.section("story", dict[str, Pattern])
+_story_words = WORDS.section("story_words", dict[str, Any])
 
 
 class Fact:
@@ -129,7 +112,7 @@ class Fact:
             frame.wide & _KIN and frame.things and all(kinds[i] == "illnesses" for i in frame.things)
             for frame in self.frames
         )
-        return of_kin and _cuts(self.language).told_by.search(self.text) is None
+        return of_kin and _cuts(self.language)["told_by"].search(self.text) is None
 
     @functools.cached_property
     def of_temperature(self) -> bool:
@@ -159,7 +142,7 @@ class Fact:
     @functools.cached_property
     def is_examined(self) -> bool:
         """Whether it reads like what others saw, heard or concluded."""
-        return _cuts(self.language).examined.search(self.text) is not None
+        return _cuts(self.language)["examined"].search(self.text) is not None
 
 
 class Story:
@@ -261,41 +244,43 @@ def _facts(patient: Patient, language: Language) -> Iterator[Fact | Unsaid]:
     cuts, seen, number, sentence = _cuts(language), set(), 0, 0
     sections = (("complaint", patient.presentation.complaint), *patient.history.sections())
     for section, text in (*sections, ("about", patient.presentation.about)):
-        for read_out in cuts.sentence.split(text):
+        for read_out in cuts["sentence"].split(text):
             sentence += 1
             unknown, whole = without_unknown(read_out) if section in _HEADED else ([], read_out)
             yield from (Unsaid(section, one) for one in unknown)
-            if not whole.strip() or cuts.not_told.search(whole.strip()):
+            if not whole.strip() or cuts["not_told"].search(whole.strip()):
                 continue
-            for named, denied in _clauses(whole, cuts):
+            for named, denied in _clauses(whole, language):
                 clause = named
-                if section == "allergies" and not denied and cuts.substance.fullmatch(named):
+                if section == "allergies" and not denied and cuts["substance"].fullmatch(named):
                     # A chart writes the substance alone, and what comes of it in brackets.
-                    clause = cuts.allergic_to.format(named)
-                if clause.casefold() not in seen and not cuts.clause_not_told.search(clause):
+                    clause = _story_words(language)["allergic_to"].format(named)
+                if clause.casefold() not in seen and not cuts["clause_not_told"].search(clause):
                     seen.add(clause.casefold())
                     yield Fact(number, section, sentence, clause, denied=denied, whole=whole.strip(), language=language)
                     number += 1
 
 
-def _clauses(whole: str, cuts: _Cuts) -> Iterator[tuple[str, bool]]:
+def _clauses(whole: str, language: Language) -> Iterator[tuple[str, bool]]:
     """Splits a sentence into clauses, each with whether it is the thing denied."""
-    for clause in cuts.clause.split(whole):
-        text = cuts.label.sub("", clause.strip(" .,\t\r\n\u3000"))
-        begun = cuts.denial.match(text)
+    cuts = _cuts(language)
+    for clause in cuts["clause"].split(whole):
+        text = cuts["label"].sub("", clause.strip(" .,\t\r\n\u3000"))
+        begun = cuts["denial"].match(text)
         rest = text[begun.end() :] if begun else ""
-        if rest and not cuts.undeniable.match(rest):
-            yield from ((item, True) for item in _items(rest, cuts))
+        if rest and not cuts["undeniable"].match(rest):
+            yield from ((item, True) for item in _items(rest, language))
         elif text:
             yield text, False
 
 
-def _items(text: str, cuts: _Cuts) -> list[str]:
-    items = [cuts.item_tail.sub("", item.strip(" .")) for item in cuts.item.split(text)]
-    if (shared := cuts.shared_head.match(items[0])) is not None:
+def _items(text: str, language: Language) -> list[str]:
+    cuts = _cuts(language)
+    items = [cuts["item_tail"].sub("", item.strip(" .")) for item in cuts["item"].split(text)]
+    if (shared := cuts["shared_head"].match(items[0])) is not None:
         # "no changes in stool or bowel habits" denies changes in both.
-        items[1:] = [item if cuts.shared_head.match(item) else f"{shared[0]}{item}" for item in items[1:]]
-    for tail in cuts.shared_tails:
+        items[1:] = [item if cuts["shared_head"].match(item) else f"{shared[0]}{item}" for item in items[1:]]
+    for tail in _story_words(language)["shared_tails"]:
         if items[-1].endswith(tail):
             items = [item if item.endswith(tail) else item + tail for item in items]
-    return [item for item in items if item and not cuts.no_item.match(item)]
+    return [item for item in items if item and not cuts["no_item"].match(item)]
