@@ -163,6 +163,16 @@ def scoring(read: Callable[[TaskState], Played], score: Callable[[str, Played, T
     return scored
 
 
+def kept_as(kind: Any, kept: object, what: str, by: str) -> Any:
+    """Returns what a sample's store keeps, as a type; raises BadInput if there is nothing, or another version."""
+    if kept is None:
+        raise BadInput(f"the sample's store holds no {what}; was it solved by {by}?")
+    try:
+        return msgspec.convert(kept, kind)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"the {what} in the sample's store cannot be read: {error}") from None
+
+
 def task_of(samples: Iterable[Sample], location: str, *, name: str = "", **parts: Any) -> Task:
     """Returns a task; its `parts` are solver, scorer, setup and version, its dataset has the file's name by default."""
     return Task(

@@ -20,8 +20,8 @@ from inspect_ai.solver import Solver, TaskState, solver
 
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import BadInput, EndpointError, UserError
-from polyclinic.evals.adapter import Tested, solving
+from polyclinic.errors import EndpointError, UserError
+from polyclinic.evals.adapter import Tested, kept_as, solving
 from polyclinic.language.language import language_of
 from polyclinic.methods.table import METHODS, Answering, ChosenMethod, answering, choose, find_method
 from polyclinic.questions.exam import ExamQuestion
@@ -144,17 +144,9 @@ async def put_to(put: Answering, question: Question, state: TaskState) -> str:
 
 
 def outcome_of(kept: object, kind: type[Outcome] = Outcome) -> Outcome:
-    """Returns the outcome that a sample's store keeps under `OUTCOME`.
-
-    Raises:
-        BadInput: there is none, or it is of another version.
-    """
-    if kept is None:
-        raise BadInput("the sample's store holds no outcome; was it solved by one of polyclinic's methods?")
-    try:
-        return msgspec.convert(kept, kind)
-    except msgspec.ValidationError as error:
-        raise BadInput(f"the outcome in the sample's store cannot be read: {error}") from None
+    """Returns the outcome that a sample's store keeps under `OUTCOME`; BadInput if there is none."""
+    outcome: Outcome = kept_as(kind, kept, "outcome", "one of polyclinic's methods")
+    return outcome
 
 
 SOLVERS: dict[str, Callable[..., Solver]] = {method: solver_of(method) for method in METHODS}

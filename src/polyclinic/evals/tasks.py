@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from inspect_ai import Task, task
@@ -35,6 +35,7 @@ from polyclinic.evals.adapter import (
     averaged,
     converted,
     in_role,
+    kept_as,
     register,
     scoring,
     task_of,
@@ -134,13 +135,6 @@ def _read(path: Path, layout: str | None, options: int | None, _version: tuple[i
     return {case.id: case for case in cases}
 
 
-class _Players(NamedTuple):
-    """Who plays in the visits of a model under test, and the patient's model."""
-
-    minds: Minds
-    patient: Tested | None
-
-
 class VisitTask(ModelTask, kw_only=True, frozen=True):
     """The model under test is the doctor of a visit to each case.
 
@@ -180,16 +174,16 @@ class VisitTask(ModelTask, kw_only=True, frozen=True):
             metadata={"language": item.presentation.language, **about, "source": item.source},
         )
 
-    def player(self, tested: Tested, epoch: int) -> _Players:
+    def player(self, tested: Tested, epoch: int) -> tuple[Minds, Tested | None]:
         models, patient = {tested.name: tested}, None
         if (name := model_of(self.patient)) is not None:
             models[name] = patient = in_role("patient", name, self.patient_base_url)
         knowledge = read_knowledge()
         minds = Minds(doctor=tested.name, patient=self.patient, knowledge=knowledge, seed=self.seed, models=models)
-        return _Players(minds, patient)
+        return minds, patient
 
-    async def play(self, item: Case, who: _Players, state: TaskState) -> str:
-        trace = Trace()
+    async def play(self, item: Case, who: tuple[Minds, Tested | None], state: TaskState) -> str:
+        (minds, patient), trace = who, Trace()
         state.messages = [ChatMessageSystem(content=f"Case {item.id}. Known at the door: {state.input_text}")]
         if self.reads():
             state.messages.append(ChatMessageUser(content=information_of(item)))
@@ -197,16 +191,15 @@ class VisitTask(ModelTask, kw_only=True, frozen=True):
         def watch(event: Event) -> None:
             trace.add(event)
             # One by one: what was said until a limit ends the visit is to be read.
-            for message in _messages(event, item):
-                state.messages.append(message)
+            state.messages.extend(_messages(event, item))
 
         try:
-            async with who.patient or nullcontext():
-                visit = await self.see(item, who.minds, watch)
+            async with patient or nullcontext():
+                visit = await self.see(item, minds, watch)
         finally:
             state.store.set(TRACE, msgspec.to_builtins(list(trace)))
             if not self.reads():
-                state.metadata |= trust_fields(trust_in(self.patient, [who.minds.names[Role.DOCTOR]]))
+                state.metadata |= trust_fields(trust_in(self.patient, [minds.names[Role.DOCTOR]]))
         failure = visit.trace.last(Failed)
         if failure is not None and issubclass(getattr(errors, failure.error, object), EndpointError):
             raise EndpointError(f"the {failure.who}: {failure.error}: {failure.problem}")
@@ -235,17 +228,8 @@ def _unscored(problem: str, trace: Trace) -> Score:
 
 
 def trace_of(kept: object) -> Trace:
-    """Returns the trace that a sample's store keeps under `TRACE`, as far as the visit went.
-
-    Raises:
-        BadInput: there is none, or it is of another version.
-    """
-    if kept is None:
-        raise BadInput("the sample's store holds no trace; was it solved by polyclinic/consultation?")
-    try:
-        return Trace(msgspec.convert(kept, list[Event]))
-    except msgspec.ValidationError as error:
-        raise BadInput(f"the trace in the sample's store cannot be read: {error}") from None
+    """Returns the trace that a sample's store keeps under `TRACE`; BadInput if there is none."""
+    return Trace(kept_as(list[Event], kept, "trace", "polyclinic/consultation"))
 
 
 def _messages(event: Event, case: Case) -> list[ChatMessage]:

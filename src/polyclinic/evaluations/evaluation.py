@@ -1,10 +1,10 @@
-"""What an evaluation is: a declaration, from which the runner makes the command, its results and their tables.
+"""An evaluation is a declaration, from which the runner makes the command, its results and their tables.
 
     AIE = Evaluation(name="aie", help="...", options=AieOptions, paper=AieSettings, plan=plan)
 
 `plan` reads what the options name and refuses what cannot be evaluated, before a model is asked. `Plan.prepare` is then
-called with the open players; it may ask models, and returns the work: as a rule `Plays`, that is items, players, what
-a play is and what it is worth. `docs/extend.md` shows a whole one.
+called with the open players; it may ask models, and returns `Plays`: items, players, what a play is and what it is
+worth. `docs/extend.md` shows a whole one.
 """
 
 from __future__ import annotations
@@ -185,10 +185,7 @@ class Opened:
     judges: list[UntilStopped] = field(default_factory=list)
 
     def judge(self, name: str, *, as_it_goes: bool = False) -> Model:
-        """Returns a model that judges; where the run is stopped, what it was not asked stays unjudged.
-
-        One that judges plays `as_it_goes` ends the whole run if it cannot be asked.
-        """
+        """Returns a model that judges; if it cannot be asked, that ends the run only if it judges `as_it_goes`."""
         model = self.session.model(name, Asker("judge", "judge"))
         if as_it_goes and self.in_worker:
             return model  # the command must hear of it
@@ -221,21 +218,21 @@ class Plan:
 
     Attributes:
         prepare: is called when all is open, and returns the work.
-        visits: the cases and the other players, None where only models are asked.
+        visits: the cases and the other players, None if only models are asked.
         doctors: the minds that see patients.
         models: further models, such as judges; None is nobody.
         director: the mind that chairs teams.
         roles: who plays or judges, by role, for the protocol.
         cases: what the doctors see.
-        methods: by which questions are put, where no visits are held.
-        in_person: whether doctors talk with patients; then the patient's reliability is printed, and no model is asked
-            in batches.
+        methods: by which questions are put, if there are no visits.
+        in_person: whether doctors talk with patients; if so, the patient's reliability is printed, and no model is
+            asked in batches.
         named: the name of the run among kept answers; by default made of seed, patient and examiner.
         doing: shown beside the progress.
         purposes: whether costs are printed by purpose, too.
         people: verdicts that are printed beside the results.
         afterwards: is called when the plays are over, such as to attack the examiner.
-        failure: returns of a result that more failed than allowed, where the output does not count it; "" if not.
+        failure: says of a result that more failed than allowed, if the output does not count it; "" if not.
         check: is called at the end with the result.
     """
 
@@ -342,17 +339,13 @@ def find_evaluation(at: str) -> Evaluation[Any, Any] | None:
 
 
 def check_judge(name: str | None, *, option: str = "--judge") -> None:
-    """Refuses a judge that is not a model; None is no judge.
-
-    Raises:
-        UserError: it is not a model.
-    """
+    """Raises a UserError for a judge that is not a model; None is no judge."""
     if name is not None and model_of(name) is None:
         raise UserError(f"{option} {name!r} is not a model{meant_model(name)}; name one, such as direct/NAME")
 
 
 def check_looks_up(chosen: Sequence[ChosenMethod], corpus: str | None) -> None:
-    """Refuses a corpus if no method looks anything up; no methods at all are not judged."""
+    """Raises a UserError for a corpus if none of the methods looks anything up."""
     if corpus is not None and chosen and all(one.settings.get("retrieval") is False for one in chosen):
         problem = f"--corpus {corpus} has no effect with retrieval=false, which looks nothing up"
         raise UserError(f"{problem}; leave one of them out")

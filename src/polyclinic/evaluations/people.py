@@ -32,11 +32,7 @@ from polyclinic.terminal.tables import few_comparisons, mean_and_error, table, t
 
 
 def read_people(paths: Sequence[Path] | None, known: Known) -> list[PersonsVerdict]:
-    """Reads verdicts of these forms on these items, and refuses all others.
-
-    Raises:
-        BadInput: as `read_verdicts`; or a verdict is of another form.
-    """
+    """Reads verdicts of these forms on these items, and raises BadInput for all others."""
     said = read_verdicts(paths or (), known=known)
     if (other := next((one.form for one in said if one.form not in known), None)) is not None:
         (path, *_) = paths or ()

@@ -26,11 +26,7 @@ WhoPlays = Mapping[str, Iterable[str | None]]
 
 
 def followed(kind: type[S], given: str, **minds: str | None) -> FollowedProtocol[S]:
-    """Returns what a command follows, after a look at who plays: by role, the mind that the option of its name says.
-
-    Raises:
-        UserError: there is no such protocol, or a mind may not play its role in it.
-    """
+    """Returns what a command follows; a UserError if there is no such protocol, or a mind may not play its role."""
     rules = follow(kind, given)
     for role, name in minds.items():
         if name is not None:
@@ -68,11 +64,7 @@ class ByProtocol(NamedTuple, Generic[M]):
 
 
 def held_by(rules: FollowedProtocol[Any], models: M, minds: WhoPlays, *, cases: int) -> ByProtocol[M]:
-    """Returns how so many cases are held by these minds, by role; says what still differs from the paper.
-
-    Raises:
-        UserError: --temperature, or the file of models, says another temperature than the paper's.
-    """
+    """Returns how so many cases are held by these minds, by role; notes what still differs from the paper."""
     departures = []
     if rules.side == "paper":
         departures = [f"cases ({rules.settings.cases.paper}; here {cases})"]
@@ -85,11 +77,7 @@ def held_by(rules: FollowedProtocol[Any], models: M, minds: WhoPlays, *, cases: 
 
 
 def at_temperatures(rules: FollowedProtocol[Any], models: M, minds: WhoPlays) -> M:
-    """Returns how models are asked: each role whose temperature the protocol sets at that.
-
-    Raises:
-        UserError: --temperature, or the file of models, says another.
-    """
+    """Returns how models are asked; a UserError if --temperature, or the file of models, contradicts the protocol."""
     return _with_temperatures(rules, models, minds)[0]
 
 
@@ -121,12 +109,9 @@ def as_paper(
     temperature: float | None = None,
     varied: Collection[str] = (),
 ) -> ChosenMethod:
-    """Returns a method with what the paper sets of what it takes; as it is where ours is followed.
+    """Returns a method with the settings of the paper that is followed; a UserError if one was set otherwise.
 
-    The `temperature` is the one for all methods; `varied` are settings that a study goes through by itself.
-
-    Raises:
-        UserError: a setting is another than the paper's.
+    The `temperature` is the one for all methods; a study varies the `varied` settings itself.
     """
     if rules.side == "ours":
         return chosen
@@ -155,11 +140,7 @@ def staging_of(rules: FollowedProtocol[Any], *, thinks: bool = False) -> Staging
 def check_methods(
     rules: FollowedProtocol[MedAgentsSettings], chosen: Sequence[ChosenMethod], names: Iterable[str], at: ModelSettings
 ) -> None:
-    """Refuses a file of models that has another temperature for a model than the paper has for a method.
-
-    Raises:
-        UserError: it has; names both.
-    """
+    """Raises a UserError if the file of models contradicts the temperature that the paper has for a method."""
     if rules.side == "ours":
         return
     for said in filter(None, (at.said.temperature(name) for name in names)):

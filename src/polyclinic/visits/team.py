@@ -39,15 +39,13 @@ from polyclinic.visits.visit import OURS, Attended, Staging, Visit, attend, docu
 
 
 class TeamVisit(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """A discussion that is over, with the consultations that led to it, beside what is so.
+    """A discussion that is over, with the consultations that led to it, and the truth.
 
     Attributes:
-        report: the director's; None where the discussion failed.
-        rounds: how many were held.
-        consensus: after how many rounds nothing was in dispute; None where that was not reached.
+        report: the director's; None if the discussion failed.
+        consensus: after how many rounds nothing was in dispute; None if that was not reached.
         kept: how often a doctor's answer could not be used and its last report stood.
         consultations: each doctor's own visit, doctor 1 first.
-        truth: what is so; it ends the trace.
     """
 
     case: str
@@ -109,13 +107,12 @@ async def confer(
 ) -> TeamVisit:
     """Lets several doctors see the patient of a case, each alone and all at once, and then settle what they dispute.
 
-    The first of the `doctors` brings the director who chairs, and the patient and examiner who are asked again; who
-    reads the record `in_one_step` cannot ask again. `order`, `max_rounds` and `disputes` are as in
-    `dispute_resolution`, everything else as in `see`; `watch` also hears whose visit an event belongs to, the number of
-    a doctor, or 0 for the discussion.
+    The first of the `doctors` brings the director who chairs, and the patient and examiner who are asked again, unless
+    the record was read `in_one_step`. `order`, `max_rounds` and `disputes` are as in `dispute_resolution`, everything
+    else as in `see`; `watch` also gets the number of the doctor whose visit an event belongs to, 0 for the discussion.
 
-    A player's failure is in the visit and is not raised. A doctor whose own visit failed takes no part; where that is
-    all of them, the visit has failed.
+    A player's failure is in the visit and is not raised. A doctor whose own visit failed takes no part; if all failed,
+    the visit has failed.
 
     Raises:
         ValueError: there are no doctors.
@@ -156,10 +153,9 @@ def team_name(doctors: Sequence[Minds], *, order: Order, disputes: bool = True) 
 
 
 def joining(case: Case, doctors: Sequence[Minds], seen: Sequence[Attended], *, team: str) -> list[Attended]:
-    """Returns consultations that may serve several teams as those of one team.
+    """Returns consultations that may serve several teams as those of one team, whose name no other has on the case.
 
-    Each doctor has a number, remembers what it heard, and speaks in this team for itself: what it hears in one team it
-    has not heard in another. The `team` is named differently from every other that meets on the case.
+    What a doctor hears in one team it has not heard in another.
     """
     joined = []
     for number, (minds, attended) in enumerate(zip(doctors, seen, strict=True), start=1):

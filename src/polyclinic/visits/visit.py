@@ -1,8 +1,7 @@
-"""A visit: one case, its players, the outcome beside the truth; the stagings of papers; and `polyclinic.consult`.
+"""A visit: one case, its players, the outcome and the truth; the stagings of papers; and `polyclinic.consult`.
 
-Here alone a case is taken apart: the doctor gets the presentation, the patient its part of the record, the examiner the
-findings and the results that are not the patient's to tell; the truth is revealed as the last event, when everything
-has been said.
+Only here is a case taken apart: the doctor gets the presentation, the patient its part of the record, the examiner the
+findings. The truth is the last event, when everything has been said.
 """
 
 from __future__ import annotations
@@ -120,13 +119,12 @@ AI_HOSPITAL = Staging(
 
 
 class Visit(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """A consultation that is over, beside what is so.
+    """A consultation that is over, and the truth.
 
     Attributes:
-        report: the doctor's report; None where the visit failed or none was asked for.
-        answer: the key of the option that the doctor chose; None where it chose none, or no question was put.
-        turns: what the doctor said, counted.
-        truth: what is so; it ends the trace.
+        report: the doctor's report; None if the visit failed or none was asked for.
+        answer: the key of the option that the doctor chose; None if it chose none, or no question was put.
+        turns: the number of the doctor's turns.
     """
 
     case: str
@@ -169,7 +167,7 @@ class Visit(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def told_as_normal(self) -> int:
-        """How often the examiner said of an examination that it is normal because the record says nothing of it."""
+        """How many examinations the examiner called normal because they are not recorded."""
         return sum(len(event.told_as_normal) for event in self.trace if isinstance(event, Examined))
 
     def document(self) -> dict[str, Any]:
@@ -358,7 +356,7 @@ def examiner_of(
 
 
 def held_by_examiner(case: Case) -> Record:
-    """Returns the record of a case whose findings are all that its examiner holds, what its history reports included.
+    """Returns the record of a case with all findings that its examiner holds, also those that the history reports.
 
     Outside a ward there is no examiner, and the history keeps what it reports.
     """

@@ -2,13 +2,12 @@
 
 Across doctors each indicator has one value a doctor: the metric's mean, MCQE, the judge's or the people's win rate.
 
-Over pairs (Figure 5a) what is compared is two doctors on one case, as the paper's ordinal judgements are: a metric's
-value is the one doctor's minus the other's, a judge's is 1, 0 (a tie) or -1. Each pair counts in both directions, so
-that no coefficient depends on the order of the doctors. Figures 5c to 5e are the same within groups: both doctors of
-one group, or one of each. MCQE has no value of a case in an evaluation, and is not in these tables.
+Over pairs (Figure 5a) two doctors are compared on one case: a metric's value is the one doctor's minus the other's, a
+judge's is 1, 0 (a tie) or -1. Each pair counts in both directions, so that no coefficient depends on the order of the
+doctors. Figures 5c to 5e are the same within groups and between two. MCQE is not in these tables.
 
 With people's verdicts there is the paper's study of 28 indicators: ten of people, ten of the judge, and the eight
-metrics that are no counts of turns and words; beside each its mean coefficient with those of people (Figure 5b).
+metrics that are not counts of turns and words, each with its mean coefficient with those of people (Figure 5b).
 """
 
 from __future__ import annotations
@@ -67,10 +66,9 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Correlations(msgspec.Struct, frozen=True, kw_only=True):
-    """The tables: across doctors; over all pairs of doctors on a case (Figures 5a, 5b); and over the pairs of groups.
+    """The tables: across doctors; over pairs on a case (Figures 5a, 5b); by group, or "one - other" (Figures 5c to 5e).
 
-    The last are within a group, by its name, and between two, by "one - other" (Figures 5c to 5e). `study` is the
-    paper's of 28 indicators, over all pairs; None without people's verdicts.
+    `study` is the paper's of 28 indicators, over all pairs; None without people's verdicts.
     """
 
     doctors: Matrix

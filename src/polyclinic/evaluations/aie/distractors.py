@@ -1,10 +1,9 @@
 """Wrong options beside the right one, for cases whose source gives none (aie-saps §2.2.2).
 
-They are what the patient might have as well: the other four of a group of diseases that are hard to tell apart (see
-`groups`). `made_distractors` has a model make them, as in the paper; where it makes too few, the nearest ones are
-`ranked`: where the knowledge has the right disease its differential diagnoses, then those of its department that share
-the most symptoms; where it has not, what the case itself calls its differential, other cases' diagnoses of the same
-department, and the knowledge's diseases that the patient's complaint and history fit best.
+They are the other four of a group of diseases that are hard to tell apart (see `groups`), or a model makes them, as in
+the paper. If there are too few, names are `ranked`: for a disease of the knowledge its differential diagnoses, then
+those of its department that share the most symptoms; for another what the case calls its differential, other cases'
+diagnoses, and the knowledge's diseases that fit the patient's complaint and history best.
 """
 
 from __future__ import annotations
@@ -48,8 +47,7 @@ Rank = tuple[float, ...]
 def with_questions(cases: Sequence[Case], knowledge: Knowledge, *, seed: int) -> list[Case]:
     """Returns the cases, each with a question: its own, or one made of its diagnosis and four like it.
 
-    None of the wrong options is the right one by another name, a kind or a part of it, or another diagnosis of the same
-    case. The seed gives the options and their order.
+    No wrong option is the right one by another name, a kind or a part of it, or another diagnosis of the case.
     """
     beside = OptionsBeside(cases, knowledge, seed=seed)
     return [with_question(case, beside.names(case), knowledge, seed=seed) for case in cases]
@@ -128,10 +126,7 @@ def _read(case: Case, knowledge: Knowledge) -> tuple[str, ...]:
 
 
 def with_question(case: Case, names: Iterable[str], knowledge: Knowledge, *, seed: int) -> Case:
-    """Returns a case with a question whose wrong options are the first of these names that can be wrong ones.
-
-    A case with a question, or without a diagnosis, is returned as it is.
-    """
+    """Returns a case with a question, made of the first of these names that can be wrong options if it has none."""
     if case.question is not None or not case.truth.diagnoses:
         return case
     right = case.truth.diagnoses[0].name
@@ -155,11 +150,7 @@ def _one_name(a: str, b: str, knowledge: Knowledge) -> bool:
 
 
 def distinct(right: Sequence[str], names: Iterable[str], knowledge: Knowledge) -> list[str]:
-    """Returns those names, in order, that are another disease than the right ones and than those before them.
-
-    Another name for the same is none, nor is a kind or a part of it. Names beyond as many as can be needed are not
-    looked at.
-    """
+    """Returns the first names that are other diseases than the right ones and than those before them."""
     taken = {identity(name, knowledge) for name in right}
     near, found = list(right), list[str]()
     for name in names:
@@ -211,11 +202,7 @@ class MadeOptions(msgspec.Struct, frozen=True, kw_only=True):
 async def with_made_questions(cases: Sequence[Case], model: Model, knowledge: Knowledge, *, seed: int) -> MadeOptions:
     """Returns the cases, each with a question: its own, or one whose wrong options the model made.
 
-    A model that gives no usable answer leaves the options to the knowledge.
-
-    Raises:
-        WrongKey: its endpoint wants another key.
-        BudgetSpent: the run has cost what it may cost.
+    If a model gives no usable answer, the knowledge makes the options.
     """
     beside = OptionsBeside(cases, knowledge, seed=seed)
     made = await asyncio.gather(*(_make(case, beside, model, knowledge, seed=seed) for case in cases))

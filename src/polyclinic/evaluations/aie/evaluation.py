@@ -5,10 +5,9 @@
 3. Beside it MCQE: the doctor reads all there is to know, without a dialogue, and answers the same question.
 4. Ten metrics a dialogue, their means over the cases with errors and intervals, and every two doctors compared.
 
-Visits do not depend on one another and run at once. A doctor whose answer cannot be used has a wrong diagnosis: nobody
-gains by being unreadable. A visit that failed otherwise (an endpoint, the patient) is outside every mean, and counted.
-Defaults are the paper's: dialogues of at most 10 turns in Chinese (HospitalCases) and 15 in English (MedicalExam),
-including the opening.
+A doctor whose answer cannot be used has a wrong diagnosis. A visit that failed otherwise (an endpoint, the patient) is
+outside every mean, and counted. Dialogues have at most 10 turns in Chinese (HospitalCases) and 15 in English
+(MedicalExam) by default, including the opening, as in the paper.
 """
 
 from __future__ import annotations
@@ -104,10 +103,7 @@ class DoctorResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AieResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """All doctors, and every two of them on the cases that both have seen; what a judge and people say, if they do.
-
-    For one doctor there are no correlations between the indicators.
-    """
+    """All doctors, and every two of them on the cases that both have seen; what a judge and people say, if they do."""
 
     doctors: tuple[DoctorResult, ...]
     comparisons: tuple[MetricDifference, ...]
@@ -234,10 +230,7 @@ async def see_patient(
     staging: Staging = OURS,
     watch: Callable[[Event], None] | None = None,
 ) -> Visit:
-    """Lets a doctor see the patient of a case, or read its record in one step, and then puts the case's question.
-
-    The doctor has the paper's turns by default. `watch` is called with each event as it happens.
-    """
+    """Lets a doctor see the patient of a case, or read its record in one step, and then puts the case's question."""
     turns = TURNS[case.presentation.language] if max_turns is None else max_turns
     return await see(
         case, minds, max_turns=turns, in_one_step=one_step, put_question=True, staging=staging, watch=watch
@@ -245,10 +238,7 @@ async def see_patient(
 
 
 async def score_dialogue(case: Case, visit: Visit, metrics: Wanted = TEN) -> Score | LeftOut:
-    """Scores a visit with a dialogue by the metrics, or says why there is no score.
-
-    The diagnosis of a doctor whose answer could not be used is wrong.
-    """
+    """Scores a visit with a dialogue by the metrics, or says why there is no score."""
     problem = unusable_answer(visit.trace)
     if problem is not None:
         return unusable(case.id, problem, metrics.names)

@@ -1,10 +1,9 @@
-"""Diseases in groups of five that are hard to tell apart: whose patient it is says nothing of which group there is.
+"""Diseases in groups of five that are hard to tell apart.
 
-All names that may be an answer are divided into groups, each name into one; a case's options are the group in which its
-diagnosis stands. So each option of a group is as likely to be right as the next, whoever has seen however many other
-cases: the group would be the same, had any other of them been the answer. What cannot be divided by five is left out
-by turns; there are several divisions, and a case takes the first of them, in an order of its own, in which its
-diagnosis stands beside others that its patient might have.
+All names that may be an answer are divided into groups; a case's options are the group with its diagnosis. The group
+would be the same had any other of them been the answer, so the options alone say nothing, even after many cases. What
+cannot be divided by five is left out by turns. There are several divisions, and a case takes the first, in an order of
+its own, in which its patient might have the others of the group.
 """
 
 from __future__ import annotations

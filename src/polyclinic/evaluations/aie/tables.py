@@ -163,7 +163,7 @@ def show_evaluation(screen: Console, result: AieResult) -> None:
         show_left_out(screen, one.summary.left_out)
     lengths = sorted({n for one in doctors for n in one.truncated})
     by_length = {str(n): [one.truncated.get(n) for one in doctors] for n in lengths}
-    title = "had the dialogue ended with this turn: DIAGNOSIS, where it was asked for, and COVERAGE"
+    title = "if the dialogue had ended with this turn: DIAGNOSIS, if it was asked for, and COVERAGE"
     _show_means(screen, title, doctors, by_length)
     for one in doctors[:_TURNS_SHOWN]:
         states = sorted({state for shares in one.by_turn.values() for state in shares})
@@ -212,7 +212,7 @@ def show_left_out(screen: Console, left_out: Sequence[LeftOut]) -> None:
 def show_compared(screen: Console, compared: Sequence[MetricDifference]) -> None:
     """Prints the paired differences of every two doctors."""
     if not compared:
-        screen.print("No case stands in two of the files: nothing can be compared in pairs.")
+        screen.print("No case is in two of the files: nothing can be compared in pairs.")
         return
     rows = [((one.first, one.second, one.metric), one.difference, one.p_holm) for one in compared]
     test = "sign-flip test, for DIAGNOSIS McNemar's exact test"

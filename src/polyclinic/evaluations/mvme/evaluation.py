@@ -3,12 +3,11 @@
 1. Every entrant (a doctor, or a team that settles its disputes) sees every patient, or reads every whole record.
 2. The director grades each report in five aspects, 1 to 4 (Table 2).
 3. The diagnoses are linked to ICD-10 and compared with the reference's as sets (Table 3).
-4. Beside: by department, why diagnoses graded 1 went wrong (Table 5), rounds to consensus (Figure 4), and how many
+4. Also by department, why diagnoses graded 1 went wrong (Table 5), rounds to consensus (Figure 4), and how many
    questions and examinations a visit took (#QA, #Test).
 
-Visits do not depend on one another and run at once, and so do the gradings. A doctor whose answer cannot be used has
-handed in no report: it is graded 1 in every aspect and names nothing, as nobody gains by being unreadable. A visit that
-failed otherwise (an endpoint, the patient, the examiner) is outside every mean, and counted.
+A doctor whose answer cannot be used has handed in no report: it is graded 1 in every aspect and names nothing. A visit
+that failed otherwise (an endpoint, the patient, the examiner) is outside every mean, and counted.
 """
 
 from __future__ import annotations
@@ -58,10 +57,7 @@ class TablePart(StrEnum):
 
 
 class Entrant(NamedTuple):
-    """Who is evaluated: one doctor, or a team; who plays each one's visits, and whether without a dialogue.
-
-    A team whose `disputes` are not shown is the paper's ablation.
-    """
+    """One doctor, or a team; a team whose `disputes` are not shown is the paper's ablation."""
 
     name: str
     minds: tuple[Minds, ...]
@@ -98,10 +94,7 @@ class Reached(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rounds(msgspec.Struct, frozen=True, kw_only=True):
-    """Discussions that came to a report, by the number of rounds within which they had come to a consensus.
-
-    `kept` counts doctors' answers that could not be used, so that their last report stood.
-    """
+    """Discussions by rounds to consensus; `kept` counts answers that could not be used, so the last report stood."""
 
     discussions: int
     within: dict[int, Reached]
@@ -117,15 +110,13 @@ class EntrantResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         icd: by language, the codes named (Table 3); nothing for a language without a table.
         qa: questions and answers a visit; of a team, of all its doctors together.
         tests: requests that reached the examiner a visit, likewise.
-        told_as_normal: examinations of which the record says nothing and the examiner said that they are normal, over
-            all graded visits.
+        told_as_normal: examinations that are not recorded and that the examiner called normal, over all graded visits.
         rounds: of a team: rounds to consensus (§6.2, Figure 4).
         departments: by the cases' department, where they name any.
         reasons: why the diagnoses that are graded 1 went wrong (Table 5).
         no_report: visits in which the doctor's answer could not be used: graded 1, and counted.
         failed: visits that failed otherwise, by what failed; outside every mean.
-        calls: by case, those without which its report would not be there; of consultations and discussions that serve
-            several entrants they are every one's.
+        calls: by case, those that its report needed, also if they served other entrants.
     """
 
     name: str
@@ -146,10 +137,7 @@ class EntrantResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Versus(msgspec.Struct, frozen=True, kw_only=True):
-    """The first entrant's grades less the second's in one aspect, on the cases that both have a grade on.
-
-    `p_holm` is corrected for everything that was compared at once.
-    """
+    """The first entrant's grades less the second's in one aspect, on the cases on which both have a grade."""
 
     first: str
     second: str
@@ -161,9 +149,10 @@ class Versus(msgspec.Struct, frozen=True, kw_only=True):
 class MvmeResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """All entrants, every two of them compared, and what the judge cannot tell apart.
 
-    `judge_prompts` is the hash of its prompts, or of the numbers that its rules were fitted to; `names_by` the model
-    that read the diseases out of the diagnoses, "" where they are as typed, and `names_by_rules` how often rules had
-    to, by the name of the failure.
+    Attributes:
+        judge_prompts: the hash of its prompts, or of the numbers that its rules were fitted to.
+        names_by: the model that read the diseases out of the diagnoses, "" if they are as typed.
+        names_by_rules: how often rules had to, by failure.
     """
 
     judge: str
@@ -194,13 +183,12 @@ def mvme(
 ) -> Plays[Case, Entrant, Visit | TeamVisit, Judgement | None, MvmeResult]:
     """Returns the evaluation; its players are the entrants, the reference the cases' diagnoses, rationale, treatment.
 
-    Why a diagnosis graded 1 went wrong is what people say (`words`), else `reason_judge`, else rules that need the
-    knowledge. `linkers` link names to ICD-10, which `names_by` reads out of the diagnoses first, where that is a model;
-    `missing_grade` is what becomes of an aspect that the judge did not grade.
+    People say why a diagnosis graded 1 went wrong (`words`), else `reason_judge`, else rules. `linkers` link names to
+    ICD-10, which the model `names_by`, if given, reads out of the diagnoses first. `missing_grade` says what becomes of
+    an aspect without a grade.
 
-    A doctor sees a patient once: alone and in every team it is the same consultation, of which each team hears. What
-    two teams ask alike (one may be the other's ablation) is asked once. The calls of a case are an entrant's where its
-    report would not be there without them, whoever asked first, and as many as were shared stand beside.
+    A doctor sees a patient once: alone and in every team it is the same consultation. What two teams ask alike (one may
+    be the other's ablation) is asked once. Shared calls count for every entrant that needed them.
     """
     shared = SharedAnswers()
     tallies: defaultdict[tuple[str, Entrant], CallTally] = defaultdict(CallTally)
