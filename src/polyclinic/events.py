@@ -95,24 +95,18 @@ class Opened(_Event, frozen=True, kw_only=True):
 
 
 class Convened(_Event, frozen=True, kw_only=True):
-    """A discussion begins: doctors who have each seen the patient alone meet under a director.
-
-    Attributes:
-        doctors: their minds, doctor 1 first; also of those who cannot take part.
-        dispute_resolution: the doctors are shown the points of dispute.
-        sum: as of `Opened`.
-    """
+    """A discussion begins: doctors who have each seen the patient alone meet under a director."""
 
     format: int
     case: str
     presentation: Presentation
-    doctors: tuple[str, ...]
+    doctors: tuple[str, ...]  # their minds, doctor 1 first; also of those who cannot take part
     director: str
     seed: int
     order: Order
     max_rounds: int
-    dispute_resolution: bool = True
-    sum: str = ""
+    dispute_resolution: bool = True  # the doctors are shown the points of dispute
+    sum: str = ""  # as of `Opened`
 
 
 class Shared(_Event, frozen=True, kw_only=True):
@@ -154,20 +148,15 @@ class Disputed(_Event, frozen=True, kw_only=True):
 
 
 class Said(_Event, frozen=True, kw_only=True):
-    """Somebody says something to somebody, the patient with the state that it took the doctor's turn to be.
-
-    Attributes:
-        recalled: how many passages of what the patient knows its tracker took for the answer.
-        near: how many of them the tracker gave in other words, and were matched to the nearest.
-    """
+    """Somebody says something to somebody, the patient with the state that it took the doctor's turn to be."""
 
     turn: int
     who: Role
     to: Role
     text: str
     state: State | None = None
-    recalled: int = 0
-    near: int = 0
+    recalled: int = 0  # how many passages of what the patient knows its tracker took for the answer
+    near: int = 0  # how many of them the tracker gave in other words, and were matched to the nearest
 
 
 class Retrieved(_Event, frozen=True, kw_only=True):
@@ -178,19 +167,13 @@ class Retrieved(_Event, frozen=True, kw_only=True):
 
 
 class Examined(_Event, frozen=True, kw_only=True):
-    """The examiner has looked up what was asked for; doctor and patient learn it.
-
-    Attributes:
-        not_recorded: items that were asked for and of which the record says nothing.
-        text: the same as it is read out.
-        told_as_normal: those of `not_recorded` of which it was said that they are normal.
-    """
+    """The examiner has looked up what was asked for; doctor and patient learn it."""
 
     turn: int
     findings: tuple[Finding, ...]
-    not_recorded: tuple[str, ...]
-    text: str
-    told_as_normal: tuple[str, ...] = ()
+    not_recorded: tuple[str, ...]  # items that were asked for and of which the record says nothing
+    text: str  # the same as it is read out
+    told_as_normal: tuple[str, ...] = ()  # those of `not_recorded` of which it was said that they are normal
 
 
 class Reported(_Event, frozen=True, kw_only=True):
@@ -206,19 +189,13 @@ class Chosen(_Event, frozen=True, kw_only=True):
 
 
 class Failed(_Event, frozen=True, kw_only=True):
-    """A player gave no usable answer.
-
-    Attributes:
-        error: the name of the error, such as `UnreadableReply`.
-        answered: an answer came, and could not be used: the fault is the player's and not its endpoint's.
-        doctor: in a discussion, whose visit or report it concerns.
-    """
+    """A player gave no usable answer."""
 
     who: Role
-    error: str
+    error: str  # the name of the error, such as `UnreadableReply`
     problem: str
-    answered: bool = False
-    doctor: int = 0
+    answered: bool = False  # an answer came, and could not be used: the fault is the player's and not its endpoint's
+    doctor: int = 0  # in a discussion, whose visit or report it concerns
 
 
 class Ended(_Event, frozen=True, kw_only=True):

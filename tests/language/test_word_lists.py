@@ -32,6 +32,7 @@ SECTIONS = [
     tor._words,
     topics._section,
     sayings.doctor_sayings,
+    sayings.general_questions,
     sayings.director_sayings,
     sayings.nurse_sayings,
     sayings.pharmacist_sayings,

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import shutil
 
 import pytest
 from tests.tables import each_row
@@ -176,17 +175,16 @@ def test_a_changed_file_is_another_model_to_a_journal(process, tmp_path):
     text = FILE.replace("said[-1][1].upper()", '"Answer: A"')
     door.write_text(text)
 
-    def replayed():
-        process(*words, "--out", "out", cwd=tmp_path)
-        record = json.loads((tmp_path / "out" / "results.json").read_bytes())
-        shutil.rmtree(tmp_path / "out")
+    def replayed(out, *reuse):
+        process(*words, "--out", out, *reuse, cwd=tmp_path)
+        record = json.loads((tmp_path / out / "results.json").read_bytes())
         assert [one["name"] for one in record["models"]] == ["door.py:Loud"]
         return [(one["calls"], one.get("replayed", 0)) for one in record["calls"]]
 
-    assert replayed() == [(5, 0)]
-    assert replayed() == [(5, 5)]
+    assert replayed("first") == [(5, 0)]
+    assert replayed("again", "--set", "run.reuse=first") == [(5, 5)]
     door.write_text(text.replace("Answer: A", "Answer: B"))
-    assert replayed() == [(5, 0)]
+    assert replayed("changed", "--set", "run.reuse=first") == [(5, 0)]
 
 
 @pytest.mark.slow

@@ -409,7 +409,8 @@ def test_on_the_command_line(strangers, run, tmp_path):
     assert {visit[0].minds[Role.PATIENT] for visit in Trace.read(trace)} == {f"{strangers}:patient"}
     team = ["--doctors", f"{strangers}:doctor", f"{strangers}:Counting", f"--director={strangers}:Director"]
     assert "influenza" in run("consult", "--case", cases, *others, *team).stdout
-    document = json.loads(run("eval", "aie", "--cases", cases, doctor, *others, "--json").stdout)
+    examiner = ("--set", f"run.examiner={strangers}:examiner")
+    document = json.loads(run("eval", "aie", "--cases", cases, doctor, others[0], *examiner, "--json").stdout)
     assert f"{strangers}:doctor" in json.dumps(document)
     failed = run("consult", "--case", cases, f"--doctor={strangers}:failing", code=1)
     assert "BrokenMind" in failed.stderr

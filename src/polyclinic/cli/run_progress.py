@@ -12,25 +12,24 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.record.account import Account
 from polyclinic.hospital.record.episodes import Episode
-from polyclinic.hospital.record.happenings import Happening
+from polyclinic.hospital.record.happenings import DAY, Happening
 from polyclinic.hospital.running import Watching
 from polyclinic.terminal.screen import console
 
-_DAY = 24 * 60 * 60
 _EVERY = 0.2  # seconds between two pictures
 
 
 @contextmanager
 def watching(configuration: Configuration, *, quiet: bool) -> Iterator[Watching | None]:
-    """Shows how far a run is while it lasts, where stderr is a terminal; yields who looks on."""
+    """Shows the progress of a run if stderr is a terminal; yields what looks on."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    with Progress(
-        TextColumn("{task.description}"), BarColumn(bar_width=24), console=console(sys.stderr), transient=True
-    ) as bar:
-        total = configuration.visits or configuration.days
-        yield _Picture(bar, bar.add_task("the town wakes up", total=total), by_visits=configuration.visits is not None)
+    columns = TextColumn("{task.description}"), BarColumn(bar_width=24)
+    with Progress(*columns, console=console(sys.stderr), transient=True) as bar:
+        by_visits = configuration.visits is not None
+        task = bar.add_task("the town wakes up", total=configuration.visits or configuration.days)
+        yield _Picture(bar, task, by_visits=by_visits)
 
 
 class _Picture:
@@ -43,26 +42,23 @@ class _Picture:
         self._began = self._drawn = time.monotonic()
 
     def add(self, happening: Happening, account: Account) -> None:
-        """Draws, where it has not for some time."""
+        """Draws, if the last picture is old enough."""
         now = time.monotonic()
-        if now - self._drawn >= _EVERY:
-            self._drawn = now
-            self._draw(happening.t, account, now - self._began)
+        if now - self._drawn < _EVERY:
+            return
+        self._drawn, seconds, counts = now, now - self._began, account.world.counts
+        inside = counts.triaged - counts.went_home - counts.left_unseen - counts.failed
+        parts = [f"day {happening.t // DAY + 1}", f"in hospital {max(0, inside)}", f"seen {counts.went_home:,}"]
+        parts.append(f"{len(account) / seconds:,.0f} events/s")
+        if self._calls:
+            parts.append(f"{self._calls / seconds:,.0f} calls/s")
+        if self._cost is not None:
+            parts.append(f"cost {self._cost:.4f}")
+        done = counts.triaged if self._by_visits else happening.t / DAY
+        self._bar.update(self._task, description="  ".join(parts), completed=done)
 
     def computed(self, episode: Episode) -> None:
         """Counts what the medical part of a visit cost."""
         self._calls += episode.calls
         if episode.cost is not None:
             self._cost = (self._cost or 0.0) + episode.cost
-
-    def _draw(self, t: int, account: Account, seconds: float) -> None:
-        counts = account.world.counts
-        inside = counts.triaged - counts.went_home - counts.left_unseen - counts.failed
-        parts = [f"day {t // _DAY + 1}", f"in hospital {max(0, inside)}", f"seen {counts.went_home:,}"]
-        parts.append(f"{len(account) / seconds:,.0f} events/s")
-        if self._calls:
-            parts.append(f"{self._calls / seconds:,.0f} calls/s")
-        if self._cost is not None:
-            parts.append(f"cost {self._cost:.4f}")
-        done = counts.triaged if self._by_visits else t / _DAY
-        self._bar.update(self._task, description="  ".join(parts), completed=done)

@@ -104,7 +104,7 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def indicated(self, disease: Disease, *, sex: Sex | None, age: float | None) -> Indicated:
         """Returns what is indicated in a disease for somebody of a sex and an age; what is unknown excludes nothing."""
-        impossible = {id: one for id, one in self.examinations.items() if not one.possible(sex, age)}
+        impossible = {id: one for id, one in self.examinations.items() if not one.possible(age, sex)}
         if not impossible:
             return disease.indicated
         return Indicated(

@@ -43,25 +43,16 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 class Completion(msgspec.Struct, frozen=True):
-    """What a provider brings back from one request that was answered.
-
-    Attributes:
-        finish: why it stopped: "stop", "length", "content_filter", or the server's own word.
-        refusal: what it said instead, where the server tells refusals apart.
-        attempts: requests made, retries included.
-        thought: what it thought before, where the server tells that apart.
-        calls: functions that the model wants called.
-        server: which of several servers answered; "" where there is one.
-    """
+    """What a provider brings back from one request that was answered."""
 
     text: str
-    finish: str = "stop"
-    refusal: str = ""
+    finish: str = "stop"  # why it stopped: "stop", "length", "content_filter", or the server's own word
+    refusal: str = ""  # what it said instead, where the server tells refusals apart
     usage: Usage = Usage()
-    attempts: int = 1
-    calls: tuple[ToolCall, ...] = ()
-    thought: str = ""
-    server: str = ""
+    attempts: int = 1  # requests made, retries included
+    calls: tuple[ToolCall, ...] = ()  # functions that the model wants called
+    thought: str = ""  # what it thought before, where the server tells that apart
+    server: str = ""  # which of several servers answered; "" where there is one
 
 
 def read(completion: Completion, answer: Answer, form: Form | None) -> Any:

@@ -225,15 +225,12 @@ class KeptAnswers(NamedTuple):
     """Where the answers of a run are kept.
 
     Attributes:
-        where: a file, or the address of a database; None keeps none.
-        reuse: the same of another run, from which answers are taken too.
-        begin: called before the first answer is kept in the file.
         spending: what several runs that keep their answers there spend together; None if each has a budget of its own.
     """
 
-    where: Path | str | None
-    reuse: Path | str | None = None
-    begin: Callable[[], None] | None = None
+    where: Path | str | None  # a file, or the address of a database; None keeps none
+    reuse: Path | str | None = None  # the same of another run, from which answers are taken too
+    begin: Callable[[], None] | None = None  # called before the first answer is kept in the file
     spending: Spending | None = None
 
 

@@ -25,32 +25,25 @@ class KeptCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One question to a model, repairs and retries included.
 
     Attributes:
-        role: who asked; purpose: what for.
         item: the question or case that it was asked for, as in the items of the run; else what tells its answers apart.
-        player: to whom the item was put: the method, or the doctor or the team who saw the case.
-        cost: in the currency of the prices; None where there are none.
-        seconds: until it was answered, waiting included.
-        requests: that were made for it.
-        error: the name of the failure; "" where it was answered.
         replayed: the answer comes from a journal, and cost nothing now; tokens, cost and seconds are those of then.
-        server: which of several servers answered.
     """
 
-    role: str
+    role: str  # who asked; purpose: what for
     model: str
     purpose: str = ""
     item: str = ""
-    player: str = ""
+    player: str = ""  # to whom the item was put: the method, or the doctor or the team who saw the case
     tokens_in: int = 0
     cached: int = 0
     tokens_out: int = 0
     reasoning: int = 0
-    cost: float | None = None
-    seconds: float = 0.0
-    requests: int = 1
-    error: str = ""
+    cost: float | None = None  # in the currency of the prices; None where there are none
+    seconds: float = 0.0  # until it was answered, waiting included
+    requests: int = 1  # that were made for it
+    error: str = ""  # the name of the failure; "" where it was answered
     replayed: bool = False
-    server: str = ""
+    server: str = ""  # which of several servers answered
 
     @property
     def usage(self) -> Usage:

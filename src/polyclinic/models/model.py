@@ -131,11 +131,7 @@ class AskOptions(TypedDict, total=False):
     """How a question is asked. What is left out, or None, is left to the server.
 
     Attributes:
-        temperature: 0 for the likeliest.
-        top_p: share of the likeliest tokens that are drawn from.
         max_tokens: the longest answer. A longer one is `CutOff`.
-        reasoning: how hard to think: "none", "minimal", "low", "medium", "high".
-        seed: for servers that can repeat a draw.
         purpose: what the answer is for, for the sums of the usage. Equal questions that run at the same time need
             purposes or seeds of their own, so that a journal can tell them apart.
         conversation: names what it belongs to, for a model at several servers: questions of one conversation go to one
@@ -144,11 +140,11 @@ class AskOptions(TypedDict, total=False):
             of the request.
     """
 
-    temperature: float | None
-    top_p: float | None
+    temperature: float | None  # 0 for the likeliest
+    top_p: float | None  # share of the likeliest tokens that are drawn from
     max_tokens: int | None
-    reasoning: str | None
-    seed: int | None
+    reasoning: str | None  # how hard to think: "none", "minimal", "low", "medium", "high"
+    seed: int | None  # for servers that can repeat a draw
     purpose: str
     conversation: str
     wanted: int

@@ -51,33 +51,23 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
 
     Attributes:
         base_url: the endpoint's address, up to /v1; several are servers that have the same model.
-        api_key_env: the environment variable that holds the key; the key itself never stands here.
-        temperature: from 0 to 2.
-        effort: how hard to think.
         timeout: seconds that one call may take, a week at most.
-        extra_body: what else each request says, as the endpoint wants it.
-        price: what a million tokens cost: in, out, and from the cache.
-        batch_price: the same for questions that are asked by batches; the price where nothing stands here.
-        concurrency: questions at a time, to each server.
         requests_per_minute: to the endpoint at most, over all of its servers and all processes that ask it.
-        tokens_per_minute: of prompts and answers, the same.
-        threads: compute the answers of a local model.
-        sees: whether it takes pictures; where nobody says so, it is shown none.
     """
 
     base_url: str | Annotated[list[str], msgspec.Meta(min_length=1)] | None = None
-    api_key_env: str | None = None
-    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None
-    effort: Effort | None = None
+    api_key_env: str | None = None  # the environment variable that holds the key; the key itself never stands here
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None  # from 0 to 2
+    effort: Effort | None = None  # how hard to think
     timeout: Annotated[float, msgspec.Meta(gt=0, le=LONGEST)] | None = None
-    extra_body: dict[str, Any] | None = None
-    price: _Price = None
-    batch_price: _Price = None
-    concurrency: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    extra_body: dict[str, Any] | None = None  # what else each request says, as the endpoint wants it
+    price: _Price = None  # what a million tokens cost: in, out, and from the cache
+    batch_price: _Price = None  # the same for questions that are asked by batches; the price where nothing stands here
+    concurrency: Annotated[int, msgspec.Meta(ge=1)] | None = None  # questions at a time, to each server
     requests_per_minute: _Positive | None = None
-    tokens_per_minute: _Positive | None = None
-    threads: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    sees: bool | None = None
+    tokens_per_minute: _Positive | None = None  # of prompts and answers, the same
+    threads: Annotated[int, msgspec.Meta(ge=1)] | None = None  # compute the answers of a local model
+    sees: bool | None = None  # whether it takes pictures; where nobody says so, it is shown none
 
     def over(self, other: Asking) -> Asking:
         """Returns what stands here, and where that is silent what stands in the other."""

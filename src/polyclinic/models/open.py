@@ -41,35 +41,26 @@ class ProviderOptions(TypedDict, total=False):
             Several are servers that have the same model (direct).
         api_key_env: the environment variable that holds the key. Without a key, requests go without one (direct);
             Inspect's providers read their own unless one is named (inspect).
-        timeout: seconds that one request may take, 300 unless given (direct, inspect, FILE.py:NAME).
         attempts: requests for one answer, where the endpoint fails, 6 unless given (direct); as many as Inspect makes
             within the time-out (inspect).
-        patience: seconds for one answer, pauses included, before it is given up, 600 unless given (direct).
         wait_for_server: seconds that a server is waited for that is away (nobody listens, or 502 or 503 comes), none
             unless given; they count neither as attempts nor as patience (direct).
-        pause: seconds before the second request at most, 0.5 unless given; doubled for each further one (direct).
-        repairs: how often an answer that cannot be read is asked for again, once unless given.
-        price: what tokens cost, for the sums (direct, inspect, FILE.py:NAME).
-        extra_body: what else each request says (direct, inspect).
-        pace: how many requests and tokens a minute; models of one endpoint share one (direct, inspect).
-        seed: gives the pauses, and the draws of a local model; a class of your own may take it.
-        threads: compute a local model's answers, one for each core unless given (local).
         report: told, once each, which parameters the model does not take; the log unless given (direct).
     """
 
     base_url: str | Sequence[str] | None
     api_key_env: str | None
-    timeout: float
+    timeout: float  # seconds that one request may take, 300 unless given (direct, inspect, FILE.py:NAME)
     attempts: int
-    patience: float
+    patience: float  # seconds for one answer, pauses included, before it is given up, 600 unless given (direct)
     wait_for_server: float
-    pause: float
-    repairs: int
-    price: Price | None
-    extra_body: dict[str, Any] | None
-    pace: Pace | None
-    seed: int
-    threads: int
+    pause: float  # seconds before the second request at most, 0.5 unless given; doubled for each further one (direct)
+    repairs: int  # how often an answer that cannot be read is asked for again, once unless given
+    price: Price | None  # what tokens cost, for the sums (direct, inspect, FILE.py:NAME)
+    extra_body: dict[str, Any] | None  # what else each request says (direct, inspect)
+    pace: Pace | None  # how many requests and tokens a minute; models of one endpoint share one (direct, inspect)
+    seed: int  # gives the pauses, and the draws of a local model; a class of your own may take it
+    threads: int  # compute a local model's answers, one for each core unless given (local)
     report: Callable[[str], None] | None
 
 

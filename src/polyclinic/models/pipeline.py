@@ -57,46 +57,28 @@ class Place(IntEnum):
 
 
 class Asker(msgspec.Struct, frozen=True):
-    """Who asks a model, and for what.
+    """Who asks a model, and for what."""
 
-    Attributes:
-        role: such as "doctor"; costs are summed by it.
-        episode: what a journal keeps the answers for: equal questions of two episodes are two questions.
-        item: the case or question that it is asked for, as in the items of the run.
-        player: to whom the item was put.
-    """
-
-    role: str = ""
-    episode: str = ""
-    item: str = ""
-    player: str = ""
+    role: str = ""  # such as "doctor"; costs are summed by it
+    episode: str = ""  # what a journal keeps the answers for: equal questions of two episodes are two questions
+    item: str = ""  # the case or question that it is asked for, as in the items of the run
+    player: str = ""  # to whom the item was put
 
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """One call of a model, as hooks see it.
+    """One call of a model, as hooks see it."""
 
-    Attributes:
-        model: what is asked in the end.
-        pipeline: through which it is asked.
-        asker: who asks.
-        messages: the question; `answer` and `options` as in `Model.ask`.
-        reply: what came; a hook that sets it in `admitted` answers the call.
-        failure: what was raised instead.
-        began: when it was asked, by the monotonic clock.
-        notes: what a hook keeps of this call, by the hook.
-    """
-
-    model: Model
-    pipeline: Pipeline
-    asker: Asker
-    messages: Messages
+    model: Model  # what is asked in the end
+    pipeline: Pipeline  # through which it is asked
+    asker: Asker  # who asks
+    messages: Messages  # the question; `answer` and `options` as in `Model.ask`
     answer: Answer
     options: AskOptions
-    reply: Reply | None = None
-    failure: BaseException | None = None
-    began: float = field(default_factory=time.monotonic)
-    notes: dict[Hook, Any] = field(default_factory=dict)
+    reply: Reply | None = None  # what came; a hook that sets it in `admitted` answers the call
+    failure: BaseException | None = None  # what was raised instead
+    began: float = field(default_factory=time.monotonic)  # when it was asked, by the monotonic clock
+    notes: dict[Hook, Any] = field(default_factory=dict)  # what a hook keeps of this call, by the hook
 
     @property
     def purpose(self) -> str:

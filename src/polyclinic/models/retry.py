@@ -21,15 +21,13 @@ class Fault(msgspec.Struct, frozen=True):
     """What an endpoint did instead of answering: in one line, without keys.
 
     Attributes:
-        again: whether it may go better another time.
-        after: seconds that the endpoint asks us to wait, None where it does not say.
         away: whether it looks as if no server were there: nobody listens, or only what stands before it answers.
     """
 
     error: type[EndpointError] | type[UserError]
     problem: str
-    again: bool = True
-    after: float | None = None
+    again: bool = True  # whether it may go better another time
+    after: float | None = None  # seconds that the endpoint asks us to wait, None where it does not say
     away: bool = False
 
     def named(self, told: str, attempts: int) -> EndpointError | UserError:
@@ -42,22 +40,17 @@ class Patience:
     """The budget of one ask: attempts and time. Pauses double, and are drawn from between nothing and all of that.
 
     Attributes:
-        attempts: requests at most.
-        seconds: from the first request to the last.
-        pause: seconds before the second request, at most.
         absence: seconds that a server is waited for that is away; these requests are none of the attempts, and their
             time none of the seconds.
-        rng: draws the pauses, so that clients that failed together do not come back together.
-        made: requests so far.
     """
 
-    attempts: int
-    seconds: float
-    pause: float
-    rng: random.Random
+    attempts: int  # requests at most
+    seconds: float  # from the first request to the last
+    pause: float  # seconds before the second request, at most
+    rng: random.Random  # draws the pauses, so that clients that failed together do not come back together
     clock: Callable[[], float] = time.monotonic
     absence: float = 0.0
-    made: int = 0
+    made: int = 0  # requests so far
     _counted: int = field(default=0, init=False)
     _until: float = field(default=math.inf, init=False)
     _away_since: float | None = field(default=None, init=False)

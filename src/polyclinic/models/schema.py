@@ -18,15 +18,12 @@ class Form(msgspec.Struct, frozen=True):
     """What an answer must look like, and how to read it.
 
     Attributes:
-        schema: JSON Schema, with an object at its root; `text` is the same as JSON.
-        strict: whether every object in it is closed, so that servers that want that ("strict") take it.
-        wrapped: whether the value stands in a field "answer", because it is no object itself.
         decoder: reads the value, or the object with the value in it; `bare` reads the value itself.
     """
 
-    schema: dict[str, Any]
-    strict: bool
-    wrapped: bool
+    schema: dict[str, Any]  # JSON Schema, with an object at its root; `text` is the same as JSON
+    strict: bool  # whether every object in it is closed, so that servers that want that ("strict") take it
+    wrapped: bool  # whether the value stands in a field "answer", because it is no object itself
     decoder: msgspec.json.Decoder[Any]
     bare: msgspec.json.Decoder[Any]
     text: str

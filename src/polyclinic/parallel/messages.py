@@ -25,18 +25,12 @@ Verb = Literal["find", "put", "admit", "count", "spend", "release"]
 
 
 class Open(NamedTuple):
-    """The first message: what to open, and the worker's share of the limits.
+    """The first message: what to open, and the worker's share of the limits."""
 
-    Attributes:
-        task: a pickled `Task`.
-        goes_on: whether the journal may have answers.
-        environment: variables such as keys of models.
-    """
-
-    task: bytes
+    task: bytes  # a pickled `Task`
     share: Share = WHOLE
-    goes_on: bool = False
-    environment: Mapping[str, str] = {}
+    goes_on: bool = False  # whether the journal may have answers
+    environment: Mapping[str, str] = {}  # variables such as keys of models
 
 
 class Compute(NamedTuple):

@@ -75,15 +75,15 @@ class RecallMind:
             return DoctorTurn(MARKS[language].blank.join(asked))
         for name in sorted(role.free - set(self._ordered)):
             if role.turns_left() > _LATER - 1 and name in self._possible(role, free=True):
-                return self._order(name, say.order)
+                return self._order(name, say["order"])
         if role.turns_left() > 1 and role.may_order() and not set(self._ordered) - role.free:
             answered = await self._decide(ClinicalTask.EXAMINATION, role, tuple(self._possible(role)))
             if answered.label:
-                return self._order(answered.label, say.order)
+                return self._order(answered.label, say["order"])
         diagnosis = await self._taken_for(role)
         if not diagnosis.label:
-            return DoctorTurn(say.no_conclusion, conclude=True)
-        return DoctorTurn(say.conclusion.format(disease=diagnosis.label), conclude=True)
+            return DoctorTurn(say["no_conclusion"], conclude=True)
+        return DoctorTurn(say["conclusion"].format(disease=diagnosis.label), conclude=True)
 
     def _order(self, name: str, said: str) -> DoctorTurn:
         self._ordered.append(name)
@@ -105,7 +105,7 @@ class RecallMind:
             examinations=tuple(dict.fromkeys(finding.examination for finding in found)),
             diagnoses=(Diagnosis(diagnosis.label),) if diagnosis.label else (),
             rationale=(diagnosis.reasoning,) if diagnosis.reasoning else (),
-            treatment=() if diagnosis.label else (doctor_sayings(language).refer,),
+            treatment=() if diagnosis.label else (doctor_sayings(language)["refer"],),
         )
 
     async def _taken_for(self, role: Doctor) -> TaskAnswer:

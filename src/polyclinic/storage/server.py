@@ -42,21 +42,13 @@ _WITH_PASSWORD = re.compile(r"(postgres(?:ql)?:/{1,2}[^\s:@/]*):\S*@|\b((?:ssl)?
 
 
 class StoreAddress(NamedTuple):
-    """An address, taken apart.
+    """An address, taken apart."""
 
-    Attributes:
-        conninfo: what libpq is told; it may hold a password.
-        schema: the name of the schema.
-        shown: what may be printed and kept.
-        kept: the address with the user and without passwords, as it may be kept in a file of ours.
-        secrets: the passwords in it, by the variables that hand them to a process which is given `kept`.
-    """
-
-    conninfo: str
-    schema: str
-    shown: str
-    kept: str
-    secrets: dict[str, str]
+    conninfo: str  # what libpq is told; it may hold a password
+    schema: str  # the name of the schema
+    shown: str  # what may be printed and kept
+    kept: str  # the address with the user and without passwords, as it may be kept in a file of ours
+    secrets: dict[str, str]  # the passwords in it, by the variables that hand them to a process which is given `kept`
 
     def without_secrets(self, text: str) -> str:
         """Returns what a server or a library said, without the passwords that may stand in it."""

@@ -23,7 +23,6 @@ from polyclinic.hospital.plan.plan import (
     Area,
     AreaKind,
     Duration,
-    Epidemic,
     Hospital,
     Job,
     Member,
@@ -209,31 +208,19 @@ def _wrong_illness(hospital: Hospital, knowledge: Knowledge) -> Iterator[tuple[s
     known = {name for disease in knowledge.diseases.values() for name in (disease.id, disease.department)}
     for key in illness.weights:
         yield from _unknown("disease or department", [key], known, f"$.illness.weights.{key}")
-    for number, epidemic in enumerate(illness.epidemics):
-        yield from _wrong_epidemic(epidemic, knowledge, f"$.illness.epidemics[{number}]")
-    try:
-        caught = knowledge.select(illness.diseases).diseases.values()
-    except BadInput as error:
-        yield error.problem, "$.illness.diseases"
-        return
+    selections = {f"$.illness.epidemics[{n}].diseases": one.diseases for n, one in enumerate(illness.epidemics)}
+    selections["$.illness.diseases"] = illness.diseases
+    for field, names in selections.items():
+        try:
+            caught = knowledge.select(names).diseases.values()
+        except BadInput as error:
+            yield error.problem, field
+            return
     seen = {d for member in hospital.staff.values() for d in member.departments}
     for disease in caught:
         if disease.department not in seen:
             problem = f"{disease.id!r} can be caught, and no doctor sees patients for {disease.department!r}"
             yield f"{problem}; add one to `staff`, or leave it out of `illness.diseases`", "$.illness.diseases"
-
-
-def _wrong_epidemic(epidemic: Epidemic, knowledge: Knowledge, field: str) -> Iterator[tuple[str, str]]:
-    for name in ("begins", "ends"):
-        day = getattr(epidemic, name)
-        try:
-            datetime.date.fromisoformat(f"2024-{day}")
-        except ValueError:
-            yield f"{day!r} is no day of the year; write it as 12-15", f"{field}.{name}"
-    try:
-        knowledge.select(epidemic.diseases)
-    except BadInput as error:
-        yield error.problem, f"{field}.diseases"
 
 
 def _wrong_examinations(hospital: Hospital, knowledge: Knowledge) -> Iterator[tuple[str, str]]:

@@ -21,6 +21,7 @@ NotNegative = Annotated[int, msgspec.Meta(ge=0)]
 AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
 Size = Annotated[float, msgspec.Meta(ge=0, le=1e6)]  # in metres
 Spread = Annotated[float, msgspec.Meta(ge=0, le=3)]  # beyond 3 one draw in twenty is hundreds of times the median
+DayOfYear = Annotated[str, msgspec.Meta(pattern=r"^(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$")]
 Weight = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -126,8 +127,8 @@ class Epidemic(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """A time of the year in which something is caught more often than the season says."""
 
     diseases: str  # as `Knowledge.select` takes them
-    begins: str  # month and day, such as 12-15
-    ends: str  # the last day; before `begins` it lies in the next year
+    begins: DayOfYear  # month and day, such as 12-15
+    ends: DayOfYear  # the last day; before `begins` it lies in the next year
     times: Annotated[float, msgspec.Meta(ge=1, le=1e6)]  # how many times as often
 
     def goes_on(self, month: int, day: int) -> bool:

@@ -13,14 +13,14 @@ from polyclinic.cases.patient_record import NotedLine, NotedVisit, PatientRecord
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding
 from polyclinic.events import Established, Examined, Role, Said
-from polyclinic.knowledge.bayes import ItemEvidence, Reader, Vector, normalise
+from polyclinic.knowledge.bayes import ItemEvidence, Reader, normalise
 from polyclinic.knowledge.entries import Symptom
 from polyclinic.knowledge.lexicon import read_days
-from polyclinic.knowledge.reading import PatientReading
+from polyclinic.knowledge.reading import PatientReading, Vector
 from polyclinic.language.clauses import denies
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.staff import Nurse
-from polyclinic.players.rules.sayings import DoctorSayings, doctor_sayings
+from polyclinic.players.rules.sayings import doctor_sayings
 
 _WEIGHT = 0.2
 """How much it weighs. What was found then is mostly there still, and will be found again: it must not count twice."""
@@ -101,7 +101,7 @@ class Belief:
         self._settled = np.zeros(len(self._row), dtype=np.bool_)
         self._settled[[self._row[symptom] for symptom in self._impossible]] = True
         examinations = reader.knowledge.examinations
-        self._can_be_done = tuple(i for i, e in examinations.items() if e.possible(person.sex, person.age))
+        self._can_be_done = tuple(i for i, e in examinations.items() if e.possible(person.age, person.sex))
         self._evidence: list[tuple[str, Vector]] = []
         self._asked_symptoms: Sequence[Symptom] = ()
         self._ordered: set[str] = set()
@@ -189,7 +189,7 @@ class Belief:
         known = (self._reader.knowledge.symptoms[s].name.get(self._language) for s in self.leaves())
         return (*self._other_words, *known)
 
-    def reasons(self, disease: int, say: DoctorSayings) -> tuple[str, ...]:
+    def reasons(self, disease: int, say: dict[str, str]) -> tuple[str, ...]:
         """Returns what speaks most for a disease against the other candidates, strongest first."""
         posterior = self.posterior()
         mine = self._reader.members[disease] > 0
@@ -203,7 +203,7 @@ class Belief:
             ratio = float((p @ inside / mine_all) / max(p @ others / others_all, 1e-9))
             weighed.append((ratio, what))
         best = sorted((w for w in weighed if w[0] > _WORTH_SAYING), key=lambda w: -w[0])[:_REASONS]
-        return tuple(say.reason.format(what=what, ratio=_in_two_figures(min(ratio, 999))) for ratio, what in best)
+        return tuple(say["reason"].format(what=what, ratio=_in_two_figures(min(ratio, 999))) for ratio, what in best)
 
     def _take_over(self, past: PatientRecord) -> None:
         """Takes in what others noted: of this visit as if heard, of earlier ones which disease they speak for."""
@@ -242,7 +242,7 @@ class Belief:
                 self._learn(symptom, present)
         days = read_days(text, self._language)
         if days is not None:
-            self._add(doctor_sayings(self._language).duration.format(days=round(days)), self._reader.duration(days))
+            self._add(doctor_sayings(self._language)["duration"].format(days=round(days)), self._reader.duration(days))
 
     def _hear_reply(self, text: str) -> None:
         if self._awaited:
@@ -305,7 +305,7 @@ class Belief:
     def _what(self, symptom: str, present: bool) -> str:
         """Returns how a symptom stands among the evidence."""
         name = self._reader.knowledge.symptoms[symptom].name.get(self._language)
-        return name if present else doctor_sayings(self._language).absent.format(symptom=name)
+        return name if present else doctor_sayings(self._language)["absent"].format(symptom=name)
 
     def _read_finding(self, finding: Finding) -> None:
         """Takes in what a finding says; what was said before says nothing new, unless it was usual and now is not."""

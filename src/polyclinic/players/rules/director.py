@@ -70,7 +70,7 @@ class RulesDirector:
         left = {s: settled.get(s, so) for text, of in read.items() if text not in symptoms for s, so in of.items()}
         for symptom in (symptom for symptom in left if symptom not in kept):
             name = knowledge.symptoms[symptom].name.get(language)
-            symptoms.append(name if left[symptom] else doctor_sayings(language).absent.format(symptom=name))
+            symptoms.append(name if left[symptom] else doctor_sayings(language)["absent"].format(symptom=name))
 
         examinations = dict.fromkeys(e.strip() for shared in role.shared() for e in shared.examinations if e.strip())
         asking = role.may_ask and not any(isinstance(event, Said) for event in role.seen)

@@ -15,18 +15,20 @@ import numpy as np
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Finding, History, read_out
 from polyclinic.cases.report import Diagnosis, Report
-from polyclinic.knowledge.bayes import Reader, Vector, normalise
+from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.data import SEVERITIES, Severity
 from polyclinic.knowledge.disease_names.relation import disease_meant
 from polyclinic.knowledge.entries import Disease, Disposition
 from polyclinic.knowledge.lexicon import asked_of
+from polyclinic.knowledge.reading import Vector
 from polyclinic.knowledge.safety import read_red_flags, told_at_the_counter
 from polyclinic.knowledge.treatment import PlannedTreatment, visit_facts
 from polyclinic.language.language import MARKS, Language
+from polyclinic.memory.entries import GRADES
 from polyclinic.players.player import Ask, Choice, DoctorTurn, NextStep, Purpose
 from polyclinic.players.roles.doctor import Doctor, Post, Skill
 from polyclinic.players.rules.belief import Belief
-from polyclinic.players.rules.sayings import WORDS, doctor_sayings
+from polyclinic.players.rules.sayings import WORDS, doctor_sayings, general_questions, percent
 from polyclinic.players.rules.staff import at_the_door, by_department, symptoms_told
 
 _WORTH_SENDING = 0.01  # A department is not asked for what is less likely than this to be its
@@ -220,12 +222,12 @@ class RulesDoctor:
         names = [self._reader.knowledge.examinations[e].name.get(language) for e in examinations]
         say = doctor_sayings(language)
         if len(names) == 1:
-            return DoctorTurn(say.order.format(examination=names[0]))
-        return DoctorTurn(say.orders.format(examinations=say.between_orders.join(names)))
+            return DoctorTurn(say["order"].format(examination=names[0]))
+        return DoctorTurn(say["orders"].format(examinations=say["between_orders"].join(names)))
 
     def _general(self, role: Doctor, belief: Belief) -> DoctorTurn | None:
         """Returns the next question or order of a general history; None where it has been taken."""
-        general = doctor_sayings(role.presentation.language).general
+        general = general_questions(role.presentation.language)["general"]
         for text in general[self._asked_generally :]:
             self._asked_generally += 1
             # What has been ordered before, by whomever, would only be read out again.
@@ -277,8 +279,8 @@ class RulesDoctor:
         diagnoses = self._diagnoses(belief, language)
         say = doctor_sayings(language)
         if not diagnoses:
-            return DoctorTurn(say.no_conclusion, conclude=True)
-        return DoctorTurn(say.conclusion.format(disease=diagnoses[0].name), conclude=True)
+            return DoctorTurn(say["no_conclusion"], conclude=True)
+        return DoctorTurn(say["conclusion"].format(disease=diagnoses[0].name), conclude=True)
 
     def _choice(self, question: Question, belief: Belief) -> Choice:
         """Returns the option that names the likeliest of its diseases; none where it knows none of them."""
@@ -316,19 +318,19 @@ class RulesDoctor:
     def _outside(self, belief: Belief, by_disease: Vector, language: Language) -> tuple[str, ...]:
         """Returns why no diagnosis is named: what speaks for something else, or between which diseases it is open."""
         say, marks, last = doctor_sayings(language), MARKS[language], len(self._reader.diseases)
-        percent = say.percent(float(by_disease[-1]))
-        known = say.known.format(diseases=marks.item.join(d.name.get(language) for d in self._reader.diseases))
+        something_else = percent(float(by_disease[-1]), say)
+        known = say["known"].format(diseases=marks.item.join(d.name.get(language) for d in self._reader.diseases))
         if by_disease.argmax() == last:
             reasons = belief.reasons(last, say)
-            return (say.outside.format(percent=percent), *reasons, *self._unread(belief, language), known)
+            return (say["outside"].format(percent=something_else), *reasons, *self._unread(belief, language), known)
         likeliest = [d for d in np.argsort(-by_disease) if d != last][:CANDIDATES]
         candidates = marks.item.join(
-            say.candidate.format(
-                disease=self._reader.diseases[d].name.get(language), percent=say.percent(float(by_disease[d]))
+            say["candidate"].format(
+                disease=self._reader.diseases[d].name.get(language), percent=percent(float(by_disease[d]), say)
             )
             for d in likeliest
         )
-        undecided = say.undecided.format(candidates=candidates, percent=percent)
+        undecided = say["undecided"].format(candidates=candidates, percent=something_else)
         reasons = belief.reasons(int(likeliest[0]), say)
         return (undecided, *reasons, *self._unread(belief, language), known)
 
@@ -339,7 +341,7 @@ class RulesDoctor:
         names = dict.fromkeys(": ".join(filter(None, (f.examination, f.item))) for f in belief.unread)
         shown = list(names)[:UNREAD_SHOWN] + (["…"] if len(names) > UNREAD_SHOWN else [])
         named = MARKS[language].item.join(shown)
-        line = doctor_sayings(language).unread
+        line = doctor_sayings(language)["unread"]
         return (line.format(unread=len(belief.unread), all=len(belief.findings), names=named),)
 
     def _suspected(self, belief: Belief, disease: int, language: Language) -> tuple[str, ...]:
@@ -347,7 +349,9 @@ class RulesDoctor:
         needed = belief.undone(self._reader.diseases[disease].indicated.needed)
         names = [self._reader.knowledge.examinations[e].name.get(language) for e in needed]
         return (
-            (doctor_sayings(language).suspected.format(examinations=MARKS[language].item.join(names)),) if names else ()
+            (doctor_sayings(language)["suspected"].format(examinations=MARKS[language].item.join(names)),)
+            if names
+            else ()
         )
 
     def _treatment(self, stratum: tuple[Disease, Severity], role: Doctor, belief: Belief) -> tuple[str, ...]:
@@ -366,19 +370,19 @@ class RulesDoctor:
         outside = float(by_disease[-1])
         if not diagnoses:
             rationale: tuple[str, ...] = self._outside(belief, by_disease, language)
-            treatment: tuple[str, ...] = (say.refer,)
+            treatment: tuple[str, ...] = (say["refer"],)
         else:
             best = int(by_disease[:-1].argmax())
             disease, severity = self._likeliest(belief)
-            probable = say.probable.format(
-                disease=disease.name.get(language), percent=say.percent(float(by_disease[best]))
+            probable = say["probable"].format(
+                disease=disease.name.get(language), percent=percent(float(by_disease[best]), say)
             )
             rationale = (
                 probable,
                 *belief.reasons(best, say),
-                *((say.doubt.format(percent=say.percent(outside)),) if outside >= LEAST_PROBABILITY else ()),
+                *((say["doubt"].format(percent=percent(outside, say)),) if outside >= LEAST_PROBABILITY else ()),
                 *self._suspected(belief, best, language),
-                say.severity.format(severity=say.severities[severity]),
+                say["severity"].format(severity=GRADES[language][severity]),
                 *self._unread(belief, language),
             )
             treatment = self._treatment((disease, severity), role, belief)
