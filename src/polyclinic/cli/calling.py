@@ -38,11 +38,7 @@ _HELP = frozenset(("--help", "-h", "--version"))
 
 
 def check_words(words: Sequence[str]) -> Invocation:
-    """Checks that words are those of a command, and does nothing but return what they say.
-
-    Raises:
-        CycloptsError: they are not.
-    """
+    """Checks that words are those of a command, and does nothing but return what they say."""
     from polyclinic.run.invocation import invocation_of  # noqa: PLC0415 - --help must not wait for it
 
     bound = _parsed(words, None)[1]
@@ -60,10 +56,6 @@ def call(
     """Runs a command, with its help on a console, and returns what it gives back.
 
     Its record has the words `typed`, if they are others; its answers are kept in `answers`, if it is part of a study.
-
-    Raises:
-        CycloptsError: the words are none of a command.
-        KeyboardInterrupt: it was stopped.
     """
     command, bound = _parsed(words, console)
     begin()
@@ -94,11 +86,7 @@ def _name(words: Sequence[str]) -> str:
 
 
 def add_own(words: Sequence[str]) -> None:
-    """Adds the command of a user's evaluation, if that is what the words call.
-
-    Raises:
-        UserError: no evaluation stands under its name.
-    """
+    """Adds the command of a user's evaluation, if that is what the words call."""
     if words[:1] != ["eval"] or len(words) == 1 or words[1].startswith("-") or f"eval {words[1]}" in COMMANDS:
         return
     from polyclinic.cli.evaluations import own_command  # noqa: PLC0415 - only for names that are not ours
@@ -126,11 +114,7 @@ def complaint(error: CycloptsError) -> str:
 
 
 def check_places(words: Sequence[str]) -> None:
-    """Refuses a file or a folder whose name is blank: with `--out "$UNSET"` it would be the folder that one is in.
-
-    Raises:
-        UserError: names the option.
-    """
+    """Refuses a file or a folder whose name is blank: with `--out "$UNSET"` it would be the folder that one is in."""
     blank = [at for at, word in enumerate(words) if not _value(word).strip()]
     if not blank:
         return

@@ -30,7 +30,7 @@ from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.plan.plan import MOST_RESIDENTS, Hospital, Job
 from polyclinic.hospital.record.happenings import DAY
 from polyclinic.hospital.record.memories import bring, open_brought
-from polyclinic.hospital.record.recorded import CALLS, RecordedRun, has_begun
+from polyclinic.hospital.record.recorded import RecordedRun, answers_file, has_begun
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.running import document_of
 from polyclinic.hospital.running import run as run_hospital
@@ -246,7 +246,7 @@ def _show(
         show_replicas(console(), document)
     if kept_in is not None and not json:
         folders = [kept_in / f"seed-{one['seed']}" for one in documents] if replicas.several else [kept_in]
-        show_by_server(console(), servers_of(folder / CALLS for folder in folders if (folder / CALLS).is_file()))
+        show_by_server(console(), servers_of(path for path in map(answers_file, folders) if path.is_file()))
 
 
 def _worth_reading(configuration: Configuration) -> bool:

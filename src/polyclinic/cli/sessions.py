@@ -57,10 +57,6 @@ async def open_judge(
     """Opens the model that judges what was recorded, for the work of `what`, and then prints what it cost.
 
     `named` is as `session_of` has it, `option` the one that names the judge.
-
-    Raises:
-        UserError: it is not a model, or cannot be opened.
-        RunStopped: its budget was spent; how the work goes on is said.
     """
     check_judge(judge, option=option)
     check_place(run, dry_run=run.models.dry_run)

@@ -25,7 +25,8 @@ _SAYS_NOTHING = frozenset(
         *("model", "method", "doctor", "doctors", "settings", "seed", "seeds", "replicas", "limit", "sample"),
         *("everything", "baseline", "id", "only"),
         # where things are read from and kept; what was read goes by its content
-        *("questions", "cases", "out", "journal", "store", "session", "verdicts", "figures", "resume", "html"),
+        *("questions", "cases", "out", "reuse", "journal", "store", "session", "verdicts", "figures", "resume", "html"),
+        *("config", "sets"),
         *("model_file", "base_url", "api_key_env", "made_of", "dry_run", "force", "strict", "json", "csv"),
         # how it is asked, and what stops it
         *("concurrency", "requests_per_minute", "tokens_per_minute", "token_budget", "cost_budget", "max_failures"),
@@ -313,9 +314,6 @@ def join(results: Sequence[RunResults], *, measures: Sequence[str] = ()) -> Join
     Args:
         results: as `read_results` reads them; an item that stands in several is taken from the last.
         measures: only these; all of them by default.
-
-    Raises:
-        UserError: nobody measured one of them.
     """
     stopped = [f"{one.called} was stopped early, {one.record.stopped}" for one in results if one.record.stopped]
     results = told_apart(results)
@@ -379,11 +377,7 @@ def _together(before: ItemRow, row: ItemRow, others: Set[str]) -> ItemRow:
 
 
 def chosen_measures(results: Sequence[RunResults], wanted: Sequence[str]) -> list[str]:
-    """Returns the measures that are wanted, all in the order of the runs where none is named.
-
-    Raises:
-        UserError: nobody measured one of them.
-    """
+    """Returns the measures that are wanted, all in the order of the runs where none is named."""
     there = list(dict.fromkeys(name for one in results for name in one.measures))
     there += dict.fromkeys(
         value.measure for one in results for value in one.record.published if value.measure not in there

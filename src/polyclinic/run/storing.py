@@ -69,9 +69,6 @@ def check_place(kept: KeptOptions, *, dry_run: bool = False) -> None:
     """Checks that a run can be kept where its options say; makes nothing.
 
     Results of the same command may be there: they are replaced when this run has written its own.
-
-    Raises:
-        BadInput: the folder cannot be made, or holds something else; or an option that alters answers has changed.
     """
     folder, private = kept.folder, kept.private
     if folder is None or dry_run:
@@ -88,11 +85,7 @@ def check_place(kept: KeptOptions, *, dry_run: bool = False) -> None:
 
 
 def check_same(record: RunRecord, this: Invocation, folder: Path) -> None:
-    """Checks that the results in a folder are those of a command, and of what it reads.
-
-    Raises:
-        BadInput: an option, a file, code of the user, or a part of polyclinic is another; names it.
-    """
+    """Checks that the results in a folder are those of a command, and of what it reads."""
     _check_options(record.configuration, this, folder, {one.option for one in record.data})
     for one in record.data:
         path = this.files.get(one.option)
@@ -116,9 +109,6 @@ def answers_of(kept: KeptOptions) -> KeptAnswers | None:
     """Returns where the answers of a run are kept, and from where they are taken; None if neither.
 
     The folder is made with the first answer, so that a command that is refused before leaves nothing.
-
-    Raises:
-        BadInput: there are no answers to take.
     """
     if kept.shared_answers is not None or (kept.out is None and kept.reuse is None):
         return kept.shared_answers
@@ -132,7 +122,7 @@ def answers_of(kept: KeptOptions) -> KeptAnswers | None:
 
     def begin() -> None:
         make_folder(private, parents=True)
-        if not (private / _BEGUN).is_file():
+        if kept.invocation.kind and not (private / _BEGUN).is_file():
             write_json(private / _BEGUN, without_secrets(kept.invocation.options))
 
     return KeptAnswers(private / ANSWERS, reuse, begin)
@@ -163,9 +153,6 @@ def keep_results(database: str | None, folder: Path, *, may_lack: Sequence[str] 
         database: its address.
         folder: the results.
         may_lack: files that are left out if they are too large for a database.
-
-    Raises:
-        BadInput: the database cannot be reached or used.
     """
     if database is None:
         return
@@ -205,9 +192,6 @@ def keep_outcome(
         ledger: what they cost.
         seed: of the command.
         stopped: what ended it before its end.
-
-    Raises:
-        BadInput: the folder cannot be written to, or the database not be reached or used.
     """
     if kept.out is None:
         return
@@ -239,9 +223,6 @@ def memory_folder(place: Path | str, pointers: Sequence[str]) -> Iterator[Path]:
     Args:
         place: where the memory is.
         pointers: the files that point to it; see `polyclinic.storage.memory`.
-
-    Raises:
-        UserError: the memory in the database has no name.
     """
     if not is_store(str(place)):
         yield Path(place)
@@ -258,12 +239,7 @@ def memory_folder(place: Path | str, pointers: Sequence[str]) -> Iterator[Path]:
 
 
 def with_fetched(words: Sequence[str]) -> list[str]:
-    """Returns the words of a command, with folders in the place of results in stores, `URL#17` or `URL#17/FILE`.
-
-    Raises:
-        UserError: an address stands in the place of a file, or the results have no such file.
-        BadInput: the store cannot be reached, or has no such results.
-    """
+    """Returns the words of a command, with folders in the place of results in stores, `URL#17` or `URL#17/FILE`."""
     if words and words[0] in _READ_STORES:
         return list(words)
     return [_fetched(word, before) for before, word in pairwise(["", *words])]
