@@ -27,7 +27,7 @@ from polyclinic.judging.verdicts import PAIR, Answer, Item, PersonsVerdict, form
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.layouts import read_exam
 from polyclinic.seeds import derive
-from polyclinic.web.browse.holdings import Holdings, recording_kind
+from polyclinic.web.browse.holdings import Holdings, recording_kind, unused_name
 from polyclinic.web.chair.visits import TRACES
 from polyclinic.web.practice import Practice, check_names
 from polyclinic.web.refused import NotFound
@@ -355,10 +355,7 @@ class MaterialShelf:
         files = [file for one in self._holdings.look().values() for file in one.files if file.kind in _KINDS]
         found: dict[str, tuple[list[Path], str]] = {}
         for file in files[:_MOST]:
-            name, number = file.name, 2
-            while name in found:
-                name, number = f"{number}/{file.name}", number + 1
-            found[name] = [file.path], _KINDS[file.kind]
+            found[unused_name(file.name, found, "{number}/{name}")] = [file.path], _KINDS[file.kind]
         played = sorted(one for one in (self._practice / TRACES).glob("*.trace.jsonl") if one.is_file())
         return found | ({PLAYED: (played, "traces")} if played else {})
 
