@@ -58,12 +58,7 @@ def practice_in(
     strict: bool,
     shares: list[CaseShare],
 ) -> tuple[PracticeConfiguration, Patients]:
-    """Returns what a practice is made of, and its patients: a new one, or the one that was begun in its folder.
-
-    Raises:
-        UserError: an option is missing, or has no effect.
-        BadInput: a file or a folder cannot be used, or is that of another practice.
-    """
+    """Returns what a practice is made of, and its patients: a new one, or the one that was begun in its folder."""
     path = folder / CONFIGURATION
     if not path.is_file():
         check_new_folder(folder if folder.parent.is_dir() else folder.parent, besides=[PRIVATE])

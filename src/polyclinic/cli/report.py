@@ -139,7 +139,18 @@ def _site(folders: Sequence[Path], out: Path | None, *, json: bool) -> None:
 
     if out is None:
         raise UserError("--format site needs a new folder for the copy: --out FOLDER")
-    came = export_site(Documents(Holdings(folders, without=[out, *(folder / "practice" for folder in folders)])), out)
+    came = export_site(
+        Documents(
+            Holdings(
+                folders,
+                without=[
+                    out,
+                    *(path for name in ("practice", "private") for folder in folders for path in folder.rglob(name)),
+                ],
+            )
+        ),
+        out,
+    )
     if json:
         print_json({"folder": str(out), "holdings": came.holdings, "documents": came.documents, "bytes": came.bytes,
                     "left_out": list(came.left_out)})  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import shutil
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -24,13 +25,13 @@ from polyclinic.hospital.record.account import Account, encode
 from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest, untold
 from polyclinic.hospital.record.happenings import Happening
 from polyclinic.hospital.record.recorded import (
-    CALLS,
     LOCK,
     RUN,
     SUMMARY,
     CannotResume,
     NotStored,
     RecordedRun,
+    answers_file,
     lock,
     make,
     not_stored,
@@ -50,7 +51,7 @@ _ABOUT = "INSERT OR REPLACE INTO about VALUES (?, ?)"
 _GATHER = 0.05  # seconds in which rows come together before they are committed
 
 
-_OURS = tuple(f"{name}{end}" for name in (RUN, LOCK, CALLS) for end in ("", "-wal", "-shm", "-journal"))
+_OURS = tuple(f"{name}{end}" for name in (RUN, LOCK, "calls.sqlite") for end in ("", "-wal", "-shm", "-journal"))
 
 
 class Store:
@@ -80,7 +81,7 @@ class Store:
         """Begins a run in a folder that is empty, or is made."""
         folder = Path(folder)
         make_folder(folder)
-        others = sorted(path.name for path in folder.iterdir() if path.name not in _OURS)
+        others = sorted(path.name for path in folder.iterdir() if path.name not in (*_OURS, "private"))
         if others and not (folder / RUN).exists():
             raise BadInput(f"the folder holds something else ({others[0]}); name an empty or a new one", path=folder)
         return cls(folder, lambda: make(folder, msgspec.json.encode(configuration)))
@@ -109,6 +110,7 @@ class Store:
         """Removes what was made for a run that was refused before anything happened in it."""
         for name in _OURS:
             (self.folder / name).unlink(missing_ok=True)
+        shutil.rmtree(self.folder / "private", ignore_errors=True)
         with contextlib.suppress(OSError):
             self.folder.rmdir()
 
@@ -125,7 +127,9 @@ class Store:
     @property
     def calls(self) -> Path:
         """The file for the journal of model calls (`polyclinic.models.journal.Journal`)."""
-        return self.folder / CALLS
+        path = answers_file(self.folder)
+        make_folder(path.parent)
+        return path
 
     def add(self, happening: Happening, account: Account) -> None:
         """Stores the next happening, or compares it where the run had come that far before."""
