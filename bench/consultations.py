@@ -82,7 +82,7 @@ def _looked_at(cases: Sequence[Case], visits: Sequence[Visit], knowledge: Knowle
             continue
         examined = {f.examination for e in visit.trace if isinstance(e, Examined) for f in e.findings}
         who = case.presentation
-        needed = [e for e in disease.indicated.needed if knowledge.examinations[e].possible(who.sex, who.age)]
+        needed = [e for e in disease.indicated.needed if knowledge.examinations[e].possible(who.age, who.sex)]
         if needed:
             done.setdefault(disease.id, []).append(all(names[e] & examined for e in needed))
     shares = {id: statistics.mean(of) for id, of in done.items()}

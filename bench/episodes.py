@@ -8,9 +8,11 @@ from bench.serving import Served, serve_or_run
 from polyclinic.generation.draw import generate
 from polyclinic.hospital.care.clinic import open_clinic
 from polyclinic.hospital.care.setup import Setup
-from polyclinic.hospital.care.workers import WorkerPool
+from polyclinic.hospital.care.workers import open_clinic_workers
 from polyclinic.hospital.record.episodes import EpisodeRequest
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.models.ledger import Ledger
+from polyclinic.parallel.holder import Holder
 
 EPISODES = 2000
 SEED = 20_261
@@ -66,7 +68,7 @@ async def _alone(setup, requests):
 
 async def _pooled(workers, setup, requests):
     start = time.perf_counter()
-    async with WorkerPool(workers, setup) as pool:
+    async with open_clinic_workers(f"local:{workers}", setup, Holder(None, Ledger())) as pool:
         opening = time.perf_counter() - start
         start = time.perf_counter()
         return list(await asyncio.gather(*map(pool.compute, requests))), time.perf_counter() - start, opening

@@ -21,7 +21,7 @@ from polyclinic.testing import endpoint as serves
 AT_ONCE = 2
 CASE = ("--case", "shipped#p1-00001")
 CASES = ("--cases", "shipped", "--limit", "2")
-RECORDS = ("--cases", "inpatients", "--limit", "2")
+RECORDS = ("--cases", "inpatients", "--limit", "5")
 QUESTIONS = ("exam.jsonl", "--model", "direct/a", "--method", "zero_shot", "chain_of_thought")
 WORDS = {
     "run": ("--residents", "40", "--days", "1", "--visits", "4", "--doctor", "direct/a", "--out", "out"),

@@ -65,3 +65,13 @@ def test_every_key_is_shown(run):
     keys = {one["key"]: one for one in json.loads(run("config", "show", "eval aie", "--json").stdout)}
     assert keys["models.api-key-env"]["default"] == "OPENAI_API_KEY" and not keys["models.api-key-env"]["option"]
     assert keys["seed"]["option"] and all(one["help"] for one in keys.values())
+
+
+def test_the_configuration_of_a_run_that_was_kept_is_one(run, tmp_path):
+    words = ("--cases", "shipped", "--limit", 2, "--doctor", "rules", "--max-turns", 2, "--seed", 3)
+    run("eval", "aie", *words, "--set", "run.max-failures=9", "--out", tmp_path / "one")
+    run("eval", "aie", "--config", tmp_path / "one", "--out", tmp_path / "two")
+    one, two = (json.loads((tmp_path / name / "results.json").read_bytes()) for name in ("one", "two"))
+    apart = {name for name, value in one["configuration"].items() if two["configuration"][name] != value}
+    assert apart == {"out", "config", "sets"}
+    assert (tmp_path / "one" / "items.jsonl").read_bytes() == (tmp_path / "two" / "items.jsonl").read_bytes()

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from polyclinic.generation.draw import Woman, draw_patients, last_period
+from polyclinic.generation.draw import draw_patients, last_period
 from polyclinic.knowledge.knowledge import read_knowledge
 
 SAYS = {
@@ -16,8 +16,8 @@ DAYS = {"day": 1, "天": 1, "week": 7, "周": 7}
 
 
 def told(language, seed=1, **of):
-    woman = Woman(**{"age": 30, "sex": "female", "present": (), "severity": "mild", "past": "", **of})
-    return last_period(woman, random.Random(seed), language)
+    woman = {"age": 30, "sex": "female", "present": (), "severity": "mild", "past": "", **of}
+    return last_period(rng=random.Random(seed), language=language, **woman)
 
 
 def days(text, language):

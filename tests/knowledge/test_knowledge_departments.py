@@ -115,9 +115,9 @@ def test_nobody_has_what_cannot_be(knowledge, language):
         examined = {f.examination for f in case.record.findings}
         for examination in knowledge.examinations.values():
             is_done = examination.name.get(language) in examined
-            assert is_done <= examination.possible(person.sex, person.age)
+            assert is_done <= examination.possible(person.age, person.sex)
             if not (examination.id in avoided and says_pregnant(case.record.history.past, language)):
-                assert is_done == examination.possible(person.sex, person.age)
+                assert is_done == examination.possible(person.age, person.sex)
     assert {"vaginal_discharge", "alcohol_rich_meals"} <= seen
 
 
@@ -239,7 +239,7 @@ def assert_the_needed_was_done(right, knowledge, language):
         examined = {f.examination for e in visit.trace if isinstance(e, Examined) for f in e.findings}
         person = next(e.presentation for e in visit.trace if isinstance(e, Opened))
         needed = [knowledge.examinations[e] for e in disease.indicated.needed]
-        lack = {e.id for e in needed if e.possible(person.sex, person.age) and e.name.get(language) not in examined}
+        lack = {e.id for e in needed if e.possible(person.age, person.sex) and e.name.get(language) not in examined}
         done[disease.id] += 1
         if lack:
             lacking[disease.id].append(sorted(lack))

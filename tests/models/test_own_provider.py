@@ -182,9 +182,9 @@ def test_a_changed_file_is_another_model_to_a_journal(process, tmp_path):
         return [(one["calls"], one.get("replayed", 0)) for one in record["calls"]]
 
     assert replayed("first") == [(5, 0)]
-    assert replayed("again", "--reuse", "first") == [(5, 5)]
+    assert replayed("again", "--set", "run.reuse=first") == [(5, 5)]
     door.write_text(text.replace("Answer: A", "Answer: B"))
-    assert replayed("changed", "--reuse", "first") == [(5, 0)]
+    assert replayed("changed", "--set", "run.reuse=first") == [(5, 0)]
 
 
 @pytest.mark.slow

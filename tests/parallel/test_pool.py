@@ -14,7 +14,7 @@ from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import ModelSettings
 from polyclinic.parallel.holder import Holder
-from polyclinic.parallel.pool import check_site, open_workers
+from polyclinic.parallel.pool import WorkerPool, check_site
 from polyclinic.parallel.sites import WorkerLost
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +29,7 @@ def _workers_import_the_tests(monkeypatch):
 async def workers(task, journal=None, ledger=None, where="local:2", **more):
     said = []
     holder = Holder(journal, ledger or Ledger())
-    async with open_workers(where, task, holder, items=more.pop("items", 8), report=said.append, **more) as pool:
+    async with WorkerPool(where, task, holder, items=more.pop("items", 8), report=said.append, **more) as pool:
         pool.said = said
         yield pool
 

@@ -71,8 +71,7 @@ async def test_a_cluster_of_another_ray_or_python_is_refused_in_one_line(what, o
     monkeypatch.setattr(utils, "compute_version_info", lambda: ours)
     there, here = (f"Ray {ray} and Python {python}" for ray, python in (versions.values(), ours))
     with pytest.raises(UserError, match=rf"^--on {nodes.address}: {there} there, {here} here; .* have to be the same"):
-        async with open_site(nodes.address):
-            pass
+        await open_site(nodes.address)
 
 
 @pytest.fixture(scope="module")
@@ -109,8 +108,9 @@ import asyncio, ray
 from polyclinic.parallel.pool import open_site
 
 async def jobs():
-    async with open_site("ray:1"):
-        print([one["Entrypoint"] for one in ray._private.state.jobs()])
+    site = await open_site("ray:1")
+    print([one["Entrypoint"] for one in ray._private.state.jobs()])
+    await site.close()
 
 asyncio.run(jobs())
 """
@@ -129,17 +129,14 @@ async def test_nobody_there_and_somebody_else_there_are_each_one_line(monkeypatc
         listening.bind(("127.0.0.1", 0))
         port = listening.getsockname()[1]
         with pytest.raises(UserError, match=rf"nobody answers at 127\.0\.0\.1 port {port}"):
-            async with open_site(f"ray://127.0.0.1:{port}"):
-                pass
+            await open_site(f"ray://127.0.0.1:{port}")
         listening.listen()
         monkeypatch.setattr(ray_site, "SECONDS", 3)
         with pytest.raises(UserError, match=r"something listens there, and it did not let us in; .* want a token"):
-            async with open_site(f"ray://127.0.0.1:{port}"):
-                pass
+            await open_site(f"ray://127.0.0.1:{port}")
     for wrong in ("ray://", "ray://:99999999", "ray://host:port"):
         with pytest.raises(UserError, match="a cluster is named ray://HOST:PORT"):
-            async with open_site(wrong):
-                pass
+            await open_site(wrong)
 
 
 def test_a_cluster_that_asks_for_a_token_is_shown_the_one_of_the_home(tmp_path):

@@ -32,7 +32,7 @@ from polyclinic.models.ledger import Ledger
 from polyclinic.models.pipeline import Asker
 from polyclinic.models.session import ModelSettings, Session, journal_of, open_models
 from polyclinic.parallel.holder import Holder
-from polyclinic.parallel.pool import check_site, open_workers
+from polyclinic.parallel.pool import WorkerPool, check_site
 from polyclinic.parallel.shipping import keys_of
 from polyclinic.parallel.worker import WorkerSide
 from polyclinic.players.mind_names import model_of
@@ -114,7 +114,7 @@ async def write_records(
         if on is not None:
             keys = keys_of(writing.settings)
             holder = Holder(session.journal, session.ledger)
-            pool = open_workers(on, writing, holder, items=n, report=note, environment=keys)
+            pool = WorkerPool(on, writing, holder, items=n, report=note, environment=keys)
             write = (await stack.enter_async_context(pool)).compute
         advance = stack.enter_context(progress("writing", n, quiet=False))
 
@@ -175,7 +175,7 @@ async def _drawn_by_workers(drawing: CaseDrawing, n: int, on: str) -> Iterable[s
     """Returns the lines of n patients, drawn in stretches by workers."""
     stretches = [(first, min(_STRETCH, n - first)) for first in range(0, n, _STRETCH)]
     with progress("drawing", len(stretches), quiet=False) as advance:
-        async with open_workers(on, drawing, Holder(None, Ledger()), items=len(stretches), report=note) as pool:
+        async with WorkerPool(on, drawing, Holder(None, Ledger()), items=len(stretches), report=note) as pool:
 
             async def one(stretch: tuple[int, int]) -> str:
                 lines: str = await pool.compute(stretch)

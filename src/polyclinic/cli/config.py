@@ -32,11 +32,7 @@ class ConfigurationKey(NamedTuple):
 
 
 def keys_of(command: str) -> list[ConfigurationKey]:
-    """Returns the keys of a command: its options, then its settings by section.
-
-    Raises:
-        UserError: there is no such command, or it has no configuration.
-    """
+    """Returns the keys of a command: its options, then its settings by section."""
     add_own(command.split())
     if command not in COMMANDS and not names_file(command):
         near = meant(command, [*COMMANDS, *PAPERS])

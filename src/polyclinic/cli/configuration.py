@@ -1,5 +1,7 @@
 """The configuration of a command: `--config FILE.toml` and `--set KEY=VALUE`.
 
+`--config FOLDER` takes the configuration of a run that was kept there; its arguments without a name are given again.
+
 A later source overrides an earlier one: default, protocol, files in their order, `--set`, command line.
 
     seed = 3                 # an option
@@ -24,6 +26,12 @@ from polyclinic.files import read_toml
 from polyclinic.settings import section_of
 
 CONFIG, SET = "--config", "--set"
+_READ_DATABASES = ("results", "memory")
+"""Groups of commands that take the address of a database themselves."""
+
+_OF_ONE_RUN = ("config", "sets", "out", "reuse", "json", "dry_run")
+"""Options that another run does not take from the configuration of a run that was kept."""
+
 _METHODS = "method-settings"
 """The key of commands that set methods, whose keys are all that are not the command's, such as `medagents.rounds`."""
 
@@ -36,12 +44,10 @@ class Value(NamedTuple):
 
 
 def apply(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
-    """Fills the options that the command line leaves out, from the files and settings that it names.
-
-    Raises:
-        UserError: a key is unknown, or a setting is given as an option.
-    """
+    """Fills the options that the command line leaves out, from the files and settings that it names."""
     del app
+    for one in arguments:
+        _read_places(one, commands[0] if commands else "")
     known = {key_of(one): one for one in arguments if one.names and one.names[0].startswith("--")}
     for key, one in known.items():
         if one.tokens and section_of(one.parameter) is not None:
@@ -52,6 +58,21 @@ def apply(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) ->
             _refuse(key, place, known, " ".join(commands))
         elif not argument.tokens:
             _fill(argument, key, value, place)
+
+
+def _read_places(argument: Argument, command: str) -> None:
+    """Refuses blank names of files, and puts a folder in the place of results in a database, `URL#17`."""
+    shown = str(argument.parameter.metavar or argument.name)
+    is_place = argument.hint is not bool and ("Path" in str(argument.hint) or shown.startswith(("FILE", "DIR")))
+    for number, token in enumerate(argument.tokens):
+        if is_place and not token.value.strip():
+            or_not = f", or leave {argument.name} out" if argument.name.startswith("-") else ""
+            raise UserError(f"{argument.name} is given a blank name; give one{or_not}")
+        takes_one = "URL" in shown or argument.name in (SET, "--out") or command in _READ_DATABASES
+        if token.value.startswith("postgres") and not takes_one:
+            from polyclinic.run.storing import fetched  # noqa: PLC0415 - only for a database
+
+            argument.tokens[number] = token.evolve(value=str(fetched(token.value)))
 
 
 def key_of(argument: Argument) -> str:
@@ -87,6 +108,9 @@ def _named(known: Mapping[str, Argument]) -> Iterator[tuple[str, Any, str]]:
     """Yields each key with its value and its place: of the files in their order, then of `--set`."""
     for token in known[CONFIG[2:]].tokens if CONFIG[2:] in known else ():
         path = Path(token.value)
+        if path.is_dir() or path.suffix == ".json":
+            yield from _recorded(path, known)
+            continue
         for key, value in _flat(read_toml(path)):
             yield key, value, _place(path, key)
     for token in known[SET[2:]].tokens if SET[2:] in known else ():
@@ -96,6 +120,17 @@ def _named(known: Mapping[str, Argument]) -> Iterator[tuple[str, Any, str]]:
         if not equals or not key.strip():
             raise UserError(f"{SET} {token.value}: needs SECTION.KEY=VALUE, such as models.timeout=30")
         yield key.strip(), _read(text), f"{SET} {key.strip()}"
+
+
+def _recorded(path: Path, known: Mapping[str, Argument]) -> Iterator[tuple[str, Any, str]]:
+    """Yields the options of a run that was kept, from its folder or its `results.json`."""
+    from polyclinic.results.folder import RECORD, read_record  # noqa: PLC0415 - --help must not wait for it
+
+    folder = path if path.is_dir() else path.parent
+    by_name = {key.rpartition(".")[2].replace("-", "_"): key for key in known}
+    for name, value in read_record(folder).configuration.items():
+        if name in by_name and name not in _OF_ONE_RUN and value not in (None, []):
+            yield by_name[name], value, str(folder / RECORD)
 
 
 def _in_known_section(key: str, known: Mapping[str, Argument]) -> bool:

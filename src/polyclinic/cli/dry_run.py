@@ -36,11 +36,7 @@ def scratch(folder: Place, *, dry_run: bool) -> Iterator[Place]:
 
 
 def estimate(command: Callable[[], object], *, json: bool) -> object:
-    """Runs a command without its output, and prints what a real run is expected to take.
-
-    Raises:
-        UserError: the command asks no models.
-    """
+    """Runs a command without its output, and prints what a real run is expected to take."""
     try:
         with redirect_stdout(io.StringIO()):
             ended = command()

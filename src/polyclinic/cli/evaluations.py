@@ -53,11 +53,7 @@ def command_of(evaluation: Evaluation[Any, Any]) -> Callable[..., Awaitable[None
 
 
 def own_command(name: str) -> Callable[..., Awaitable[None]] | None:
-    """Returns the command of a user's evaluation; None if there is none of this name.
-
-    Raises:
-        UserError: the file cannot be run, or something else stands under that name.
-    """
+    """Returns the command of a user's evaluation; None if there is none of this name."""
     declared = find_evaluation(name)
     if declared is None:
         return None

@@ -56,7 +56,7 @@ from polyclinic.models.limits import WHOLE, Share
 from polyclinic.models.pipeline import Asker
 from polyclinic.models.session import ModelSettings, Session, journal_of, open_models
 from polyclinic.parallel.holder import Holder
-from polyclinic.parallel.pool import check_site, open_workers
+from polyclinic.parallel.pool import WorkerPool, check_site
 from polyclinic.parallel.shipping import keys_of
 from polyclinic.parallel.worker import WorkerSide
 from polyclinic.players.mind_names import model_of
@@ -350,7 +350,7 @@ async def _practise_elsewhere(
     """Lets workers hold practices, each with its answers in its own folder, and writes the results there."""
     task = PracticeTask(places[0].configuration, ablations, models, is_stored=places[0].kept.database is not None)
     budget = Holder(None, models.budget())
-    opening = open_workers(on, task, budget, items=len(places), environment=keys_of(models), report=note)
+    opening = WorkerPool(on, task, budget, items=len(places), environment=keys_of(models), report=note)
     with progress("practices", len(places), quiet=json) as advance:
         async with AsyncExitStack() as stack, opening as pool:
 
@@ -425,12 +425,7 @@ def practice_in(
     strict: bool,
     shares: list[CaseShare],
 ) -> tuple[PracticeConfiguration, Patients]:
-    """Returns what a practice is made of, and its patients: a new one, or the one that was begun in its folder.
-
-    Raises:
-        UserError: an option is missing, or has no effect.
-        BadInput: a file or a folder cannot be used, or is that of another practice.
-    """
+    """Returns what a practice is made of, and its patients: a new one, or the one that was begun in its folder."""
     path = folder / CONFIGURATION
     if not path.is_file():
         check_new_folder(folder if folder.parent.is_dir() else folder.parent, besides=[PRIVATE])

@@ -103,20 +103,18 @@ def _of_results(folders: Sequence[Path], path: Path, *, json: bool) -> None:
 def _of_hospital(run: Path, out: Path | None, export: LogLayout | None, *, json: bool) -> None:
     if out is not None and out.name == SUMMARY and out.parent.resolve() == run.resolve():
         raise UserError(f"--out {out} is what the run itself wrote; name another file")
+    path = out or _beside(run) / ("report.html" if export is None else f"happenings.{export}")
+    wanted = out is not None or not json or export is not None
+    if wanted:
+        check_writable(path, begins=_PAGE if export is None else b"")
     with RecordedRun(run) as recorded:
         if export is not None:
-            path = out or _beside(run) / f"happenings.{export}"
-            check_writable(path)
             n = write(recorded, path, export)
             if json:
                 print_json({"file": str(path), "happenings": n})
             else:
                 console().print(f"{n} happenings: {path}")
             return
-        path = out or _beside(run) / "report.html"
-        wanted = out is not None or not json
-        if wanted:
-            check_writable(path, begins=_PAGE)
         found = figures(recorded)
         if wanted:
             write_text(path, page(found, configuration=recorded.configuration))
@@ -141,7 +139,18 @@ def _site(folders: Sequence[Path], out: Path | None, *, json: bool) -> None:
 
     if out is None:
         raise UserError("--format site needs a new folder for the copy: --out FOLDER")
-    came = export_site(Documents(Holdings(folders, without=[out, *(folder / "practice" for folder in folders)])), out)
+    came = export_site(
+        Documents(
+            Holdings(
+                folders,
+                without=[
+                    out,
+                    *(path for name in ("practice", "private") for folder in folders for path in folder.rglob(name)),
+                ],
+            )
+        ),
+        out,
+    )
     if json:
         print_json({"folder": str(out), "holdings": came.holdings, "documents": came.documents, "bytes": came.bytes,
                     "left_out": list(came.left_out)})  # fmt: skip

@@ -12,8 +12,7 @@ from polyclinic.errors import UserError
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.record.comparison import MEASURES, run_rows
 from polyclinic.hospital.record.memories import memories_of
-from polyclinic.hospital.record.recorded import CALLS as ANSWERS
-from polyclinic.hospital.record.recorded import RUN, RecordedRun
+from polyclinic.hospital.record.recorded import RUN, RecordedRun, answers_file
 from polyclinic.models.journal import calls_of
 from polyclinic.models.ledger import KeptCall, KeptCalls, Ledger
 from polyclinic.models.model_file import NOTHING_SAID, read_model_file
@@ -37,11 +36,7 @@ from polyclinic.terminal.screen import note
 
 
 def check_store_of_run(store: str | None) -> None:
-    """Looks, before a run begins, whether it can be kept in a store.
-
-    Raises:
-        BadInput: the store cannot be reached or used.
-    """
+    """Looks, before a run begins, whether it can be kept in a store."""
     if store is None:
         return
     address = read_address(store)
@@ -51,17 +46,13 @@ def check_store_of_run(store: str | None) -> None:
 
 
 def write_run_results(folder: Path, kept: KeptOptions) -> None:
-    """Writes what each run of a folder was, and what came of each of its illnesses; keeps those in a store, too.
-
-    Raises:
-        BadInput: the store cannot be reached or used.
-    """
+    """Writes what each run of a folder was, and what came of each of its illnesses; keeps those in a store, too."""
     below = [one for one in folder.iterdir() if one.is_dir() and (one / RUN).is_file()]
     in_order = sorted(below, key=lambda one: (len(one.name), one.name))
     for run in [folder] if (folder / RUN).is_file() else in_order:
         with RecordedRun(run) as recorded:
             _write(run, recorded, kept)
-        keep_results(kept.database, run, may_lack=[RUN, ANSWERS])
+        keep_results(kept.database, run, may_lack=[RUN])
 
 
 def tell_where(folder: Path, seed: int | None) -> None:
@@ -101,7 +92,8 @@ def calls_of_run(folder: Path, begun: Mapping[str, Any], store: str | None) -> I
     """Returns every call whose answer a run keeps, in its folder or in a store."""
     if store is not None:
         return calls_of(store, msgspec.convert(begun, Configuration, strict=False).shared_as)
-    return calls_of(folder / ANSWERS) if (folder / ANSWERS).is_file() else ()
+    answers = answers_file(folder)
+    return calls_of(answers) if answers.is_file() else ()
 
 
 def _ledger(folder: Path, calls: Iterable[KeptCall]) -> Ledger:

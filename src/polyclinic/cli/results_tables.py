@@ -101,10 +101,6 @@ def write_tables(
     """Writes tables as people read them where the layout is for people, and there are any; else plain rows.
 
     `otherwise` is the layout where neither `to` nor the name of the file says one.
-
-    Raises:
-        UserError: nothing says the layout.
-        BadInput: the file cannot be written.
     """
     layout = to or _ENDINGS.get("" if out is None else out.suffix.lower(), otherwise)
     if layout is None:

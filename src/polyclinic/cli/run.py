@@ -19,7 +19,6 @@ from polyclinic.cli.resuming import check_as_begun, goes_on_later, made_of
 from polyclinic.cli.run_learning import FORGETFUL, LearningOptions
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_replicas, show_run
-from polyclinic.cli.trust import note_trust
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.files import make_folder
 from polyclinic.hospital.care.remembering import about_memories
@@ -30,7 +29,7 @@ from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.plan.plan import MOST_RESIDENTS, Hospital, Job
 from polyclinic.hospital.record.happenings import DAY
 from polyclinic.hospital.record.memories import bring, open_brought
-from polyclinic.hospital.record.recorded import CALLS, RecordedRun, has_begun
+from polyclinic.hospital.record.recorded import RecordedRun, answers_file, has_begun
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.running import document_of
 from polyclinic.hospital.running import run as run_hospital
@@ -236,7 +235,9 @@ def _show(
         write_run_results(kept_in, kept)
     minds = documents[0]["minds"]
     if any(document["failed"] < document["visits"] for document in documents):
-        note_trust(trust_in(minds["patient"], [minds["doctor"]]))
+        trust = trust_in(minds["patient"], [minds["doctor"]])
+        if trust is not None:
+            note(trust.line)
     document = documents[0] if len(documents) == 1 else replicated(documents, replicas)
     if json:
         print_json(document)
@@ -246,7 +247,7 @@ def _show(
         show_replicas(console(), document)
     if kept_in is not None and not json:
         folders = [kept_in / f"seed-{one['seed']}" for one in documents] if replicas.several else [kept_in]
-        show_by_server(console(), servers_of(folder / CALLS for folder in folders if (folder / CALLS).is_file()))
+        show_by_server(console(), servers_of(path for path in map(answers_file, folders) if path.is_file()))
 
 
 def _worth_reading(configuration: Configuration) -> bool:

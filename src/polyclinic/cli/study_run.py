@@ -267,11 +267,7 @@ def _show_comparisons(screen: Console, plan: StudyPlan, results: Sequence[RunRes
 
 
 def _call(words: Sequence[str], answers: KeptAnswers | None = None) -> None:
-    """Runs a command of ours without its output, with its answers among those of the study.
-
-    Raises:
-        UserError: the words are none of ours.
-    """
+    """Runs a command of ours without its output, with its answers among those of the study."""
     with _named(words), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         call(words, answers=answers)
 

@@ -111,10 +111,6 @@ class ModelTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         """Returns what `score` needs, once for all samples; refuses what it cannot score with."""
         return None
 
-    def setup(self) -> Solver | None:
-        """Returns what runs before the solver."""
-        return None
-
 
 def averaged(names: Iterable[str]) -> dict[str, list[Metric]]:
     """Returns the metrics of a scorer: of each value its mean and the standard error."""
@@ -174,7 +170,7 @@ def kept_as(kind: Any, kept: object, what: str, by: str) -> Any:
 
 
 def task_of(samples: Iterable[Sample], location: str, *, name: str = "", **parts: Any) -> Task:
-    """Returns a task; its `parts` are solver, scorer, setup and version, its dataset has the file's name by default."""
+    """Returns a task; its `parts` are solver, scorer and version, its dataset has the file's name by default."""
     return Task(
         dataset=MemoryDataset(list(samples), name=name or shipped_path(location).stem, location=location),
         fail_on_error=FAILURES,
@@ -203,7 +199,6 @@ def register(kind: Any) -> Callable[..., Task]:
             [one.sample(id, item) for id, item in one.items().items()],
             given[kind.file],
             version=kind.version,
-            setup=one.setup(),
             solver=solver_made(**given),
             scorer=scorer_made(**given),
         )

@@ -19,7 +19,7 @@ from inspect_ai import Task, task
 from inspect_ai.dataset import Sample
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, model_roles
 from inspect_ai.scorer import Score, Scorer, Target, scorer
-from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.solver import TaskState
 
 from polyclinic import errors
 from polyclinic.answering.outcome import Outcome
@@ -350,12 +350,15 @@ class Mvme(VisitTask, kw_only=True, frozen=True):
     def reads(self) -> bool:
         return self.one_step
 
+    def player(self, tested: Tested, epoch: int) -> tuple[Minds, Tested | None]:
+        if self.judge == GRADER and GRADER not in model_roles():
+            # Inspect would let the intern grade itself.
+            raise UserError(f"judge={GRADER} is the model in that role; give --model-role {GRADER}=MODEL")
+        return super().player(tested, epoch)
+
     async def see(self, case: Case, minds: Minds, watch: Callable[[Event], None]) -> Visit:
         staging = Staging(missing=self.missing)
         return await see(case, minds, max_turns=self.max_turns, in_one_step=self.one_step, staging=staging, watch=watch)
-
-    def setup(self) -> Solver | None:
-        return grader_is_there() if self.judge == GRADER else None
 
     def ready(self) -> Mapping[Language, Linker]:
         languages = {case.presentation.language for case in self.items().values()}
@@ -396,22 +399,6 @@ def _graded(judgement: Judgement) -> list[str]:
         letter = given.name if given is not None else f"no grade ({judgement.unreadable.get(aspect, 'none was given')})"
         lines.append(f"{aspect}: {letter}. {judgement.analyses.get(aspect, '')}".strip())
     return lines
-
-
-@solver
-def grader_is_there() -> Solver:
-    """Checks, before the first question to the intern, that the role `grader` is given.
-
-    Without it Inspect would let the intern grade itself.
-    """
-
-    async def solve(state: TaskState, generate: Generate) -> TaskState:
-        del generate
-        if GRADER not in model_roles():
-            raise UserError(f"judge={GRADER} is the model in that role; give --model-role {GRADER}=MODEL")
-        return state
-
-    return solve
 
 
 class PatientTask(ModelTask, kw_only=True, frozen=True):

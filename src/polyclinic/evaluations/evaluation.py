@@ -52,6 +52,9 @@ Options = TypeVar("Options")
 S = TypeVar("S", bound=Settings)
 
 
+QUESTIONS_AT_ONCE = 1024
+"""Plays at a time if only models are asked: the models' own limits count, and what has not begun can be stopped."""
+
 Elsewhere = Callable[[Any], Awaitable[Any]]
 """Has an item of the work computed by another process, with `Plays.compute`."""
 

@@ -18,7 +18,7 @@ from polyclinic.evaluations.protocol import ByProtocol, held_by
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.parallel.holder import Holder
-from polyclinic.parallel.pool import WorkerPool, check_site, open_workers
+from polyclinic.parallel.pool import WorkerPool, check_site
 from polyclinic.parallel.shipping import keys_of
 from polyclinic.parallel.worker import WorkerSide
 from polyclinic.players.mind_names import HUMAN, model_of
@@ -58,7 +58,7 @@ async def evaluate(
             workers = None
             if where is not None:
                 keys = keys_of(config.models)
-                workers = partial(open_workers, where, items, holder, report=note, environment=keys)
+                workers = partial(WorkerPool, where, items, holder, report=note, environment=keys)
             result = await _hold(run, work, plan, workers)
             if run.stopped is None:
                 run.stopped = opened.ending

@@ -7,7 +7,8 @@ how long the text is, so that none points outside the record.
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator, Mapping
+import itertools
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 import msgspec
@@ -62,11 +63,6 @@ class RecordText(msgspec.Struct, frozen=True, kw_only=True):
         return self.text if self.finding is not None else f"{self.label}{MARKS[language].colon}{self.text}"
 
 
-class _Sexes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    female: str
-    male: str
-
-
 class PartWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How examinations are told apart by their names, and how the texts of a record are called."""
 
@@ -74,47 +70,40 @@ class PartWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     radiology: Pattern
     laboratory: Pattern
     labels: dict[str, str]
-    sexes: _Sexes
+    sexes: dict[str, str]
 
 
-part_words = WORDS.section("parts", PartWords)
+_part_words = WORDS.section("parts", PartWords)
 
 
 def texts_of(record: Record) -> tuple[RecordText, ...]:
     """Returns the texts of a record in its order: who it is, the complaint, the history, every finding."""
-    return tuple(_texts(record))
-
-
-def _texts(record: Record) -> Iterator[RecordText]:
     person, language = record.presentation, record.presentation.language
-    words = part_words(language)
+    words, marks = _part_words(language), MARKS[language]
+    told: list[tuple[str, str, str]] = []
     if person.age is not None:
-        yield _told("presentation.age", "age", say_age(person.age, language), language)
+        told.append(("presentation.age", "age", say_age(person.age, language)))
     if person.sex is not None:
-        yield _told("presentation.sex", "sex", getattr(words.sexes, person.sex), language)
+        told.append(("presentation.sex", "sex", words.sexes[person.sex]))
     if person.about.strip():
-        yield _told("presentation.about", "about", person.about, language)
-    yield _told("presentation.complaint", "complaint", person.complaint, language)
-    seen: dict[str, int] = {}
+        told.append(("presentation.about", "about", person.about))
+    told.append(("presentation.complaint", "complaint", person.complaint))
+    symptoms = itertools.count()
     for section, text in record.history.sections():
-        place = f"history.{section}"
-        if section == "symptoms":
-            place = f"{place}[{seen.setdefault(section, 0)}]"
-            seen[section] += 1
-        yield _told(place, section, text, language)
+        place = f"[{next(symptoms)}]" if section == "symptoms" else ""
+        told.append((f"history.{section}{place}", section, text))
+    texts = [RecordText(field=f"$.{place}", label=words.labels[section], text=text) for place, section, text in told]
     for number, finding in enumerate(record.findings):
-        yield _finding(number, finding, language)
-
-
-def _told(place: str, section: str, text: str, language: Language) -> RecordText:
-    return RecordText(field=f"$.{place}", label=part_words(language).labels[section], text=text)
-
-
-def _finding(number: int, finding: Finding, language: Language) -> RecordText:
-    marks, text = MARKS[language], finding.text(language)
-    label = f"{finding.examination}{marks.comma}{finding.item}" if finding.item else finding.examination
-    begins = len(label) + len(marks.colon)
-    return RecordText(field=f"$.findings[{number}]", label=label, text=text, begins=begins, finding=number)
+        label = f"{finding.examination}{marks.comma}{finding.item}" if finding.item else finding.examination
+        one = RecordText(
+            field=f"$.findings[{number}]",
+            label=label,
+            text=finding.text(language),
+            begins=len(label) + len(marks.colon),
+            finding=number,
+        )
+        texts.append(one)
+    return tuple(texts)
 
 
 Kind = Literal["outpatient", "laboratory", "radiology", "pathology"]
@@ -169,7 +158,9 @@ def divide(
         raise ValueError("the outpatient doctor cannot be removed: the complaint is read by nobody else")
     mine: dict[Kind, list[RecordText]] = {kind: [] for kind in KINDS}
     for text in texts_of(record):
-        kind = "outpatient" if text.finding is None else kind_of(record.findings[text.finding], record, knowledge)
+        kind: Kind = "outpatient"
+        if text.finding is not None:
+            kind = kind_of(record.findings[text.finding].examination, record.presentation.language, knowledge)
         if kind in without:
             if removed == "withheld":
                 continue
@@ -187,20 +178,10 @@ def divide(
     }
 
 
-def withheld(record: Record, knowledge: Knowledge, kinds: Collection[Kind]) -> Record:
-    """Returns the record without the findings of some kinds of data."""
-    kept = tuple(f for f in record.findings if kind_of(f, record, knowledge) not in kinds)
-    return msgspec.structs.replace(record, findings=kept)
-
-
-def kind_of(finding: Finding, record: Record, knowledge: Knowledge) -> Kind:
-    """Returns whose a finding is."""
-    return _kind(finding.examination, record.presentation.language, knowledge)
-
-
 @functools.lru_cache(maxsize=4096)
-def _kind(examination: str, language: Language, knowledge: Knowledge) -> Kind:
-    words, names = part_words(language), names_of(knowledge)
+def kind_of(examination: str, language: Language, knowledge: Knowledge) -> Kind:
+    """Returns whose an examination is, by its name."""
+    words, names = _part_words(language), names_of(knowledge)
     named = names.keys(examination)
     # What is looked at may stand where the examination should ("C-reactive protein: 5").
     holding = {key for key, items in names.items.items() if items & named}

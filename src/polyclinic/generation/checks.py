@@ -273,7 +273,7 @@ def _impossible(context: CheckContext, patient: CheckedPatient) -> Looked:
     """Yields whether somebody of the patient's age and sex can have all this, and have it together."""
     known, physiology, present = context.knowledge, context.physiology, patient.present
     wrong = [s for s in present if not known.symptoms[s].possible(patient.age, patient.sex)]
-    wrong += [e for e in patient.done if not known.examinations[e].possible(patient.sex, patient.age)]
+    wrong += [e for e in patient.done if not known.examinations[e].possible(patient.age, patient.sex)]
     wrong += [f"{a} and {b}" for a, b in physiology.body.apart if a in present and b in present]
     wrong += [f"{s} without {p}" for s in present for p in ancestors(known.symptoms, s) if p not in present]
     for item, rule in physiology.together.items():

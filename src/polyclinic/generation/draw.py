@@ -68,7 +68,7 @@ def finding_lines(
     knowledge: Knowledge, age: float, sex: Sex, language: Language
 ) -> tuple[tuple[Examination, ...], tuple[tuple[str, FindingLine], ...]]:
     """Returns what is done on somebody of an age and sex, and the findings of it with the ids of their items."""
-    done = tuple(e for e in knowledge.examinations.values() if e.possible(sex, age))
+    done = tuple(e for e in knowledge.examinations.values() if e.possible(age, sex))
     lines, references = _lines_of_all(knowledge, language), _references(knowledge, told_age(age), sex)
     of_it = (lines[item.id]._replace(reference=references[item.id]) for e in done for item in e.items)
     return done, tuple(zip((item.id for e in done for item in e.items), of_it, strict=True))
@@ -122,42 +122,41 @@ _words = WORDS.section("periods", dict[str, str])
 _period_patterns = WORDS.section("period_patterns", dict[str, Pattern])
 
 
-class Woman(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose last period it is."""
+def last_period(
+    age: float,
+    sex: Sex,
+    rng: random.Random,
+    language: Language,
+    *,
+    present: Collection[str],
+    severity: Severity,
+    past: str,
+    days: float = 0,
+) -> str:
+    """Returns what somebody says of her last period, `days` after the first visit; "" of men and children.
 
-    age: float  # in years
-    sex: Sex
-    present: Collection[str]  # ids of the symptoms and circumstances that she has, and of the disease
-    severity: Severity
-    past: str  # what was so before, in the language of the case
-    days: float = 0  # since the first visit of this illness
-
-
-def last_period(who: Woman, rng: random.Random, language: Language) -> str:
-    """Returns what somebody says of her last period as a sentence; "" of men and children."""
-    if who.sex != "female" or who.age < _MENARCHE:
+    `present` are the ids of her symptoms, circumstances and disease, `past` what was so before, in the language.
+    """
+    if sex != "female" or age < _MENARCHE:
         return ""
-    return _told(who, rng, language) + MARKS[language].stop
-
-
-def _told(who: Woman, rng: random.Random, language: Language) -> str:
-    words, patterns = _words(language), _period_patterns(language)
-    passed = int(who.days)
-    if (weeks := patterns["pregnant"].search(who.past)) is not None and (number := re.search(r"\d+", weeks[0])):
-        return words["pregnancy"].format(n=number[0])
-    if patterns["without_womb"].search(who.past):
-        return words["removed"]
-    if ECTOPIC in who.present:
-        weeks_ago = rng.randint(*_ECTOPIC[who.severity]) + passed // _WEEK
-        if "missed_period" in who.present:
-            return words["weeks"].format(n=weeks_ago)
-        return (words["light"] if "vaginal_bleeding" in who.present else words["unsure"]).format(n=weeks_ago)
-    if "missed_period" in who.present:
-        return words["weeks"].format(n=rng.randint(*_LATE) + passed // _WEEK)
-    if who.age >= _MENOPAUSE and "heavy_periods" not in who.present:
-        return words["stopped"].format(age=rng.randint(*_LAST_PERIODS))
-    first, last = _FREE_OF
-    return words["regular"].format(n=first + (rng.randint(0, last - first) + passed) % (_CYCLE - first))
+    words, patterns, stop = _words(language), _period_patterns(language), MARKS[language].stop
+    passed = int(days)
+    if (weeks := patterns["pregnant"].search(past)) is not None and (number := re.search(r"\d+", weeks[0])):
+        said = words["pregnancy"].format(n=number[0])
+    elif patterns["without_womb"].search(past):
+        said = words["removed"]
+    elif ECTOPIC in present:
+        name = "light" if "vaginal_bleeding" in present else "unsure"
+        name = "weeks" if "missed_period" in present else name
+        said = words[name].format(n=rng.randint(*_ECTOPIC[severity]) + passed // _WEEK)
+    elif "missed_period" in present:
+        said = words["weeks"].format(n=rng.randint(*_LATE) + passed // _WEEK)
+    elif age >= _MENOPAUSE and "heavy_periods" not in present:
+        said = words["stopped"].format(age=rng.randint(*_LAST_PERIODS))
+    else:
+        first, last = _FREE_OF
+        said = words["regular"].format(n=first + (rng.randint(0, last - first) + passed) % (_CYCLE - first))
+    return said + stop
 
 
 def treatment_of(
@@ -354,17 +353,11 @@ def _draw(
     named = [s for s in leaves if not disease.symptoms.keys().isdisjoint((s.id, *ancestors(knowledge.symptoms, s.id)))]
     main = complaints_of(leaves if disease.background == 1 else named, disease, severity, knowledge, rng)
     about = who.about if isinstance(who, Person) else _about(who, age, sex, rng, language)
-    woman = Woman(
-        age=age,
-        sex=sex,
-        present={disease.id, *(s.id for s in present)},
-        severity=severity,
-        past=brought.history.past,
-        days=since,
-    )
     # Drawn last, so that it changes nothing of who this is and what she has; at a later visit it is the same day.
     lunar = rng if lasts is None else random.Random(sum(lasts.told.values()))
-    period = History(personal=last_period(woman, lunar, language))
+    ids, past = {disease.id, *(s.id for s in present)}, brought.history.past
+    said = last_period(age, sex, lunar, language, present=ids, severity=severity, past=past, days=since)
+    history = _behind(brought.history, _history(leaves, present, told, language), language)
     record = Record(
         presentation=Presentation(
             complaint=_complaint([told[s.id] for s in main], days, language),
@@ -374,9 +367,7 @@ def _draw(
             about=_sentences(language)["companion"].format(about=about) if companion else about,
             companion=companion,
         ),
-        history=_behind(
-            period, _behind(brought.history, _history(leaves, present, told, language), language), language
-        ),
+        history=_behind(History(personal=said), history, language),
         findings=tuple(findings),
     )
     flags = read_red_flags().of(age, pregnant="pregnancy" in brought.conditions)

@@ -40,22 +40,11 @@ from polyclinic.hospital.learning import HospitalLearning
 from polyclinic.hospital.plan.events import Incident
 from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.plan.plan import Hospital
+from polyclinic.hospital.record import happenings as events
 from polyclinic.hospital.record.account import Log, Sink
 from polyclinic.hospital.record.episodes import AtDoor, Compute, Episode, EpisodeRequest
 from polyclinic.hospital.record.figures import Groups, Learnt, RunSummary, incident
-from polyclinic.hospital.record.happenings import (
-    DAY,
-    HOUR,
-    Acuity,
-    Died,
-    FollowedUp,
-    FollowUpFailed,
-    FollowUpOutcome,
-    GotWorse,
-    HarmCause,
-    TriagedAgain,
-    What,
-)
+from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity, FollowUpOutcome, HarmCause, What
 from polyclinic.hospital.town.forecast import NoCourse
 from polyclinic.hospital.town.illness import IllnessCourse, Nature, Onset, Treatment, Worsening
 from polyclinic.hospital.town.town import Town
@@ -410,14 +399,14 @@ class Simulation:
             if isinstance(said, IllnessCourse):
                 course = said
             else:
-                self._note(who, FollowUpFailed(error=said.error, problem=said.problem))
+                self._note(who, events.FollowUpFailed(error=said.error, problem=said.problem))
         else:
             yield self.clock.at(due)
         if course.dies_after is not None:
-            self._note(who, Died(disease=onset.disease, cause=course.cause or HarmCause.ILLNESS))
+            self._note(who, events.Died(disease=onset.disease, cause=course.cause or HarmCause.ILLNESS))
             self._die(onset.resident)
         else:
-            self._note(who, FollowedUp(outcome=course.outcome, severity=course.severity, cause=course.cause))
+            self._note(who, events.FollowedUp(outcome=course.outcome, severity=course.severity, cause=course.cause))
             self._tell(who, course.outcome.value)
         self._follow(of_visit=of_visit)
         if course.dies_after is not None:
@@ -426,7 +415,7 @@ class Simulation:
             return ConvalescenceEnd.WORSE
         if course.outcome is not FollowUpOutcome.RECOVERED:
             yield self.clock.at((today + course.recovers_after_days) * DAY + hour)
-            self._note(who, FollowedUp(outcome=FollowUpOutcome.RECOVERED, severity=course.severity))
+            self._note(who, events.FollowedUp(outcome=FollowUpOutcome.RECOVERED, severity=course.severity))
         self.ill -= 1
         return ConvalescenceEnd.HEALTHY
 
@@ -542,7 +531,7 @@ class Simulation:
         level, severity = worse.case.truth.acuity, worse.case.truth.severity
         visit.is_of_level(level)
         assert severity is not None  # noqa: S101
-        self._note(visit.who, GotWorse(severity=severity, level=level))
+        self._note(visit.who, events.GotWorse(severity=severity, level=level))
         before, request = visit.episode, plan.request
         if before is None:
             self._is_seen(visit, worse.case)
@@ -583,7 +572,7 @@ class Simulation:
         acuity = Acuity(URGENCY[now.level])
         visit.acuity = acuity
         right, signs = visit.right_level, now.measured
-        self._note(visit.who, TriagedAgain(level=now.level, acuity=acuity, right_level=right, vital_signs=signs))
+        self._note(visit.who, events.TriagedAgain(level=now.level, acuity=acuity, right_level=right, vital_signs=signs))
         if visit.ticket is not None:
             before_doctors = visit.episode is not None and visit.ticket.queue.id == visit.episode.department
             alarms = acuity is Acuity.EMERGENCY and before_doctors

@@ -83,62 +83,51 @@ def accepted(verdicts: Sequence[PersonsVerdict], form: str) -> dict[Item, dict[s
 
 def disputed(verdicts: Sequence[PersonsVerdict], form: str) -> list[Item]:
     """Returns the items on which a question is undecided, for one more person to judge."""
-    answered = {question: by_item(verdicts, form, question) for question in form_named(form).questions}
-    return [
-        item
-        for item, answers in accepted(verdicts, form).items()
-        if any(question not in answers and item in said for question, said in answered.items())
-    ]
+    found: dict[Item, None] = {}
+    for question, asked in form_named(form).questions.items():
+        said = by_item(verdicts, form, question)
+        found |= dict.fromkeys(item for item, answers in said.items() if decided(answers, asked.answers) is None)
+    return list(found)
 
 
 def agreed(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int = 0) -> list[QuestionAgreement]:
     """Returns how far people agree, question by question; `seed` is of alpha's bootstrap."""
-    third = form_named(form).third
-    return [
-        _on(form, question, by_item(verdicts, form, question), asked.answers, third=third, seed=seed)
-        for question, asked in form_named(form).questions.items()
-        if by_item(verdicts, form, question)
-    ]
-
-
-def _on(
-    form: str, question: str, said: Mapping[Item, list[tuple[str, Answer]]], kind: Answers, *, third: bool, seed: int
-) -> QuestionAgreement:
-    counts = Counter(who for answers in said.values() for who, _ in answers)
-    people = tuple(who for who, _ in counts.most_common())
-    two, kappa = _of_two(said, people[:_TWO], kind)
-    units = [[answer for who, answer in answers if not third or who in people[:_TWO]] for answers in said.values()]
-    several = [unit for unit in units if len(unit) > 1]
-    most = max(map(len, several), default=0)
-    alike = pairs_alike(several)
-    own = [decided(answers, kind) for answers in said.values()]
-    return QuestionAgreement(
-        form=form,
-        question=question,
-        items=len(said),
-        shared=len(several),
-        people=people,
-        two=two,
-        kappa=kappa,
-        alike=None if alike is None else 100 * alike,
-        raters=most,
-        fleiss=fleiss_kappa([unit for unit in several if len(unit) == most]) if kind.scale is None else None,
-        alpha=krippendorff_alpha(several, level=kind.level, order=kind.order, seed=seed),
-        decided=sum(answer is not None for answer in own),
-        undecided=sum(answer is None for answer in own),
-    )
-
-
-def _of_two(
-    said: Mapping[Item, list[tuple[str, Answer]]], two: Sequence[str], kind: Answers
-) -> tuple[Agreement | None, float | None]:
-    """Returns how far two people agree on the items of both, and their kappa; nothing on a scale."""
-    if len(two) < _TWO or kind.scale is not None:
-        return None, None
-    both = [dict(answers) for answers in said.values() if set(two) <= {who for who, _ in answers}]
-    first, second = ([str(answers[who]) for answers in both] for who in two)
-    found = agreement(first, second, labels=kind.order)
-    return found, weighted_kappa(found.confusion) if kind.level == "ordinal" else found.kappa
+    found = []
+    for question, asked in form_named(form).questions.items():
+        kind, said = asked.answers, by_item(verdicts, form, question)
+        if not said:
+            continue
+        counts = Counter(who for answers in said.values() for who, _ in answers)
+        people = tuple(who for who, _ in counts.most_common())
+        first, two, kappa = people[:_TWO], None, None
+        if len(first) == _TWO and kind.scale is None:
+            both = [dict(answers) for answers in said.values() if set(first) <= {who for who, _ in answers}]
+            two = agreement(*([str(answers[who]) for answers in both] for who in first), labels=kind.order)
+            kappa = weighted_kappa(two.confusion) if kind.level == "ordinal" else two.kappa
+        counted = first if form_named(form).third else people
+        units = [[answer for who, answer in answers if who in counted] for answers in said.values()]
+        several = [unit for unit in units if len(unit) > 1]
+        most = max(map(len, several), default=0)
+        alike = pairs_alike(several)
+        own = [decided(answers, kind) for answers in said.values()]
+        found.append(
+            QuestionAgreement(
+                form=form,
+                question=question,
+                items=len(said),
+                shared=len(several),
+                people=people,
+                two=two,
+                kappa=kappa,
+                alike=None if alike is None else 100 * alike,
+                raters=most,
+                fleiss=fleiss_kappa([unit for unit in several if len(unit) == most]) if kind.scale is None else None,
+                alpha=krippendorff_alpha(several, level=kind.level, order=kind.order, seed=seed),
+                decided=sum(answer is not None for answer in own),
+                undecided=sum(answer is None for answer in own),
+            )
+        )
+    return found
 
 
 PEOPLE = "people"  # the judge of what most people say

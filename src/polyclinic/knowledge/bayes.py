@@ -25,14 +25,9 @@ from polyclinic.knowledge.data import SEVERITIES, Severity
 from polyclinic.knowledge.entries import Disease, Distribution, Examination, Item
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon, read_days
-from polyclinic.knowledge.reading import BodyTables, Observed, PatientReading
+from polyclinic.knowledge.reading import LEAST, BodyTables, Observed, PatientReading, Vector
 from polyclinic.knowledge.results import ItemReading, ResultReader
 from polyclinic.language.language import LANGUAGES
-
-Vector = npt.NDArray[np.float64]
-
-LEAST = 0.002
-"""No single observation rules a disease out: texts and tests err in ways that no table holds."""
 
 
 @functools.cache
@@ -103,7 +98,6 @@ class WordingLikelihoods:
         shares = np.array(
             [[d.get(v, 0.0) for v in values] for d in (*distributions, item.usual) if isinstance(d, dict)]
         )
-        self._usual = shares[-1].copy()
         shares[-1] = shares.mean(axis=0)
         self._shares = np.maximum(shares, LEAST)
         self._log = np.log(self._shares)
@@ -275,7 +269,7 @@ class Reader:
 
     def examinations_named(self, text: str) -> frozenset[str]:
         """Returns the ids of the examinations that a text names."""
-        return self._results.names.examinations(text)
+        return self._results.examinations(text)
 
     @functools.cached_property
     def _results(self) -> ResultReader:

@@ -161,6 +161,12 @@ Distribution = tuple[float, float] | dict[str, Share]
 """Of a number: `[mean, sd]`, or `[median, geometric sd]` where the item is lognormal. Of a text: value id to share."""
 
 
+AtSeverities = dict[Literal["all", "mild", "moderate", "severe"], Distribution]
+"""The same at `all` severities, or one at each."""
+DiseaseFindings = dict[str, dict[str, AtSeverities]]
+"""By examination and item."""
+
+
 class Identified(Data, frozen=True, kw_only=True):
     """What other files name by its id."""
 
@@ -196,7 +202,20 @@ class Department(Identified, frozen=True, kw_only=True):
     preset: bool = False
 
 
-class Symptom(Entry, frozen=True, kw_only=True):
+class OfSomebody(Entry, frozen=True, kw_only=True):
+    """What somebody of a sex and age can have, or have done."""
+
+    sex: Sex | None = None  # whose alone it can be; None where anybody's
+    ages: tuple[int, int] | None = None  # first and last year of age at which it can be; None at any age
+
+    def possible(self, age: float | None, sex: Sex | None) -> bool:
+        """Returns whether somebody of this age and sex can have it; what is unknown excludes nothing."""
+        if self.sex is not None and sex is not None and sex != self.sex:
+            return False
+        return self.ages is None or age is None or self.ages[0] <= age < self.ages[1] + 1
+
+
+class Symptom(OfSomebody, frozen=True, kw_only=True):
     """A symptom, or a circumstance of the history, that a patient can tell.
 
     Attributes:
@@ -216,8 +235,6 @@ class Symptom(Entry, frozen=True, kw_only=True):
     question: Name
     complaint: bool = True
     base: Share  # how often patients with some other illness have it (given the parent)
-    sex: Sex | None = None  # whose alone it can be; None where anybody's
-    ages: tuple[int, int] | None = None  # first and last year of age in which it can be; None at any age
     passing: bool = False  # of a circumstance, whether it comes and goes; others are so for life
     prevalence: Prevalence = ()
 
@@ -256,12 +273,6 @@ class Symptom(Entry, frozen=True, kw_only=True):
             return self.of_schoolchild.get(language) or adults
         others = tuple(phrase for phrase in adults if not OF_ITSELF.search(phrase))
         return self.of_small_child.get(language) or others or adults
-
-    def possible(self, age: float | None, sex: Sex | None) -> bool:
-        """Returns whether somebody of this age and sex can have it; what is unknown excludes nothing."""
-        if self.sex is not None and sex is not None and sex != self.sex:
-            return False
-        return self.ages is None or age is None or self.ages[0] <= age < self.ages[1] + 1
 
 
 class Item(Entry, frozen=True, kw_only=True):
@@ -319,7 +330,7 @@ class Item(Entry, frozen=True, kw_only=True):
         return "" if spread > 0 else "the spread must be above 0"
 
 
-class Examination(Entry, frozen=True, kw_only=True):
+class Examination(OfSomebody, frozen=True, kw_only=True):
     """An examination that can be ordered.
 
     Attributes:
@@ -335,14 +346,6 @@ class Examination(Entry, frozen=True, kw_only=True):
     burden: Annotated[int, msgspec.Meta(ge=0, le=3)] = 0
     radiation: Annotated[float, msgspec.Meta(ge=0)] = 0  # effective dose in mSv
     items: tuple[Item, ...]
-    sex: Sex | None = None  # on whom alone it can be done; None on anybody
-    ages: tuple[int, int] | None = None  # first and last year of age at which it can be done; None at any age
-
-    def possible(self, sex: Sex | None, age: float | None = None) -> bool:
-        """Returns whether it can be done on somebody of this sex and age; what is unknown excludes nothing."""
-        if self.sex is not None and sex is not None and sex != self.sex:
-            return False
-        return self.ages is None or age is None or self.ages[0] <= age < self.ages[1] + 1
 
 
 class Drug(Identified, frozen=True, kw_only=True):
@@ -425,10 +428,8 @@ class Disease(Entry, frozen=True, kw_only=True):
     duration: tuple[float, float]  # days of illness at the visit, `[median, geometric sd]`
     background: Share = 1
     symptoms: dict[str, tuple[Share, Share, Share]]
-    findings: dict[str, dict[str, dict[Literal["all", "mild", "moderate", "severe"], Distribution]]]
-    body: dict[str, dict[Literal["all", "mild", "moderate", "severe"], Distribution]] = msgspec.field(
-        default_factory=dict
-    )
+    findings: DiseaseFindings
+    body: dict[str, AtSeverities] = msgspec.field(default_factory=dict)
     indicated: Indicated  # which examinations are needed, helpful and not indicated
     criteria: Criteria  # what it is diagnosed by
     complications: Texts = Texts()  # what it may lead to, and what keeps it away

@@ -90,15 +90,13 @@ class RecordNames:
     def __init__(self, known: Names, layout: Layout, findings: tuple[Finding, ...]) -> None:
         self._known, self._findings = known, findings
         self._table, self._examinations, self._items, self._titles, self._drawn = layout
-        self._found: dict[str, list[Named]] = {}
-        self._looked: dict[str, _LookedUp] = {}
-        self._mentioned: dict[str, tuple[int, ...]] = {}
+        self._found = functools.cache(self._find)
+        self._looked = functools.cache(lambda request: self._look_up(request, read_orders(request)))
+        self._read = functools.cache(lambda text: self._look_up(text, read_orders(text, mentioned=True)))
 
     def find(self, text: str) -> list[Named]:
         """Returns the names that stand in a text, in order."""
-        if text not in self._found:
-            self._found[text] = self._find(text)
-        return list(self._found[text])
+        return list(self._found(text))
 
     def _find(self, text: str) -> list[Named]:
         found = self._table.find(text)
@@ -123,21 +121,17 @@ class RecordNames:
         An examination brings all its findings, an item that item only; an item beside its examination narrows it.
         Names that say nothing by themselves ("findings") count only beside their examination.
         """
-        if request not in self._looked:
-            self._looked[request] = self._look_up(request, read_orders(request))
-        looked = self._looked[request]
+        looked = self._looked(request)
         return [self._findings[i] for i in looked.wanted], list(looked.missing)
 
     def mentioned(self, text: str) -> list[Finding]:
         """Returns the findings that a text speaks of which orders nothing: a report, or a question for results."""
-        if text not in self._mentioned:
-            self._mentioned[text] = self._look_up(text, read_orders(text, mentioned=True)).wanted
-        return [self._findings[i] for i in self._mentioned[text]]
+        return [self._findings[i] for i in self._read(text).wanted]
 
     def may_mean(self, request: str) -> MayMean:
         """Returns what may be given where somebody else has read the request: nothing that it does not ask for."""
         wanted, _ = self.look_up(request)
-        looked = self._looked[request]
+        looked = self._looked(request)
         near = {name: frozenset(self._findings[i] for i in places) for name, places in looked.near.items()}
         farther = (self._findings[i] for i in looked.farther)
         return MayMean(frozenset((*wanted, *farther)).union(*near.values()), near)

@@ -8,6 +8,7 @@ what an observation touched. One hypothesis more, the last, is "something else".
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import math
 from typing import NamedTuple, Self
@@ -90,48 +91,40 @@ class BodyTables:
         for number, h in enumerate(found):
             for symptom, there in h.way.symptoms.items():
                 self._fixed.setdefault(symptom, []).append((number, there))
-        self._rows: dict[str, Vector] = {}
-        self._tables: dict[str, _Numbers | Vector] = {}
-        self._cells: dict[tuple[str, tuple[float, ...]], Vector] = {}
-        self._texts: dict[tuple[str, frozenset[str]], Vector] = {}
+        self.symptom_row = functools.cache(self._symptom_row)
+        self.cells = functools.cache(self._cells)
+        self._numbers = functools.cache(self._make_numbers)
+        self._text_logs = functools.cache(self._make_text_logs)
 
     def collapsed(self, log: Vector) -> Vector:
         """Returns the logarithms for diseases and severities, "something else" last."""
         summed: Vector = np.logaddexp.reduceat(log, self.starts)
         return summed
 
-    def symptom_row(self, symptom: str) -> Vector:
+    def _symptom_row(self, symptom: str) -> Vector:
         """Returns the shares of a symptom (given its parent), which follows from no quantity, as an adult's."""
-        row = self._rows.get(symptom)
-        if row is None:
-            one, bodies = self.knowledge.symptoms[symptom], self.knowledge.bodies
-            shares: list[float] = []
-            for h, ways in self._groups:
-                shares += [float(bodies[h.disease.id].share(h.disease, one, h.severity))] * ways
-            for number, there in self._fixed.get(symptom, ()):
-                shares[number] = float(there)
-            row = self._rows[symptom] = np.array([*shares, one.base])
-        return row
+        one, bodies = self.knowledge.symptoms[symptom], self.knowledge.bodies
+        shares: list[float] = []
+        for h, ways in self._groups:
+            shares += [float(bodies[h.disease.id].share(h.disease, one, h.severity))] * ways
+        for number, there in self._fixed.get(symptom, ()):
+            shares[number] = float(there)
+        return np.array([*shares, one.base])
 
-    def cells(self, quantity: str, cuts: tuple[float, ...]) -> Vector:
+    def _cells(self, quantity: str, cuts: tuple[float, ...]) -> Vector:
         """Returns the shares of a quantity's cells, or states, under every hypothesis: (hypothesis, cell)."""
-        found = self._cells.get((quantity, cuts))
-        if found is None:
-            item = self.physiology.items[quantity]
-            # Most hypotheses leave a quantity as it is: what is alike is worked out once.
-            alike: dict[tuple[int, Interval | None, frozenset[str] | None], list[float]] = {}
-            rows = []
-            for h in self.physiology.hypotheses:
-                distribution = self.knowledge.bodies[h.disease.id].distribution(item, h.severity)
-                key = id(distribution), h.way.numbers.get(quantity), h.way.states.get(quantity)
-                if key not in alike:
-                    alike[key] = _in_order(
-                        cell_shares(cuts, item, distribution, (h.way._replace(weight=1.0),)), item, cuts
-                    )
-                rows.append(alike[key])
-            usual = cell_shares(cuts, item, item.usual, (Variant(),))
-            found = self._cells[quantity, cuts] = np.array([*rows, _in_order(usual, item, cuts)])
-        return found
+        item = self.physiology.items[quantity]
+        # Most hypotheses leave a quantity as it is: what is alike is worked out once.
+        alike: dict[tuple[int, Interval | None, frozenset[str] | None], list[float]] = {}
+        rows = []
+        for h in self.physiology.hypotheses:
+            distribution = self.knowledge.bodies[h.disease.id].distribution(item, h.severity)
+            key = id(distribution), h.way.numbers.get(quantity), h.way.states.get(quantity)
+            if key not in alike:
+                alike[key] = _in_order(cell_shares(cuts, item, distribution, (h.way._replace(weight=1.0),)), item, cuts)
+            rows.append(alike[key])
+        usual = cell_shares(cuts, item, item.usual, (Variant(),))
+        return np.array([*rows, _in_order(usual, item, cuts)])
 
     def number(self, quantity: str, value: float) -> Vector:
         """Returns the log-densities of an adult's number under every hypothesis; "something else" has their mean."""
@@ -157,13 +150,12 @@ class BodyTables:
 
     def texts(self, quantity: str, states: frozenset[str]) -> Vector:
         """Returns the log-shares of being in one of some states; that of people without this trouble last."""
-        log = self._texts.get((quantity, states))
-        if log is None:
-            item = self.physiology.items[quantity]
-            among = [n for n, state in enumerate(item.values) if state in states]
-            log = np.log(np.clip(self.cells(quantity, ())[:, among].sum(axis=1), LEAST, 1.0))
-            self._texts[quantity, states] = log
-        return log.copy()
+        return self._text_logs(quantity, states).copy()
+
+    def _make_text_logs(self, quantity: str, states: frozenset[str]) -> Vector:
+        among = [n for n, state in enumerate(self.physiology.items[quantity].values) if state in states]
+        log: Vector = np.log(np.clip(self.cells(quantity, ())[:, among].sum(axis=1), LEAST, 1.0))
+        return log
 
     def mean(self, log: Vector) -> float:
         """Returns the logarithm of what "something else" makes of an observation: the mean of all hypotheses."""
@@ -181,15 +173,8 @@ class BodyTables:
             log[-1] = max(log[-1], math.log(float((sums.sum() - sums.max()) / (len(sums) - 1)) + 1e-300))
         return log
 
-    def _numbers(self, quantity: str) -> _Numbers:
-        table = self._tables.get(quantity)
-        if table is None:
-            table = self._tables[quantity] = self._make_numbers(self.physiology.items[quantity])
-        assert isinstance(table, _Numbers)  # noqa: S101
-        return table
-
-    def _make_numbers(self, item: Item) -> _Numbers:
-        bodies = self.knowledge.bodies
+    def _make_numbers(self, quantity: str) -> _Numbers:
+        item, bodies = self.physiology.items[quantity], self.knowledge.bodies
         found = [bodies[h.disease.id].distribution(item, h.severity) for h in self.physiology.hypotheses]
         parameters = np.array([*found, item.usual], dtype=float)
         ends = [h.way.numbers.get(item.id, (-math.inf, math.inf)) for h in self.physiology.hypotheses]

@@ -80,12 +80,72 @@ class ItemMention(NamedTuple):
     side: str = ""
 
 
-class ItemNames:
-    """The names of the items of a knowledge, as reports use them; made once."""
+def samples_of(text: str, language: Language) -> frozenset[str]:
+    """Returns of which samples a text speaks."""
+    return frozenset(name for name, pattern in _specimens(language).items() if pattern.search(text))
+
+
+_PRESSURE = re.compile(r"(?<!\d)(\d{2,3})\s*/\s*(\d{2,3})(?!\d)")
+_LIST_END = re.compile(r"\s*(?:and|or|nor)\b", re.IGNORECASE)
+_SAID_OF = re.compile(r"\b(?:for|of|to)\s*(?:the\s*)?$", re.IGNORECASE)
+_BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
+_STOP = re.compile(r"[;。；\n]|\.(?!\d)|,\s(?=\w+\s)")
+_BARE = 3  # words of a value that says only how something came out ("positive", "not present")
+
+
+class ItemReading(NamedTuple):
+    """What a finding says of an item: a number, an interval (`low` below `high`), or that it is one of its wordings.
+
+    `values` are ids of wordings; empty where the item is a number.
+    """
+
+    examination: str
+    item: str
+    low: float = -inf
+    high: float = inf
+    values: frozenset[str] = frozenset()
+
+    def is_usual(self, item: Item) -> bool:
+        """Whether that is what people without that trouble have."""
+        if self.values:
+            return self.values == {next(iter(item.values))}
+        least, most = item.low if item.low is not None else -inf, item.high if item.high is not None else inf
+        return least <= self.low and self.high <= most
+
+
+class ReadFinding(NamedTuple):
+    """What was read in a finding."""
+
+    readings: tuple[ItemReading, ...] = ()  # an item at most once; none where nothing could be read
+    is_result: bool = True  # it has a result at all; false where the record says that there is none ("pending")
+    is_strange: bool = False  # nothing was read, and it tells of something wrong that the knowledge has no words for
+
+
+class ResultReader:
+    """Reads findings in any words; made once for a knowledge."""
 
     def __init__(self, knowledge: Knowledge) -> None:
         self._knowledge = knowledge
         self._names = Names(knowledge)
+        self._read = functools.lru_cache(maxsize=1 << 12)(self._read_anew)
+
+    def read(self, finding: Finding) -> ReadFinding:
+        """Returns what a finding says about the items of the knowledge."""
+        return self._read(finding)
+
+    def _read_anew(self, finding: Finding) -> ReadFinding:
+        text = finding.value_text if not finding.unit else f"{finding.value_text} {finding.unit}"
+        language: Language = "zh" if is_chinese(f"{finding.examination}{finding.item}{text}") else "en"
+        say = general_words(language)
+        if say["none"].search(text) and not any(ch.isdigit() for ch in text):
+            return ReadFinding(is_result=False)
+        one = _OneFinding(self, finding.examination, finding.item, text, language)
+        found: dict[str, ItemReading] = {}
+        for reading in one.readings():
+            found.setdefault(reading.item, reading)
+        if found:
+            return ReadFinding(tuple(found.values()))
+        return ReadFinding(is_strange=one.is_strange())
 
     @functools.cached_property
     def items(self) -> tuple[KnownItem, ...]:
@@ -148,77 +208,10 @@ class ItemNames:
         )
 
 
-def samples_of(text: str, language: Language) -> frozenset[str]:
-    """Returns of which samples a text speaks."""
-    return frozenset(name for name, pattern in _specimens(language).items() if pattern.search(text))
-
-
-_PRESSURE = re.compile(r"(?<!\d)(\d{2,3})\s*/\s*(\d{2,3})(?!\d)")
-_LIST_END = re.compile(r"\s*(?:and|or|nor)\b", re.IGNORECASE)
-_SAID_OF = re.compile(r"\b(?:for|of|to)\s*(?:the\s*)?$", re.IGNORECASE)
-_BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
-_STOP = re.compile(r"[;。；\n]|\.(?!\d)|,\s(?=\w+\s)")
-_BARE = 3  # words of a value that says only how something came out ("positive", "not present")
-
-
-class ItemReading(NamedTuple):
-    """What a finding says of an item: a number, an interval (`low` below `high`), or that it is one of its wordings.
-
-    `values` are ids of wordings; empty where the item is a number.
-    """
-
-    examination: str
-    item: str
-    low: float = -inf
-    high: float = inf
-    values: frozenset[str] = frozenset()
-
-    def is_usual(self, item: Item) -> bool:
-        """Whether that is what people without that trouble have."""
-        if self.values:
-            return self.values == {next(iter(item.values))}
-        least, most = item.low if item.low is not None else -inf, item.high if item.high is not None else inf
-        return least <= self.low and self.high <= most
-
-
-class ReadFinding(NamedTuple):
-    """What was read in a finding."""
-
-    readings: tuple[ItemReading, ...] = ()  # an item at most once; none where nothing could be read
-    is_result: bool = True  # it has a result at all; false where the record says that there is none ("pending")
-    is_strange: bool = False  # nothing was read, and it tells of something wrong that the knowledge has no words for
-
-
-class ResultReader:
-    """Reads findings in any words; made once for a knowledge."""
-
-    def __init__(self, knowledge: Knowledge) -> None:
-        self.names = ItemNames(knowledge)
-        self._read = functools.lru_cache(maxsize=1 << 12)(self._read_anew)
-
-    def read(self, finding: Finding) -> ReadFinding:
-        """Returns what a finding says about the items of the knowledge."""
-        return self._read(finding)
-
-    def _read_anew(self, finding: Finding) -> ReadFinding:
-        text = finding.value_text if not finding.unit else f"{finding.value_text} {finding.unit}"
-        language: Language = "zh" if is_chinese(f"{finding.examination}{finding.item}{text}") else "en"
-        say = general_words(language)
-        if say["none"].search(text) and not any(ch.isdigit() for ch in text):
-            return ReadFinding(is_result=False)
-        one = _OneFinding(self.names, finding.examination, finding.item, text, language)
-        found: dict[str, ItemReading] = {}
-        for reading in one.readings():
-            found.setdefault(reading.item, reading)
-        if found:
-            return ReadFinding(tuple(found.values()))
-        return ReadFinding(is_strange=one.is_strange())
-
-
 class _OneFinding:
     """One finding, as it is read."""
 
-    def __init__(self, names: ItemNames, examination: str, item: str, text: str, language: Language) -> None:
+    def __init__(self, names: ResultReader, examination: str, item: str, text: str, language: Language) -> None:
         self._names, self._language = names, language
         self._say = general_words(language)
         self._outer, self._inner, self._text = examination, item, text

@@ -66,31 +66,20 @@ def _names_in(line: str) -> list[str]:
     rules = _rules(language)
     if rules.traditional is not None and rules.traditional.match(line):
         return []
-    clauses = (_bare(part, rules) for part in rules.end.split(_without_brackets(line)))
-    return [
-        clause
-        for clause in clauses
-        if len(clause) > 1
-        and not rules.prose.search(clause)
-        and not rules.negation.match(clause)
-        and (len(clause) if language == "zh" else len(clause.split())) <= rules.longest
-    ]
-
-
-def _bare(part: str, rules: _NameRules) -> str:
-    """Returns a part of a line without number, without what leads to a name in it and what stands behind it."""
-    text = _LEAD.sub("", part).strip(" .-–—").strip()
-    if rules.negation.match(text):
-        return text
-    return rules.tail.sub("", rules.lead.sub("", text)).strip()
-
-
-def _without_brackets(text: str) -> str:
-    text = _LISTED.sub(r"；\1；", text)
-    before = None
+    before, text = None, _LISTED.sub(r"；\1；", line)
     while text != before:
         before, text = text, _BRACKET.sub("", text)
-    return text
+    names = []
+    for part in rules.end.split(text):
+        # Without its number, what leads to the name, and what follows it.
+        name = _LEAD.sub("", part).strip(" .-–—").strip()
+        if not rules.negation.match(name):
+            name = rules.tail.sub("", rules.lead.sub("", name)).strip()
+        length = len(name) if language == "zh" else len(name.split())
+        is_name = not rules.prose.search(name) and not rules.negation.match(name)
+        if len(name) > 1 and is_name and length <= rules.longest:
+            names.append(name)
+    return names
 
 
 RELATIONS = tuple(one.value for one in Relation)

@@ -119,7 +119,7 @@ class FindingsTold:
         if not text:
             return []
         language: Language = "zh" if is_chinese(text) else "en"
-        items = {known.item.id for mention in self._reader.names.mentions(text, language) for known in mention.items}
+        items = {known.item.id for mention in self._reader.mentions(text, language) for known in mention.items}
         looked = {finding.examination for finding in self._names.mentioned(text)}
         told = {one.item: one for one in self._in_similar_words(text)}
         for title in dict.fromkeys(self._examinations.values()):

@@ -1,6 +1,6 @@
 """Items are computed by workers, and given to another where one is lost.
 
-    async with open_workers("local:4", task, holder, items=len(items)) as pool:
+    async with WorkerPool("local:4", task, holder, items=len(items)) as pool:
         results = await asyncio.gather(*map(pool.compute, items))
 
 A worker has many items open at a time. What was asked for an item that is lost is in the journal.
@@ -14,8 +14,7 @@ import os
 import pickle
 import time
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine, Mapping
 from copy import copy
 from typing import Any, Self
 
@@ -53,63 +52,48 @@ def check_site(name: str) -> None:
         raise UserError(f"--on {name!r}; allowed: {ALLOWED}")
 
 
-@asynccontextmanager
-async def open_site(name: str) -> AsyncIterator[Site]:
-    """Opens the place that is named, for as long as it is needed."""
+async def open_site(name: str) -> Site:
+    """Opens the place that is named; it is closed by who opens it."""
     check_site(name)
     kind, _, number = name.partition(":")
     workers = int(number) if number.isdecimal() else None
-    site: Site
     if kind == LOCAL:
-        site = LocalProcesses(workers or os.cpu_count() or 1)
-    else:
-        site = await RayWorkers.connect(RAY if kind == RAY and workers else name, workers)
-    try:
-        yield site
-    finally:
-        await site.close()
-
-
-@asynccontextmanager
-async def open_workers(
-    where: str,
-    task: Task,
-    holder: Holder,
-    *,
-    items: int | None = None,
-    at_once: int = MOST_OPEN,
-    environment: Mapping[str, str] | None = None,
-    report: Callable[[str], None] = lambda _: None,
-) -> AsyncIterator[WorkerPool]:
-    """Opens workers for items, at most as many workers as items."""
-    async with open_site(where) as site:
-        pool = WorkerPool(
-            site, task, holder, items=items, at_once=at_once, environment=environment or {}, report=report
-        )
-        async with pool:
-            yield pool
+        return LocalProcesses(workers or os.cpu_count() or 1)
+    return await RayWorkers.connect(RAY if kind == RAY and workers else name, workers)
 
 
 class WorkerPool:
-    """Workers of a site. Use it with `async with`; see `open_workers`."""
+    """Workers for items, at most as many workers as items. Use it with `async with`.
+
+    Args:
+        where: the place, as `--on` names it.
+        task: what each worker opens.
+        holder: of the journal and the budget.
+        items: how many there will be, None if nobody knows.
+        at_once: how many of them a worker has open at most.
+        environment: variables for workers on other machines, such as keys; they are never printed.
+        report: told of workers that died.
+    """
 
     def __init__(
         self,
-        site: Site,
+        where: str,
         task: Task,
         holder: Holder,
         *,
-        items: int | None,
-        at_once: int,
-        environment: Mapping[str, str],
-        report: Callable[[str], None],
+        items: int | None = None,
+        at_once: int = MOST_OPEN,
+        environment: Mapping[str, str] | None = None,
+        report: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._site, self._holder, self._report = site, holder, report
-        self._task = pickle.dumps(task) if site.is_here else packed(task)
-        self._environment = {} if site.is_here else environment
-        self.workers = site.workers if items is None else max(1, min(site.workers, items))
-        # No worker takes more than its part before the others are there.
-        self._each = at_once if items is None else min(at_once, -(-items // self.workers))
+        self._where, self._holder, self._report = where, holder, report
+        # This machine's processes have its files and its environment.
+        is_here = where.partition(":")[0] == LOCAL
+        self._task = pickle.dumps(task) if is_here else packed(task)
+        self._environment = {} if is_here else environment or {}
+        self._items, self._at_once = items, at_once
+        self._site: Site
+        self.workers = self._each = 0
         self._news = list[Any]()
         self._open = set[_Worker]()
         self._waiting = deque[asyncio.Future[_Worker]]()
@@ -118,6 +102,11 @@ class WorkerPool:
         self._warned = dict[str, float]()
 
     async def __aenter__(self) -> Self:
+        self._site = site = await open_site(self._where)
+        self.workers = site.workers if self._items is None else max(1, min(site.workers, self._items))
+        # No worker takes more than its part before the others are there.
+        part = self._at_once if self._items is None else -(-self._items // self.workers)
+        self._each = min(self._at_once, part)
         self._lanes = [asyncio.create_task(self._keep_one(number)) for number in range(self.workers)]
         return self
 
@@ -126,6 +115,7 @@ class WorkerPool:
         for lane in self._lanes:
             lane.cancel()
         await asyncio.gather(*self._lanes, return_exceptions=True)
+        await self._site.close()
 
     async def compute(self, item: Any, holder: Holder | None = None) -> Any:
         """Returns what comes of an item, computed by the worker that has the least to do."""

@@ -89,8 +89,6 @@ class RayWorker:
 class RayWorkers:
     """Workers for the processors of a cluster. Made by `connect`."""
 
-    is_here = False
-
     def __init__(self, ray: Any, address: str, left: threading.Event) -> None:
         self._ray, self._address, self._left, self.workers = ray, address, left, 1
         self._idle: list[Any] = []

@@ -45,10 +45,9 @@ class Process(Protocol):
 
 
 class Site(Protocol):
-    """Where workers run: how many at a time, and whether on this machine, with its files."""
+    """Where workers run, and how many at a time."""
 
     workers: int
-    is_here: bool
 
     async def start(self) -> Process:
         """Starts a worker, perhaps when there is room for one; raises as `Process.receive`."""
@@ -59,8 +58,6 @@ class Site(Protocol):
 
 class LocalProcesses:
     """Processes of this machine."""
-
-    is_here = True
 
     def __init__(self, workers: int) -> None:
         self.workers = workers

@@ -77,12 +77,7 @@ _ENDINGS = (".yaml", ".yml")
 
 
 def read_protocol(kind: type[S], path: Path | None = None) -> PaperProtocol[S]:
-    """Reads the protocol of a kind of settings, the one that is shipped unless another file is named.
-
-    Raises:
-        BadInput: the file cannot be read, lacks a setting or holds one that is none; says on which line. Or it has a
-            role that the paper has not.
-    """
+    """Reads the protocol of a kind of settings, the one that is shipped unless another file is named."""
     shipped = read_yaml(_FOLDER / f"{kind.paper}.yaml", cast("type[PaperProtocol[S]]", _typed(kind)))
     if path is None:
         return shipped
@@ -105,12 +100,7 @@ def _typed(kind: type[Settings]) -> Any:
 
 
 def named_protocol(name: str) -> PaperProtocol[Any]:
-    """Returns a protocol by its name, or from a file, which says by its name whose settings it has.
-
-    Raises:
-        UserError: there is none of that name.
-        BadInput: as `read_protocol`.
-    """
+    """Returns a protocol by its name, or from a file, which says by its name whose settings it has."""
     if name in PAPERS:
         return read_protocol(PAPERS[name])
     if not name.endswith(_ENDINGS):
@@ -124,11 +114,7 @@ def named_protocol(name: str) -> PaperProtocol[Any]:
 
 
 def changes_in(name: str) -> list[str]:
-    """Returns what the protocol of a file sets in place of the paper's; nothing of the sides that are shipped.
-
-    Raises:
-        BadInput: as `read_protocol`.
-    """
+    """Returns what the protocol of a file sets in place of the paper's; nothing of the sides that are shipped."""
     if not name.endswith(_ENDINGS):
         return []
     own = named_protocol(name)
@@ -179,11 +165,7 @@ class FollowedProtocol(Generic[S]):
         return played.temperature.paper
 
     def check_temperature(self, role: str, given: float | None, said: str) -> None:
-        """Refuses a temperature of a role that is not the paper's; `said` is where it stands.
-
-        Raises:
-            UserError: the paper has another.
-        """
+        """Refuses a temperature of a role that is not the paper's; `said` is where it stands."""
         wanted = self.temperature(role)
         if wanted is not None and given not in (None, wanted):
             played = self.protocol.roles[role].temperature
@@ -197,9 +179,6 @@ class FollowedProtocol(Generic[S]):
         """Refuses a value of an option that is not the paper's; None says that the user gave none.
 
         Where the paper has several, as by language, it has to be all of them.
-
-        Raises:
-            UserError: the paper has another; says so.
         """
         wanted = setting.paper.values() if isinstance(setting.paper, dict) else [setting.paper]
         if self.side == "paper" and given is not None and any(given != one for one in wanted):
@@ -210,20 +189,12 @@ class FollowedProtocol(Generic[S]):
             )
 
     def check_switch(self, option: str, given: bool, why: str, section: str) -> None:
-        """Refuses a switch that the paper has no such thing as.
-
-        Raises:
-            UserError: it is set.
-        """
+        """Refuses a switch that the paper has no such thing as."""
         if self.side == "paper" and given:
             raise UserError(f"{self._paper} {why} ({section}); leave out {option}, or take --protocol ours")
 
     def check_mind(self, role: str, option: str, name: str, kind: str) -> None:
-        """Refuses a mind that may not play a role in the paper's experiment; `kind` is what sort of a mind it is.
-
-        Raises:
-            UserError: it may not; says what may.
-        """
+        """Refuses a mind that may not play a role in the paper's experiment; `kind` is what sort of a mind it is."""
         played = self.protocol.roles.get(role)
         if self.side == "ours" or played is None:
             return
@@ -251,12 +222,7 @@ class FollowedProtocol(Generic[S]):
 
 
 def follow(kind: type[S], given: str = "ours") -> FollowedProtocol[S]:
-    """Returns what a run follows: "ours", "paper", or a file whose `paper` side is followed.
-
-    Raises:
-        UserError: it is none of these, or the file is another paper's.
-        BadInput: the file cannot be used; says on which line.
-    """
+    """Returns what a run follows: "ours", "paper", or a file whose `paper` side is followed."""
     if given in ("ours", "paper"):
         return FollowedProtocol(read_protocol(kind), "paper" if given == "paper" else "ours", given)
     if not given.endswith(_ENDINGS):

@@ -99,11 +99,7 @@ class _WrittenPlan(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 def find_plan(name: Path) -> Path:
-    """Returns the file of a plan: as it is named, or the one of that name that comes with polyclinic.
-
-    Raises:
-        BadInput: there is neither.
-    """
+    """Returns the file of a plan: as it is named, or the one of that name that comes with polyclinic."""
     if name.is_file():
         return name
     shipped = {one.name: one for one in sorted(SHIPPED_PLANS.glob("*.toml"))}
@@ -115,11 +111,7 @@ def find_plan(name: Path) -> Path:
 
 
 def read_plan(path: Path) -> StudyPlan:
-    """Reads a plan.
-
-    Raises:
-        BadInput: it cannot be read, or is none; says what is wrong.
-    """
+    """Reads a plan."""
     try:
         written = msgspec.convert(read_toml(path), _WrittenPlan)
     except msgspec.ValidationError as error:

@@ -44,9 +44,6 @@ def compare_results(
         measures: which, of sets that have them; by default the chief one of the runs of each set.
         baseline: a model, a method, or both as the table names them.
         seed: of the bootstrap.
-
-    Raises:
-        UserError: there is nothing to compare, or no such measure or baseline.
     """
     results = told_apart(results)
     chosen_measures(results, measures)

@@ -163,11 +163,7 @@ class TableLayout(StrEnum):
 
 
 def as_text(rows: Rows, layout: TableLayout) -> str:
-    """Returns rows as a text in the layout; Parquet is none.
-
-    Raises:
-        UserError: it is no text.
-    """
+    """Returns rows as a text in the layout; Parquet is none."""
     columns = list(dict.fromkeys(name for row in rows for name in row))
     match layout:
         case TableLayout.CSV:
@@ -186,12 +182,7 @@ def as_text(rows: Rows, layout: TableLayout) -> str:
 
 
 def write_table(path: Path, rows: Rows, layout: TableLayout) -> None:
-    """Writes rows as a file.
-
-    Raises:
-        MissingExtra: Parquet, without what writes it.
-        BadInput: the file cannot be written.
-    """
+    """Writes rows as a file."""
     if layout is not TableLayout.PARQUET:
         write_text(path, as_text(rows, layout))
         return

@@ -209,11 +209,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def write_record(folder: Path, record: RunRecord, rows: Iterable[ItemRow]) -> None:
-    """Writes what a run was and its items into its folder, and seals all that lies there of it.
-
-    Raises:
-        BadInput: the folder cannot be written to, or a value of an item is no number; nothing is written then.
-    """
+    """Writes what a run was and its items into its folder, and seals all that lies there of it."""
     encode = msgspec.json.Encoder().encode
     lines = []
     for number, row in enumerate(rows, 1):
@@ -233,11 +229,7 @@ def _check_numbers(row: ItemRow, path: Path, line: int) -> None:
 
 
 def read_record(folder: Path) -> RunRecord:
-    """Reads what a run was.
-
-    Raises:
-        BadInput: there is no such file, or it is another.
-    """
+    """Reads what a run was."""
     path = folder / RECORD
     record = decoded(path, RunRecord, "what a run was")
     if record.format > FORMAT:
@@ -246,11 +238,7 @@ def read_record(folder: Path) -> RunRecord:
 
 
 def decoded(path: Path, kind: type[T], what: str) -> T:
-    """Reads a JSON file as a type.
-
-    Raises:
-        BadInput: it cannot be read, or is another.
-    """
+    """Reads a JSON file as a type."""
     check_file(path)
     try:
         return msgspec.json.decode(read_at_once(path), type=kind)
@@ -264,11 +252,7 @@ def decoded(path: Path, kind: type[T], what: str) -> T:
 
 
 def traces_in(folder: Path) -> list[Path]:
-    """Returns the files of traces that lie in a folder of results, one for each doctor.
-
-    Raises:
-        BadInput: there is none.
-    """
+    """Returns the files of traces that lie in a folder of results, one for each doctor."""
     found = [
         path for path in sorted(folder.glob("*.jsonl")) if path.name not in (CALLS, ITEMS) and _begins_a_visit(path)
     ]
@@ -283,20 +267,12 @@ def _begins_a_visit(path: Path) -> bool:
 
 
 def read_items(folder: Path) -> Sequence[ItemRow]:
-    """Reads the items of a run; none where it has none.
-
-    Raises:
-        BadInput: a line is none.
-    """
+    """Reads the items of a run; none where it has none."""
     return _rows(folder / ITEMS, ItemRow, "an item of a run")
 
 
 def read_calls(folder: Path) -> Sequence[KeptCall]:
-    """Reads the calls of a run; none where it has none.
-
-    Raises:
-        BadInput: a line is none.
-    """
+    """Reads the calls of a run; none where it has none."""
     return _rows(folder / CALLS, KeptCall, "a call of a run")
 
 
@@ -310,11 +286,7 @@ _BEGUN, _WHOLE = ".results-begun", ".results-whole"
 
 
 def part_in(folder: Path, kind: str) -> frozenset[str]:
-    """Returns the files of the results of a command of this kind; none if there are none.
-
-    Raises:
-        BadInput: what a run was cannot be read, or the folder not be written to.
-    """
+    """Returns the files of the results of a command of this kind; none if there are none."""
     _go_on(folder)
     if not (folder / RECORD).is_file():
         return frozenset()
@@ -326,9 +298,6 @@ def replacing(folder: Path) -> Iterator[Path]:
     """Yields where to write what then is put into a folder as a whole, in the place of what it holds of a run.
 
     Where it cannot be written whole, as on a disk that is full, nothing of it is left.
-
-    Raises:
-        BadInput: the folder cannot be written to.
     """
     begun = folder / _BEGUN
     try:

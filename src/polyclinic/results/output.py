@@ -82,11 +82,7 @@ class Output:
         return self.beside({"cases_used": msgspec.to_builtins(list(shares))}, show)
 
     def write(self, folder: Path) -> None:
-        """Writes the document and the files.
-
-        Raises:
-            BadInput: the folder cannot be written to.
-        """
+        """Writes the document and the files."""
         for name, pieces in self.files.items():
             write_text(folder / name, "".join(pieces))
         write_json(folder / self.document_file, self.document)

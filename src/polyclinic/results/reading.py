@@ -60,9 +60,6 @@ def read_results(*paths: Path | str) -> list[RunResults]:
     """Reads the results in folders, in those below a folder that has none itself, and in stores.
 
     A store is named by its address, `postgresql://HOST/DATABASE`, which means all that is in it, or with `#17` behind.
-
-    Raises:
-        BadInput: there are none, or they cannot be read.
     """
     if not paths:
         raise UserError("name one or more folders of results, such as --out of a run made")
@@ -100,11 +97,7 @@ def _stored(text: str) -> Iterator[RunResults]:
 
 
 def fetch(text: str) -> list[Path]:
-    """Returns folders with all files of results in a store, `postgresql://HOST/DATABASE#17`; they go with the process.
-
-    Raises:
-        BadInput: the store cannot be reached, or has no such results.
-    """
+    """Returns temporary folders with the results in a database, `postgresql://HOST/DATABASE#17`."""
     from polyclinic.storage.results import StoredFolders, fetch_folders  # noqa: PLC0415 - for those who share a store
 
     return [folder for _, folder in fetch_folders(StoredFolders.read(text), _scratch_of(f"{text} whole"))]

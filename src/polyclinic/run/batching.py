@@ -63,9 +63,6 @@ def check_batches(
         wanted: whether they are to be asked so.
         methods: by which the questions are put, where there are several ways.
         talking: whether visits are held, turn by turn.
-
-    Raises:
-        UserError: these methods, models or options cannot be asked so.
     """
     if not wanted:
         return False

@@ -59,7 +59,10 @@ POSITIVE = between(1)
 Configuration = Annotated[
     list[Path] | None,
     Parameter(
-        consume_multiple=1, metavar="FILE", group=CONFIGURATION_GROUP, help="A TOML file of options and settings."
+        consume_multiple=1,
+        metavar="FILE",
+        group=CONFIGURATION_GROUP,
+        help="A TOML file of options and settings, or the --out of a run.",
     ),
 ]
 Sets = Annotated[
@@ -281,11 +284,7 @@ class BatchOption:
 
 
 def open_desk(options: SessionOption, minds: Sequence[str]) -> Desk:
-    """Returns where a person plays.
-
-    Raises:
-        UserError: a session is named, and nobody types.
-    """
+    """Returns where a person plays."""
     if options.session is not None and HUMAN not in minds:
         raise UserError("run.session keeps what a person types; play the doctor or the patient: --doctor human")
     return Desk(session=options.session)

@@ -123,11 +123,7 @@ def write_results(
     asked_for: AskedFor = asked_by_player,
     cases: Sequence[CaseShare] = (),
 ) -> None:
-    """Writes what was run and what came of it, item by item, into the folder of a run that has written `files` too.
-
-    Raises:
-        BadInput: the folder cannot be written to.
-    """
+    """Writes what was run and what came of it, item by item, into the folder of a run that has written `files` too."""
     own = this.kind.removeprefix("eval ")
     configuration = {"evaluation": own} if code_of(own, "evaluations") else {}
     configuration |= this.options | _version_of_memory(this.options)

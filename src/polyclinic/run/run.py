@@ -162,10 +162,6 @@ class Run:
         """Writes and prints the results, and what the models cost, by role and purpose or by role alone.
 
         `failure` says that more failed than allowed, if the output does not count it.
-
-        Raises:
-            PlayFailure: more failed than allowed; the results were written and shown, and the command can be resumed.
-            RunStopped: the run was stopped; what was over was written and shown.
         """
         config, stopped = self.config, self.stopped
         if stopped is not None:

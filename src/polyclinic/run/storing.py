@@ -7,7 +7,6 @@ import re
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,11 +54,6 @@ WITHOUT_DATABASE: Mapping[str, str] = {
 """Commands that write files or ask models, and keep nothing in a database; each with its reason."""
 
 _STORED = re.compile(r"(?P<store>postgres(?:ql)?://[^#]*#\d+)(?:/(?P<file>[^/]+))?")
-_READ_STORES = ("results", "memory")
-"""Commands that are told a store's address themselves."""
-
-_PLACES = ("--out", "--set")
-
 _ANEW = "name another --out, or move that away"
 _BEGUN = "configuration.json"
 """Beside the answers of a run: the options with which it was begun."""
@@ -69,9 +63,6 @@ def check_place(kept: KeptOptions, *, dry_run: bool = False) -> None:
     """Checks that a run can be kept where its options say; makes nothing.
 
     Results of the same command may be there: they are replaced when this run has written its own.
-
-    Raises:
-        BadInput: the folder cannot be made, or holds something else; or an option that alters answers has changed.
     """
     folder, private = kept.folder, kept.private
     if folder is None or dry_run:
@@ -88,11 +79,7 @@ def check_place(kept: KeptOptions, *, dry_run: bool = False) -> None:
 
 
 def check_same(record: RunRecord, this: Invocation, folder: Path) -> None:
-    """Checks that the results in a folder are those of a command, and of what it reads.
-
-    Raises:
-        BadInput: an option, a file, code of the user, or a part of polyclinic is another; names it.
-    """
+    """Checks that the results in a folder are those of a command, and of what it reads."""
     _check_options(record.configuration, this, folder, {one.option for one in record.data})
     for one in record.data:
         path = this.files.get(one.option)
@@ -116,9 +103,6 @@ def answers_of(kept: KeptOptions) -> KeptAnswers | None:
     """Returns where the answers of a run are kept, and from where they are taken; None if neither.
 
     The folder is made with the first answer, so that a command that is refused before leaves nothing.
-
-    Raises:
-        BadInput: there are no answers to take.
     """
     if kept.shared_answers is not None or (kept.out is None and kept.reuse is None):
         return kept.shared_answers
@@ -132,7 +116,7 @@ def answers_of(kept: KeptOptions) -> KeptAnswers | None:
 
     def begin() -> None:
         make_folder(private, parents=True)
-        if not (private / _BEGUN).is_file():
+        if kept.invocation.kind and not (private / _BEGUN).is_file():
             write_json(private / _BEGUN, without_secrets(kept.invocation.options))
 
     return KeptAnswers(private / ANSWERS, reuse, begin)
@@ -163,9 +147,6 @@ def keep_results(database: str | None, folder: Path, *, may_lack: Sequence[str] 
         database: its address.
         folder: the results.
         may_lack: files that are left out if they are too large for a database.
-
-    Raises:
-        BadInput: the database cannot be reached or used.
     """
     if database is None:
         return
@@ -205,9 +186,6 @@ def keep_outcome(
         ledger: what they cost.
         seed: of the command.
         stopped: what ended it before its end.
-
-    Raises:
-        BadInput: the folder cannot be written to, or the database not be reached or used.
     """
     if kept.out is None:
         return
@@ -239,9 +217,6 @@ def memory_folder(place: Path | str, pointers: Sequence[str]) -> Iterator[Path]:
     Args:
         place: where the memory is.
         pointers: the files that point to it; see `polyclinic.storage.memory`.
-
-    Raises:
-        UserError: the memory in the database has no name.
     """
     if not is_store(str(place)):
         yield Path(place)
@@ -257,38 +232,24 @@ def memory_folder(place: Path | str, pointers: Sequence[str]) -> Iterator[Path]:
         yield Path(scratch)
 
 
-def with_fetched(words: Sequence[str]) -> list[str]:
-    """Returns the words of a command, with folders in the place of results in stores, `URL#17` or `URL#17/FILE`.
-
-    Raises:
-        UserError: an address stands in the place of a file, or the results have no such file.
-        BadInput: the store cannot be reached, or has no such results.
-    """
-    if words and words[0] in _READ_STORES:
-        return list(words)
-    return [_fetched(word, before) for before, word in pairwise(["", *words])]
-
-
-def _fetched(word: str, before: str) -> str:
-    option, sign, value = word.partition("=") if word.startswith("--") else ("", "", word)
-    if not is_store(value) or option in _PLACES or before in _PLACES:
-        return word
-    found = _STORED.fullmatch(value)
+def fetched(address: str) -> Path:
+    """Returns a temporary folder with the results that an address names, `URL#17`, or the file of `URL#17/FILE`."""
+    found = _STORED.fullmatch(address)
     if found is None:
         raise UserError(
-            "an address of a database stands where a file or a folder belongs; results in a store are named by "
-            "address and number, URL#17, or a file of theirs, URL#17/FILE; where a command keeps, it is --out URL"
+            "the address of a database is no file or folder; results in a database are named by address and number, "
+            "URL#17, or a file of theirs, URL#17/FILE; a command that keeps a run takes --out URL"
         )
-    from polyclinic.results.reading import fetch  # noqa: PLC0415 - for those who share a store
+    from polyclinic.results.reading import fetch  # noqa: PLC0415 - only for a database
 
     (folder,) = fetch(found["store"])
     if found["file"] is None:
-        return f"{option}{sign}{folder}"
+        return folder
     if not (folder / found["file"]).is_file():
         there = ", ".join(sorted(path.name for path in folder.iterdir()))
         number = found["store"].rpartition("#")[2]
         raise UserError(f"#{number} has no file {found['file']}; it has: {there}")
-    return f"{option}{sign}{folder / found['file']}"
+    return folder / found["file"]
 
 
 def _digest(record: RunRecord) -> bytes:

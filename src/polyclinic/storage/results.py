@@ -61,9 +61,6 @@ def keep_folder(
         made_of: a digest of all that its results come from.
         stopped: it ended before its end.
         may_lack: files that are left out where they are too large.
-
-    Raises:
-        BadInput: the store cannot be reached or used, or a file is too large for it.
     """
     files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
     left = [path for path in files if path.name in may_lack and path.stat().st_size > _LARGEST]
@@ -84,11 +81,7 @@ def keep_folder(
 
 
 def check_store(address: StoreAddress) -> None:
-    """Makes the store where there is none, before anything is done that is to be kept there.
-
-    Raises:
-        BadInput: it cannot be reached or used.
-    """
+    """Makes the store where there is none, before anything is done that is to be kept there."""
     with opened_store(address, make=True):
         pass
 
@@ -100,9 +93,6 @@ def fetch_folders(wanted: StoredFolders, to: Path, names: Sequence[str] = ()) ->
         wanted: which.
         to: where to write.
         names: only these files; all where none is named.
-
-    Raises:
-        BadInput: the store cannot be reached, or has no such results.
     """
     with opened_store(wanted.address, make=False) as server:
 

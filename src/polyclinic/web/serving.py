@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute
 
 from polyclinic.errors import UserError
 from polyclinic.hospital.record.recorded import RecordedRun, is_locked
-from polyclinic.web.browse.holdings import Holdings
+from polyclinic.web.browse.holdings import Holdings, unused_name
 from polyclinic.web.chair.catalogue import Catalogue
 from polyclinic.web.chair.staff import OfferedPlayers
 from polyclinic.web.practice import Practice
@@ -44,11 +44,8 @@ class Shelf:
         """Returns the folders of all runs, by id."""
         found: dict[str, Path] = {}
         for one in self._holdings.look().values():
-            id, number = one.name, 2
-            while id in found and found[id] != one.path:
-                id, number = f"{one.name}~{number}", number + 1
-            if one.holds == "hospital":
-                found[id] = one.path
+            if one.holds == "hospital" and one.path not in found.values():
+                found[unused_name(one.name, found, "{name}~{number}")] = one.path
         self._found = found
         return found
 

@@ -27,7 +27,7 @@ from polyclinic.judging.verdicts import PAIR, Answer, Item, PersonsVerdict, form
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.layouts import read_exam
 from polyclinic.seeds import derive
-from polyclinic.web.browse.holdings import Holdings, recording_kind
+from polyclinic.web.browse.holdings import Holdings, recording_kind, unused_name
 from polyclinic.web.chair.visits import TRACES
 from polyclinic.web.practice import Practice, check_names
 from polyclinic.web.refused import NotFound
@@ -165,7 +165,7 @@ class Study:
             theirs[one.form, one.key] = PersonsVerdict(
                 form=one.form, item=one.key, who=person.name, answers=answers, comment=judged.comment.strip()
             )
-        self._practice.put(("verdicts", self._verdicts_of(person), tuple(theirs.values())))
+        self._practice.put("verdicts", self._verdicts_of(person), tuple(theirs.values()))
         self._said[person.key] = theirs
 
     def state(self) -> dict[str, Any]:
@@ -274,7 +274,7 @@ class Studies:
         )
         new = msgspec.structs.replace(new, forms=tuple(dict.fromkeys(new.forms)))
         kept = KeptStudy(id=secrets.token_urlsafe(9), made=time.time(), set=new, people=people, items=tuple(items))
-        self._practice.put(("study", kept.id, kept))
+        self._practice.put("study", kept.id, kept)
         return self._read()[kept.id]
 
     def named(self, id: str) -> Study:
@@ -355,10 +355,7 @@ class MaterialShelf:
         files = [file for one in self._holdings.look().values() for file in one.files if file.kind in _KINDS]
         found: dict[str, tuple[list[Path], str]] = {}
         for file in files[:_MOST]:
-            name, number = file.name, 2
-            while name in found:
-                name, number = f"{number}/{file.name}", number + 1
-            found[name] = [file.path], _KINDS[file.kind]
+            found[unused_name(file.name, found, "{number}/{name}")] = [file.path], _KINDS[file.kind]
         played = sorted(one for one in (self._practice / TRACES).glob("*.trace.jsonl") if one.is_file())
         return found | ({PLAYED: (played, "traces")} if played else {})
 

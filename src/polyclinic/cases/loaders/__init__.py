@@ -53,9 +53,6 @@ LAYOUTS: dict[str, Loader] = {
     "fhir": _layout("fhir"),
 }
 
-_BESIDE: dict[str, Callable[..., Case]] = {"ddxplus": _layout("ddxplus")}
-"""Layouts whose files have others beside them, in the same folder."""
-
 # A layout is known by any of these keys; no key stands in two layouts.
 _SIGNS = {
     "polyclinic": {"record", "truth"},
@@ -191,9 +188,9 @@ def load_element(element: Element, layout: str | Loader, record: dict[str, Any])
         raise element.bad(f"the key {twice!r} stands twice in an object; a key stands once")
     try:
         loader = _find_loader(layout)
-        if layout in _BESIDE:
-            loader = partial(_BESIDE[name], beside=element.path.parent)
-        case = loader(record, element.order)
+        # Its rows have codes, which other files in the folder explain.
+        others = {"beside": element.path.parent} if layout == "ddxplus" else {}
+        case = loader(record, element.order, **others)
         if layout not in LAYOUTS and isinstance(case, Case):
             case = record_as(msgspec.to_builtins(case), Case)
             msgspec.json.encode(case)

@@ -229,7 +229,7 @@ def cap_of(patients: Sequence[PracticePatient]) -> dict[ClinicalTask, int]:
         diseases = reader.members[:-1] @ normalise(said + reading.log())
         who = patient.case.presentation
         can_be_done = [
-            choices.knowledge.examinations[id].possible(who.sex, who.age) for id in choices.examinations.values()
+            choices.knowledge.examinations[id].possible(who.age, who.sex) for id in choices.examinations.values()
         ]
         chosen = labels[int(np.argmax(fits @ diseases * can_be_done))]
         right[ClinicalTask.EXAMINATION] += chosen in patient.right(ClinicalTask.EXAMINATION)

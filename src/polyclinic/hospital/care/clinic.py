@@ -351,7 +351,7 @@ class _EpisodeUnderWay:
         """Returns the post of a doctor, by its id; of nobody in particular where that is ""."""
         person, setup, language = self._case.presentation, self._setup, self._language
         member = setup.staff.get(doctor)
-        possible = [e for e in self._knowledge.examinations.values() if e.possible(person.sex, person.age)]
+        possible = [e for e in self._knowledge.examinations.values() if e.possible(person.age, person.sex)]
         diseases = self._knowledge.diseases.values() if setup.candidates else ()
         return Post(
             name="" if member is None else member.name[language],

@@ -20,7 +20,7 @@ from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest, LearnDone, LearnRequest
 from polyclinic.memory.opening import Publication
 from polyclinic.parallel.holder import Holder
-from polyclinic.parallel.pool import WorkerPool, open_workers
+from polyclinic.parallel.pool import WorkerPool
 from polyclinic.parallel.shipping import keys_of
 from polyclinic.parallel.worker import WorkerSide
 
@@ -91,7 +91,7 @@ async def open_clinic_workers(
     """Opens workers that compute the episodes of a run."""
     at_once = _AT_ONCE if setup.asks_models else _AT_ONCE_BY_RULES
     keys = keys_of(setup.options)
-    async with open_workers(where, ClinicTask(setup), holder, at_once=at_once, environment=keys, report=report) as pool:
+    async with WorkerPool(where, ClinicTask(setup), holder, at_once=at_once, environment=keys, report=report) as pool:
         clinic = RemoteClinic(pool)
         try:
             yield clinic

@@ -19,21 +19,9 @@ from typing import Any
 from polyclinic.hospital.floor.clock import Clock, Signal, Steps
 from polyclinic.hospital.floor.lines import Encounter
 from polyclinic.hospital.plan.plan import WITH_BEDS, Area, AreaKind
+from polyclinic.hospital.record import happenings as events
 from polyclinic.hospital.record.episodes import Episode
-from polyclinic.hospital.record.happenings import (
-    DAY,
-    HOUR,
-    Acuity,
-    Admitted,
-    Died,
-    Discharged,
-    Dispensed,
-    Moved,
-    Operated,
-    Queued,
-    What,
-    Worsened,
-)
+from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity, What
 from polyclinic.hospital.town.illness import Nature
 from polyclinic.knowledge.entries import Disposition
 from polyclinic.knowledge.stays import FIRST, Place
@@ -129,9 +117,9 @@ _BY_DAY = (9 * HOUR, 18 * HOUR)
 """When patients go home from a ward."""
 
 
-def handed_out(episode: Episode, pharmacist: str = "") -> Dispensed:
+def handed_out(episode: Episode, pharmacist: str = "") -> events.Dispensed:
     """Returns what the pharmacy gave for a visit: to the patient at its counter, or to where it lies."""
-    return Dispensed(
+    return events.Dispensed(
         staff=pharmacist,
         drugs=episode.dispensed,
         withheld=episode.withheld,
@@ -204,7 +192,7 @@ class _Stay:
                     legs = [leg for leg in legs if leg[0] != "theatre"]  # operated on already
             elif place == "theatre":
                 self._operated = True
-                self._note(Operated(area=self._bed, took=seconds))
+                self._note(events.Operated(area=self._bed, took=seconds))
         self._leave()
         return False
 
@@ -226,7 +214,7 @@ class _Stay:
         if ticket.area:
             yield from self._move()
         else:
-            self._note(Queued(queue=kind.value, acuity=self._patient.acuity, again=True))
+            self._note(events.Queued(queue=kind.value, acuity=self._patient.acuity, again=True))
 
     def _drop(self) -> None:
         ticket, self._ticket = self._ticket, None
@@ -243,10 +231,10 @@ class _Stay:
         yield from self._stays._walk(self._patient, ticket.area)
         if before:
             self._beds.give_back(before)
-            self._note(Moved(area=ticket.area, care=ticket.kind.value, stayed=stayed, waited=waited))
+            self._note(events.Moved(area=ticket.area, care=ticket.kind.value, stayed=stayed, waited=waited))
         else:
             self._admitted = self._clock.now
-            self._note(Admitted(area=ticket.area, care=ticket.kind.value, waited=waited))
+            self._note(events.Admitted(area=ticket.area, care=ticket.kind.value, waited=waited))
         self._since = self._clock.now
 
     # --- time
@@ -312,17 +300,19 @@ class _Stay:
     def _worsen(self) -> None:
         cause = self._inpatient.cause_of(self._gives(), death=False)
         self._inpatient.worsen()
-        self._note(Worsened(severity=self._inpatient.severity, cause=cause, recognised=self._inpatient.recognised))
+        self._note(
+            events.Worsened(severity=self._inpatient.severity, cause=cause, recognised=self._inpatient.recognised)
+        )
 
     def _die(self) -> bool:
         cause = self._inpatient.cause_of(self._gives(), death=True)
-        self._out(Died(disease=self._inpatient.ill_with, cause=cause, area=self._bed, stayed=self._stayed()))
+        self._out(events.Died(disease=self._inpatient.ill_with, cause=cause, area=self._bed, stayed=self._stayed()))
         return True
 
     def _leave(self) -> None:
         days = round((self._clock.now - self._admitted) / DAY, 3)
         if self._bed:
-            self._out(Discharged(area=self._bed, stayed=self._stayed(), days=days))
+            self._out(events.Discharged(area=self._bed, stayed=self._stayed(), days=days))
         else:
             self._drop()
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -153,35 +154,40 @@ def compare_runs(first: Path, second: Path) -> RunComparison:
     """Compares two runs, or two folders of runs with a seed each, that have the same patients."""
     if first.resolve() == second.resolve():
         raise UserError(f"{first} and {second} are the same run; name two that differ in who plays or in the hospital")
-    pairs = _paired_folders(first, second)
-    ours: list[Illnesses] = []
-    theirs: list[Illnesses] = []
+    pairs: list[Runs] = []
     differs: dict[str, tuple[str, str]] = {}
-    seeds, days = [], 0
-    for one, other in pairs:
+    seeds = []
+    for one, other in _paired_folders(first, second):
         with RecordedRun(one) as a, RecordedRun(other) as b:
             configuration = _check(a, b)
             differs |= configuration_differences(a.configuration, b.configuration)
-            seed, begin = int(configuration.get("seed") or 0), int(configuration.get("warm_up") or 0)
-            ours.append(Illnesses(a, seed, begin * DAY))
-            theirs.append(Illnesses(b, seed, begin * DAY))
-            _check_onsets(ours[-1], theirs[-1], a, b)
+            seed, begin = int(configuration.get("seed") or 0), int(configuration.get("warm_up") or 0) * DAY
+            pairs.append((Illnesses(a, seed, begin), Illnesses(b, seed, begin)))
+            _check_onsets(*pairs[-1], a, b)
         seeds.append(seed)
-        days = max(days, int(configuration.get("days") or 0))
-    both = [one.onsets.keys() & other.onsets.keys() for one, other in zip(ours, theirs, strict=True)]
+    both = sum(len(one.onsets.keys() & other.onsets.keys()) for one, other in pairs)
+    patients = [list(_patients(*pair)) for pair in pairs]
+    # Of each run the mean over its patients; of one pair of runs nothing
+    of_runs: Values = {name: [] for name in OF_PATIENTS} if len(pairs) > 1 else {}
+    for number, of_pair in enumerate(patients if len(pairs) > 1 else ()):
+        for name, rows in _values(of_pair, OF_PATIENTS).items():
+            if rows:
+                means = [sum(row[side] for row in rows) / len(rows) for side in (1, 2)]
+                of_runs[name].append((number, means[0], means[1]))
+    days = chain.from_iterable(_days(number, *pair) for number, pair in enumerate(pairs))
     return RunComparison(
         measures=(
-            *_paired("patients", _values(_patients(ours, theirs), OF_PATIENTS)),
-            *_paired("days", _values(_days(ours, theirs), _OF_DAYS)),
-            *_paired("runs", _of_runs(ours, theirs)),
+            *_paired("patients", _values(chain.from_iterable(patients), OF_PATIENTS)),
+            *_paired("days", _values(days, _OF_DAYS)),
+            *_paired("runs", of_runs),
         ),
         first=str(first),
         second=str(second),
         seeds=tuple(seeds),
         differs=differs,
-        onsets=sum(map(len, both)),
-        only_first=sum(len(one.onsets) for one in ours) - sum(map(len, both)),
-        only_second=sum(len(one.onsets) for one in theirs) - sum(map(len, both)),
+        onsets=both,
+        only_first=sum(len(one.onsets) for one, _ in pairs) - both,
+        only_second=sum(len(other.onsets) for _, other in pairs) - both,
     )
 
 
@@ -257,7 +263,7 @@ def configuration_differences(one: Mapping[str, Any], other: Mapping[str, Any]) 
     return found
 
 
-Runs = Sequence[Illnesses]
+Runs = tuple[Illnesses, Illnesses]
 Pair = tuple[Any, Sequence[Attendance], Sequence[Attendance]]
 """What is resampled together, and comings in the one run and in the other."""
 
@@ -265,25 +271,22 @@ Values = dict[str, list[tuple[Any, float, float]]]
 """Of each measure, what is resampled together, and its value in the one run and in the other, where both have it."""
 
 
-def _patients(ours: Runs, theirs: Runs) -> Iterator[Pair]:
+def _patients(one: Illnesses, other: Illnesses) -> Iterator[Pair]:
     """Yields the illnesses with which their patient came to both."""
-    for one, other in zip(ours, theirs, strict=True):
-        for onset in sorted(one.onsets.keys() & other.onsets.keys()):
-            seed, who, _ = onset
-            mine, yours = one.comings.get(onset), other.comings.get(onset)
-            if mine and yours:
-                yield (seed, who), mine, yours
+    for onset in sorted(one.onsets.keys() & other.onsets.keys()):
+        mine, yours = one.comings.get(onset), other.comings.get(onset)
+        if mine and yours:
+            yield onset[:2], mine, yours
 
 
-def _days(ours: Runs, theirs: Runs) -> Iterator[Pair]:
+def _days(number: int, *runs: Illnesses) -> Iterator[Pair]:
     """Yields the days on which anybody came to either."""
-    for number, runs in enumerate(zip(ours, theirs, strict=True)):
-        mine, yours = (
-            grouped([row for comings in run.comings.values() for row in comings], lambda row: row.arrived // DAY)
-            for run in runs
-        )
-        for day in sorted({*mine, *yours}, key=int):
-            yield (number, day), mine.get(day, []), yours.get(day, [])
+    mine, yours = (
+        grouped([row for comings in run.comings.values() for row in comings], lambda row: row.arrived // DAY)
+        for run in runs
+    )
+    for day in sorted({*mine, *yours}, key=int):
+        yield (number, day), mine.get(day, []), yours.get(day, [])
 
 
 def _values(pairs: Iterable[Pair], measures: Measures) -> Values:
@@ -293,18 +296,6 @@ def _values(pairs: Iterable[Pair], measures: Measures) -> Values:
             a, b = measure(mine), measure(yours)
             if a is not None and b is not None:
                 found[name].append((cluster, a, b))
-    return found
-
-
-def _of_runs(ours: Runs, theirs: Runs) -> Values:
-    """Returns the measures of patients in whole runs, each a mean over its patients; of one run nothing."""
-    found: Values = {}
-    for number, (one, other) in enumerate(zip(ours, theirs, strict=True) if len(ours) > 1 else ()):
-        for name, rows in _values(_patients([one], [other]), OF_PATIENTS).items():
-            of_name = found.setdefault(name, [])
-            first, second = (_mean([row[side] for row in rows]) for side in (1, 2))
-            if first is not None and second is not None:
-                of_name.append((number, first, second))
     return found
 
 

@@ -5,8 +5,8 @@
     snapshots    seq=2000  t=...  world=<MessagePack>
     episodes     key="r00042-d3/1"  episode=<JSON, compressed>
 
-The models' journal is a file of its own, `calls.sqlite`: two writers of one SQLite file would wait for each other at
-every commit.
+The models' journal is a file of its own, `private/answers.sqlite`: two writers of one SQLite file would wait
+for each other at every commit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,14 @@ from polyclinic.hospital.record.world import World, decode
 from polyclinic.sqlite_file import application, connect, is_empty, locked, read_errors, transaction
 
 RUN = "run.sqlite"
-CALLS = "calls.sqlite"
+_EARLIER = "calls.sqlite"
+
+
+def answers_file(folder: Path) -> Path:
+    """Returns the file of what models answered in a run; earlier versions kept it beside the log."""
+    return folder / _EARLIER if (folder / _EARLIER).is_file() else folder / "private" / "answers.sqlite"
+
+
 LOCK = "run.lock"
 SUMMARY = "summary.json"
 TYPED = "typed.jsonl"  # lines of a person who plays

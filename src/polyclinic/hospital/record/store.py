@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import math
+import shutil
 import sqlite3
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,13 +25,13 @@ from polyclinic.hospital.record.account import Account, encode
 from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest, untold
 from polyclinic.hospital.record.happenings import Happening
 from polyclinic.hospital.record.recorded import (
-    CALLS,
     LOCK,
     RUN,
     SUMMARY,
     CannotResume,
     NotStored,
     RecordedRun,
+    answers_file,
     lock,
     make,
     not_stored,
@@ -50,18 +51,23 @@ _ABOUT = "INSERT OR REPLACE INTO about VALUES (?, ?)"
 _GATHER = 0.05  # seconds in which rows come together before they are committed
 
 
-_OURS = tuple(f"{name}{end}" for name in (RUN, LOCK, CALLS) for end in ("", "-wal", "-shm", "-journal"))
+_OURS = tuple(f"{name}{end}" for name in (RUN, LOCK, "calls.sqlite") for end in ("", "-wal", "-shm", "-journal"))
 
 
 class Store:
     """A run that is being written. Made by `create` or `open`; a sink of happenings; use it with `with`."""
 
-    def __init__(self, folder: Path, held: sqlite3.Connection, connection: sqlite3.Connection) -> None:
+    def __init__(self, folder: Path, connect: Callable[[], sqlite3.Connection]) -> None:
         self.folder = folder
-        self._held = held
+        self._held = lock(folder)
+        try:
+            connection = connect()
+            self._read = RecordedRun(folder)
+        except BaseException:
+            self._held.close()
+            raise
         self._happenings = 0
         self._last = -math.inf
-        self._read = RecordedRun(folder)
         self._stored = len(self._read)
         self._resumes = self._stored > 0 or self._read.summary is not None or any(True for _ in self._read.episodes())
         self._ahead: deque[Happening] = deque()
@@ -75,27 +81,17 @@ class Store:
         """Begins a run in a folder that is empty, or is made."""
         folder = Path(folder)
         make_folder(folder)
-        others = sorted(path.name for path in folder.iterdir() if path.name not in _OURS)
+        others = sorted(path.name for path in folder.iterdir() if path.name not in (*_OURS, "private"))
         if others and not (folder / RUN).exists():
             raise BadInput(f"the folder holds something else ({others[0]}); name an empty or a new one", path=folder)
-        held = lock(folder)
-        return cls._start(folder, held, lambda: make(folder, msgspec.json.encode(configuration)))
+        return cls(folder, lambda: make(folder, msgspec.json.encode(configuration)))
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
         """Takes up a run that is there."""
         folder = Path(folder)
         take(folder, write=False).close()
-        held = lock(folder)
-        return cls._start(folder, held, lambda: take(folder, write=True))
-
-    @classmethod
-    def _start(cls, folder: Path, held: sqlite3.Connection, connect: Any) -> Self:
-        try:
-            return cls(folder, held, connect())
-        except BaseException:
-            held.close()
-            raise
+        return cls(folder, lambda: take(folder, write=True))
 
     def __enter__(self) -> Self:
         return self
@@ -114,6 +110,7 @@ class Store:
         """Removes what was made for a run that was refused before anything happened in it."""
         for name in _OURS:
             (self.folder / name).unlink(missing_ok=True)
+        shutil.rmtree(self.folder / "private", ignore_errors=True)
         with contextlib.suppress(OSError):
             self.folder.rmdir()
 
@@ -130,7 +127,9 @@ class Store:
     @property
     def calls(self) -> Path:
         """The file for the journal of model calls (`polyclinic.models.journal.Journal`)."""
-        return self.folder / CALLS
+        path = answers_file(self.folder)
+        make_folder(path.parent)
+        return path
 
     def add(self, happening: Happening, account: Account) -> None:
         """Stores the next happening, or compares it where the run had come that far before."""

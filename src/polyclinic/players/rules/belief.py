@@ -13,10 +13,10 @@ from polyclinic.cases.patient_record import NotedLine, NotedVisit, PatientRecord
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding
 from polyclinic.events import Established, Examined, Role, Said
-from polyclinic.knowledge.bayes import ItemEvidence, Reader, Vector, normalise
+from polyclinic.knowledge.bayes import ItemEvidence, Reader, normalise
 from polyclinic.knowledge.entries import Symptom
 from polyclinic.knowledge.lexicon import read_days
-from polyclinic.knowledge.reading import PatientReading
+from polyclinic.knowledge.reading import PatientReading, Vector
 from polyclinic.language.clauses import denies
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.staff import Nurse
@@ -101,7 +101,7 @@ class Belief:
         self._settled = np.zeros(len(self._row), dtype=np.bool_)
         self._settled[[self._row[symptom] for symptom in self._impossible]] = True
         examinations = reader.knowledge.examinations
-        self._can_be_done = tuple(i for i, e in examinations.items() if e.possible(person.sex, person.age))
+        self._can_be_done = tuple(i for i, e in examinations.items() if e.possible(person.age, person.sex))
         self._evidence: list[tuple[str, Vector]] = []
         self._asked_symptoms: Sequence[Symptom] = ()
         self._ordered: set[str] = set()

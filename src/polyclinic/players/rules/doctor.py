@@ -15,11 +15,12 @@ import numpy as np
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Finding, History, read_out
 from polyclinic.cases.report import Diagnosis, Report
-from polyclinic.knowledge.bayes import Reader, Vector, normalise
+from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.data import SEVERITIES, Severity
 from polyclinic.knowledge.disease_names.relation import disease_meant
 from polyclinic.knowledge.entries import Disease, Disposition
 from polyclinic.knowledge.lexicon import asked_of
+from polyclinic.knowledge.reading import Vector
 from polyclinic.knowledge.safety import read_red_flags, told_at_the_counter
 from polyclinic.knowledge.treatment import PlannedTreatment, visit_facts
 from polyclinic.language.language import MARKS, Language

@@ -22,11 +22,12 @@ import numpy as np
 from polyclinic.cases.presentation import Presentation
 from polyclinic.errors import ScriptError
 from polyclinic.knowledge.acuity import LEVELS, Level, by_signs, in_danger_zone, needed_resources, telling_signs
-from polyclinic.knowledge.bayes import Reader, Vector, normalise
+from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.entries import Drug, Symptom
 from polyclinic.knowledge.examination_words import EXAMINATION, FISHING
 from polyclinic.knowledge.lexicon import asked_of, read_days
+from polyclinic.knowledge.reading import Vector
 from polyclinic.knowledge.safety import (
     Cautions,
     Objection,

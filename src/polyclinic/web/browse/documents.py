@@ -166,7 +166,7 @@ class Documents:
         below = tuple(f"{name}{sign}" for name in names for sign in "/@")
         found = []
         for one in self.library.known().values():
-            if one.holds == "journal" and folder in (None, one.path.parent):
+            if one.holds == "journal" and folder in (None, one.path.parent, one.path.parent.parent):
                 with suppress(BadInput):
                     for row in _episodes(one.path, 0, _EPISODES)[1]:
                         if row["episode"] in names or row["episode"].startswith(below):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -62,7 +62,11 @@ class Holdings:
                 if len(found) >= _MOST:
                     break
                 name = folder.name if path == folder else path.relative_to(folder).as_posix()
-                id = _id(name, taken)
+                # Some file systems do not tell upper from lower case.
+                plain = _UNFIT.sub("-", name).strip(".-") or "results"
+                id, number = plain, 2
+                while id.lower() in taken:
+                    id, number = f"{plain}--{number}", number + 1
                 taken.add(id.lower())
                 changed = max(map(_changed, (path, path / RUN, path / f"{RUN}-wal", path / RECORD)))
                 named = tuple(Recording(one.relative_to(folder).as_posix(), one, kind) for one, kind in files)
@@ -81,13 +85,12 @@ class Holdings:
         return self._found[id]
 
 
-def _id(name: str, taken: set[str]) -> str:
-    # Some file systems do not tell upper from lower case.
-    plain = _UNFIT.sub("-", name).strip(".-") or "results"
-    id, number = plain, 2
-    while id.lower() in taken:
-        id, number = f"{plain}--{number}", number + 1
-    return id
+def unused_name(name: str, taken: Container[str], numbered: str = "{name}-{number}") -> str:
+    """Returns a name, with a number if it is taken."""
+    number, free = 2, name
+    while free in taken:
+        free, number = numbered.format(name=name, number=number), number + 1
+    return free
 
 
 _Found = tuple[Path, Holds, list[tuple[Path, RecordingKind]]]

@@ -31,7 +31,7 @@ _SAID = 400_000  # letters of what was said that stand in one file
 _ABOUT = """\
 Open index.html in a browser; it needs no server and no network. Any host of files can serve this folder as it is.
 
-It holds the truth of its cases, what was said, and what models answered. Keep it from anyone who will still be
+It holds the truth of its cases and what was said. Keep it from anyone who will still be
 examined on these cases. Simulated patients only. For research and teaching; never for the care of real people.
 """
 

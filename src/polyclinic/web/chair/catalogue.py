@@ -18,6 +18,7 @@ from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.pictures import CasePictures, SeenPicture, is_address
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.shipped import SHIPPED, shipped_path
+from polyclinic.web.browse.holdings import unused_name
 from polyclinic.web.refused import NotFound
 
 _MOST = 50
@@ -49,7 +50,7 @@ class Catalogue:
     def __init__(self, files: Sequence[Path] = ()) -> None:
         self._paths: dict[str, str | Path] = {name: name for name in SHIPPED}
         for path in files:
-            self._paths[_unused(path.stem, self._paths)] = path
+            self._paths[unused_name(path.stem, self._paths)] = path
         self._read: dict[str, _CaseSet] = {}
 
     def sets(self) -> list[dict[str, Any]]:
@@ -111,10 +112,3 @@ class Catalogue:
 
 def _at_the_door(person: Presentation) -> str:
     return f"{person.complaint} {person.about} {person.sex or ''} {person.age or ''}".casefold()
-
-
-def _unused(name: str, taken: dict[str, str | Path]) -> str:
-    number, free = 2, name
-    while free in taken:
-        free, number = f"{name}-{number}", number + 1
-    return free

@@ -37,7 +37,7 @@ _REASON = {"en": "as a person judged it", "zh": "由人判断"}
 
 
 class NewShift(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """So many patients of a set, drawn by the seed among those of whom it is known how soon they must be seen."""
+    """Some patients of a set, drawn by the seed among those with a triage level."""
 
     set: str = "shipped"
     patients: Annotated[int, msgspec.Meta(ge=1, le=40)] = 8
@@ -52,9 +52,9 @@ class NursesMove(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class KeptShift(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a shift is kept as: who comes, in the first one, or a move, and when it was (seconds since 1970)."""
+    """An entry of a kept shift: first its patients, then the moves, each with its time."""
 
-    at: float
+    at: float  # seconds since 1970
     patients: tuple[CaseAt, ...] = ()
     move: NursesMove | None = None
 
@@ -83,25 +83,17 @@ class NurseShift:
         `number` is that of the patient at the door, from 1; after the last patient the shift is over.
         """
         number, asked = self._at()
-        shown: dict[str, Any] = {
-            "id": self.id,
-            "moves": len(self._moves),
-            "number": number + 1,
-            "of": len(self._cases),
-            "patient": None,
-            "signs": [],
-            "exchanges": [],
-            "questions_left": 0,
-            "received": [],
-        }
+        shown = {"id": self.id, "moves": len(self._moves), "number": number + 1, "of": len(self._cases)}
         if number == len(self._cases):
-            return shown | {"received": await self._received()}
+            over: dict[str, Any] = {"patient": None, "signs": [], "exchanges": [], "questions_left": 0}
+            return shown | over | {"received": await self._received()}
         nurse = await self._receive(self._cases[number], asked)
         return shown | {
             "patient": self._cases[number].presentation,
             "signs": shown_results(event for event in nurse.seen if isinstance(event, Examined)),
             "exchanges": nurse.exchanges(),
             "questions_left": nurse.questions_left(),
+            "received": [],
         }
 
     async def make(self, move: NursesMove, *, after: int) -> None:
@@ -180,7 +172,7 @@ def nursing(practice: Practice, catalogue: Catalogue, knowledge: Knowledge) -> l
     async def begin(new: NewShift) -> dict[str, Any]:
         patients = draw_patients(new, catalogue)
         id = secrets.token_urlsafe(16)
-        practice.put(("shift", id, [KeptShift(at=round(time.time(), 3), patients=patients)]))
+        practice.put("shift", id, [KeptShift(at=round(time.time(), 3), patients=patients)])
         return await shift(id).view()
 
     async def moved(next_move: _NextNursesMove, id: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from polyclinic.errors import UserError
 from polyclinic.judging.director import Judge, ModelJudge
@@ -31,11 +32,7 @@ class OfferedPlayers:
 
 
 class Staff:
-    """Opens minds when they are first needed.
-
-    Args:
-        folder: where journals are kept.
-    """
+    """Opens minds when they are first needed; journals are kept in a folder."""
 
     def __init__(self, players: OfferedPlayers, knowledge: Knowledge, folder: Path) -> None:
         self.players, self._knowledge, self._folder = players, knowledge, folder
@@ -71,15 +68,7 @@ class Staff:
             if key not in self._opened:
                 asked = any(model_of(name) is not None for name in (doctor, patient, *others))
                 journal = self._folder / f"{re.sub(r'[^A-Za-z0-9.-]+', '_', key)}.journal" if asked else None
-                self._opened[key] = await self._closing.enter_async_context(
-                    open_minds(
-                        [doctor],
-                        Cast(patient=patient),
-                        self.players.models,
-                        knowledge=self._knowledge,
-                        seed=0,
-                        journal=journal,
-                        others=others,
-                    )
-                )
+                kept: dict[str, Any] = {"knowledge": self._knowledge, "seed": 0, "journal": journal, "others": others}
+                opening = open_minds([doctor], Cast(patient=patient), self.players.models, **kept)
+                self._opened[key] = await self._closing.enter_async_context(opening)
             return self._opened[key]
