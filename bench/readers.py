@@ -132,7 +132,7 @@ def one_class(path: Path) -> None:
     there = Practice(path.parent)
     asked = {"title": "t", "cases": [{"set": "shipped", "key": "1"}], "students": ["a"]}
     document = {"id": "a", "made": 1.0, "set": asked, "students": [{"name": "a", "key": "k"}]}
-    there.put(("class", "a", document))
+    there.put("class", "a", document)
     there.close()
 
 

@@ -19,7 +19,7 @@ from cyclopts import CycloptsError
 
 from polyclinic.cli.calling import call
 from polyclinic.cli.commands import APP
-from polyclinic.cli.calling import check_places, complaint
+from polyclinic.cli.calling import complaint
 from polyclinic.errors import PolyclinicError, StoppedByHand, UserError
 from polyclinic.lazy import collect_seldom
 from polyclinic.stopping import INTERRUPTED, Stoppable, is_over, take_last_word, was_stopped
@@ -78,7 +78,6 @@ def _command(words: list[str]) -> object:
     help_on = Screen(file=sys.stdout)
     as_csv, words = "--csv" in words, [word for word in words if word != "--csv"]
     output = documents_alone() if "--json" in words else tables_as_csv() if as_csv else nullcontext()
-    check_places(words)
     with output:
         return _run(words, help_on)
 
@@ -133,16 +132,11 @@ def _prepare_output() -> None:
 
 def _run(words: Sequence[str], help_on: Screen) -> object:
     """Runs the command; of a dry run it shows the estimate alone, without made-up results."""
-    typed = words
-    if any("postgres" in word for word in words):
-        from polyclinic.run.storing import with_fetched  # noqa: PLC0415 - only for a database
-
-        words = with_fetched(words)
     if "--dry-run" not in words:
-        return call(words, console=help_on, typed=typed)
+        return call(words, console=help_on)
     from polyclinic.cli.dry_run import estimate  # noqa: PLC0415 - for those who want it alone
 
-    return estimate(lambda: call(words, console=help_on, typed=typed), json="--json" in words)
+    return estimate(lambda: call(words, console=help_on), json="--json" in words)
 
 
 def _is_group(words: Sequence[str]) -> bool:

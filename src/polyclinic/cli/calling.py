@@ -23,7 +23,7 @@ from cyclopts.exceptions import ConsumeMultipleError
 from polyclinic.cli.commands import APP, COMMANDS
 from polyclinic.cli.configuration import key_of
 from polyclinic.cli.moved import moved_command, moved_option
-from polyclinic.errors import UserError, meant
+from polyclinic.errors import meant
 from polyclinic.settings import section_of
 from polyclinic.stopping import begin, run
 
@@ -50,18 +50,17 @@ def call(
     words: Sequence[str],
     *,
     console: Console | None = None,
-    typed: Sequence[str] | None = None,
     answers: KeptAnswers | None = None,
 ) -> object:
     """Runs a command, with its help on a console, and returns what it gives back.
 
-    Its record has the words `typed`, if they are others; its answers are kept in `answers`, if it is part of a study.
+    Its answers are kept in `answers`, if it is part of a study.
     """
     command, bound = _parsed(words, console)
     begin()
     if not _HELP.isdisjoint(words):
         return command(*bound.args, **bound.kwargs)
-    _record_invocation(_name(words), words if typed is None else typed, bound, answers)
+    _record_invocation(_name(words), words, bound, answers)
     came = command(*bound.args, **bound.kwargs)
     return run(came) if inspect.iscoroutine(came) else came
 
@@ -111,33 +110,6 @@ def complaint(error: CycloptsError) -> str:
     """Returns the one line."""
     where = " ".join(("polyclinic", *(error.command_chain or ())))
     return f"{_problem(error)}; see '{where} --help'"
-
-
-def check_places(words: Sequence[str]) -> None:
-    """Refuses a file or a folder whose name is blank: with `--out "$UNSET"` it would be the folder that one is in."""
-    blank = [at for at, word in enumerate(words) if not _value(word).strip()]
-    if not blank:
-        return
-    arguments = APP.parse_commands(words)[1][-1].assemble_argument_collection()
-    named = {name: one for one in arguments for name in one.names if one.hint is not bool}
-    for at in blank:
-        option = words[at].partition("=")[0].strip() or words[max(at - 1, 0)]
-        named_so = [named[option]] if option in named else [one for one in arguments if not one.name.startswith("-")]
-        if place := next((one for one in named_so if _is_place(one)), None):
-            or_not = f", or leave {place.name} out" if place.name.startswith("-") else ""
-            raise UserError(f"{place.name} is given a blank name; give one{or_not}")
-
-
-def _is_place(argument: Argument) -> bool:
-    """Whether a file or a folder is named; those that come with the package are named by a text."""
-    shown = argument.parameter.metavar or argument.name
-    return "Path" in str(argument.hint) or str(shown).startswith(("FILE", "DIR"))
-
-
-def _value(word: str) -> str:
-    """Returns what an option is given in its own word, and any other word as it is."""
-    option, equals, value = word.partition("=")
-    return value if option.startswith("--") and equals else word
 
 
 def _problem(error: CycloptsError) -> str:

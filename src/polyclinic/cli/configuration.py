@@ -26,6 +26,9 @@ from polyclinic.files import read_toml
 from polyclinic.settings import section_of
 
 CONFIG, SET = "--config", "--set"
+_READ_DATABASES = ("results", "memory")
+"""Groups of commands that take the address of a database themselves."""
+
 _OF_ONE_RUN = ("config", "sets", "out", "reuse", "json", "dry_run")
 """Options that another run does not take from the configuration of a run that was kept."""
 
@@ -43,6 +46,8 @@ class Value(NamedTuple):
 def apply(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
     """Fills the options that the command line leaves out, from the files and settings that it names."""
     del app
+    for one in arguments:
+        _read_places(one, commands[0] if commands else "")
     known = {key_of(one): one for one in arguments if one.names and one.names[0].startswith("--")}
     for key, one in known.items():
         if one.tokens and section_of(one.parameter) is not None:
@@ -53,6 +58,21 @@ def apply(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) ->
             _refuse(key, place, known, " ".join(commands))
         elif not argument.tokens:
             _fill(argument, key, value, place)
+
+
+def _read_places(argument: Argument, command: str) -> None:
+    """Refuses blank names of files, and puts a folder in the place of results in a database, `URL#17`."""
+    shown = str(argument.parameter.metavar or argument.name)
+    is_place = argument.hint is not bool and ("Path" in str(argument.hint) or shown.startswith(("FILE", "DIR")))
+    for number, token in enumerate(argument.tokens):
+        if is_place and not token.value.strip():
+            or_not = f", or leave {argument.name} out" if argument.name.startswith("-") else ""
+            raise UserError(f"{argument.name} is given a blank name; give one{or_not}")
+        takes_one = "URL" in shown or argument.name in (SET, "--out") or command in _READ_DATABASES
+        if token.value.startswith("postgres") and not takes_one:
+            from polyclinic.run.storing import fetched  # noqa: PLC0415 - only for a database
+
+            argument.tokens[number] = token.evolve(value=str(fetched(token.value)))
 
 
 def key_of(argument: Argument) -> str:

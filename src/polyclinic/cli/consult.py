@@ -16,7 +16,6 @@ from polyclinic.cases.case import Case
 from polyclinic.cli.chart import WORDS
 from polyclinic.cli.one_case import cases_named, split_case
 from polyclinic.cli.show import language_of, show_end, show_event, show_visits
-from polyclinic.cli.trust import note_trust
 from polyclinic.errors import BudgetSpent, PersonLeft, PlayFailure, PolyclinicError, StoppedByHand, UserError
 from polyclinic.evaluations.case_pictures import lacking_pictures, note_pictures, pictures_seen
 from polyclinic.events import Event, Failed, Order, Role
@@ -252,7 +251,9 @@ async def consult(
             with progress("consulting", len(cases), quiet=json) as advance:
                 visits, stopped = await run_until_error((partial(hold, case) for case in cases), advance=advance)
     held = not one_step and any(visit.report is not None for visit in visits)
-    trust = note_trust(opened.patient_trust if held else None)
+    trust = opened.patient_trust if held else None
+    if trust is not None:
+        note(trust.line)
     if not json:
         if not one:
             show_visits(screen, visits, knowledge)

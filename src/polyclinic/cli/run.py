@@ -19,7 +19,6 @@ from polyclinic.cli.resuming import check_as_begun, goes_on_later, made_of
 from polyclinic.cli.run_learning import FORGETFUL, LearningOptions
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_replicas, show_run
-from polyclinic.cli.trust import note_trust
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.files import make_folder
 from polyclinic.hospital.care.remembering import about_memories
@@ -236,7 +235,9 @@ def _show(
         write_run_results(kept_in, kept)
     minds = documents[0]["minds"]
     if any(document["failed"] < document["visits"] for document in documents):
-        note_trust(trust_in(minds["patient"], [minds["doctor"]]))
+        trust = trust_in(minds["patient"], [minds["doctor"]])
+        if trust is not None:
+            note(trust.line)
     document = documents[0] if len(documents) == 1 else replicated(documents, replicas)
     if json:
         print_json(document)

@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Iterable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from polyclinic.evaluations.evaluation import check_judge
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
 from polyclinic.models.pipeline import Asker
-from polyclinic.models.session import Session, journal_of, open_models
+from polyclinic.models.session import journal_of, open_models
 from polyclinic.run.options import RunOptions
 from polyclinic.run.run import resumable
 from polyclinic.run.storing import answers_of, check_place
 from polyclinic.terminal.screen import console, note
 from polyclinic.terminal.usage import show_usage
-
-
-def session_of(
-    run: RunOptions, names: Iterable[str], *, named: str, batches: bool = False
-) -> AbstractAsyncContextManager[Session]:
-    """Returns what opens the models with the journal, seed and part of the run; with `batches`, asked by batches.
-
-    `named` names the run in the journal, where answers of other names are not found.
-    """
-    return open_models(
-        names,
-        run.models,
-        journal=journal_of(answers_of(run), run=named),
-        seed=run.seed,
-        batches=batches,
-        report=note,
-    )
 
 
 class AskedJudge(NamedTuple):
@@ -56,12 +39,14 @@ async def open_judge(
 ) -> AsyncIterator[AskedJudge]:
     """Opens the model that judges what was recorded, for the work of `what`, and then prints what it cost.
 
-    `named` is as `session_of` has it, `option` the one that names the judge.
+    `named` names the run among kept answers, where those of other names are not found; `option` names the judge.
     """
     check_judge(judge, option=option)
     check_place(run, dry_run=run.models.dry_run)
     with resumable(run, what):
-        async with session_of(run, [judge], named=named, batches=batches) as session:
+        journal = journal_of(answers_of(run), run=named)
+        opening = open_models([judge], run.models, journal=journal, seed=run.seed, batches=batches, report=note)
+        async with opening as session:
             yield AskedJudge(session.model(judge, Asker("judge", episode)), session.ledger)
     if not run.json:
         show_usage(console(sys.stderr), session.ledger, purposes=False)

@@ -14,14 +14,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from polyclinic.errors import BadInput
 from polyclinic.knowledge.body import BodyRules, PanelReading, SymptomReading, along
 from polyclinic.knowledge.data import SEVERITIES, Severity, Share
-from polyclinic.knowledge.entries import Criterion, Disease, Distribution, Examination, Item, Symptom
+from polyclinic.knowledge.entries import AtSeverities, Criterion, Disease, Distribution, Examination, Item, Symptom
 
 Interval = tuple[float, float]
 """From (included) to (excluded)."""
@@ -176,8 +176,6 @@ def below(item: Item, distribution: Distribution, value: float) -> float:
         z = (value - centre) / spread
     return 0.5 * math.erfc(-z / math.sqrt(2))
 
-
-AtSeverities = dict[Literal["all", "mild", "moderate", "severe"], Distribution]
 
 _PULSE_SHARE_SPREAD = 0.03
 _SILENT_OF_LEADING = 0.62  # of what a disease leads with as a share of those who keep silent about other symptoms

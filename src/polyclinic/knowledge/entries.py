@@ -161,6 +161,12 @@ Distribution = tuple[float, float] | dict[str, Share]
 """Of a number: `[mean, sd]`, or `[median, geometric sd]` where the item is lognormal. Of a text: value id to share."""
 
 
+AtSeverities = dict[Literal["all", "mild", "moderate", "severe"], Distribution]
+"""The same at `all` severities, or one at each."""
+DiseaseFindings = dict[str, dict[str, AtSeverities]]
+"""By examination and item."""
+
+
 class Identified(Data, frozen=True, kw_only=True):
     """What other files name by its id."""
 
@@ -422,10 +428,8 @@ class Disease(Entry, frozen=True, kw_only=True):
     duration: tuple[float, float]  # days of illness at the visit, `[median, geometric sd]`
     background: Share = 1
     symptoms: dict[str, tuple[Share, Share, Share]]
-    findings: dict[str, dict[str, dict[Literal["all", "mild", "moderate", "severe"], Distribution]]]
-    body: dict[str, dict[Literal["all", "mild", "moderate", "severe"], Distribution]] = msgspec.field(
-        default_factory=dict
-    )
+    findings: DiseaseFindings
+    body: dict[str, AtSeverities] = msgspec.field(default_factory=dict)
     indicated: Indicated  # which examinations are needed, helpful and not indicated
     criteria: Criteria  # what it is diagnosed by
     complications: Texts = Texts()  # what it may lead to, and what keeps it away

@@ -26,6 +26,7 @@ from polyclinic.knowledge.disease_body import DiseaseBody, Variant, link_body, s
 from polyclinic.knowledge.entries import (
     Department,
     Disease,
+    DiseaseFindings,
     Drug,
     Examination,
     Identified,
@@ -247,15 +248,21 @@ def _unlinked(disease: Disease, knowledge: Knowledge) -> Iterator[tuple[str, str
         for criterion in disease.criteria.at(severity):
             yield from ((problem, f"$.criteria.{severity}") for problem in criterion_problems(criterion, vocabulary))
     yield from unlinked_plans(disease, vocabulary)
-    for examination, items in disease.findings.items():
-        known = {item.id: item for item in knowledge.examinations[examination].items}
+    yield from finding_problems(disease.findings, knowledge.examinations, "$.findings")
+
+
+def finding_problems(
+    findings: DiseaseFindings, examinations: Mapping[str, Examination], where: str
+) -> Iterator[tuple[str, str]]:
+    """Yields what is wrong with the findings of a disease in known examinations, each with its field."""
+    for examination, items in findings.items():
+        known = {item.id: item for item in examinations[examination].items}
         for key, by_severity in items.items():
-            field = f"$.findings.{examination}.{key}"
+            field = f"{where}.{examination}.{key}"
             if key not in known:
                 yield f"no item {key!r} in {examination}; known: {', '.join(known)}", field
-            if set(by_severity) not in ({"all"}, set(SEVERITIES)):
+            elif set(by_severity) not in ({"all"}, set(SEVERITIES)):
                 yield "needs either 'all', or 'mild', 'moderate' and 'severe'", field
-            for distribution in by_severity.values():
-                problem = known[key].problem(distribution)
-                if problem:
-                    yield problem, field
+            else:
+                problems = filter(None, map(known[key].problem, by_severity.values()))
+                yield from ((problem, field) for problem in problems)

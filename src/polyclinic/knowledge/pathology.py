@@ -7,38 +7,31 @@ does not hold is passed over, so that a part of the knowledge can be selected fi
 from __future__ import annotations
 
 import functools
-from typing import Literal
 
 import msgspec
 
 from polyclinic.errors import BadInput
 from polyclinic.knowledge.data import DATA, Data
-from polyclinic.knowledge.entries import Distribution, Examination
-from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.entries import DiseaseFindings, Examination
+from polyclinic.knowledge.knowledge import Knowledge, finding_problems
 from polyclinic.yaml_files import read_yaml
-
-_Findings = dict[str, dict[str, dict[Literal["all", "mild", "moderate", "severe"], Distribution]]]
 
 
 class _Pathology(Data, frozen=True, kw_only=True):
     examinations: tuple[Examination, ...]
-    findings: dict[str, _Findings]
+    findings: dict[str, DiseaseFindings]
 
 
 @functools.cache
 def _read() -> _Pathology:
     path = DATA / "pathology.yaml"
     read = read_yaml(path, _Pathology)
-    items = {(e.id, item.id): item for e in read.examinations for item in e.items}
-    for disease, examinations in read.findings.items():
-        for examination, by_item in examinations.items():
-            for name, by_severity in by_item.items():
-                field = f"$.findings.{disease}.{examination}.{name}"
-                if (examination, name) not in items:
-                    raise BadInput("no such specimen or item", path=path, field=field)
-                for distribution in by_severity.values():
-                    if problem := items[examination, name].problem(distribution):
-                        raise BadInput(problem, path=path, field=field)
+    specimens = {e.id: e for e in read.examinations}
+    for disease, findings in read.findings.items():
+        where = f"$.findings.{disease}"
+        unknown = [(f"no such specimen {id!r}", where) for id in findings if id not in specimens]
+        for problem, field in unknown or finding_problems(findings, specimens, where):
+            raise BadInput(problem, path=path, field=field)
     return read
 
 

@@ -124,7 +124,6 @@ class _PublishedReport(msgspec.Struct):
     doctor: str = ""
     doctor_engine_name: str = ""
     doctor_engine_names: tuple[str, ...] = ()
-    host_engine_name: str = ""
 
     def named(self) -> str:
         """Returns whose report it is: a doctor, or the members of a team."""

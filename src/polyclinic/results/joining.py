@@ -102,17 +102,22 @@ def _digest(text: str) -> str:
 _PUT = ("questions", "cases", "test")  # options whose files hold the items
 
 
-class RowsEntrant(NamedTuple):
-    """Who was put to which set, by the names in the folders."""
+class JoinedEntrant(msgspec.Struct, frozen=True, order=True):
+    """Who was put to which set: a model or a mind, and how it answered."""
 
     set: str
     model: str
     method: str
 
     @classmethod
-    def of(cls, row: ItemRow) -> RowsEntrant:
+    def of(cls, row: ItemRow) -> JoinedEntrant:
         """Returns whose row it is."""
         return cls(row.set, row.model, row.method)
+
+    @property
+    def label(self) -> str:
+        """Model and method, as far as there are both."""
+        return ", ".join(filter(None, (self.model, self.method)))
 
 
 class _MeasureScale(NamedTuple):
@@ -227,12 +232,12 @@ def _names(name: str, files: Mapping[tuple[str, ...], DataFile]) -> dict[tuple[s
 
 
 def _methods_apart(results: Sequence[RunResults]) -> list[RunResults]:
-    holding: dict[RowsEntrant, dict[str, dict[int, set[str]]]] = {}
+    holding: dict[JoinedEntrant, dict[str, dict[int, set[str]]]] = {}
     for number, one in enumerate(results):
         for row in one.rows:
-            kinds = holding.setdefault(RowsEntrant.of(row), {})
+            kinds = holding.setdefault(JoinedEntrant.of(row), {})
             kinds.setdefault(one.record.kind, {}).setdefault(number, set()).add(row.item)
-    told: dict[tuple[int, RowsEntrant], str] = {}
+    told: dict[tuple[int, JoinedEntrant], str] = {}
     for entrant, kinds in holding.items():
         for runs in _of_one_kind(kinds):
             # Parts of a set lie in files of their own; an item of the same name in two files is not the same.
@@ -243,7 +248,7 @@ def _methods_apart(results: Sequence[RunResults]) -> list[RunResults]:
 
     def rows(number: int) -> Iterator[ItemRow]:
         for row in results[number].rows:
-            said = told.get((number, RowsEntrant.of(row)))
+            said = told.get((number, JoinedEntrant.of(row)))
             method = ", ".join(filter(None, (row.method, said)))
             yield msgspec.structs.replace(row, method=method) if said else row
 
@@ -258,19 +263,6 @@ def _of_one_kind(kinds: Mapping[str, dict[int, set[str]]]) -> Iterable[dict[int,
 
 
 _RESAMPLES = 2_000  # of a table of many numbers
-
-
-class JoinedEntrant(msgspec.Struct, frozen=True, order=True):
-    """Who was put to which set: a model or a mind, and how it answered."""
-
-    set: str
-    model: str
-    method: str
-
-    @property
-    def label(self) -> str:
-        """Model and method, as far as there are both."""
-        return ", ".join(filter(None, (self.model, self.method)))
 
 
 class JoinedRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -343,7 +335,7 @@ def gathered(results: Iterable[RunResults]) -> tuple[dict[JoinedEntrant, Items],
     for one in results:
         measures = frozenset(one.measures)
         for row in one.rows:
-            items = found.setdefault(JoinedEntrant(row.set, row.model, row.method), {})
+            items = found.setdefault(JoinedEntrant.of(row), {})
             before = items.get((row.item, row.seed))
             others = set() if before is None else before.values.keys() - measures
             twice += before is not None and (not others or len(others) < len(before.values))
@@ -465,7 +457,7 @@ def _items_of_kinds(results: Sequence[RunResults]) -> Iterator[str]:
     for one in results:
         for row in one.rows:
             if row.values:
-                kinds = held.setdefault(JoinedEntrant(row.set, row.model, row.method), {})
+                kinds = held.setdefault(JoinedEntrant.of(row), {})
                 kinds.setdefault(one.record.kind, set()).add((row.item, row.seed))
     for entrant, kinds in held.items():
         if len({len(items) for items in kinds.values()}) > 1:

@@ -7,7 +7,6 @@ import re
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,11 +54,6 @@ WITHOUT_DATABASE: Mapping[str, str] = {
 """Commands that write files or ask models, and keep nothing in a database; each with its reason."""
 
 _STORED = re.compile(r"(?P<store>postgres(?:ql)?://[^#]*#\d+)(?:/(?P<file>[^/]+))?")
-_READ_STORES = ("results", "memory")
-"""Commands that are told a store's address themselves."""
-
-_PLACES = ("--out", "--set")
-
 _ANEW = "name another --out, or move that away"
 _BEGUN = "configuration.json"
 """Beside the answers of a run: the options with which it was begun."""
@@ -238,33 +232,24 @@ def memory_folder(place: Path | str, pointers: Sequence[str]) -> Iterator[Path]:
         yield Path(scratch)
 
 
-def with_fetched(words: Sequence[str]) -> list[str]:
-    """Returns the words of a command, with folders in the place of results in stores, `URL#17` or `URL#17/FILE`."""
-    if words and words[0] in _READ_STORES:
-        return list(words)
-    return [_fetched(word, before) for before, word in pairwise(["", *words])]
-
-
-def _fetched(word: str, before: str) -> str:
-    option, sign, value = word.partition("=") if word.startswith("--") else ("", "", word)
-    if not is_store(value) or option in _PLACES or before in _PLACES:
-        return word
-    found = _STORED.fullmatch(value)
+def fetched(address: str) -> Path:
+    """Returns a temporary folder with the results that an address names, `URL#17`, or the file of `URL#17/FILE`."""
+    found = _STORED.fullmatch(address)
     if found is None:
         raise UserError(
-            "an address of a database stands where a file or a folder belongs; results in a store are named by "
-            "address and number, URL#17, or a file of theirs, URL#17/FILE; where a command keeps, it is --out URL"
+            "the address of a database is no file or folder; results in a database are named by address and number, "
+            "URL#17, or a file of theirs, URL#17/FILE; a command that keeps a run takes --out URL"
         )
-    from polyclinic.results.reading import fetch  # noqa: PLC0415 - for those who share a store
+    from polyclinic.results.reading import fetch  # noqa: PLC0415 - only for a database
 
     (folder,) = fetch(found["store"])
     if found["file"] is None:
-        return f"{option}{sign}{folder}"
+        return folder
     if not (folder / found["file"]).is_file():
         there = ", ".join(sorted(path.name for path in folder.iterdir()))
         number = found["store"].rpartition("#")[2]
         raise UserError(f"#{number} has no file {found['file']}; it has: {there}")
-    return f"{option}{sign}{folder / found['file']}"
+    return folder / found["file"]
 
 
 def _digest(record: RunRecord) -> bytes:

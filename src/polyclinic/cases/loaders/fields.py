@@ -236,9 +236,7 @@ def read_options(value: Any, field: str) -> dict[str, str]:
             raise BadInput(f"the letter {twice} stands before two options; each once", field=field)
         value = _split_letters(value) or [line for line in value.splitlines() if line.strip()]
     if isinstance(value, list):
-        if twice := _key_twice(value):
-            raise BadInput(f"the letter {twice} stands before two options; each once", field=field)
-        value = _lettered(value)
+        value = _lettered(value, field)
     if not isinstance(value, dict) or len(value) < 2:
         raise BadInput(
             "two or more options are needed: an object, an array, or text such as 'A. ..., B. ...'", field=field
@@ -354,22 +352,18 @@ def _letter_twice(text: str) -> str:
     return next((letter for letter in letters if letters.count(letter) > 1), "")
 
 
-def _key_twice(values: list[Any]) -> str:
-    """Returns a key or letter that stands before two options of an array; "" where none does."""
+def _lettered(values: list[Any], field: str) -> dict[str, str]:
+    """Returns options of an array by their keys, or by the letters before them; else they get letters."""
+    letters = string.ascii_uppercase[: len(values)]
     if values and all(isinstance(v, dict) and {"key", "value"} <= v.keys() for v in values):
-        keys = [as_text(v["key"]) for v in values]
+        keys, texts = [as_text(v["key"]) for v in values], [as_text(v["value"]) for v in values]
     else:
-        marked = [_MARKED.fullmatch(as_text(value)) for value in values]
-        keys = [m[1] for m in marked if m] if all(marked) else []
-    return next((key for key in keys if keys.count(key) > 1), "")
-
-
-def _lettered(values: list[Any]) -> dict[str, str]:
-    if values and all(isinstance(v, dict) and {"key", "value"} <= v.keys() for v in values):
-        return {as_text(v["key"]): as_text(v["value"]) for v in values}
-    texts = [as_text(value) for value in values]
-    marked = [_MARKED.fullmatch(text) for text in texts]
-    letters = string.ascii_uppercase
-    if all(m and m[1] == letter for m, letter in zip(marked, letters, strict=False)):
-        texts = [m[2] for m in marked if m]
-    return dict(zip(letters, texts, strict=False))
+        texts = [as_text(value) for value in values]
+        marked = [match for text in texts if (match := _MARKED.fullmatch(text))]
+        keys = [match[1] for match in marked] if len(marked) == len(texts) else [*letters]
+        if "".join(keys) == letters and marked:
+            texts = [match[2] for match in marked] if len(marked) == len(texts) else texts
+    if twice := next((key for key in keys if keys.count(key) > 1), ""):
+        raise BadInput(f"the letter {twice} stands before two options; each once", field=field)
+    given = all(isinstance(value, dict) for value in values)
+    return dict(zip(keys if given else letters, texts, strict=False))

@@ -23,7 +23,7 @@ import msgspec
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question, ShownPassage
 from polyclinic.evaluations.against import Against, compare_pairs
-from polyclinic.evaluations.evaluation import Play, Plays
+from polyclinic.evaluations.evaluation import QUESTIONS_AT_ONCE, Play, Plays
 from polyclinic.frames import Tabular
 from polyclinic.memory.remembering import ExamMemory
 from polyclinic.methods.self_consistency import self_consistency
@@ -35,9 +35,6 @@ from polyclinic.questions.layouts import shuffled
 from polyclinic.questions.shuffle import shuffle_options
 from polyclinic.retrieval.retriever import LookingUp, looked_up_once
 from polyclinic.statistics.uncertainty import Estimate, share_difference, share_estimate
-
-AT_ONCE = 1024
-"""What has not begun can still be stopped; what is in flight is the model's limit to say."""
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -167,13 +164,7 @@ ExamPlays = Plays[ExamQuestion, Entrant, dict[Way, Timed], dict[Way, Answered], 
 ExamPlay = Play[ExamQuestion, Entrant, dict[Way, Timed], dict[Way, Answered]]
 
 
-def exam(
-    questions: Sequence[ExamQuestion],
-    *,
-    looking_up: LookingUp | None = None,
-    seed: int = 0,
-    at_once: int = AT_ONCE,
-) -> ExamPlays:
+def exam(questions: Sequence[ExamQuestion], *, looking_up: LookingUp | None = None, seed: int = 0) -> ExamPlays:
     """Returns the evaluation: questions are put to methods, which do not see the keys.
 
     With `looking_up`, every method is shown the same passages with a question, looked up once. The seed is that of the
@@ -235,7 +226,7 @@ def exam(
         play=play,
         score=score,
         summarise=summarise,
-        at_once=at_once,
+        at_once=QUESTIONS_AT_ONCE,
         sums_up_parts=True,
         goes_on_without=True,
     )
@@ -324,12 +315,11 @@ async def run_methods(
     shuffle: bool = False,
     advance: Callable[[], None] = lambda: None,
     looking_up: LookingUp | None = None,
-    at_once: int = AT_ONCE,
 ) -> list[MethodResult]:
     """Puts every question to every method, and again with the options shuffled where that is wanted.
 
     Calls `advance` after each question of a method. With `looking_up`, every method is shown the same passages with a
-    question, looked up once. So many questions are under way `at_once`, as far as the model's limit allows.
+    question, looked up once.
 
     Returns:
         In the order of the methods, each team followed by what it is matched with.
@@ -342,7 +332,7 @@ async def run_methods(
     """
     learning = learning or Learning()
     players = {one.label: entrant(one, models, learning, match=match, shuffle=shuffle) for one in chosen}
-    plays = exam(questions, looking_up=looking_up, seed=learning.seed, at_once=at_once)
+    plays = exam(questions, looking_up=looking_up, seed=learning.seed)
     return list((await plays.hold(players, advance=advance)).values())
 
 

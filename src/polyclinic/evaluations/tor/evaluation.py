@@ -21,7 +21,7 @@ import msgspec
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question, ShownPassage
 from polyclinic.errors import UserError
-from polyclinic.evaluations.evaluation import Play, Plays
+from polyclinic.evaluations.evaluation import QUESTIONS_AT_ONCE, Play, Plays
 from polyclinic.evaluations.tor.inpatients import Inpatient
 from polyclinic.evidence_tree.meeting import Doctors, Remark
 from polyclinic.evidence_tree.support import Support, Supporter
@@ -37,8 +37,6 @@ from polyclinic.statistics.uncertainty import Estimate, estimate, ratio
 
 RULES = "rules"
 """The name of the doctors by rules, in place of a model's."""
-
-AT_ONCE = 1024  # What has not begun can still be stopped; what is in flight is the model's limit to say.
 
 
 class RecordPlay(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,7 +182,7 @@ def entrants(given: RecordsAndMinds, chosen: Sequence[ChosenMethod], *, mind: st
     return made
 
 
-def records(given: RecordsAndMinds, *, at_once: int = AT_ONCE) -> RecordPlays:
+def records(given: RecordsAndMinds) -> RecordPlays:
     """Returns the evaluation: records are put to methods, which do not see the keys; the seed is the bootstrap's."""
 
     async def of_context(question: Question) -> Question:
@@ -216,7 +214,7 @@ def records(given: RecordsAndMinds, *, at_once: int = AT_ONCE) -> RecordPlays:
         play=play,
         score=score,
         summarise=summarise,
-        at_once=at_once,
+        at_once=QUESTIONS_AT_ONCE,
         sums_up_parts=True,
         goes_on_without=True,
     )

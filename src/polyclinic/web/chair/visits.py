@@ -262,7 +262,7 @@ class PlayedVisits:
         if self.practice.count("visit") >= MOST_VISITS:
             raise UserError(f"this folder is full: it holds {MOST_VISITS:,} visits")
         id = secrets.token_urlsafe(16)
-        self.practice.put(("visit", id, [KeptMove(at=round(time.time(), 3), played=played)]))
+        self.practice.put("visit", id, [KeptMove(at=round(time.time(), 3), played=played)])
         return self.sitting(id)
 
     def sitting(self, id: str) -> Sitting:
@@ -337,7 +337,7 @@ class PlayedVisits:
         traces = self.practice.folder / TRACES
         make_folder(traces)
         sitting.visit.trace.write(traces / f"{sitting.id}.trace.jsonl")
-        self.practice.put(("score", sitting.id, scored))
+        self.practice.put("score", sitting.id, scored)
         return scored
 
     def trace(self, sitting: Sitting) -> str:
