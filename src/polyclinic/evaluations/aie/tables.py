@@ -94,22 +94,12 @@ def aie_output(
 
 
 def _document(one: DoctorResult) -> dict[str, Any]:
-    summary = one.summary
+    fields = ("name", "mcqe", "mcqe_failed", "by_length", "truncated", "by_turn", "by_source")
     return {
-        "name": one.name,
-        "metrics": summary.metrics,
-        "second": summary.second,
-        "mcqe": one.mcqe,
-        "mcqe_failed": one.mcqe_failed,
-        "by_length": {str(n): means for n, means in one.by_length.items()},
-        "truncated": {str(n): means for n, means in one.truncated.items()},
-        "by_turn": {str(turn): shares for turn, shares in one.by_turn.items()},
-        "by_source": one.by_source,
+        **{name: getattr(one, name) for name in fields},
+        **{name: getattr(one.summary, name) for name in ("metrics", "second", "unreadable", "failed", "left_out")},
         "passages": {"recalled": one.recalled, "near": one.near},
-        "unreadable": summary.unreadable,
-        "failed": summary.failed,
-        "left_out": summary.left_out,
-        "cases": [{"id": score.id, **score.values} for score in summary.scores],
+        "cases": [{"id": score.id, **score.values} for score in one.summary.scores],
     }
 
 
