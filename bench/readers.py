@@ -174,6 +174,7 @@ OF_THE_PACKAGE = set(
     language/disguises.py
     language/word_lists.py
     metrics/patient_replies.py
+    metrics/prescribing.py
     players/human/doctor.py
     players/human/nurse.py
     players/human/patient.py

@@ -133,7 +133,7 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
             try:
                 played, scored = await compute((name, number))
             except (WrongKey, UnknownModel) as error:
-                if not self.goes_on_without or len(entrants) == 1:
+                if not self.goes_on_without:
                     raise
                 if str(error) not in map(str, refused.values()):
                     note(f"{error}; the other models are asked meanwhile")

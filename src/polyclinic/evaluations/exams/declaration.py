@@ -227,7 +227,7 @@ def plan(options: ExamOptions, setup: Setup[MedAgentsSettings]) -> Plan:
             )
             for name, (model, one) in entered.items()
         }
-        return replace(plays, players=players, summarise=summarise, report=report)
+        return replace(plays, players=players, summarise=summarise, report=report, goes_on_without=several)
 
     return Plan(
         prepare=prepare,

@@ -172,7 +172,8 @@ def plan(options: TorOptions, setup: Setup[TorSettings]) -> Plan:
                 for mind, result in (await plays.summarise(played)).items()
             }
 
-        return replace(plays, players=players, summarise=summarise, report=report)
+        several = len(minds) > 1
+        return replace(plays, players=players, summarise=summarise, report=report, goes_on_without=several)
 
     def failure(results: Results) -> str:
         every = [one for methods in results.values() for one in methods.values()]
