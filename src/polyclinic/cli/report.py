@@ -103,20 +103,18 @@ def _of_results(folders: Sequence[Path], path: Path, *, json: bool) -> None:
 def _of_hospital(run: Path, out: Path | None, export: LogLayout | None, *, json: bool) -> None:
     if out is not None and out.name == SUMMARY and out.parent.resolve() == run.resolve():
         raise UserError(f"--out {out} is what the run itself wrote; name another file")
+    path = out or _beside(run) / ("report.html" if export is None else f"happenings.{export}")
+    wanted = out is not None or not json or export is not None
+    if wanted:
+        check_writable(path, begins=_PAGE if export is None else b"")
     with RecordedRun(run) as recorded:
         if export is not None:
-            path = out or _beside(run) / f"happenings.{export}"
-            check_writable(path)
             n = write(recorded, path, export)
             if json:
                 print_json({"file": str(path), "happenings": n})
             else:
                 console().print(f"{n} happenings: {path}")
             return
-        path = out or _beside(run) / "report.html"
-        wanted = out is not None or not json
-        if wanted:
-            check_writable(path, begins=_PAGE)
         found = figures(recorded)
         if wanted:
             write_text(path, page(found, configuration=recorded.configuration))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from polyclinic.fingerprints import of_file, of_package, others
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.record.comparison import configuration_differences
 from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.hospital.record.report import Figures, figures
+from polyclinic.hospital.record.report import figures
 from polyclinic.hospital.record.store import Store
 from polyclinic.run.invocation import ASIDE
 from polyclinic.stopping import is_stopped
@@ -70,17 +70,15 @@ def goes_on_later(store: Store | None, *, quiet: bool) -> Iterator[None]:
     how = "--out DIR keeps a run" if store is None else _AGAIN
     try:
         yield
-    except BudgetSpent as spent:
-        limit = "" if store is None else ", with as much again or another limit"
-        raise BudgetSpent(f"{spent}; {_what_is_over(store, quiet=quiet)}the run is not over; {how}{limit}") from None
+    except (BudgetSpent, PersonLeft) as stopped:
+        over = _what_is_over(store, quiet=quiet) if isinstance(stopped, BudgetSpent) else ""
+        raise type(stopped)(f"{stopped}; {over}the run is not over; {how}") from None
     except KeyboardInterrupt:
         if store is None or not is_stopped():
             note(f"Nothing was kept; {how}." if store is None else f"Stopped; {how}.")
             raise
         over = _what_is_over(store, quiet=quiet)
         raise StoppedByHand(f"interrupted; {over}the run is not over; {how}") from None
-    except PersonLeft as left:
-        raise PersonLeft(f"{left}; the run is not over; {how}") from None
     except PolyclinicError as error:
         if store is not None and not isinstance(error, UserError):
             note(f"When that is mended, {how}.")
@@ -101,12 +99,7 @@ def _what_is_over(store: Store | None, *, quiet: bool) -> str:
     if not quiet:
         note("stopped early; what is over:")
         show_so_far(console(), msgspec.to_builtins(came.summary))
-    return f"{_so_far(came, store.configuration)}; "
-
-
-def _so_far(came: Figures, configuration: Mapping[str, Any]) -> str:
-    """Says how far a run has come."""
-    if visits := configuration.get("visits"):
-        return f"{came.summary.arrived:,} of {counted(visits, 'visit')} have begun"
+    if visits := store.configuration.get("visits"):
+        return f"{came.summary.arrived:,} of {counted(visits, 'visit')} have begun; "
     day = max((one.day for one in came.series.days), default=1)
-    return f"it is day {day} of {configuration.get('days')}"
+    return f"it is day {day} of {store.configuration.get('days')}; "

@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -43,10 +43,8 @@ class UntilStopped(Hook):
     `is_stopped` says whether somebody stopped the run. A judge that cannot be asked (any more) is a stop too, unless it
     `judges_as_it_goes`: then its error ends the run, and what is not over by then is lost.
 
-    Attributes:
-        stopped: what ended it, None where nothing did.
-        answers: how many questions got an answer, or a failure of their own.
-        not_asked: how many were `NotAsked`.
+    `stopped` is what ended it. `answers` counts questions with an answer, or a failure of their own, and `not_asked`
+    those that were `NotAsked`.
     """
 
     def __init__(self, *, is_stopped: Callable[[], bool] = lambda: False, judges_as_it_goes: bool = False) -> None:
@@ -258,20 +256,11 @@ class Judging(Generic[Item]):
         return [ruled.get(number, lost) for number in range(len(every))]
 
 
-class Judged(Protocol):
-    """Something that a judge was asked about."""
+def failures(judged: Iterable[Any]) -> tuple[dict[str, int], dict[str, int]]:
+    """Returns how many answers cannot be used and how many questions got none, by the name of the failure.
 
-    @property
-    def error(self) -> str:
-        """As in `Ruling`."""
-
-    @property
-    def failed(self) -> bool:
-        """As in `Ruling`."""
-
-
-def failures(judged: Iterable[Judged]) -> tuple[dict[str, int], dict[str, int]]:
-    """Returns how many answers cannot be used and how many questions got none, by the name of the failure."""
+    Each of `judged` has an `error` and a `failed`, as a `Ruling` has.
+    """
     lost = [one for one in judged if one.error]
     unreadable = Counter(one.error for one in lost if not one.failed)
     return dict(unreadable), dict(Counter(one.error for one in lost if one.failed))

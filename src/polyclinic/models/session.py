@@ -170,7 +170,7 @@ async def open_models(
     *,
     ledger: Ledger | None = None,
     journal: Journal | None = None,
-    hooks: Annotated[Iterable[Hook], setting("models")] = (),
+    hooks: Iterable[Hook] = (),
     seed: int = 0,
     share: Share = WHOLE,
     batches: bool = False,
@@ -222,14 +222,14 @@ async def open_models(
                 if not any(said.base_url for said in settings.said.roles.values()):
                     raise
                 models[name] = Nowhere(name, nowhere)
-        if batches and journal is not None:
+        spending = None
+        if journal is not None:
             await journals.enter_async_context(journal)
-            providers = {name: _batched(one, journal, settings, report) for name, one in providers.items()}
+            spending = journal.spending
         for name, provider in providers.items():
+            if batches and journal is not None:
+                provider = _batched(provider, journal, settings, report)  # noqa: PLW2901
             models[name] = await stack.enter_async_context(provider)
-        if journal is not None and not batches:
-            await journals.enter_async_context(journal)
-        spending = None if journal is None else journal.spending
         yield Session(models, journal, settings.budget(share, spending=spending) if ledger is None else ledger)
 
 

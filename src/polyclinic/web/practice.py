@@ -127,20 +127,17 @@ class Practice:
         """Returns how many documents there are of a kind."""
         return sum(number for (number,) in self._rows("SELECT count(*) FROM documents WHERE kind = ?", kind))
 
-    def put(self, *documents: Document) -> None:
-        """Keeps documents, each in place of the one of its kind and id; all of them or none."""
-        now = time.time()
-        rows = [(kind, id, now, msgspec.json.encode(content)) for kind, id, content in documents]
+    def put(self, kind: str, id: str, content: object) -> None:
+        """Keeps a document in place of the one of its kind and id."""
         with self._lock:
             connection = self._open()
             try:
                 with transaction(connection):
-                    connection.executemany(_PUT, rows)
+                    connection.execute(_PUT, (kind, id, time.time(), msgspec.json.encode(content)))
             except sqlite3.Error as error:
                 raise BadInput(f"cannot be written ({error})", path=self._path) from None
-            for kind, id, content in documents:
-                if kind in self._all:
-                    self._all[kind][id] = content
+            if kind in self._all:
+                self._all[kind][id] = content
 
     def moves(self, kind: str, id: str, type: type[T]) -> KeptMoves[T] | None:
         """Returns a document that is a list and grows; None where there is none."""
@@ -247,7 +244,7 @@ class KeptMoves(Generic[T]):
 
     def keep(self, one: T) -> None:
         """Keeps one more; if it cannot be written, it is not kept."""
-        self._practice.put((self._kind, self.id, [*self.all, one]))
+        self._practice.put(self._kind, self.id, [*self.all, one])
         self.all.append(one)
 
 

@@ -165,7 +165,7 @@ class Study:
             theirs[one.form, one.key] = PersonsVerdict(
                 form=one.form, item=one.key, who=person.name, answers=answers, comment=judged.comment.strip()
             )
-        self._practice.put(("verdicts", self._verdicts_of(person), tuple(theirs.values())))
+        self._practice.put("verdicts", self._verdicts_of(person), tuple(theirs.values()))
         self._said[person.key] = theirs
 
     def state(self) -> dict[str, Any]:
@@ -274,7 +274,7 @@ class Studies:
         )
         new = msgspec.structs.replace(new, forms=tuple(dict.fromkeys(new.forms)))
         kept = KeptStudy(id=secrets.token_urlsafe(9), made=time.time(), set=new, people=people, items=tuple(items))
-        self._practice.put(("study", kept.id, kept))
+        self._practice.put("study", kept.id, kept)
         return self._read()[kept.id]
 
     def named(self, id: str) -> Study:

@@ -12,7 +12,7 @@ import math
 import shutil
 import sqlite3
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -57,12 +57,17 @@ _OURS = tuple(f"{name}{end}" for name in (RUN, LOCK, "calls.sqlite") for end in 
 class Store:
     """A run that is being written. Made by `create` or `open`; a sink of happenings; use it with `with`."""
 
-    def __init__(self, folder: Path, held: sqlite3.Connection, connection: sqlite3.Connection) -> None:
+    def __init__(self, folder: Path, connect: Callable[[], sqlite3.Connection]) -> None:
         self.folder = folder
-        self._held = held
+        self._held = lock(folder)
+        try:
+            connection = connect()
+            self._read = RecordedRun(folder)
+        except BaseException:
+            self._held.close()
+            raise
         self._happenings = 0
         self._last = -math.inf
-        self._read = RecordedRun(folder)
         self._stored = len(self._read)
         self._resumes = self._stored > 0 or self._read.summary is not None or any(True for _ in self._read.episodes())
         self._ahead: deque[Happening] = deque()
@@ -79,24 +84,14 @@ class Store:
         others = sorted(path.name for path in folder.iterdir() if path.name not in (*_OURS, "private"))
         if others and not (folder / RUN).exists():
             raise BadInput(f"the folder holds something else ({others[0]}); name an empty or a new one", path=folder)
-        held = lock(folder)
-        return cls._start(folder, held, lambda: make(folder, msgspec.json.encode(configuration)))
+        return cls(folder, lambda: make(folder, msgspec.json.encode(configuration)))
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
         """Takes up a run that is there."""
         folder = Path(folder)
         take(folder, write=False).close()
-        held = lock(folder)
-        return cls._start(folder, held, lambda: take(folder, write=True))
-
-    @classmethod
-    def _start(cls, folder: Path, held: sqlite3.Connection, connect: Any) -> Self:
-        try:
-            return cls(folder, held, connect())
-        except BaseException:
-            held.close()
-            raise
+        return cls(folder, lambda: take(folder, write=True))
 
     def __enter__(self) -> Self:
         return self

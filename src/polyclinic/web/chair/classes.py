@@ -199,7 +199,7 @@ class Classes:
         return scored, "done" if scored else "begun"
 
     def _keep(self, kept: KeptClass) -> KeptClass:
-        self._practice.put(("class", kept.id, kept))
+        self._practice.put("class", kept.id, kept)
         return kept
 
 

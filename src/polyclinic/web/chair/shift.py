@@ -172,7 +172,7 @@ def nursing(practice: Practice, catalogue: Catalogue, knowledge: Knowledge) -> l
     async def begin(new: NewShift) -> dict[str, Any]:
         patients = draw_patients(new, catalogue)
         id = secrets.token_urlsafe(16)
-        practice.put(("shift", id, [KeptShift(at=round(time.time(), 3), patients=patients)]))
+        practice.put("shift", id, [KeptShift(at=round(time.time(), 3), patients=patients)])
         return await shift(id).view()
 
     async def moved(next_move: _NextNursesMove, id: str) -> dict[str, Any]:

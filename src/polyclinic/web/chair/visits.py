@@ -24,9 +24,8 @@ from polyclinic.files import make_folder
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.models.tally import SharedAnswers
 from polyclinic.players.human.advice import Adviser, Hint
-from polyclinic.players.human.doctor import order_names_of
+from polyclinic.players.human.doctor import MoveNow, order_names_of
 from polyclinic.players.human.moves import HintMove, Move, NoteMove, ReportMove, Turn, UndoMove
-from polyclinic.players.human.seated import MoveNow
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Purpose
 from polyclinic.players.roles.doctor import Doctor
@@ -262,7 +261,7 @@ class PlayedVisits:
         if self.practice.count("visit") >= MOST_VISITS:
             raise UserError(f"this folder is full: it holds {MOST_VISITS:,} visits")
         id = secrets.token_urlsafe(16)
-        self.practice.put(("visit", id, [KeptMove(at=round(time.time(), 3), played=played)]))
+        self.practice.put("visit", id, [KeptMove(at=round(time.time(), 3), played=played)])
         return self.sitting(id)
 
     def sitting(self, id: str) -> Sitting:
@@ -337,7 +336,7 @@ class PlayedVisits:
         traces = self.practice.folder / TRACES
         make_folder(traces)
         sitting.visit.trace.write(traces / f"{sitting.id}.trace.jsonl")
-        self.practice.put(("score", sitting.id, scored))
+        self.practice.put("score", sitting.id, scored)
         return scored
 
     def trace(self, sitting: Sitting) -> str:
