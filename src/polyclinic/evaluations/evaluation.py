@@ -133,7 +133,7 @@ class Plays(Generic[Item, Who, Played, Scored, Summary]):
             try:
                 played, scored = await compute((name, number))
             except (WrongKey, UnknownModel) as error:
-                if not self.goes_on_without or len(entrants) == 1:
+                if not self.goes_on_without:
                     raise
                 if str(error) not in map(str, refused.values()):
                     note(f"{error}; the other models are asked meanwhile")
@@ -352,3 +352,11 @@ def check_looks_up(chosen: Sequence[ChosenMethod], corpus: str | None) -> None:
     if corpus is not None and chosen and all(one.settings.get("retrieval") is False for one in chosen):
         problem = f"--corpus {corpus} has no effect with retrieval=false, which looks nothing up"
         raise UserError(f"{problem}; leave one of them out")
+
+
+def judge_failure(lost: Mapping[str, int], of: int, problem: str, max_failures: float) -> str:
+    """Returns that more questions to a judge were lost, by the names of the failures, than may be; "" if not."""
+    if 100 * sum(lost.values()) <= max_failures * max(of, 1):
+        return ""
+    told = f"{sum(lost.values())} of {of} {problem} ({', '.join(lost)})"
+    return f"{told}; run.max-failures allows {max_failures:g} %"

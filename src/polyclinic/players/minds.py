@@ -52,7 +52,7 @@ from polyclinic.seeds import derive
 if TYPE_CHECKING:
     from polyclinic.memory.opening import OpenedMemory
     from polyclinic.memory.remembering import Remembering
-    from polyclinic.players.human.seated import Chair
+    from polyclinic.players.human.doctor import Chair
     from polyclinic.players.language_model.saps import Saps
     from polyclinic.retrieval.retriever import LookingUp
 
@@ -314,8 +314,11 @@ def _person(minds: Minds, part: _PlayedPart) -> Mind[Any]:
 
         return HumanNurse(minds.desk, f"{part.role}/{part.episode}")
     from polyclinic.players.human.advice import Adviser  # noqa: PLC0415
-    from polyclinic.players.human.doctor import HumanDoctor, order_names_of  # noqa: PLC0415
-    from polyclinic.players.human.seated import SeatedDoctor  # noqa: PLC0415
+    from polyclinic.players.human.doctor import (  # noqa: PLC0415
+        HumanDoctor,
+        SeatedDoctor,
+        order_names_of,
+    )
 
     adviser = Adviser(RulesDoctor(minds.reader(part.department), minds.reader()))
     if minds.chair is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -64,7 +64,7 @@ def read_examples(path: str | Path) -> tuple[Example, ...]:
     examples: list[Example] = []
     lines: dict[str, int] = {}
     for number, example in read_records(path, Example, "an example"):
-        if problem := _problem(example):
+        if problem := key_problem(example.question, example.key, "an example"):
             raise BadInput(problem, path=path, line=number, field="$.key")
         if example.question.id in lines:
             problem = f"the id {example.question.id!r} stands in line {lines[example.question.id]} already"
@@ -74,14 +74,14 @@ def read_examples(path: str | Path) -> tuple[Example, ...]:
     return tuple(examples)
 
 
-def _problem(example: Example) -> str:
-    options = ", ".join(example.question.options) or "none"
-    if not example.key:
-        return "an example needs its right answer"
-    if wrong := [key for key in example.key if key not in example.question.options]:
-        return f"the right answer is {wrong[0]!r}; the options are {options}"
-    if len(example.key) > 1 and not example.question.several:
-        return f"{len(example.key)} right answers, and the question asks for one"
+def key_problem(question: Question, key: Sequence[str], what: str) -> str:
+    """Returns why keys cannot be the right answer of a question; "" if they can."""
+    if not key:
+        return f"{what} needs its right answer"
+    if wrong := [one for one in key if one not in question.options]:
+        return f"the right answer is {wrong[0]!r}; the options are {', '.join(question.options) or 'none'}"
+    if len(set(key)) > 1 and not question.several:
+        return f"{len(key)} right answers, and the question asks for one"
     return ""
 
 

@@ -38,7 +38,7 @@ from polyclinic.files import NO_JSON, check_file, decode, json_lines, record_as,
 from polyclinic.language.language import language_of
 from polyclinic.opened_files import read_at_once
 from polyclinic.questions.exam import ExamQuestion
-from polyclinic.questions.examples import Example
+from polyclinic.questions.examples import Example, key_problem
 from polyclinic.questions.shuffle import shuffle_options
 from polyclinic.seeds import derive
 
@@ -279,14 +279,8 @@ def check(exam_question: ExamQuestion) -> ExamQuestion:
     for name, text in question.options.items():
         if not name.strip() or not text.strip():
             raise BadInput(f"option {name!r} is empty; every option needs a key and a text", field="$.options")
-    if not key:
-        raise BadInput("a question needs its right answer", field="$.answer")
-    for name in key:
-        if name not in question.options:
-            allowed = ", ".join(question.options)
-            raise BadInput(f"the right answer is {name!r}; the options are {allowed}", field="$.answer")
-    if len(set(key)) > 1 and not question.several:
-        raise BadInput(f"{len(key)} right answers, and the question asks for one", field="$.answer")
+    if problem := key_problem(question, key, "a question"):
+        raise BadInput(problem, field="$.answer")
     return exam_question
 
 

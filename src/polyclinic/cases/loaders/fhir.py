@@ -8,9 +8,11 @@ is none of it.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -26,60 +28,43 @@ from polyclinic.cases.truth import Severity, Truth
 from polyclinic.errors import BadInput
 from polyclinic.language.folding import stands_in
 from polyclinic.language.language import Language, language_of
+from polyclinic.yaml_files import read_yaml
 
 NOT_KNOWN = "Not known"
 
-_UNKNOWN = frozenset(
-    "unknown asked-unknown not-asked "
-    # IPS: absent-unknown-uv-ips
-    "no-allergy-info no-medication-info no-problem-info no-procedure-info no-immunization-info no-device-info "
-    # list-empty-reason and history-absent-reason
-    "notasked withheld unavailable notstarted subject-unknown unable-to-obtain deferred "
-    # SNOMED CT: patient not asked, allergic disposition not known, information not available, unknown, not recorded
-    "1631000175102 787481004 1217341006 261665006 373068000".split()
-)
-_NONE = frozenset(
-    # IPS
-    "no-known-allergies no-known-medication-allergies no-known-environmental-allergies no-known-food-allergies "
-    "no-known-medications no-known-problems no-known-procedures no-known-immunizations nilknown "
-    # SNOMED CT: no known allergy, to drugs, in the environment, to food; no current problems
-    "716186003 409137002 428607008 429625007 160245001".split()
-)
 _ABSENT = "data-absent-reason"
-_PARTS = {"48765-2": "allergies", "10160-0": "medications", "11450-4": "past", "11348-0": "past", "10157-6": "family"}
-"""LOINC codes of lists and sections of a document, to parts of the history."""
 
 
-def is_absent(concept: Any) -> bool:
+class _Codes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    unknown: frozenset[str]
+    none: frozenset[str]
+    parts: dict[str, str]
+
+
+@functools.cache
+def _known_codes() -> _Codes:
+    return read_yaml(Path(__file__).with_suffix(".yaml"), _Codes)
+
+
+def _is_absent(concept: Any) -> bool:
     """Whether a CodeableConcept says that nothing is known of its kind, or that there is nothing of it."""
-    return is_unknown(concept) or not _codes(concept).isdisjoint(_NONE)
+    return _is_unknown(concept) or not _codes(concept).isdisjoint(_known_codes().none)
 
 
-def is_unknown(concept: Any) -> bool:
+def _is_unknown(concept: Any) -> bool:
     """Whether a CodeableConcept, or what stands in its place, says that nothing is known."""
     # Whatever the reason for which data are absent, they are.
     absent = [one.get("url") for one in _objects(concept, "extension")]
     absent += [one.get("system") for one in _objects(concept, "coding")]
-    return not _codes(concept).isdisjoint(_UNKNOWN) or any(str(one).endswith(_ABSENT) for one in absent)
+    return not _codes(concept).isdisjoint(_known_codes().unknown) or any(str(one).endswith(_ABSENT) for one in absent)
 
 
-def stated(concept: Any, name: str) -> str:
-    """Returns what a concept named `name` is in a history: "Not known" of what is not, "" of a none without words."""
-    if is_unknown(concept):
+def _stated(concept: Any) -> str:
+    """Returns what a concept is in a history: "Not known" of what is not, "" of a none without words."""
+    if _is_unknown(concept):
         return NOT_KNOWN
-    return "" if is_absent(concept) and name in _codes(concept) else name
-
-
-def unknown_parts(resources: list[dict[str, Any]]) -> frozenset[str]:
-    """Returns the parts of the history of which empty lists, or sections of documents, say that nothing is known."""
-    listed = [*resources, *(part for one in resources for part in _objects(one, "section"))]
-    return frozenset(
-        part
-        for one in listed
-        if is_unknown(one.get("emptyReason"))
-        for code, part in _PARTS.items()
-        if code in _codes(one.get("code"))
-    )
+    name = _name(concept)
+    return "" if _is_absent(concept) and name in _codes(concept) else name
 
 
 def _codes(concept: Any) -> set[str]:
@@ -87,6 +72,7 @@ def _codes(concept: Any) -> set[str]:
 
 
 def _objects(value: Any, name: str) -> list[dict[str, Any]]:
+    """Returns the objects of a list in a field of an object."""
     held = value.get(name) if isinstance(value, dict) else None
     return [one for one in held if isinstance(one, dict)] if isinstance(held, list) else []
 
@@ -161,7 +147,10 @@ def load(record: Resource, order: int) -> Case:
     visit = bundle.referred(diagnosed[0].get("encounter"))
     day = _day(diagnosed[0]) or _day(visit)
     truth = _truth(bundle, diagnosed, visit)
-    history = msgspec.convert(_history_told(told), History) if told else _history(bundle, diagnosed, visit)
+    history = _history(bundle, diagnosed, visit)
+    if told:
+        parts = {part: _first(told, part) for part in History.__struct_fields__}
+        history = msgspec.convert({**parts, "symptoms": told.get("symptoms", [])}, History)
     complaint = _first(told, "complaint") or _complaint(visit, truth)
     spoken = as_text(_coding(_in(patient.get("communication"), "language")).get("code"))[:2]
     language: Language = "zh" if spoken == "zh" else language_of([complaint, history.present])
@@ -194,7 +183,7 @@ def load(record: Resource, order: int) -> Case:
 
 def _diagnosed(bundle: _Bundle) -> list[Resource]:
     """Returns the conditions of the last visit that has one: of diseases, where any of the patient's is called one."""
-    held = [one for one in bundle.all("Condition") if _name(one.get("code")) and not is_absent(one["code"])]
+    held = [one for one in bundle.all("Condition") if _name(one.get("code")) and not _is_absent(one["code"])]
     diseases = [one for one in held if _name(one.get("code")).endswith(_DISEASES)] or held
     if not diseases:
         return []
@@ -210,7 +199,8 @@ def _truth(bundle: _Bundle, diagnosed: list[Resource], visit: Resource) -> Truth
     for plan in bundle.all("CarePlan"):
         addressed = [id(bundle.referred(one)) for one in _list(plan.get("addresses"))]
         if conditions.intersection(addressed):
-            plans += [_detail(one) for one in _list(plan.get("activity"))]
+            details = [_in(activity, "detail") for activity in _list(plan.get("activity"))]
+            plans += [as_text(_in(detail, "description")) or _name(_in(detail, "code")) for detail in details]
     for one in bundle.all("MedicationRequest"):
         if visit and bundle.referred(one.get("encounter")) is visit:
             plans.append(_name(one.get("medicationCodeableConcept")))
@@ -224,11 +214,6 @@ def _truth(bundle: _Bundle, diagnosed: list[Resource], visit: Resource) -> Truth
         treatment=tuple(dict.fromkeys(plan for plan in plans if plan)),
         severity=of_severity.get(_code_in(diagnosed[0].get("severity"), "snomed")),
     )
-
-
-def _detail(activity: Any) -> str:
-    detail = _in(activity, "detail")
-    return as_text(_in(detail, "description")) or _name(_in(detail, "code"))
 
 
 def _complaint(visit: Resource, truth: Truth) -> str:
@@ -265,11 +250,6 @@ def _first(told: dict[str, list[str]], part: str) -> str:
     return next(iter(told.get(part, ())), "")
 
 
-def _history_told(told: dict[str, list[str]]) -> dict[str, Any]:
-    parts = {part: _first(told, part) for part in History.__struct_fields__}
-    return {**parts, "symptoms": told.get("symptoms", [])}
-
-
 def _history(bundle: _Bundle, diagnosed: list[Resource], visit: Resource) -> History:
     now = {id(one) for one in diagnosed}
     past = [(one, _stated(one.get("code"))) for one in bundle.all("Condition") if id(one) not in now]
@@ -285,19 +265,19 @@ def _history(bundle: _Bundle, diagnosed: list[Resource], visit: Resource) -> His
     allergies = [(one, _stated(one.get("code"))) for one in bundle.all("AllergyIntolerance")]
     family = "; ".join(map(_of_relative, bundle.all("FamilyMemberHistory")))
     told = {"past": _dated(past), "medications": _dated(drugs), "allergies": _dated(allergies), "family": family}
-    for part in unknown_parts([*bundle.all("List"), *bundle.all("Composition")]):
-        told[part] = told[part] or NOT_KNOWN
+    # Empty lists, and empty sections of documents, say what is not known.
+    listed = [*bundle.all("List"), *bundle.all("Composition")]
+    for one in (*listed, *(section for document in listed for section in _objects(document, "section"))):
+        if _is_unknown(one.get("emptyReason")):
+            for part in {_known_codes().parts[code] for code in _codes(one.get("code")) & _known_codes().parts.keys()}:
+                told[part] = told[part] or NOT_KNOWN
     return msgspec.convert({**told, "other": _dated(shots)}, History)
 
 
 def _of_relative(one: Resource) -> str:
     conditions = [_stated(_in(condition, "code")) for condition in _list(one.get("condition"))]
-    told = ", ".join(filter(None, conditions)) or (NOT_KNOWN if is_unknown(one.get("dataAbsentReason")) else "")
+    told = ", ".join(filter(None, conditions)) or (NOT_KNOWN if _is_unknown(one.get("dataAbsentReason")) else "")
     return f"{_name(one.get('relationship'))}: {told}"
-
-
-def _stated(concept: Any) -> str:
-    return stated(concept, _name(concept))
 
 
 def _is_after(resource: Resource, visit: Resource) -> bool:

@@ -12,7 +12,16 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from polyclinic.errors import BadInput, UserError, meant
-from polyclinic.evaluations.evaluation import Evaluation, Opened, Plan, Setup, Work, check_judge, check_looks_up
+from polyclinic.evaluations.evaluation import (
+    Evaluation,
+    Opened,
+    Plan,
+    Setup,
+    Work,
+    check_judge,
+    check_looks_up,
+    judge_failure,
+)
 from polyclinic.evaluations.exams.evaluation import (
     ExamPlay,
     Learning,
@@ -218,7 +227,7 @@ def plan(options: ExamOptions, setup: Setup[MedAgentsSettings]) -> Plan:
             )
             for name, (model, one) in entered.items()
         }
-        return replace(plays, players=players, summarise=summarise, report=report)
+        return replace(plays, players=players, summarise=summarise, report=report, goes_on_without=several)
 
     return Plan(
         prepare=prepare,
@@ -289,12 +298,9 @@ def read_questions(file: ExamFile, options: ExamOptions, *, seed: int) -> list[E
 
 
 def _unsorted(found: Categories | None, max_failures: float) -> str:
-    """Returns that more questions to the judge failed than may; "" if not."""
-    failed = 0 if found is None else sum(found.failed.values())
-    if found is None or 100 * failed <= max_failures * max(len(found.answers), 1):
+    if found is None:
         return ""
-    problem = f"{failed} of {len(found.answers)} questions to the judge failed ({', '.join(found.failed)})"
-    return f"{problem}; run.max-failures allows {max_failures:g} %"
+    return judge_failure(found.failed, len(found.answers), "questions to the judge failed", max_failures)
 
 
 def _check(results: Iterable[MethodResult]) -> None:

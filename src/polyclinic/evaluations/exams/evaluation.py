@@ -228,7 +228,6 @@ def exam(questions: Sequence[ExamQuestion], *, looking_up: LookingUp | None = No
         summarise=summarise,
         at_once=QUESTIONS_AT_ONCE,
         sums_up_parts=True,
-        goes_on_without=True,
     )
 
 

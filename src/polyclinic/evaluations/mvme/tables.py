@@ -108,33 +108,24 @@ def mvme_output(
 
 
 def _document(one: EntrantResult) -> dict[str, Any]:
+    graded, departments = one.verdicts, one.departments.items()
+    fields = ("name", "setting", "qa", "tests", "told_as_normal", "rounds", "no_report", "failed")
     return {
-        "name": one.name,
-        "setting": str(one.setting),
-        "metrics": one.verdicts.metrics,
-        "brackets": brackets(one.verdicts.metrics),
-        "grades": one.verdicts.grades,
-        "length": one.verdicts.length,
-        "judge_failed": one.verdicts.failed,
+        **{name: getattr(one, name) for name in fields},
+        "metrics": graded.metrics,
+        "brackets": brackets(graded.metrics),
+        "grades": graded.grades,
+        "length": graded.length,
+        "judge_failed": graded.failed,
         "icd": {
             language: {"metrics": icd.metrics, "per_case": icd.per_case, "ties": icd.tied, "n": len(icd.cases)}
             for language, icd in one.icd.items()
         },
-        "qa": one.qa,
-        "tests": one.tests,
-        "told_as_normal": one.told_as_normal,
-        "rounds": one.rounds,
         "departments": {
-            name: {"n": department.n, "metrics": department.verdicts.metrics, "icd_f1": department.icd_f1}
-            for name, department in one.departments.items()
+            name: {"n": part.n, "metrics": part.verdicts.metrics, "icd_f1": part.icd_f1} for name, part in departments
         },
         "reasons": {"counts": one.reasons.counts, "sources": one.reasons.sources},
-        "no_report": one.no_report,
-        "failed": one.failed,
-        "cases": [
-            {"id": judged.case, "grades": {str(aspect): grade for aspect, grade in judged.grades.items()}}
-            for judged in one.judgements
-        ],
+        "cases": [{"id": judged.case, "grades": judged.grades} for judged in one.judgements],
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,13 +23,13 @@ from polyclinic.evaluations.evaluation import (
     Work,
     check_judge,
     check_looks_up,
+    judge_failure,
 )
 from polyclinic.evaluations.protocol import as_paper, mind_kind, say
 from polyclinic.evaluations.tor.evaluation import (
     RULES,
     RecordPlay,
     RecordsAndMinds,
-    RecordScores,
     Results,
     check_ratings,
     entrants,
@@ -171,12 +172,15 @@ def plan(options: TorOptions, setup: Setup[TorSettings]) -> Plan:
                 for mind, result in (await plays.summarise(played)).items()
             }
 
-        return replace(plays, players=players, summarise=summarise, report=report)
+        several = len(minds) > 1
+        return replace(plays, players=players, summarise=summarise, report=report, goes_on_without=several)
 
     def failure(results: Results) -> str:
-        return _unjudged(
-            [one for methods in results.values() for one in methods.values()], setup.run.config.max_failures
-        )
+        every = [one for methods in results.values() for one in methods.values()]
+        lost = sum((Counter(one.unjudged) for one in every), Counter[str]())
+        asked = lost.total() + sum(one.judged for one in every)
+        problem = "explanations have no marks of the judge's"
+        return judge_failure(lost, asked, problem, setup.run.config.max_failures)
 
     return Plan(
         prepare=prepare,
@@ -235,17 +239,6 @@ def _check_settings(chosen: Sequence[ChosenMethod], options: TorOptions, tempera
         if given:
             needed = "--model in the place of --doctor" if given[0] in ("form", "top_p") else "--corpus NAME beside it"
             raise UserError(f"setting {one.name}.{given[0]} has no effect here; it needs {needed}, or leave it out")
-
-
-def _unjudged(results: Sequence[RecordScores], max_failures: float) -> str:
-    """Returns that the judge had no marks for more explanations than may fail; "" if it had."""
-    lost = sum(sum(one.unjudged.values()) for one in results)
-    asked = lost + sum(one.judged for one in results)
-    if 100 * lost <= max_failures * asked:
-        return ""
-    names = ", ".join(dict.fromkeys(name for one in results for name in one.unjudged))
-    problem = f"{lost} of {asked} explanations have no marks of the judge's ({names})"
-    return f"{problem}; run.max-failures allows {max_failures:g} %"
 
 
 TOR: Evaluation[TorOptions, TorSettings] = Evaluation(

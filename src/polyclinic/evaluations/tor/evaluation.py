@@ -216,7 +216,6 @@ def records(given: RecordsAndMinds) -> RecordPlays:
         summarise=summarise,
         at_once=QUESTIONS_AT_ONCE,
         sums_up_parts=True,
-        goes_on_without=True,
     )
 
 
