@@ -88,8 +88,8 @@ def from_trace(trace: Trace, case: Case | None = None, *, chosen: str | None = N
 
     The opening is a turn of its own, in which the doctor says nothing, or greets. Results belong to the turn that asked
     for them. The patient's reply to a conclusion is not part of the dialogue; a doctor's last words without a reply are
-    a conclusion. `information` needs the case. By default the `chosen` key is that of the trace: the doctor's choice, or
-    the option named by the likeliest diagnosis of the report.
+    a conclusion. `information` needs the case. By default the `chosen` key is that of the trace: the doctor's choice,
+    or the option named by the likeliest diagnosis of the report.
     """
     opened, ended, revealed = trace.last(Opened), trace.last(Ended), trace.last(Revealed)
     if opened is None or ended is None:

@@ -1,8 +1,8 @@
 """A report's treatment compared with the treatment that is due: what it names, and which doses it gives.
 
-A record writes each drug with its dose, route and reason; a doctor who writes "salbutamol" has named it. So the grade of
-the treatment counts the points that are named, and doses are shown apart. A drug goes by any of its names, a procedure
-by its action and its part. A deadly dose, or a delay of something urgent, makes a point count as not named.
+A record writes each drug with its dose, route and reason; a doctor who writes "salbutamol" has named it. So the grade
+of the treatment counts the points that are named, and doses are shown apart. A drug goes by any of its names, a
+procedure by its action and its part. A deadly dose, or a delay of something urgent, makes a point count as not named.
 """
 
 from __future__ import annotations
