@@ -22,7 +22,7 @@ from polyclinic.errors import PolyclinicError
 from polyclinic.knowledge.disease_names import running_text as kept_words
 from polyclinic.knowledge.disease_names.giveaways import read_giveaways
 from polyclinic.knowledge.disease_names.relation import reader as name_reader
-from polyclinic.knowledge.disease_names.vocabulary import flat
+from polyclinic.knowledge.disease_names.running_text import vocabulary
 from polyclinic.memory.reading import PassageRead, ReadingAbout, Studied, StudyRecord, open_reading
 from polyclinic.models.journal import Journal
 from polyclinic.models.scripted import Scripted
@@ -166,14 +166,22 @@ def _kept(folder: Path, *, runs: bool) -> list[Kept]:
         ("practices of several seeds", folder / "practices", lambda at: call("results", "show", at, "--json")),
         ("words of names", folder / "cache", _names_read),
         ("memory, shown", practice, lambda at: call("memory", "show", at, "--limit", 1_000, "--json")),
-        ("practice, taken up", practice, lambda at: call("evolve", "--resume", at, "--json")),
+        (
+            "practice, taken up",
+            practice,
+            lambda at: call("evolve", *_files(folder), "--ablations", "no", "--out", at, "--json"),
+        ),
         ("what was read", books, _what_was_read),
         ("results, shown", played, lambda at: call("results", "show", at, "--json")),
         ("dialogues, replayed", played, lambda at: call("replay", at)),
         ("dialogues, judged", played, lambda at: call("score", "aie", at, "--cases", "shipped", "--json")),
         ("run, reported", run, lambda at: call("report", at, "--json")),
         ("run, replayed", run, lambda at: call("replay", at)),
-        ("run, resumed", run, lambda at: call("run", "--resume", at, "--json")),
+        (
+            "run, resumed",
+            run,
+            lambda at: call("run", "--residents", 30, "--visits", 4, "--days", 1, "--out", at, "--json"),
+        ),
         ("journal", journal, _from_journal),
         ("corpus", corpus, lambda at: call(*found, at)),
     ]
@@ -218,26 +226,26 @@ def _cached(folder: Path) -> Iterator[None]:
     """While it lasts, what is kept for the next process is kept there."""
     before = os.environ.get("XDG_CACHE_HOME")
     os.environ["XDG_CACHE_HOME"] = str(folder)
-    kept_words._kept.cache_clear()
+    kept_words.kept.cache_clear()
     try:
         yield
     finally:
         os.environ.pop("XDG_CACHE_HOME")
         if before is not None:
             os.environ["XDG_CACHE_HOME"] = before
-        kept_words._kept.cache_clear()
+        kept_words.kept.cache_clear()
 
 
 def _names_kept(folder: Path) -> None:
     with _cached(folder):
         made = name_reader()
-        kept_words.keep(flat(made._words), made.learnt, read_giveaways())
+        kept_words.keep(vocabulary(), made.learnt, read_giveaways())
 
 
 def _names_read(folder: Path) -> tuple[int, str, str]:
     # What is damaged is read anew from the files of the package.
     with _cached(folder):
-        kept = kept_words._kept()
+        kept = kept_words.kept()
     return int(kept is None), "" if kept is None else repr(kept), "damaged, and read anew"
 
 

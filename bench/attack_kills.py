@@ -10,7 +10,6 @@ import json
 import os
 import random
 import re
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -97,7 +96,6 @@ def scenes_of(folder: Path, url: str) -> list[Scene]:
     friends = ("corpus", "add", "friends", prose, "--embedder", "direct/e", "--base-url", url, *four, "--json")
 
     def asked(out: Path) -> tuple[str, ...]:
-        shutil.rmtree(out / "results", ignore_errors=True)  # what is written in the end is written whole, or not at all
         out.mkdir(exist_ok=True)
         return (*exam, "--base-url", url, *four, "--out", f"{out}/results")
 
@@ -105,14 +103,14 @@ def scenes_of(folder: Path, url: str) -> list[Scene]:
         Scene(
             "run",
             lambda out: (*town, *model, "--on", "local:2", "--out", str(out)),
-            lambda out: ("run", "--resume", str(out), "--json"),
+            lambda out: (*town, *model, "--on", "local:2", "--out", str(out)),
             lambda _, printed: str(json.loads(printed)["log_hash"]),
             100,
         ),
         Scene(
             "evolve",
             lambda out: (*practice, *model, *four, "--json", "--out", str(out)),
-            lambda out: ("evolve", "--resume", str(out), *four, "--json"),
+            lambda out: (*practice, *model, *four, "--json", "--out", str(out)),
             lambda out, printed: _plain(printed) + _plain((out / "items.jsonl").read_text("utf-8")),
             AT_ONCE,
         ),

@@ -62,9 +62,8 @@ def _kill(seed, endpoint, folder):
         process.kill()
         process.wait()
         killed.append(_stored(kept))
-        command = ("run", "--resume", kept, "--on", "local:2")
     print(f"  killed {len(killed)} times, with so many happenings on disk: {', '.join(map(str, killed))}", flush=True)
-    document = json.loads(_call("run", "--resume", kept, "--on", "local:2", "--set", "run.max-failures=100", "--json"))
+    document = json.loads(_call(*command, "--set", "run.max-failures=100", "--json"))
     same = {document["log_hash"], *hashes.values()}
     faults = sum(endpoint.counters()["faults"].values())
     print(f"  taken up again to its end: log {document['log_hash'][:16]}; {faults:,} faults of the endpoint in all")

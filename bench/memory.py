@@ -162,7 +162,7 @@ def kill():
             started.send_signal(signal.SIGKILL)
             started.wait()
             moments.append(_treated(out))
-            subprocess.run([*words, "--resume", str(out), "--ablations", "no"], check=True, capture_output=True)
+            subprocess.run([*words, *options, "--out", str(out)], check=True, capture_output=True)
             same += _left(out) == whole
     told = ", ".join(map(str, moments))
     return f"killed after {told} of {PRACTISED} patients; the same memory and curve in {same} of {KILLS}"

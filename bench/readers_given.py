@@ -229,14 +229,14 @@ READERS = (
     ),
     ReaderTried(
         "marks",
-        ("judging/explanations.py",),
+        (),
         "m.jsonl",
         records({"case": "1", "method": "m", "rater": "a", "relevance": 4, "completeness": 3}),
         read("judging.explanations", "read_ratings"),
     ),
     ReaderTried(
         "people's words of errors",
-        ("judging/sorting.py",),
+        (),
         "w.jsonl",
         records({"question": "q", "method": "m", "category": "cot", "who": "a"}),
         read("judging.error_categories", "read_words"),

@@ -106,7 +106,10 @@ def read_any_lines(path: Path) -> Iterator[ReadLine]:
                         rest = file.readline(MAX_RECORD_BYTES)
                     line = ReadLine(number, begin.decode(errors="replace"), too_large())
                 else:
-                    line = _read_line(number, raw)
+                    try:
+                        line = ReadLine(number, raw.decode())
+                    except UnicodeDecodeError as error:
+                        line = ReadLine(number, raw.decode(errors="replace"), _no_utf8(error, raw))
                 if line.broken or line.text.strip():
                     found = True
                     yield line
@@ -116,13 +119,6 @@ def read_any_lines(path: Path) -> Iterator[ReadLine]:
         raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
     if not found:
         raise BadInput("the file holds blank lines only; at least one record is needed", path=path)
-
-
-def _read_line(number: int, raw: bytes) -> ReadLine:
-    try:
-        return ReadLine(number, raw.decode())
-    except UnicodeDecodeError as error:
-        return ReadLine(number, raw.decode(errors="replace"), _no_utf8(error, raw))
 
 
 def read_records(

@@ -105,7 +105,9 @@ async def run_numbered(
             task.cancel()
         # What one makes of being stopped counts: a visit that nobody has judged is a visit all the same.
         await asyncio.gather(*tasks, return_exceptions=True)
-        over = {task for task in tasks if not task.cancelled() and not _is_broken(task)}
+        # An error that is none of ours may come of being stopped.
+        ours = PolyclinicError | None
+        over = {task for task in tasks if not task.cancelled() and isinstance(task.exception(), ours)}
         interrupted = StoppedByHand("interrupted")
     finally:
         for task in tasks:
@@ -119,8 +121,3 @@ async def run_numbered(
         except PolyclinicError as failure:
             error = error or failure
     return results, error
-
-
-def _is_broken(task: asyncio.Task[T]) -> bool:
-    """Whether a task ended with an error that is none of ours, which being stopped may bring about."""
-    return not isinstance(task.exception(), PolyclinicError | None)

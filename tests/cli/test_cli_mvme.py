@@ -99,7 +99,8 @@ def test_the_ablation_and_the_order_are_kept(run, endpoint):
         ).stdout
     )
     assert (document["disputes"], document["order"], document["max_rounds"]) == (False, "sequential", 2)
-    models = [word for role in ("patient", "examiner", "director", "judge") for word in (f"--{role}", f"direct/{role}")]
+    models = [word for role in ("patient", "director", "judge") for word in (f"--{role}", f"direct/{role}")]
+    models += ["--set", "run.examiner=direct/examiner"]
     done = run(*command, "--protocol", "paper", *models, "--base-url", endpoint.url, "--set", "run.max-failures=100")
     assert "other than in the paper: cases (506 Chinese records; here 6); doctor rules (no model" in done.stderr
     paper = json.loads(done.stdout)

@@ -10,8 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 from cyclopts import Parameter
 
-from polyclinic.evaluations.evolution.feedback import Came, came_of
-from polyclinic.evaluations.evolution.patients import PracticePatient
+from polyclinic.evaluations.evolution.patients import Came, PracticePatient, came_of
 from polyclinic.evaluations.evolution.practice import Remembers
 from polyclinic.evaluations.evolution.results import SNAPSHOTS
 from polyclinic.memory.library import CASE_WORDS

@@ -20,8 +20,6 @@ from polyclinic.memory.reading import (
     PassageRead,
     ReadingAbout,
     ReadingLibrary,
-    Studied,
-    StudyRecord,
     has_read,
     is_read_stored,
     open_reading,
@@ -32,7 +30,6 @@ from polyclinic.models.pipeline import Asker
 from polyclinic.models.session import Session, journal_of, open_models
 from polyclinic.players.mind_names import model_of
 from polyclinic.retrieval.corpus import Corpus
-from polyclinic.retrieval.embedders import Embedder
 from polyclinic.retrieval.library import find_corpus
 from polyclinic.retrieval.retriever import Passage
 from polyclinic.run.options import MODELS, PLACE, POSITIVE, Json, KeptOptions, Models, Seed
@@ -104,10 +101,13 @@ async def read(
                 with progress("reading", len(new), quiet=json) as advance:
 
                     async def one(passage: Passage) -> PassageRead:
+                        def model(name: str, role: str) -> Model:
+                            return session.model(name, Asker(role, f"{passage.source} {role}"), repeating=True)
+
                         studied = await study(
                             passage,
-                            writer=_model(session, writer or doctor, passage, "writer"),
-                            doctor=_model(session, doctor, passage, "doctor"),
+                            writer=model(writer or doctor, "writer"),
+                            doctor=model(doctor, "doctor"),
                             language=language,
                             questions=questions,
                             seed=seed,
@@ -115,7 +115,8 @@ async def read(
                             rehearsal=models.dry_run,
                         )
                         advance()
-                        return await _with_vectors(studied, maker)
+                        texts = [("", record.query) for record in studied.records]
+                        return PassageRead(studied, await maker.passages(texts))
 
                     stopped = None
                     for first in range(0, len(new), _TOGETHER):
@@ -162,14 +163,6 @@ def _embedder_of(folder: Path) -> str | None:
         return library.about.embedder
 
 
-def _model(session: Session, name: str, passage: Passage, role: str) -> Model:
-    return session.model(name, Asker(role, f"{passage.source} {role}"), repeating=True)
-
-
-async def _with_vectors(studied: Studied, embedder: Embedder) -> PassageRead:
-    return PassageRead(studied, await embedder.passages([("", record.query) for record in studied.records]))
-
-
 def _document(library: ReadingLibrary, new: list[Passage]) -> dict[str, Any]:
     """Returns what came of it, in numbers."""
     every = library.passages.values()
@@ -194,11 +187,8 @@ def _show(library: ReadingLibrary, came: dict[str, Any], folder: Path | str, ses
     rows += [(f"refused: {why}", number(n, ",")) for why, n in came["refused"].items()]
     title = f"{counted(len(library.passages), 'passage')} read, {came['new']:,} of them now"
     console().print(table(title, ("questions", "number"), rows))
-    for record in library.records[-1:]:
-        console().print(plain(_line(record)), soft_wrap=True)
+    for one in library.records[-1:]:
+        answered = f"{one.question.stem} {one.question.options[one.key]}. {one.reasoning}"
+        console().print(plain(f"\n{one.passage}: {answered}"), soft_wrap=True)
     show_usage(console(sys.stderr), session.ledger)
     note(f"what was read: {folder}. Next: polyclinic eval exam medqa FILE --memory {folder} --method medagent_zero")
-
-
-def _line(record: StudyRecord) -> str:
-    return f"\n{record.passage}: {record.question.stem} {record.question.options[record.key]}. {record.reasoning}"

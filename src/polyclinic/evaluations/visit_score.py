@@ -19,22 +19,13 @@ from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import lexicon_of
 from polyclinic.knowledge.names import Names
 from polyclinic.knowledge.safety import read_red_flags
+from polyclinic.metrics import reasoning
 from polyclinic.metrics.accuracy import Verdict
 from polyclinic.metrics.conversation import score
 from polyclinic.metrics.dialogue import Unscorable, from_trace
 from polyclinic.metrics.grades import Aspect, Judgement
 from polyclinic.metrics.points import DangerSigns, Points, Stewardship, danger_signs, points, stewardship
 from polyclinic.metrics.prescribing import DuePoint, due_points, graded
-from polyclinic.metrics.reasoning import (
-    FindingsTold,
-    by_place,
-    by_symptom,
-    is_named,
-    likeliest_first,
-    link_by_code,
-    reasons_graded,
-    verdict_by_code,
-)
 from polyclinic.players.human.advice import Rung
 from polyclinic.players.minds import Minds
 from polyclinic.visits.visit import Visit
@@ -136,13 +127,15 @@ class Scorer:
         def named(ids: Iterable[str]) -> tuple[str, ...]:
             return tuple(known[id].name.get(language) if id in known else id for id in ids)
 
-        findings = FindingsTold(case, self._knowledge)
+        findings = reasoning.FindingsTold(case, self._knowledge)
         shown = tuple(map(findings.expected, findings.wanted(truth.rationale)))
         lists = ("needed", "needed_missed", "helpful", "helpful_missed", "not_indicated", "other")
         names = {name: named(getattr(chosen, name)) for name in lists}
         return PlayScore(
             doctor=doctor,
-            verdict=verdict_by_code(None if given is None else likeliest_first(given), truth, self._knowledge),
+            verdict=reasoning.verdict_by_code(
+                None if given is None else reasoning.likeliest_first(given), truth, self._knowledge
+            ),
             turns=visit.turns,
             report=given,
             metrics=metrics,
@@ -167,22 +160,22 @@ class Scorer:
     async def by_rules(self, case: Case, report: Report) -> Judgement:
         """Grades by rules, by the meaning of symptoms and not by how particularly they are named."""
         language, truth = case.presentation.language, case.truth
-        rules = RulesJudge(self._knowledge, link=link_by_code(truth, self._knowledge))
+        rules = RulesJudge(self._knowledge, link=reasoning.link_by_code(truth, self._knowledge))
         lexicon = lexicon_of(self._knowledge, language)
-        judged = await rules.grade(by_symptom(case, report, self._knowledge.symptoms, lexicon), report)
-        found = FindingsTold(case, self._knowledge)
+        judged = await rules.grade(reasoning.by_symptom(case, report, self._knowledge.symptoms, lexicon), report)
+        found = reasoning.FindingsTold(case, self._knowledge)
         due = due_points(truth.treatment, report.treatment, self._knowledge)
         # Each grade is of the very points that are shown, so that the two cannot contradict each other.
         shown = {
             Aspect.EXAMINATIONS: found.graded(truth.rationale, report.examinations),
-            Aspect.RATIONALE: reasons_graded(truth.rationale, report.rationale, lexicon, found),
+            Aspect.RATIONALE: reasoning.reasons_graded(truth.rationale, report.rationale, lexicon, found),
             Aspect.TREATMENT: graded(due, language) if due else None,
         }
         grades, analyses = {**judged.grades}, {**judged.analyses}
         for aspect, of_points in shown.items():
             if of_points is not None:
                 grades[aspect], analyses[aspect] = of_points
-        grades[Aspect.DIAGNOSIS] = by_place(grades[Aspect.DIAGNOSIS], report, truth, self._knowledge)
+        grades[Aspect.DIAGNOSIS] = reasoning.by_place(grades[Aspect.DIAGNOSIS], report, truth, self._knowledge)
         return replace(judged, grades=grades, analyses=analyses)
 
     async def _aie(self, case: Case, visit: Visit, minds: Minds) -> tuple[dict[str, float], tuple[str, ...]]:
@@ -200,5 +193,5 @@ class Scorer:
         return sum(
             probability / whole
             for probability, one in zip(given, note.diagnoses, strict=True)
-            if is_named(one.name, truth, self._knowledge)
+            if reasoning.is_named(one.name, truth, self._knowledge)
         )

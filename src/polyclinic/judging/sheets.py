@@ -227,7 +227,7 @@ def _diagnoses(case: Case) -> str:
 
 def _reference(case: Case) -> str:
     texts = (_diagnoses(case), "\n".join(case.truth.rationale), "\n".join(case.truth.treatment))
-    headings = _HEADINGS[case.presentation.language]
+    headings = _PARTS[case.presentation.language][2:]
     return "\n".join(f"{heading} {text}" for heading, text in zip(headings, texts, strict=True))
 
 
@@ -236,13 +236,9 @@ def _report(report: Report, language: Language) -> str:
     return "\n".join(f"{heading} {'; '.join(part)}" for heading, part in zip(_PARTS[language], parts, strict=True))
 
 
-_HEADINGS: dict[Language, tuple[str, str, str]] = {
-    "en": ("Diagnoses:", "Reasons:", "Treatment:"),
-    "zh": ("诊断：", "诊断理由：", "治疗："),
-}
 _PARTS: dict[Language, tuple[str, ...]] = {
-    "en": ("Symptoms:", "Examinations:", *_HEADINGS["en"]),
-    "zh": ("症状：", "检查：", *_HEADINGS["zh"]),
+    "en": ("Symptoms:", "Examinations:", "Diagnoses:", "Reasons:", "Treatment:"),
+    "zh": ("症状：", "检查：", "诊断：", "诊断理由：", "治疗："),
 }
 
 

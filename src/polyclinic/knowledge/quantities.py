@@ -35,9 +35,15 @@ _PER_VOLUME = re.compile(
 )
 
 
+class _Unit(NamedTuple):
+    kind: Kind
+    factor: float  # into the kind's own: per litre, gram per litre, mole per litre, unit per litre, mmHg, °C, 1
+
+
 class _Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    units: dict[str, _Unit]
+    unsaid: dict[Kind, tuple[float, ...]]
     molar_mass: dict[str, float]
-    univalent: tuple[str, ...]
     cuts: dict[str, dict[Kind, dict[str, float]]]
     spelled: tuple[tuple[str, str], ...]
 
@@ -59,11 +65,6 @@ class Quantity(NamedTuple):
     high: float
     unit: str
     is_titre: bool = False
-
-
-class _Unit(NamedTuple):
-    kind: Kind
-    factor: float  # into the kind's own: per litre, gram per litre, mole per litre, unit per litre, mmHg, °C, 1
 
 
 def quantities(text: str) -> list[Quantity]:
@@ -98,18 +99,8 @@ def _unit(text: str) -> _Unit | None:
 
 
 def _simple(text: str) -> _Unit | None:
-    whole: dict[str, _Unit] = {
-        "%": _Unit("share", 0.01),
-        "mmhg": _Unit("pressure", 1.0),
-        "mm[hg]": _Unit("pressure", 1.0),
-        "kpa": _Unit("pressure", 7.50062),
-        "c": _Unit("temperature", 1.0),
-        "f": _Unit("temperature", 0.0),
-        "/min": _Unit("rate", 1.0),
-        "/hpf": _Unit("field", 1.0),
-    }
-    if text in whole:
-        return whole[text]
+    if text in (units := _tables().units):
+        return units[text]
     match = _PER_VOLUME.match(text)
     if match is None:
         return None
@@ -134,8 +125,7 @@ def in_unit_of(quantity: Quantity, item: Item) -> tuple[float, float] | None:
     own = _unit(item.unit)
     if own is None:
         return None
-    ends = [_converted(end, unit, own, item.id) for end in (quantity.low, quantity.high)]
-    low, high = ends
+    low, high = (_converted(end, unit, own, item.id) for end in (quantity.low, quantity.high))
     return None if low is None or high is None else _possible(low, high, item, _WIDER)
 
 
@@ -177,13 +167,11 @@ def _without_unit(quantity: Quantity, item: Item) -> tuple[float, float] | None:
     own = _unit(item.unit)
     if own is None or not own.kind:
         return None
-    others = {"count": (1e6, 1e9), "mass": (10.0, 1.0, 1e-2, 1e-3), "share": (1.0,), "temperature": (0.0,)}
-    found = []
-    for factor in others.get(own.kind, ()):
-        ends = [_converted(end, _Unit(own.kind, factor), own, item.id) for end in (quantity.low, quantity.high)]
-        if ends[0] is not None and ends[1] is not None:
-            found.append(_possible(ends[0], ends[1], item, 1.0))
-    fitting = [one for one in found if one is not None]
+    fitting = []
+    for factor in _tables().unsaid.get(own.kind, ()):
+        low, high = (_converted(end, _Unit(own.kind, factor), own, item.id) for end in (quantity.low, quantity.high))
+        if low is not None and high is not None and (found := _possible(low, high, item, 1.0)) is not None:
+            fitting.append(found)
     return fitting[0] if len(fitting) == 1 else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import msgspec
 
@@ -30,6 +31,13 @@ clause_words = WORDS.section("clauses", ClauseWords)
 def clauses(text: str, language: Language) -> list[str]:
     """Returns the clauses of a text that say something, without what divides them."""
     return [c.strip() for c in clause_words(language).divider.split(text) if c and any(ch.isalpha() for ch in c)]
+
+
+def at_marks(text: str, marks: Iterable[re.Match[str]]) -> tuple[str, list[tuple[re.Match[str], str]]]:
+    """Returns what stands in a text before the first of some marks, and each mark with what stands behind it."""
+    found = list(marks)
+    cuts = [*(mark.start() for mark in found), len(text)]
+    return text[: cuts[0]], [(mark, text[mark.end() : end]) for mark, end in zip(found, cuts[1:], strict=True)]
 
 
 def denies(text: str, language: Language) -> bool | None:

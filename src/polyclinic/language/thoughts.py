@@ -11,6 +11,8 @@ import json
 import re
 from typing import NamedTuple
 
+from polyclinic.language.clauses import at_marks
+
 _NAME = (
     r"(?:[a-z]\w*:)?(?:think|thinking|thoughts?|reason|reasoning|scratchpad|reflection|analysis|chain_of_thought|cot"
     r"|(?:inner|internal)_(?:thoughts?|monologue))"
@@ -78,12 +80,11 @@ def apart(text: str) -> SaidAndThought:
 
 def _by_channels(text: str) -> SaidAndThought:
     """Harmony: what is said stands in the channel `final`; without one, nothing has been said yet."""
-    marks = list(_CHANNEL.finditer(text))
+    first, parts = at_marks(text, _CHANNEL.finditer(text))
     said: list[str] = []
-    thought = [text[: marks[0].start()] if marks else text]
-    ends = [mark.start() for mark in marks[1:]] + [len(text)]
-    for mark, end in zip(marks, ends, strict=True):
-        part = _CHANNEL_END.split(text[mark.end() : end])[0].strip()
+    thought = [first]
+    for mark, behind in parts:
+        part = _CHANNEL_END.split(behind)[0].strip()
         (said if mark["name"] == _FINAL else thought).append(part)
     before = "\n".join(kept for part in thought if (kept := _CHANNEL_END.sub("", part).strip()))
     return SaidAndThought("\n".join(said), before, is_open=not said)

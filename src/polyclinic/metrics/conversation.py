@@ -54,7 +54,6 @@ _SHARES = {
     "ADVICE_ACC": (_ADVICE[:1], _ADVICE),
     "ADVICE_SPECIFIC": (_ADVICE[:2], _ADVICE),
 }
-_NEED_INFORMATION = ("COVERAGE", "INQUIRY_LOGIC", "COVERAGE_WITHOUT_O")
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,11 +93,11 @@ def score(dialogue: Dialogue) -> Score:
     else:
         unreadable = dialogue.chosen not in dialogue.options
         values["DIAGNOSIS"] = 100.0 * (dialogue.chosen in dialogue.answers)
-    if dialogue.information is None:
+    known, language = dialogue.information, dialogue.language
+    if known is None:
         problem = "all that is known of the patient is not at hand (a trace needs its cases)"
-        left_out.append(LeftOut(dialogue.id, problem, _NEED_INFORMATION[:2]))
+        left_out.append(LeftOut(dialogue.id, problem, ("COVERAGE", "INQUIRY_LOGIC")))
     else:
-        known, language = dialogue.information, dialogue.language
         collected = _collected(dialogue, {State.OPENING})
         values["COVERAGE"] = 100 * rouge_1(collected, known, language).recall
         values["INQUIRY_LOGIC"] = 100 * likeness(collected, known, language)

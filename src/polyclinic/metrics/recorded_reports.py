@@ -29,6 +29,7 @@ import msgspec
 
 from polyclinic.errors import BadInput
 from polyclinic.files import read_records
+from polyclinic.language.clauses import at_marks
 from polyclinic.language.language import length
 from polyclinic.metrics.grades import LETTERS, NO_GRADE, Aspect, Grade, Judgement, aspects_of, grade_named, why_no_grade
 from polyclinic.statistics.agreement import Agreement, agreement, spearman, weighted_kappa
@@ -238,14 +239,13 @@ def split_sections(text: str) -> Sections:
     A section with two headings is the text under both. Text before the first heading is the diagnosis where no
     diagnosis has a heading of its own, and else a greeting; so a text without headings is all diagnosis.
     """
-    found = list(_HEADING.finditer(text))
+    before, parts = at_marks(text, _HEADING.finditer(text))
     sections: dict[str, list[str]] = {aspect: [] for aspect in _HEADINGS}
-    ends = [match.start() for match in found[1:]] + [len(text)]
-    for match, end in zip(found, ends, strict=False):
+    for match, behind in parts:
         heading = match["marked"] or match["plain"] or match["first"]
-        sections[_ASPECT_OF[heading]].append(text[match.end() : end].strip())
+        sections[_ASPECT_OF[heading]].append(behind.strip())
     if not any(sections["diagnosis"]):
-        sections["diagnosis"] = [text[: found[0].start() if found else None].strip()]
+        sections["diagnosis"] = [before.strip()]
     return Sections(**{aspect: "\n".join(filter(None, parts)) for aspect, parts in sections.items()})
 
 

@@ -7,7 +7,7 @@ import hashlib
 import logging
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import msgspec
 
@@ -59,7 +59,12 @@ class Direct(Provider):
     ) -> None:
         self.name = f"direct/{model}"
         urls = [base_url] if isinstance(base_url, str) else list(base_url or ())
-        urls = [url for url in urls if url] or [os.environ.get("OPENAI_BASE_URL") or _nowhere(self.name)]
+        urls = [url for url in urls if url] or [os.environ.get("OPENAI_BASE_URL", "")]
+        if not urls[0]:
+            raise NoAddress(
+                f"nobody said where {self.name} is asked: give --base-url URL, base_url in models.model-file, or "
+                "OPENAI_BASE_URL; OpenAI's own is https://api.openai.com/v1"
+            )
         # One that is given is the first server's, and the others get its like.
         self.limit = concurrency if isinstance(concurrency, Limit) else Limit(concurrency)
         limits, self._pace = [self.limit, *(self.limit.like() for _ in urls[1:])], pace
@@ -217,10 +222,3 @@ def _beginning(said: Said) -> str:
     """Returns what a conversation without a name is known by: all that is said before the model first speaks."""
     until = next((number for number, (role, _) in enumerate(said) if role == "assistant"), len(said))
     return hashlib.blake2b(repr(said[:until]).encode(errors="replace"), digest_size=16).hexdigest()
-
-
-def _nowhere(name: str) -> NoReturn:
-    raise NoAddress(
-        f"nobody said where {name} is asked: give --base-url URL, base_url in models.model-file, or OPENAI_BASE_URL; "
-        "OpenAI's own is https://api.openai.com/v1"
-    )

@@ -7,7 +7,7 @@ import hashlib
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple, Protocol, Unpack
+from typing import NamedTuple, Unpack
 
 import msgspec
 import numpy as np
@@ -26,17 +26,6 @@ from polyclinic.tasks import run_all
 BATCH = 32  # texts in one request
 
 PURPOSE = "embedding"
-
-
-class EmbeddingModel(Protocol):
-    """Makes vectors of texts."""
-
-    @property
-    def name(self) -> str:
-        """Names the model in results and journals."""
-
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Returns a row for each text, as the model gives it."""
 
 
 class Embeddings:

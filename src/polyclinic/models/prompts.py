@@ -92,14 +92,11 @@ def read_prompts(
     messages = {}
     for id, packed in _looked_up(connection, "id, message", "messages", "id", list(wanted)):
         try:
-            messages[id.hex()] = msgspec.json.decode(_unpacked(packed), type=tuple[str, str])
+            said = packed if packed.startswith(b"[") else zlib.decompress(packed)
+            messages[id.hex()] = msgspec.json.decode(said, type=tuple[str, str])
         except (zlib.error, *NO_JSON) as error:
             raise ValueError(f"a message is damaged ({error})") from None
     return prompts, messages
-
-
-def _unpacked(message: bytes) -> bytes:
-    return message if message.startswith(b"[") else zlib.decompress(message)
 
 
 def _looked_up(

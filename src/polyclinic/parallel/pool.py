@@ -14,7 +14,7 @@ import os
 import pickle
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any, Self
 
@@ -23,9 +23,9 @@ from polyclinic.models.limits import Share
 from polyclinic.parallel.holder import Holder
 from polyclinic.parallel.messages import Answered, Cancel, Compute, Done, News, Note, Open, Question, Warned
 from polyclinic.parallel.ray_site import LOCAL as RAY
-from polyclinic.parallel.ray_site import SCHEME, RayWorkers
+from polyclinic.parallel.ray_site import SCHEME, RayProcess, RayWorkers
 from polyclinic.parallel.shipping import packed
-from polyclinic.parallel.sites import LocalProcesses, Process, Site, WorkerLost
+from polyclinic.parallel.sites import LocalProcess, LocalProcesses, WorkerLost
 from polyclinic.parallel.worker import Task
 
 MOST_LOSSES = 5  # how often the worker of one item may be lost; by then it is the item that ends them
@@ -34,6 +34,9 @@ MOST_WORKERS = 1000  # each is a process of some 200 MB
 
 LOCAL = "local"
 ALLOWED = f"{LOCAL}, {LOCAL}:N, {RAY}, {RAY}:N (a cluster on this machine) or {SCHEME}HOST:PORT"
+
+Site = LocalProcesses | RayWorkers  # where workers run
+Process = LocalProcess | RayProcess  # a worker as the command sees it
 
 _ONCE = 30.0  # seconds in which several workers warn of the same thing
 _LOG = logging.getLogger("polyclinic.parallel")
@@ -200,7 +203,12 @@ class WorkerPool:
             finally:
                 if worker is not None:
                     self._open.discard(worker)
-                    await _to_its_end(worker.close())
+                    closing = asyncio.ensure_future(worker.close())
+                    try:
+                        await asyncio.shield(closing)
+                    except asyncio.CancelledError:
+                        await closing  # it must not be broken off
+                        raise
 
     def _warn(self, line: str) -> None:
         """Logs what one worker warns of, unless another has just done so."""
@@ -208,16 +216,6 @@ class WorkerPool:
         if now - self._warned.get(line, -_ONCE) >= _ONCE:
             self._warned[line] = now
             _LOG.warning("%s", line)
-
-
-async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
-    """Awaits what must not be broken off, also when this is cancelled."""
-    working = asyncio.ensure_future(work)
-    try:
-        await asyncio.shield(working)
-    except asyncio.CancelledError:
-        await working
-        raise
 
 
 class _Worker:

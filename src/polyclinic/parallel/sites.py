@@ -1,4 +1,4 @@
-"""Where workers run: the interface, and the processes of this machine."""
+"""Workers that are processes of this machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from polyclinic.errors import PolyclinicError
 from polyclinic.parallel.messages import HEAD, frame, unframed
@@ -29,31 +29,6 @@ class WorkerLost(PolyclinicError):
 
 class ClusterLost(PolyclinicError):
     """The cluster ended with all its workers, and nobody is left to compute the items."""
-
-
-class Process(Protocol):
-    """A worker as the command sees it."""
-
-    def send(self, messages: Sequence[object]) -> None:
-        """Sends messages."""
-
-    async def receive(self) -> list[Any]:
-        """Returns the next messages; raises `WorkerLost` where it has ended, `ClusterLost` where all have."""
-
-    async def stop(self) -> None:
-        """Lets the worker close what it holds open, and ends it."""
-
-
-class Site(Protocol):
-    """Where workers run, and how many at a time."""
-
-    workers: int
-
-    async def start(self) -> Process:
-        """Starts a worker, perhaps when there is room for one; raises as `Process.receive`."""
-
-    async def close(self) -> None:
-        """Lets go of the site."""
 
 
 class LocalProcesses:

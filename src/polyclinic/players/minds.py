@@ -52,7 +52,7 @@ from polyclinic.seeds import derive
 if TYPE_CHECKING:
     from polyclinic.memory.opening import OpenedMemory
     from polyclinic.memory.remembering import Remembering
-    from polyclinic.players.human.seated import Chair
+    from polyclinic.players.human.people import Chair
     from polyclinic.players.language_model.saps import Saps
     from polyclinic.retrieval.retriever import LookingUp
 
@@ -305,22 +305,17 @@ _AT_THE_DESK = (Role.DOCTOR, Role.PATIENT, Role.NURSE)
 
 def _person(minds: Minds, part: _PlayedPart) -> Mind[Any]:
     """Returns a person at the desk, or in the doctor's chair."""
-    if part.role is Role.PATIENT:
-        from polyclinic.players.human.patient import HumanPatient  # noqa: PLC0415 - see `_maker`
-
-        return HumanPatient(minds.desk, f"{part.episode}/patient")
-    if part.role is Role.NURSE:
-        from polyclinic.players.human.nurse import HumanNurse  # noqa: PLC0415
-
-        return HumanNurse(minds.desk, f"{part.role}/{part.episode}")
+    from polyclinic.players.human import people  # noqa: PLC0415 - see `_maker`
     from polyclinic.players.human.advice import Adviser  # noqa: PLC0415
-    from polyclinic.players.human.doctor import HumanDoctor, order_names_of  # noqa: PLC0415
-    from polyclinic.players.human.seated import SeatedDoctor  # noqa: PLC0415
 
+    if part.role is Role.PATIENT:
+        return people.HumanPatient(minds.desk, f"{part.episode}/patient")
+    if part.role is Role.NURSE:
+        return people.HumanNurse(minds.desk, f"{part.role}/{part.episode}")
     adviser = Adviser(RulesDoctor(minds.reader(part.department), minds.reader()))
     if minds.chair is not None:
-        return SeatedDoctor(minds.chair, adviser)
-    return HumanDoctor(minds.desk, part.episode, order_names_of(minds._knowledge), adviser)
+        return people.SeatedDoctor(minds.chair, adviser)
+    return people.HumanDoctor(minds.desk, part.episode, people.order_names_of(minds._knowledge), adviser)
 
 
 def _by_rules(minds: Minds, part: _PlayedPart) -> Mind[Any]:
@@ -410,7 +405,7 @@ def shown_to(
     """
     if pictures is None:
         return ()
-    from polyclinic.players.human.doctor import HumanDoctor  # noqa: PLC0415 - only of cases with pictures
+    from polyclinic.players.human.people import HumanDoctor  # noqa: PLC0415 - only of cases with pictures
     from polyclinic.players.language_model.mind import ModelMind  # noqa: PLC0415
 
     sees = doctor.sees if isinstance(doctor, ModelMind) else isinstance(doctor, HumanDoctor | OwnMind)

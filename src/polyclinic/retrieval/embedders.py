@@ -25,7 +25,7 @@ from polyclinic.retrieval.retriever import library
 from polyclinic.retrieval.store import Vectors
 
 if TYPE_CHECKING:
-    from polyclinic.models.embeddings import EmbeddingModel  # with it comes what reaches an endpoint
+    from polyclinic.models.embeddings import Embeddings  # with it comes what reaches an endpoint
 
 ENDPOINT = "direct/"  # How the names of embedders begin that are asked over the network
 
@@ -154,7 +154,7 @@ class EndpointEmbedder:
         together: texts of one request, whose vectors come, and can be kept, together.
     """
 
-    def __init__(self, model: EmbeddingModel) -> None:
+    def __init__(self, model: Embeddings) -> None:
         from polyclinic.models.embeddings import BATCH  # noqa: PLC0415 - with it comes what reaches an endpoint
 
         self._model, self.together = model, BATCH

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -272,14 +272,6 @@ LAYOUTS = tuple(_MAPS)
 
 _SHOWN = 8
 _CONTROL_RECORDS = re.compile(r"[\x00-\x1f\x7f]")
-_JSON = {
-    type(None): "null",
-    bool: "true or false",
-    int: "a number",
-    float: "a number",
-    list: "a list",
-    dict: "an object",
-}
 
 
 def read_passage_records(
@@ -291,74 +283,44 @@ def read_passage_records(
     of LiveQA's judged answers without their ending, `NIDDK_0000001_Sec1`; the answer to a question that came under the
     same one before ends in ~2.
     """
-    found = layout
-    named = _name_answers() if layout in {None, "medquad"} else None
+    met: Counter[str] = Counter()
     for line, record in read_records(path, Record, "a passage"):
-        if found is None and fields is None:
-            found = _layout(record, path, line)
-        keys = fields if fields is not None else _MAPS[str(found)]
-        title, text = _text(record, keys.get("title"), path, line), _text(record, keys["text"], path, line)
-        if not text.strip():
-            raise BadInput("a passage without words; a text is needed", path=path, line=line, field=f"$.{keys['text']}")
+        there = ", ".join(list(record)[:_SHOWN]) or "none"
+        if layout is None and fields is None:
+            layout = next((name for name, signs in _SIGNS.items() if signs <= set(record)), None)
+            if layout is None:
+                how = "name them: corpus.fields=id=KEY,title=KEY,text=KEY"
+                raise BadInput(f"no layout that is known, its keys are {there}; {how}", path=path, line=line)
+        keys = _MAPS[str(layout)] if fields is None else fields
+        texts = {}
+        for part in ("title", "text"):
+            key = keys.get(part)
+            value = "" if key is None else record.get(key, "" if key == "title" else None)
+            if key is not None and key not in record and key != "title":
+                raise BadInput(f"there is no field {key!r}; there are: {there}", path=path, line=line)
+            if not isinstance(value, str) or (part == "text" and not value.strip()):
+                problem = "a text is needed" + ("; a title may be left out" if part == "title" else "")
+                raise BadInput(problem, path=path, line=line, field=f"$.{key}")
+            texts[part] = value.strip()
         id = _id(record, keys.get("id"), path, line) or f"{called}-{line}"
-        if found == "medquad" and named is not None:
-            id = named(record, id)
-        yield line, NewPassage(id, title.strip(), text.strip())
-
-
-def _layout(record: Record, path: Path, line: int) -> str:
-    for name, signs in _SIGNS.items():
-        if signs <= set(record):
-            return name
-    there = ", ".join(list(record)[:_SHOWN]) or "none"
-    problem = f"no layout that is known, its keys are {there}; name them: corpus.fields=id=KEY,title=KEY,text=KEY"
-    raise BadInput(problem, path=path, line=line)
-
-
-def _text(record: Record, key: str | None, path: Path, line: int) -> str:
-    if key is None:
-        return ""
-    if key not in record:
-        if key == "title":
-            return ""
-        problem = f"there is no field {key!r}; there are: {', '.join(list(record)[:_SHOWN]) or 'none'}"
-        raise BadInput(problem, path=path, line=line)
-    value = record[key]
-    if not isinstance(value, str):
-        problem = f"{_JSON[type(value)]} where a text is needed"
-        if key == "title":
-            problem += "; a title may be left out"
-        raise BadInput(problem, path=path, line=line, field=f"$.{key}")
-    return value
+        if layout == "medquad":
+            # Its ids are unique neither in the file nor in their source.
+            document, _, section = id.rpartition("-")
+            name = f"{record['source']}_{document}_Sec{section}" if document else f"{record['source']}_{id}"
+            met[name] += 1
+            id = name if met[name] == 1 else f"{name}~{met[name]}"
+        yield line, NewPassage(id, texts["title"], texts["text"])
 
 
 def _id(record: Record, key: str | None, path: Path, line: int) -> str | None:
     value = None if key is None else record.get(key)
     if value is None and (key is None or key == "id"):
         return None
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, str | int)
-        or not str(value).strip()
-        or _CONTROL_RECORDS.search(str(value).strip())
-    ):
-        raise BadInput(
-            "an id is a text or a whole number, without control characters", path=path, line=line, field=f"$.{key}"
-        )
-    return str(value).strip()
-
-
-def _name_answers() -> Callable[[Record, str], str]:
-    """Returns what names the answers of MedQuAD, whose ids are unique neither in the file nor in their source."""
-    met: Counter[str] = Counter()
-
-    def named(record: Record, id: str) -> str:
-        document, _, section = id.rpartition("-")
-        name = f"{record['source']}_{document}_Sec{section}" if document else f"{record['source']}_{id}"
-        met[name] += 1
-        return name if met[name] == 1 else f"{name}~{met[name]}"
-
-    return named
+    id = str(value).strip()
+    if isinstance(value, bool) or not isinstance(value, str | int) or not id or _CONTROL_RECORDS.search(id):
+        problem = "an id is a text or a whole number, without control characters"
+        raise BadInput(problem, path=path, line=line, field=f"$.{key}")
+    return id
 
 
 KNOWLEDGE = "knowledge"  # Stands for the medical knowledge that comes with polyclinic, in place of a file

@@ -35,18 +35,14 @@ from polyclinic.web.serving import LOOPBACK, Part, Serving
 from polyclinic.web.studies import judging
 from polyclinic.web.town.routes import town
 
-POLICY = "; ".join(
-    (
-        "default-src 'self'",
-        "script-src 'self'",
-        "img-src 'self' data: blob:",  # the map is drawn from pictures that the page makes itself
-        "object-src 'none'",
-        "base-uri 'none'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
-    )
+POLICY = (
+    "default-src 'self'; script-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'"
 )
-"""What a browser lets our pages do: nothing from elsewhere, and no script that stands in a page."""
+"""A browser lets our pages do nothing from elsewhere, and runs no script within a page.
+
+The map is drawn from pictures that the page makes itself.
+"""
 
 _HEADERS = {
     "content-security-policy": POLICY,

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
+from typing import Any
 
-import msgspec
 from starlette.routing import BaseRoute
 
 from polyclinic.errors import UserError
@@ -20,17 +20,6 @@ from polyclinic.web.chair.catalogue import Catalogue
 from polyclinic.web.chair.staff import OfferedPlayers
 from polyclinic.web.practice import Practice
 from polyclinic.web.refused import NotFound
-
-
-class ShelvedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run, or what kept it from being read."""
-
-    id: str  # unique among those that are shown
-    name: str  # of its folder, below the one that was given
-    problem: str = ""  # why it cannot be shown; "" if it can
-    summary: dict[str, object] = {}  # a few figures
-    over: bool = False  # whether it has ended
-    stopped: bool = False  # whether it has not, and no process continues it
 
 
 class Shelf:
@@ -55,31 +44,29 @@ class Shelf:
             raise NotFound("there is no run of that name here")
         return self._found[id]
 
-    def listed(self) -> list[ShelvedRun]:
+    def listed(self) -> list[dict[str, Any]]:
         """Returns all runs, those that cannot be read with the reason."""
         return [_listed(id, path) for id, path in self.look().items()]
 
 
-def _listed(id: str, path: Path) -> ShelvedRun:
+def _listed(id: str, path: Path) -> dict[str, Any]:
+    """Returns a few figures of a run, or what kept it from being read."""
+    listed: dict[str, Any] = {"id": id, "name": id, "problem": "", "summary": {}, "over": False, "stopped": False}
     try:
         with RecordedRun(path) as run:
             about, summary = run.configuration, run.summary
-            figures: dict[str, object] = {
+            figures = {
                 "events": len(run),
                 "t": run.rows(len(run) - 1, 1)[0][1] if len(run) else 0,
-                "residents": about.get("residents"),
-                "days": about.get("days"),
-                "seed": about.get("seed"),
+                **{name: about.get(name) for name in ("residents", "days", "seed")},
                 "hospital": (about.get("hospital") or {}).get("name"),
                 "minds": {role: (about.get("setup") or {}).get(role) for role in ("doctor", "nurse", "patient")},
             }
-            for name in ("visits", "accuracy", "died"):
-                if summary is not None and name in summary:
-                    figures[name] = summary[name]
-            over = summary is not None
-            return ShelvedRun(id=id, name=id, summary=figures, over=over, stopped=not over and not is_locked(path))
+        figures |= {name: summary[name] for name in ("visits", "accuracy", "died") if summary and name in summary}
+        over = summary is not None
+        return listed | {"summary": figures, "over": over, "stopped": not over and not is_locked(path)}
     except UserError as error:
-        return ShelvedRun(id=id, name=id, problem=str(error).replace(str(path), id))
+        return listed | {"problem": str(error).replace(str(path), id)}
 
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})  # names under which only this machine is reached

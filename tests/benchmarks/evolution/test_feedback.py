@@ -5,8 +5,7 @@ from collections import Counter
 import pytest
 
 from polyclinic.evaluations.evolution.ablations import ablate
-from polyclinic.evaluations.evolution.feedback import Came, came_of
-from polyclinic.evaluations.evolution.patients import practice_patients
+from polyclinic.evaluations.evolution.patients import Came, came_of, practice_patients
 from polyclinic.evaluations.evolution.practice import Practice
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge

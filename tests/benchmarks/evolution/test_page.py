@@ -8,8 +8,7 @@ import pytest
 
 from polyclinic.cli.evolve import curve_text
 from polyclinic.evaluations.evolution.ablations import Ablations, AnswerShown, CaseStudy, Gain, NearCase
-from polyclinic.evaluations.evolution.curves import CurveLine, curves
-from polyclinic.evaluations.evolution.page import page
+from polyclinic.evaluations.evolution.page import CurveLine, curves, page
 from polyclinic.evaluations.evolution.practice import Point
 from polyclinic.evaluations.evolution.results import Evolution
 from polyclinic.memory.entries import ClinicalTask

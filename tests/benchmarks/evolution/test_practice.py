@@ -6,8 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from polyclinic.evaluations.evolution.cap import cap_of, constant_of
-from polyclinic.evaluations.evolution.patients import practice_patients
+from polyclinic.evaluations.evolution.patients import cap_of, constant_of, practice_patients
 from polyclinic.evaluations.evolution.practice import Practice, Remembers
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge

@@ -15,7 +15,7 @@ from polyclinic.events import End, Examined, Role, Said
 from polyclinic.files import write_text
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.human.desk import Desk, LineTakenBack
-from polyclinic.players.human.doctor import OrderNames
+from polyclinic.players.human.people import OrderNames
 from polyclinic.players.minds import Minds
 from polyclinic.visits.visit import see
 

@@ -11,7 +11,7 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.errors import PersonLeft
 from polyclinic.events import Role, Said
 from polyclinic.players.human.desk import Desk
-from polyclinic.players.human.nurse import HumanNurse
+from polyclinic.players.human.people import HumanNurse
 from polyclinic.players.player import send_to
 from polyclinic.players.roles.staff import Nurse
 

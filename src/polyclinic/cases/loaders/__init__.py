@@ -1,26 +1,29 @@
 """The layouts that case files come in, ours and those of published data sets.
 
 `read_cases` reads any of them; `write_cases` writes ours; `find_case` picks one case by its id. A layout of somebody
-else's is a function like `Loader`, named as `path/to/file.py:function` or by an entry point (see `doors`).
+else's is a function like `Loader`, named as `path/to/file.py:function` or by an entry point (see `plugins`).
 """
 
 from __future__ import annotations
+
 import inspect
+from collections.abc import Callable, Container, Iterable, Iterator
 from functools import partial
 from importlib import import_module
 from itertools import count
-from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
 import msgspec
 from rapidfuzz import fuzz, process
+
 from polyclinic import plugins
 from polyclinic.cases.case import Case
+from polyclinic.cases.case_share import CaseShare, UnusedRecord
 from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.cases.shipped import named_path, shipped_path
 from polyclinic.errors import BadInput, in_short, meant
 from polyclinic.files import json_lines, key_twice, record_as, write_text
-from polyclinic.cases.case_share import CaseShare, UnusedRecord
 
 Loader = Callable[[dict[str, Any], int], Case]
 """Makes a case of one record; gets the record and which of its file it is, from 1.

@@ -191,7 +191,7 @@ def _diagnoses(
     if not fields.diagnoses:
         return of_options
     value = _required(record, fields.diagnoses, "diagnosis")
-    named = tuple(Diagnosis(text) for text in map(as_text, value) if text) if isinstance(value, list) else ()
+    named = tuple(map(Diagnosis, _texts(value))) if isinstance(value, list) else ()
     if not named and options and set(read_keys(value, options)) == set(answers):
         return of_options
     return named or split_diagnoses(as_text(value))
@@ -244,7 +244,7 @@ def _findings(record: dict[str, Any], fields: CaseFields) -> Iterator[Finding]:
 def _list(value: Any) -> list[str]:
     value = literal(value)
     if isinstance(value, list):
-        return [text for text in map(as_text, value) if text]
+        return _texts(value)
     return [part.strip() for part in as_text(value).replace("；", ";").split(";") if part.strip()]
 
 

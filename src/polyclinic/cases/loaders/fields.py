@@ -16,6 +16,7 @@ from polyclinic.cases.presentation import Sex
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Diagnosis
 from polyclinic.errors import BadInput
+from polyclinic.language.clauses import at_marks
 from polyclinic.language.word_lists import WordLists
 
 WORDS = WordLists(Path(__file__).with_name("words"))
@@ -202,7 +203,7 @@ def split_outside(text: str, marks: str) -> list[str]:
 
 def _numbered(text: str) -> list[str]:
     """Splits at 1, 2, 3 ... in this order, so that numbers inside a name ("type 2", "2.5 cm") divide nothing."""
-    starts: list[tuple[int, int]] = []
+    marks: list[re.Match[str]] = []
     at, number = 0, 1
     while True:
         # "1." or, as some records have it, a bare "2" after a semicolon; "2型", "3级" belong to a name.
@@ -211,12 +212,9 @@ def _numbered(text: str) -> list[str]:
         match = re.compile(f"{dotted}|{bare}").search(text, at)
         if match is None or (number == 1 and match.start()):
             break
-        starts.append(match.span())
+        marks.append(match)
         at, number = match.end(), number + 1
-    if not starts:
-        return [text]
-    ends = [start for start, _ in starts[1:]] + [len(text)]
-    return [text[begin:end] for (_, begin), end in zip(starts, ends, strict=True)]
+    return [behind for _, behind in at_marks(text, marks)[1]] or [text]
 
 
 _LETTER = re.compile(r"(?:^|[,，;；、\n])\s*(?:[(（]([A-Z])[)）]|([A-Z])[.．、:：)])\s*(\w)")
@@ -322,22 +320,20 @@ def literal(text: Any) -> Any:
 
 
 def _split_letters(text: str) -> dict[str, str]:
-    starts: list[tuple[int, int]] = []
+    marks: list[re.Match[str]] = []
     at = 0
     for letter in string.ascii_uppercase:
         mark = re.compile(rf"(?:^|(?<=[\s,，;；、]))(?:\({letter}\)|（{letter}）|{letter}[.．、:：)])\s*")
         match = mark.search(text, at)
         if match is None:
             break
-        starts.append(match.span())
+        marks.append(match)
         at = match.end()
-    if len(starts) < 2 or text[: starts[0][0]].strip():
+    before, parts = at_marks(text, marks)
+    if len(parts) < 2 or before.strip():
         return {}
-    ends = [start for start, _ in starts[1:]] + [len(text)]
-    return {
-        letter: text[begin:end].strip().rstrip(",，;；、").rstrip()
-        for letter, (_, begin), end in zip(string.ascii_uppercase, starts, ends, strict=False)
-    }
+    texts = (behind.strip().rstrip(",，;；、").rstrip() for _, behind in parts)
+    return dict(zip(string.ascii_uppercase, texts, strict=False))
 
 
 def _letter_twice(text: str) -> str:

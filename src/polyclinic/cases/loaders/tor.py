@@ -30,6 +30,7 @@ from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
+from polyclinic.language.clauses import at_marks
 from polyclinic.language.language import Language, language_of
 
 
@@ -136,12 +137,10 @@ def _findings(fields: dict[str, Any], language: Language) -> Iterator[Finding]:
 
 
 def _physical(text: str) -> Iterator[Finding]:
-    parts = list(_PART.finditer(text))
-    lead = text[: parts[0].start()].strip() if parts else text.strip()
-    if lead:
+    before, parts = at_marks(text, _PART.finditer(text))
+    if lead := before.strip():
         item = "Vital signs" if parts and _VITAL_SIGNS.match(lead) else ""
         yield Finding(examination="physical examination", item=item, value=lead)
-    ends = [part.start() for part in parts[1:]] + [len(text)]
-    for part, end in zip(parts, ends, strict=False):
-        if value := text[part.end() : end].strip():
+    for part, behind in parts:
+        if value := behind.strip():
             yield Finding(examination="physical examination", item=part[1], value=value)

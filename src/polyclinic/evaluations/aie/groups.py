@@ -108,7 +108,14 @@ def groups_of(cases: Sequence[Case], language: Language, knowledge: Knowledge, *
     closed = SIZE <= len(counted) <= len(own) / _RECURS or len(counted) >= _MANY
     known = {d.name.get(language): d for d in knowledge.diseases.values()}
     names = tuple(sorted(counted if closed else known))
-    told = _told(own, language, knowledge) if closed else {}
+    # What patients with a diagnosis that the knowledge has not tell of, with the case's department.
+    told: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for case in own if closed else ():
+        name, history = case.truth.diagnoses[0].name, case.record.history
+        if knowledge.disease_named(name) is None:
+            texts = (case.presentation.complaint, *history.symptoms, history.present)
+            found = lexicon_of(knowledge, language).read_all(texts)
+            told[name] += [(symptom, case.department) for symptom, has in found.items() if has]
     if not told:
         return OptionGroups(*_known_options(names, language, knowledge), seed=seed)
     options = [_option(name, known.get(name), told, knowledge) for name in names]
@@ -124,19 +131,6 @@ def _known_options(
     return options, _likeness(options)
 
 
-def _told(cases: Sequence[Case], language: Language, knowledge: Knowledge) -> dict[str, list[tuple[str, str]]]:
-    """Returns what the patients with a diagnosis tell of, each symptom with the case's department, by its name."""
-    lexicon = lexicon_of(knowledge, language)
-    told: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for case in cases:
-        name = case.truth.diagnoses[0].name
-        if knowledge.disease_named(name) is None:
-            history = case.record.history
-            found = lexicon.read_all((case.presentation.complaint, *history.symptoms, history.present))
-            told[name] += [(symptom, case.department) for symptom, has in found.items() if has]
-    return told
-
-
 def _option(
     name: str, disease: Disease | None, told: Mapping[str, list[tuple[str, str]]], knowledge: Knowledge
 ) -> OptionName:
@@ -149,14 +143,7 @@ def _option(
 
 
 def _likeness(names: Sequence[OptionName]) -> Likeness:
-    alike = _symptoms_shared(names)
-    for (i, one), (j, other) in itertools.combinations(enumerate(names), 2):
-        alike[i, j] = alike[j, i] = 2 * alike[i, j] + _alike(one, other)
-    return alike
-
-
-def _symptoms_shared(names: Sequence[OptionName]) -> Likeness:
-    """Returns how much of what patients of either have those of both have, from 0 to 1."""
+    """Returns how alike all names are, twice as much by the symptoms that patients of both have."""
     places = {symptom: place for place, symptom in enumerate(sorted({s for one in names for s in one.symptoms}))}
     has = np.zeros((len(names), len(places) + 1))
     for row, one in enumerate(names):
@@ -164,8 +151,10 @@ def _symptoms_shared(names: Sequence[OptionName]) -> Likeness:
             has[row, places[symptom]] = share
     both = np.stack([np.minimum(row, has).sum(axis=1) for row in has])
     either = np.stack([np.maximum(row, has).sum(axis=1) for row in has])
-    shared: Likeness = np.divide(both, either, out=np.zeros_like(both), where=either > 0)
-    return shared
+    alike: Likeness = np.divide(both, either, out=np.zeros_like(both), where=either > 0)
+    for (i, one), (j, other) in itertools.combinations(enumerate(names), 2):
+        alike[i, j] = alike[j, i] = 2 * alike[i, j] + _alike(one, other)
+    return alike
 
 
 def _alike(one: OptionName, other: OptionName) -> float:

@@ -234,44 +234,37 @@ def _show_view(
     screen: Console, view: View, judge: str, judged: Mapping[str, CriterionResult], people: ViewByPeople | None
 ) -> None:
     criteria, said = CRITERIA[view], {} if people is None else people.criteria
-    by = " and by ".join([*([judge] if judged else []), *(["people"] if said else [])])
+    sources = [(name, of_one) for name, of_one in ((judge, judged), ("people", said)) if of_one]
+    by = " and by ".join(name for name, _ in sources)
     shown = table(f"judged by {by} as a {view}: win rate without ties, strength [95 %]", ("doctor", *criteria))
     every: list[Standings] = [*judged.values(), *said.values()]
     for doctor in dict.fromkeys(name for one in every for name in one.win_rates):
-        if judged:
-            shown.add_row(Text(plain(doctor)), *(_won(judged[one], doctor) for one in criteria))
-        if said:
-            cells = (_won(said[one], doctor) if one in said else NOTHING for one in criteria)
-            shown.add_row(Text("  people" if judged else plain(doctor)), *cells)
+        for place, (name, of_one) in enumerate(sources):
+            cells = (_won(of_one[one], doctor) if one in of_one else NOTHING for one in criteria)
+            shown.add_row(Text(f"  {name}" if place else plain(doctor)), *cells)
     shown.add_section()
-    counted: dict[str, Callable[[CriterionResult], str]] = {
-        "comparisons": lambda one: str(one.n),
-        "ties": lambda one: str(one.ties),
-        "orders disagree": lambda one: str(one.disagreements),
-        "the first shown wins": lambda one: number(one.first_wins, ".0f", " %"),
+    counts: dict[str, tuple[Mapping[str, Any], Callable[[Any], str]]] = {
+        "comparisons": (judged, lambda one: str(one.n)),
+        "ties": (judged, lambda one: str(one.ties)),
+        "orders disagree": (judged, lambda one: str(one.disagreements)),
+        "the first shown wins": (judged, lambda one: number(one.first_wins, ".0f", " %")),
+        "people's comparisons": (
+            said,
+            lambda one: ShownFigure(f"{one.n}, {one.ties} ties", {"": one.n, "ties": one.ties}),
+        ),
+        "judge and people alike": ({} if people is None else people.with_judge, _alike),
     }
-    if judged:
-        for name, count in counted.items():
-            shown.add_row(name, *(count(judged[one]) for one in criteria), style="dim")
-    if said:
-        told = (
-            ShownFigure(f"{said[one].n}, {said[one].ties} ties", {"": said[one].n, "ties": said[one].ties})
-            if one in said
-            else NOTHING
-            for one in criteria
-        )
-        shown.add_row("people's comparisons", *told, style="dim")
-    if people is not None and people.with_judge:
-        both = (people.with_judge.get(one) for one in criteria)
-        shown.add_row("judge and people alike", *map(_alike, both), style="dim")
+    for name, (of_one, cell) in counts.items():
+        if of_one:
+            shown.add_row(name, *(cell(of_one[one]) if one in of_one else NOTHING for one in criteria), style="dim")
     screen.print(shown)
     if few := few_comparisons(one.n for one in every):
         screen.print(few, style="yellow")
     screen.print()
 
 
-def _alike(one: Agreement | None) -> str:
-    if one is None or one.percent is None:
+def _alike(one: Agreement) -> str:
+    if one.percent is None:
         return NOTHING
     parts = {"": one.percent, "n": one.n, "κ": one.kappa}
     return ShownFigure(f"{one.percent:.0f} % of {one.n}, κ {number(one.kappa)}", parts)

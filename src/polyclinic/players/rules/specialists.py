@@ -29,6 +29,7 @@ from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import lexicon_of
 from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.knowledge.several import Observation, SeveralReader, Shown, SymptomTold, Weighed
+from polyclinic.language.clauses import at_marks
 from polyclinic.language.language import LANGUAGES, Language
 from polyclinic.language.word_lists import Pattern
 from polyclinic.players.rules.sayings import WORDS
@@ -136,8 +137,7 @@ class PartReader:
 
     def _report(self, report: str) -> Iterator[Observed]:
         """Yields the results of a text that names examinations and then what they showed."""
-        headings = list(self._headings.finditer(report))
-        before = report[: headings[0].start()] if headings else report
+        before, parts = at_marks(report, self._headings.finditer(report))
         for chunk in _CHUNK.split(before):
             # Without the examination's name an item has to be known by its own.
             quote = chunk.strip().rstrip(".。")
@@ -145,10 +145,8 @@ class PartReader:
             known = {examination.id: examination for named in among for examination, _ in named}
             if len(known) == 1 and (shown := self._result_in(next(iter(known.values())), quote)) is not None:
                 yield self._seen(shown, quote)
-        ends = [heading.start() for heading in headings[1:]] + [len(report)]
-        for heading, end in zip(headings, ends, strict=False):
+        for heading, body in parts:
             examination = self._examinations[heading[1].casefold()]
-            body = report[heading.end() : end]
             for number, chunk in enumerate(_CHUNK.split(body)):
                 quote = chunk.strip().rstrip(".。")
                 shown = self._result_in(examination, quote)

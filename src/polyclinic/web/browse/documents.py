@@ -71,25 +71,19 @@ class Documents:
         yield from ("all", "together")
         for id, one in self.library.look().items():
             yield f"about/{id}"
-            try:
-                yield from self._keys_of(one)
-            except UserError:
-                continue  # its own document says that it cannot be read
-
-    def _keys_of(self, one: Holding) -> Iterator[str]:
-        id = one.id
-        if _has_results(one):
-            rows = len(_results(one).rows)
-            yield f"compared/{id}"
-            yield from (f"items/{id}/{page}" for page in range(_pages(rows)))
-            yield from (f"item/{id}/{n}" for n in range(rows))
-        if one.holds == "journal":
-            total, _ = _episodes(one.path, 0, 0)
-            yield from (f"calls/{id}/{page}" for page in range(_pages(total)))
-            yield from (f"call/{id}/{n}" for n in range(total))
-        for place, lines in enumerate(_lines_of(one)):
-            yield from (f"list/{id}/{place}/{page}" for page in range(_pages(len(lines))))
-            yield from (f"record/{id}/{place}/{line}" for line in lines)
+            with suppress(UserError):  # the document of a holding that cannot be read says so
+                if _has_results(one):
+                    rows = len(_results(one).rows)
+                    yield f"compared/{id}"
+                    yield from (f"items/{id}/{page}" for page in range(_pages(rows)))
+                    yield from (f"item/{id}/{n}" for n in range(rows))
+                if one.holds == "journal":
+                    total, _ = _episodes(one.path, 0, 0)
+                    yield from (f"calls/{id}/{page}" for page in range(_pages(total)))
+                    yield from (f"call/{id}/{n}" for n in range(total))
+                for place, lines in enumerate(_lines_of(one)):
+                    yield from (f"list/{id}/{place}/{page}" for page in range(_pages(len(lines))))
+                    yield from (f"record/{id}/{place}/{line}" for line in lines)
 
     def visit_of(self, run: Path, visit: str) -> str:
         """Returns the key of the record of a visit to a hospital, by its id in the run's log."""

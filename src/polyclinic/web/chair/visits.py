@@ -24,9 +24,8 @@ from polyclinic.files import make_folder
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.models.tally import SharedAnswers
 from polyclinic.players.human.advice import Adviser, Hint
-from polyclinic.players.human.doctor import order_names_of
 from polyclinic.players.human.moves import HintMove, Move, NoteMove, ReportMove, Turn, UndoMove
-from polyclinic.players.human.seated import MoveNow
+from polyclinic.players.human.people import MoveNow, order_names_of
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Purpose
 from polyclinic.players.roles.doctor import Doctor

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import anyio
 import msgspec
@@ -140,23 +139,21 @@ ROWS = 500  # happenings in a block: what is whole never changes, and is encoded
 _OPEN = 12  # runs
 _BLOCKS = 64  # encoded, of all runs
 
-_Key = tuple[int, int]
 _ROWS = msgspec.json.Decoder(list[tuple[int, int, str, dict[str, msgspec.Raw]]])
 _encode = msgspec.json.Encoder().encode
 
 
-class Block(msgspec.Struct, frozen=True):
+class Block(NamedTuple):
     """Happenings that follow one another."""
 
     rows: bytes  # `[[number, time, to whom, what], ...]`, as JSON, without the truth
-    begin: int  # number of the first
-    end: int  # of the one after the last
+    end: int  # number of the one after the last
 
 
 class ShownRun:
     """A run that is open, read by everybody who looks; the last argument tells it from another in its place."""
 
-    def __init__(self, id: str, folder: Path, _: _Key) -> None:
+    def __init__(self, id: str, folder: Path, _: tuple[int, int]) -> None:
         self.id, self.folder = id, folder
         self.recorded = RecordedRun(folder)
         # A request may still read it after it has left the cache: it is closed when nothing refers to it.
@@ -164,7 +161,7 @@ class ShownRun:
         self.course = RunCourse()
         self._over = False
         self._map: dict[str, Any] | None = None
-        self._blocks: OrderedDict[int, Block] = OrderedDict()
+        self._blocks: dict[int, Block] = {}
         self._lock = Lock()
 
     @property
@@ -182,18 +179,27 @@ class ShownRun:
 
     def block(self, begin: int, n: int = ROWS) -> Block:
         """Returns the happenings from a number on, at most so many, and none beyond the end of a whole block."""
-        whole = begin - begin % ROWS
         with self._lock:
             known = self._blocks.get(begin)
-        if known is not None and known.end - known.begin <= n:
+        if known is not None and known.end - begin <= n:
             return known
-        rows = self.recorded.rows(begin, min(n, whole + ROWS - begin))
-        block = Block(self._encoded(rows), begin, begin + len(rows))
+        rows = self.recorded.rows(begin, min(n, ROWS - begin % ROWS))
+        told = (b"[%d,%d,%s,%s]" % (seq, t, _encode(who), what) for seq, t, who, what in rows)
+        try:
+            # Checked here, so that a damaged row is reported and does not reach a browser.
+            found = _ROWS.decode(b"[%s]" % b",".join(told))
+        except NO_JSON as error:
+            raise BadInput(f"one of the happenings {rows[0][0]} to {rows[-1][0]} is damaged ({error})") from None
+        shown = []
+        for seq, t, who, what in found:
+            tag = bytes(what.get("what", b"")).decode(errors="replace").strip('"')
+            shown.append((seq, t, who, without_truth(what, tag)))
+        block = Block(_encode(shown), begin + len(rows))
         if len(rows) == ROWS:
             with self._lock:
                 self._blocks[begin] = block
                 while len(self._blocks) > _BLOCKS:
-                    self._blocks.popitem(last=False)
+                    del self._blocks[next(iter(self._blocks))]
         return block
 
     def map(self) -> dict[str, Any]:
@@ -212,22 +218,6 @@ class ShownRun:
         last = self.recorded.rows(n - 1, 1) if n else []
         return n, last[0][1] if last else 0
 
-    def _encoded(self, rows: list[tuple[int, int, str, bytes]]) -> bytes:
-        told = b"[%s]" % b",".join(
-            b"[%d,%d,%s,%s]" % (seq, t, msgspec.json.encode(who), what) for seq, t, who, what in rows
-        )
-        try:
-            # Checked here, so that a damaged row is reported and does not reach a browser.
-            found = _ROWS.decode(told)
-        except NO_JSON as error:
-            raise BadInput(f"one of the happenings {rows[0][0]} to {rows[-1][0]} is damaged ({error})") from None
-        return _encode(
-            [
-                (seq, t, who, without_truth(what, bytes(what.get("what", b"")).decode(errors="replace").strip('"')))
-                for seq, t, who, what in found
-            ]
-        )
-
 
 class Runs:
     """The runs of a shelf that were looked at last, which stay open."""
@@ -241,20 +231,15 @@ class Runs:
         """Returns a run by its id."""
         with self._lock:
             folder = self._shelf.folder(id)
-            return self._opened(id, folder, _key(folder))
+            try:
+                found = (folder / RUN).stat()
+            except OSError:
+                raise NotFound("the run is not there any more") from None
+            return self._opened(id, folder, (found.st_dev, found.st_ino))
 
     def close(self) -> None:
         """Lets all go."""
         self._opened.cache_clear()
-
-
-def _key(folder: Path) -> _Key:
-    """Returns what tells a run from another that has taken its place."""
-    try:
-        found = (folder / RUN).stat()
-    except OSError:
-        raise NotFound("the run is not there any more") from None
-    return found.st_dev, found.st_ino
 
 
 _LONGEST_ID = 40

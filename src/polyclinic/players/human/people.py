@@ -1,4 +1,7 @@
-"""A person as the doctor: asks, orders by name, reports by a form, and gets hints of a doctor by rules."""
+"""A person at the desk as the doctor, the nurse or the patient, or on a page in the doctor's chair.
+
+The doctor asks, orders by name, reports by a form, and gets hints of a doctor by rules.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,24 @@ from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from polyclinic.cases.presentation import Question
+from polyclinic.cases.record import read_out
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import ScriptError
 from polyclinic.events import Role
+from polyclinic.knowledge.acuity import Level
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import Language
 from polyclinic.players.human.advice import Adviser, Rung
 from polyclinic.players.human.desk import Desk, DeskSeat, read_says
+from polyclinic.players.human.moves import ConcludeMove, HintMove, NoteMove, OrderMove, ReportMove, SayMove
 from polyclinic.players.language_model.mind import describe, known_lines
-from polyclinic.players.player import Ask, Choice, DoctorTurn, NextStep, Purpose
+from polyclinic.players.player import Ask, Choice, DoctorTurn, NextStep, PatientTurn, Purpose, Triage, Urgency
 from polyclinic.players.roles.doctor import Doctor
+from polyclinic.players.roles.patient import Patient
+from polyclinic.players.roles.staff import Nurse
 
 _LIKE = 0.75
 _ALIKE: dict[Language, float] = {"en": 0.75, "zh": 0.65}
@@ -95,7 +103,7 @@ def _letters(name: str) -> str:
     return re.sub(r"[\W_]", "", name.casefold())
 
 
-_SAYS = Path(__file__).with_suffix(".yaml")
+_SAYS = Path(__file__).with_name("doctor.yaml")
 _COMMANDS = ("undo", "leave", "done", "order", "list", "hint", "back")
 _PARTS = ("diagnoses", "symptoms", "examinations", "rationale", "treatment")
 _LIKELY = re.compile(r"(?P<name>.+?)[\s,，]*(?P<percent>\d{1,3})\s*[%％]")
@@ -327,3 +335,151 @@ def _diagnosis(line: str) -> Diagnosis:
 def doctor_says(language: Language) -> dict[str, str]:
     """Returns what a person who plays the doctor is shown, and says by itself, in a language."""
     return read_says(_SAYS)[language]
+
+
+MoveNow = SayMove | OrderMove | ConcludeMove | ReportMove | NoteMove | HintMove
+"""A move that is the doctor's to make where it sits."""
+
+
+class Chair(Protocol):
+    """Where a person sits; only moves that fit the purpose come from it."""
+
+    async def next(self, purpose: Purpose, role: Doctor) -> MoveNow:
+        """Waits for the next move."""
+
+    async def advise(self, adviser: Adviser, move: HintMove, role: Doctor) -> None:
+        """Has a hint told."""
+
+
+class SeatedDoctor:
+    """A mind for the `Doctor` of one visit, by the moves that come from a chair."""
+
+    name = "human"
+
+    def __init__(self, chair: Chair, adviser: Adviser) -> None:
+        self._chair, self._adviser = chair, adviser
+
+    async def answer(self, ask: Ask[Any], role: Doctor) -> object:
+        """Waits for the move that answers."""
+        if ask.purpose not in (Purpose.SPEAK, Purpose.REPORT):
+            raise ScriptError(f"a person in the doctor's chair cannot be asked to {ask.purpose}")
+        say = doctor_says(role.presentation.language)
+        while True:
+            match await self._chair.next(ask.purpose, role):
+                case SayMove(text=text):
+                    return DoctorTurn(text)
+                case OrderMove(names=names):
+                    return DoctorTurn(say["please"].format(names=say["and"].join(names)))
+                case ConcludeMove(text=text):
+                    return DoctorTurn(text or say["thanks"], conclude=True)
+                case ReportMove() as move:
+                    return move.report
+                case HintMove() as move:
+                    await self._chair.advise(self._adviser, move, role)
+
+
+_HELP = ("/help", "help", "/帮助", "帮助", "?", "？", "/?")
+_ACUITIES: dict[str, Urgency] = {"e": "emergency", "u": "urgent", "r": "routine"}
+_LEVELS: dict[str, Level] = {"1": 1, "2": 2, "3": 3, "4": 4, "5": 5}
+
+
+class HumanNurse:
+    """A mind for the `Nurse` who receives one patient.
+
+    Args:
+        desk: where the person sits, which is one for a whole run.
+        seat: names the patient's visit.
+    """
+
+    name = "human"
+
+    def __init__(self, desk: Desk, seat: str) -> None:
+        self._desk, self._place = desk, DeskSeat(desk, seat, Path(__file__).with_name("nurse.yaml"), ("undo", "leave"))
+
+    async def answer(self, ask: Ask[Any], role: Nurse) -> object:
+        """Asks the person, until the answer is a judgement or a question to the patient."""
+        if ask.purpose is not Purpose.TRIAGE:
+            raise ScriptError(f"the nurse triages; it was asked to {ask.purpose}")
+        async with self._place.taken() as goes_on:
+            triage = await self._triage(list(ask.among), role, goes_on=goes_on)
+            if triage.ask:
+                self._desk.wait_for_answer()
+            else:
+                self._desk.stand_up()
+            return triage
+
+    async def _triage(self, departments: list[str], role: Nurse, *, goes_on: bool) -> Triage:
+        language = role.presentation.language
+        say, left, show = self._place.says(language), role.questions_left(), self._place.show
+        names = [f"{number} {role.departments.get(id, id)}" for number, id in enumerate(departments, start=1)]
+        told = [say["told"].format(asked=asked, told=answered) for asked, answered in role.exchanges()]
+        if goes_on:
+            show(told[-1])
+        else:
+            show("\n" + say["comes"].format(who=describe(role.presentation)))
+            for line in (*read_out(role.vital_signs(), language), *told, "  ".join(names)):
+                show(line)
+        while True:
+            if self._desk.is_first("how the nurse answers"):
+                prompt = (say["may ask"].format(left=left) if left > 0 else "") + say["ask"]
+            else:
+                prompt = say["asked" if left > 0 else "asked last"].format(left=left)
+            line, command = await self._place.read(
+                prompt, say, lambda _: "", is_answer=lambda line: line.casefold() not in _HELP
+            )
+            if command in _HELP or line.casefold() in _HELP:
+                show(say["help"])
+                continue
+            if left > 0 and line.endswith(("?", "？")):
+                # What stands beside a question counts for nothing: it is asked again before it could.
+                return Triage(departments[0], "emergency", say["reason"], ask=line)
+            words = line.casefold().split()
+            if len(words) == 2 and words[0].isdecimal() and 1 <= int(words[0]) <= len(departments):
+                department = departments[int(words[0]) - 1]
+                if words[1] in _ACUITIES:
+                    return Triage(department, _ACUITIES[words[1]], say["reason"])
+                if words[1] in _LEVELS:
+                    return Triage.at(_LEVELS[words[1]], department, say["reason"])
+            show(say["wrong"].format(n=len(departments)))
+
+
+_PATIENT_COMMANDS = ("undo", "leave", "to examiner", "go")
+
+
+class HumanPatient:
+    """A mind for the `Patient` of one visit; the `seat` names the role in the visit."""
+
+    name = "human"
+
+    def __init__(self, desk: Desk, seat: str) -> None:
+        self._place = DeskSeat(desk, seat, Path(__file__).with_name("patient.yaml"), _PATIENT_COMMANDS)
+        self._knows_who_it_is = False
+
+    async def answer(self, ask: Ask[Any], role: Patient) -> PatientTurn:
+        """Asks the person, until something is said."""
+        if ask.purpose not in (Purpose.OPEN, Purpose.REPLY):
+            raise ScriptError(f"a person at the terminal cannot be asked to {ask.purpose}")
+        say = self._place.says(role.presentation.language)
+        async with self._place.taken():
+            show = self._place.show
+            if not self._knows_who_it_is:
+                show("\n" + say["are"].format(who=describe(role.presentation)))
+                for line in known_lines(role.history, role.findings, role.presentation.language):
+                    show(f"  {line}")
+                show(say["help"])
+            self._knows_who_it_is = True
+            self._place.show_events(role, Role.PATIENT, say)
+            while True:
+                line, command = await self._place.read(say["you"], say, partial(self._unclear, say=say))
+                if command == "to examiner":
+                    return PatientTurn(line or say["request"], to="examiner")
+                if command == "go":
+                    return PatientTurn(line or say["goodbye"], leave=True)
+                if line and not command:
+                    return PatientTurn(line)
+
+    def _unclear(self, line: str, *, say: dict[str, str]) -> str:
+        """Returns what is said of a line that says nothing and is no command; "" if it does or is one."""
+        if command := self._place.command(line)[1]:
+            return "" if command in _PATIENT_COMMANDS else say["help"]
+        return self._place.without_sign(line, say) if line else say["help"]
