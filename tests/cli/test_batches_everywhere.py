@@ -8,7 +8,32 @@ from tests.cli.test_stores_everywhere import options_of
 
 from polyclinic.cli.commands import COMMANDS
 from polyclinic.models import batch
-from polyclinic.run.batching import WITHOUT_BATCHES
+from polyclinic.run.batching import DIALOGUE
+
+_PRACTICE = "what is learnt of one patient is in mind at the next, thousands of times one after another"
+_SOMEBODY = "somebody waits for the answer"
+_VECTORS = "it asks for vectors, and batches are of questions"
+_NO_BATCHES = "it keeps no ids of batches"
+
+WITHOUT_BATCHES = {
+    "consult": DIALOGUE,
+    "eval aie": DIALOGUE,
+    "eval reliability": DIALOGUE,
+    "run": DIALOGUE,
+    "cases patient-test": "the questions behind a round are asked for when those of the round before are there",
+    "evolve": _PRACTICE,
+    "ask": _SOMEBODY,
+    "models check": _SOMEBODY,
+    "serve": _SOMEBODY,
+    "corpus add": _VECTORS,
+    "corpus search": _VECTORS,
+    "memory build": _VECTORS,
+    "memory show": _VECTORS,
+    "cases generate": _NO_BATCHES,
+    "memory read": _NO_BATCHES,
+    "study run": "a plan says batch_api = true of those of its runs that take it",
+}
+"""Commands that ask models, and not by batches; each with its reason."""
 
 
 @pytest.mark.slow

@@ -5,7 +5,29 @@ from pathlib import Path
 import pytest
 
 from polyclinic.cli.commands import APP, COMMANDS
-from polyclinic.run.storing import WITHOUT_DATABASE
+
+_PAGES = "its --out is a page or a table made of results, which are kept where they were made"
+_SHEETS = "its --out are sheets, which people fill in and send back, or what was read of those"
+_ONE_FILE = "it writes one file, and keeps its answers beside it"
+_NO_RESULTS = "it keeps no results, and asks again what it asks"
+
+WITHOUT_DATABASE = {
+    "report": _PAGES,
+    "results compare": _PAGES,
+    "results show": _PAGES,
+    "verdicts export": _SHEETS,
+    "verdicts import": _SHEETS,
+    "models check": "it asks whether models answer, and keeps nothing",
+    "serve": "what is played, judged and taught there lies in its folder, to which one server at a time writes",
+    "memory show": "its --out is a copy of a memory for other tools; the memory may be in a database",
+    "consult": _ONE_FILE,
+    "cases convert": _ONE_FILE,
+    "cases generate": _ONE_FILE,
+    "cases patient-test": _ONE_FILE,
+    "corpus add": "its vectors are kept in the corpus as they come",
+    "corpus search": _NO_RESULTS,
+}
+"""Commands that write files or ask models, and keep nothing in a database; each with its reason."""
 
 KEEPS = {"--out", "--memory", "--base-url"}
 """A command that writes results, keeps answers, reads a memory or asks a model has something to keep."""

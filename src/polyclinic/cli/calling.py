@@ -22,7 +22,6 @@ from cyclopts.exceptions import ConsumeMultipleError
 
 from polyclinic.cli.commands import APP, COMMANDS
 from polyclinic.cli.configuration import key_of
-from polyclinic.cli.moved import moved_command, moved_option
 from polyclinic.errors import meant
 from polyclinic.settings import section_of
 from polyclinic.stopping import begin, run
@@ -113,6 +112,8 @@ def complaint(error: CycloptsError) -> str:
 
 
 def _problem(error: CycloptsError) -> str:
+    from polyclinic.cli.moved import moved_command, moved_option  # noqa: PLC0415 - only for what is wrong
+
     name = "" if error.argument is None else _shown_name(error.argument)
     tokens = error.argument.tokens if error.argument is not None else []
     match error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from polyclinic.errors import UserError
 from polyclinic.methods.table import METHODS, ChosenMethod
@@ -20,31 +20,7 @@ IN_ROUNDS = (
 )
 """The methods whose calls do not wait for one another, or do once or twice."""
 
-_DIALOGUE = "visits are dialogues: each turn waits for the one before, and a batch may take a day"
-_PRACTICE = "what is learnt of one patient is in mind at the next, thousands of times one after another"
-_SOMEBODY = "somebody waits for the answer"
-_VECTORS = "it asks for vectors, and batches are of questions"
-_NO_BATCHES = "it keeps no ids of batches"
-
-WITHOUT_BATCHES: Mapping[str, str] = {
-    "consult": _DIALOGUE,
-    "eval aie": _DIALOGUE,
-    "eval reliability": _DIALOGUE,
-    "run": _DIALOGUE,
-    "cases patient-test": "the questions behind a round are asked for when those of the round before are there",
-    "evolve": _PRACTICE,
-    "ask": _SOMEBODY,
-    "models check": _SOMEBODY,
-    "serve": _SOMEBODY,
-    "corpus add": _VECTORS,
-    "corpus search": _VECTORS,
-    "memory build": _VECTORS,
-    "memory show": _VECTORS,
-    "cases generate": _NO_BATCHES,
-    "memory read": _NO_BATCHES,
-    "study run": "a plan says batch_api = true of those of its runs that take it",
-}
-"""Commands that ask models, and not by batches; each with its reason."""
+DIALOGUE = "visits are dialogues: each turn waits for the one before, and a batch may take a day"
 
 
 def check_batches(
@@ -67,7 +43,7 @@ def check_batches(
     if not wanted:
         return False
     if talking:
-        raise UserError(f"models.batch-api: {_DIALOGUE}; mvme.one-step has none, or leave models.batch-api out")
+        raise UserError(f"models.batch-api: {DIALOGUE}; mvme.one-step has none, or leave models.batch-api out")
     if waiting := [one.name for one in methods if one.name in METHODS and one.name not in IN_ROUNDS]:
         raise UserError(
             f"{', '.join(waiting)}: each call waits for the one before, and a batch may take a day; models.batch-api "

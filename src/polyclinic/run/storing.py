@@ -30,29 +30,6 @@ if TYPE_CHECKING:
 DOCUMENT = "document.json"
 """What a command prints with `--json`, where it writes no folder of results."""
 
-_PAGES = "its --out is a page or a table made of results, which are kept where they were made"
-_SHEETS = "its --out are sheets, which people fill in and send back, or what was read of those"
-_ONE_FILE = "it writes one file, and keeps its answers beside it"
-_NO_RESULTS = "it keeps no results, and asks again what it asks"
-
-WITHOUT_DATABASE: Mapping[str, str] = {
-    "report": _PAGES,
-    "results compare": _PAGES,
-    "results show": _PAGES,
-    "verdicts export": _SHEETS,
-    "verdicts import": _SHEETS,
-    "models check": "it asks whether models answer, and keeps nothing",
-    "serve": "what is played, judged and taught there lies in its folder, to which one server at a time writes",
-    "memory show": "its --out is a copy of a memory for other tools; the memory may be in a database",
-    "consult": _ONE_FILE,
-    "cases convert": _ONE_FILE,
-    "cases generate": _ONE_FILE,
-    "cases patient-test": _ONE_FILE,
-    "corpus add": "its vectors are kept in the corpus as they come",
-    "corpus search": _NO_RESULTS,
-}
-"""Commands that write files or ask models, and keep nothing in a database; each with its reason."""
-
 _STORED = re.compile(r"(?P<store>postgres(?:ql)?://[^#]*#\d+)(?:/(?P<file>[^/]+))?")
 _ANEW = "name another --out, or move that away"
 _BEGUN = "configuration.json"
@@ -67,7 +44,7 @@ def check_place(kept: KeptOptions, *, dry_run: bool = False) -> None:
     folder, private = kept.folder, kept.private
     if folder is None or dry_run:
         return
-    from polyclinic.results.folder import part_in, read_record  # noqa: PLC0415 - not needed for --help
+    from polyclinic.results.folder import decoded, part_in, read_record  # noqa: PLC0415 - not needed for --help
 
     this = kept.invocation
     part = part_in(folder, this.kind) if folder.is_dir() else frozenset()
@@ -75,7 +52,7 @@ def check_place(kept: KeptOptions, *, dry_run: bool = False) -> None:
     if part:
         check_same(read_record(folder), this, folder)
     elif private is not None and (begun := private / _BEGUN).is_file():
-        _check_options(msgspec.json.decode(begun.read_bytes(), type=dict[str, Any]), this, folder)
+        _check_options(decoded(begun, dict[str, Any], "the configuration of a run"), this, folder)
 
 
 def check_same(record: RunRecord, this: Invocation, folder: Path) -> None:

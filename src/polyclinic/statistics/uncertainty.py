@@ -151,38 +151,27 @@ Numbers = NDArray[np.float64]
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """A mean over n values and how sure it is, with the ends of its 95 % bootstrap interval.
+    """A mean over n values, with the ends of its 95 % bootstrap interval.
 
-    Attributes:
-        stderr: its standard error, from the variance with n - 1; None below two clusters, and where all are equal: that
-            is no sign of being sure.
-        low: the lower end of the interval; None below 6 clusters, where there is none of 95 %, and where all are equal.
+    If all values are equal there is neither an error nor an interval: that does not make the mean certain.
     """
 
-    mean: float | None  # None where nothing was measured
-    stderr: float | None
-    low: float | None
+    mean: float | None  # None if nothing was measured
+    stderr: float | None  # from the variance with n - 1; None below two clusters
+    low: float | None  # None below 6 clusters, which allow no interval of 95 %
     high: float | None
     n: int
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """How much one differs from another on the n cases that both have, with the ends of its interval.
+    """The difference of two on the n cases that both have, with the ends of its 95 % interval."""
 
-    Attributes:
-        low: the lower end of the 95 % interval; below 20 cases exact, and None below 6, where there is none, and where
-            all cases differ alike, which is no sign of being sure.
-        detectable: the smallest difference that so many cases, as unlike one another as these, show in four of five
-            such comparisons (power 0.8, two-sided 0.05); None where the cases do not say, and below 6, which can show
-            none.
-    """
-
-    mean: float | None  # of the differences, case by case; None where they share no case
-    low: float | None
+    mean: float | None  # of the differences, case by case; None if they share no case
+    low: float | None  # exact below 20 cases; None below 6, and if all cases differ alike
     high: float | None
     p: float | None  # two-sided, for no difference; None below two cases
     n: int
-    detectable: float | None = None
+    detectable: float | None = None  # the smallest that so many cases show with power 0.8 at 0.05; None below 6
 
 
 def estimate(
@@ -227,11 +216,10 @@ def ratio(
 def share_estimate(percents: Sequence[float], *, clusters: Sequence[Hashable] | None = None) -> Estimate:
     """Returns the mean of values in percent, such as 0 and 100, with the ends of Wilson's 95 % interval.
 
-    Where several values are of one cluster, n in Wilson's formula is the number of values over the design effect (Korn
-    and Graubard, Survey Methodology 24, 1998), never below what values that are alike within each cluster would leave
-    (Kish, Survey Sampling, 1965). How alike they are is seen in the clusters that have the rarer value; as if of one
-    more all were alike, as of few it is not well known. No standard error is given where all values are equal: that is
-    no sign of being sure.
+    With clusters, n in Wilson's formula is the number of values over the design effect (Korn and Graubard, Survey
+    Methodology 24, 1998), never below what values that are alike within each cluster would leave (Kish, Survey
+    Sampling, 1965). The design effect is estimated from the clusters that have the rarer value, and drawn towards its
+    maximum as if one more cluster were alike: few clusters do not determine it well. Equal values have no error.
     """
     n = len(percents)
     if not n:
@@ -317,11 +305,11 @@ def _interval(
 
 
 def ends(count: int) -> tuple[float, float]:
-    """Returns which percentiles of what was drawn again of so many things are the ends of an interval of 95 %.
+    """Returns the percentiles of a bootstrap of so many things that are the ends of an interval of 95 %.
 
-    What is drawn again spreads less than what was drawn, and a mean of few is off by more of its standard errors than
-    one of many: from the 2.5th to the 97.5th, six values would hold their mean in 85 of 100 intervals. So the ends are
-    as far out as those of Student's interval are (Hesterberg, The American Statistician 69, 2015, section 4.3).
+    Between the 2.5th and the 97.5th, six values would hold their mean in 85 of 100 intervals: resamples spread less
+    than the sample. So the ends are as far out as those of Student's interval (Hesterberg, The American Statistician
+    69, 2015, section 4.3).
     """
     few = min(count, _MANY)
     away = student(few - 1) * math.sqrt(few / (few - 1))
@@ -360,11 +348,10 @@ def paired_difference(
 def share_difference(
     first: Sequence[bool], second: Sequence[bool], *, clusters: Sequence[Hashable] | None = None, seed: int = 0
 ) -> Difference:
-    """Returns how much oftener the first are right, in percent, on the same cases; p is McNemar's.
+    """Returns how much more often the first are right, in percent, on the same cases; p is McNemar's.
 
-    Where several pairs are of one cluster, p is that of turning the signs of clusters, which is McNemar's where each
-    has one. Where nothing tells the two apart, as many cases may as Wilson's upper end of 0 of n says, and the interval
-    goes so far.
+    With clusters, p is that of turning the signs of clusters, which is McNemar's if each has one pair. If nothing
+    distinguishes the two, the interval extends to Wilson's upper end of 0 of n.
     """
     percents = [[100.0 * one for one in some] for some in (first, second)]
     found = paired_difference(*percents, clusters=clusters, seed=seed)
