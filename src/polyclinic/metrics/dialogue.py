@@ -86,11 +86,10 @@ def unusable_answer(trace: Trace) -> str | None:
 def from_trace(trace: Trace, case: Case | None = None, *, chosen: str | None = None) -> Dialogue:
     """Reads the dialogue of a visit.
 
-    The opening is a turn of its own, in which the doctor says nothing, or greets. What the examiner reads out belongs
-    to the turn that asked for it. What the patient says to a conclusion is a courtesy, and no part of the dialogue; a
-    doctor's last words without a reply are a conclusion, whatever they are. Without the case, all that is known of the
-    patient is not at hand. The key that was `chosen` stands by default in the trace: the doctor's choice, or where it
-    reported instead, the option whose text is the name of the report's likeliest diagnosis.
+    The opening is a turn of its own, in which the doctor says nothing, or greets. Results belong to the turn that asked
+    for them. The patient's reply to a conclusion is not part of the dialogue; a doctor's last words without a reply are
+    a conclusion. `information` needs the case. By default the `chosen` key is that of the trace: the doctor's choice,
+    or the option named by the likeliest diagnosis of the report.
     """
     opened, ended, revealed = trace.last(Opened), trace.last(Ended), trace.last(Revealed)
     if opened is None or ended is None:

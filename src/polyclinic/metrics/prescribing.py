@@ -1,9 +1,8 @@
-"""What was prescribed beside what is due: named, and dosed, which a short report seldom does.
+"""A report's treatment compared with the treatment that is due: what it names, and which doses it gives.
 
-A record writes each drug with its dose, its way and why; a doctor who writes "salbutamol" has named it. So the grade of
-the treatment goes by what is named, and whether the dose stands there too is told beside it. A drug goes by any of its
-names, a procedure by its action and its part. Who writes a dose that cannot be lived with, or puts off what is urgent,
-has named nothing of use: the point is not given, and why is told.
+A record writes each drug with its dose, route and reason; a doctor who writes "salbutamol" has named it. So the grade
+of the treatment counts the points that are named, and doses are shown apart. A drug goes by any of its names, a
+procedure by its action and its part. A deadly dose, or a delay of something urgent, makes a point count as not named.
 """
 
 from __future__ import annotations
@@ -152,10 +151,9 @@ def without_qualifiers(text: str) -> str:
 
 
 def names_measure(point: str, given: Sequence[str], whole: str = "") -> bool:
-    """Returns whether a report names a point that is no drug: its first measure, or most of all of them.
+    """Returns whether a report names a point that is not a drug: its first measure, or most of all of them.
 
-    To come back is named where a reason or time of the point stands with it, which `whole` holds where the point is
-    cut short.
+    A return visit must be named with its reason or time, which `whole` has if the point is cut short.
     """
     done, left = affirmed_and_denied("\n".join(given))
     core = without_qualifiers(point)
@@ -169,7 +167,7 @@ def names_measure(point: str, given: Sequence[str], whole: str = "") -> bool:
     if _words().return_visit.search(measures[0]) or _words().to_return.search(core):
         return any(_names_return(whole or point, line) for line in given)
     to_do, to_leave = affirmed_and_denied(measures[0])
-    # Who is to smoke no more has been told so by "stop", "no" and "never" alike.
+    # "Stop", "no" and "never" say the same of smoking.
     left_out = _words().denial.sub(" ", to_leave)
     if pieces(left_out):
         return says(left_out, left) or (bool(pieces(to_do) - _OF_DENIAL) and says(to_do, done))
@@ -177,7 +175,7 @@ def names_measure(point: str, given: Sequence[str], whole: str = "") -> bool:
 
 
 def says(measure: str, text: str) -> bool:
-    """Returns whether most words of a measure stand in a text; of exactly half of them its last."""
+    """Returns whether a text has most words of a measure, or exactly half of them with the last."""
     wanted, there = _pieces(measure), pieces(text)
     share = len(wanted & there) / len(wanted) if wanted else 0.0
     words = measure.split() if measure.isascii() else [measure.rstrip()[-2:]]
@@ -244,7 +242,7 @@ def _beside(text: str, given: Sequence[str], names: DrugNames) -> DuePoint:
 
 
 def _procedure_beside(text: str, head: str, given: Sequence[str]) -> DuePoint:
-    """Returns a point that is no drug: by the action and the part where it has any, else by its words."""
+    """Returns a point that is not a drug: by its action and part if it has any, else by its words."""
     words = procedure_words()
     due = words.read(affirmed_and_denied(without_condition(text))[0])
     done = [line for line in given if words.read(affirmed_and_denied(line)[0]).names(due)]
@@ -265,7 +263,7 @@ def _is_dosed(text: str, lines: Sequence[str]) -> bool | None:
 
 
 def _head(text: str) -> str:
-    """Returns what a point names, where a dose or a reason stands behind it; a text of another kind as it is."""
+    """Returns a point without the dose or reason that follows; any other text as it is."""
     if _amount().search(text) is None and not text.rstrip(" .。").endswith((")", "）")):
         return text
     return _words().behind.split(text, maxsplit=1)[0].strip() or text
@@ -279,7 +277,7 @@ def _prescribes(line: str, id: str, names: DrugNames) -> bool:
 
 
 def _is_deadly(line: str, id: str, names: DrugNames) -> bool:
-    """Whether a line gives a drug in a dose that cannot be lived with: in what stands from its name to the next."""
+    """Whether a line gives a drug in a deadly dose, between its name and the next one."""
     for sentence in _words().sentence.split(line):
         starts = sorted(start for other in names.own for start, _ in names.mentioned(sentence, other))
         for start, end in names.mentioned(sentence, id):

@@ -1,7 +1,7 @@
-"""The diagnoses and the reasons of a report, graded for who learns: so that no grade says other than what is shown.
+"""The diagnoses, findings and reasons of a report, graded for learners: a grade never contradicts what is shown.
 
 The director by rules is fitted to letters of models, which name one diagnosis and write whole sentences. A student who
-lists five diseases has not made the diagnosis, and who writes "typical" has given no reason.
+lists five diseases has not made the diagnosis, and one who writes "typical" has given no reason.
 """
 
 from __future__ import annotations
@@ -111,10 +111,9 @@ class FindingsTold:
         return _SCALE.grade(shares), analysis(match, self._language)
 
     def _told(self, text: str) -> list[ItemReading]:
-        """Returns what a text says of items of the record: of those that it names or whose examination it names.
+        """Returns what a text says of items of the record that it names, or whose examination it names.
 
-        Read as a result of each examination, for a doctor seldom writes which: of what is not named a number or a
-        denial says nothing.
+        It is read as a result of each examination, as doctors seldom write which.
         """
         if not text:
             return []
@@ -133,7 +132,7 @@ class FindingsTold:
         return [one for one in told.values() if not looked or self._known[one.item][1].examination in looked]
 
     def _is_seen(self, told: ItemReading) -> bool:
-        """Whether it is something out of the usual in words that no other thing has: a consolidation, a stone."""
+        """Whether it is abnormal in words that nothing else has: a consolidation, a stone."""
         item = self._items[told.item]
         return bool(told.values) and "negative" not in item.values and not told.is_usual(item)
 
@@ -157,7 +156,7 @@ class FindingsTold:
                 yield ItemReading(recorded.examination, id, values=best)
 
     def _agrees(self, told: ItemReading, recorded: ItemReading, finding: Finding) -> bool | None:
-        """Whether what is told of an item is as it is recorded; None where the two cannot be held together."""
+        """Whether a text agrees with the record on an item; None if the two cannot be compared."""
         if told.values or recorded.values:
             return bool(told.values & recorded.values) if told.values and recorded.values else None
         if told.low == told.high:
@@ -282,10 +281,10 @@ def by_place(judged: Grade | None, report: Report, truth: Truth, knowledge: Know
 def reasons_graded(
     reference: Sequence[str], given: Sequence[str], lexicon: Lexicon, found: FindingsTold
 ) -> tuple[Grade, str] | None:
-    """Returns the grade of the reasons, and which were named; None where the record does not list its reasons.
+    """Returns the grade of the reasons, and which were named; None if the record does not list its reasons.
 
-    Of a list with a heading, "Typical: thirst, belly ache", each thing is a reason, and the heading is none. Three of
-    them, or all where there are fewer, are an A. An examination is a reason of who tells what was `found` in it.
+    In a list with a heading, "Typical: thirst, belly ache", each item is a reason. Three of them, or all if there are
+    fewer, are an A. An examination is a reason if the report tells what was `found` in it.
     """
     if not reference or not all(_LABEL.match(line) for line in reference):
         return None

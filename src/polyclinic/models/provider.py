@@ -17,7 +17,7 @@ from polyclinic.language.thoughts import apart
 from polyclinic.models.answers import Completion, read
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import Answer, AskOptions, Messages, Price, Reply, Usage
-from polyclinic.models.repair_prompts import NOTHING, complaint, spoken_language
+from polyclinic.models.repair_prompts import complaint, nothing, spoken_language
 from polyclinic.models.schema import Form, form_of
 
 SHOWN = 4_000  # characters of its unreadable answer that a model is shown again
@@ -82,7 +82,7 @@ class Provider:
                 raise type(problem)(problem.problem, text=text, usage=usage, attempts=attempts)
             repairs -= 1
             language = spoken_language(said)
-            answered = apart(text).said[:SHOWN] or NOTHING[language]
+            answered = apart(text).said[:SHOWN] or nothing(language)
             said = [*said, ("assistant", answered), ("user", complaint(problem, form, language))]
 
 

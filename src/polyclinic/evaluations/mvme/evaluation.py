@@ -192,19 +192,42 @@ def mvme(
     """
     shared = SharedAnswers()
     tallies: defaultdict[tuple[str, Entrant], CallTally] = defaultdict(CallTally)
-    consulted = _Consultations(max_turns=max_turns, staging=staging)
+    held: dict[tuple[str, int, bool, int], tuple[Attended, CallTally]] = {}
+    holding: defaultdict[tuple[str, int, bool, int], asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def consult(case: Case, minds: Minds, tally: CallTally, *, one_step: bool, again: int = 0) -> Attended:
+        """Returns the visit of a doctor, held once; its calls go to the `tally` of each who needs it.
+
+        `again` counts how often the same one has seen the patient before.
+        """
+        key, name = (case.id, id(minds), one_step, again), minds.names[Role.DOCTOR]
+        seat = Seat(again + 1, "the same doctor again", f"{name}, time {again + 1}") if again else ALONE
+
+        async def attended() -> tuple[Attended, CallTally]:
+            made = CallTally(for_others=True)
+            seen = await attend(
+                case, minds.tallied(made), max_turns=max_turns, in_one_step=one_step, seat=seat, staging=staging
+            )
+            return seen, made
+
+        async with holding[key]:
+            if key not in held:
+                held[key] = await minds.desk.play(case.id, attended)
+            seen, made = held[key]
+            tally.take(made)
+            return seen
 
     async def play(case: Case, entrant: Entrant) -> Visit | TeamVisit:
         tally = tallies[case.id, entrant]
         if len(entrant.minds) == 1:
-            return (await consulted.of(case, entrant.minds[0], tally, one_step=entrant.one_step)).visit
+            return (await consult(case, entrant.minds[0], tally, one_step=entrant.one_step)).visit
         # A mind that sits in a team twice sees the patient twice: else it would hear itself.
         places = [entrant.minds[:place].count(minds) for place, minds in enumerate(entrant.minds)]
         seen = [
             needed(one)
             for one in await together(
                 *(
-                    consulted.of(case, minds, tally, one_step=entrant.one_step, again=again)
+                    consult(case, minds, tally, one_step=entrant.one_step, again=again)
                     for minds, again in zip(entrant.minds, places, strict=True)
                 )
             )
@@ -246,9 +269,12 @@ def mvme(
 
     def department(plays: Sequence[MvmePlay], read: Extracted | None) -> DepartmentResult:
         of_codes = list(linked(plays, read).values())
-        # Of two languages, the figure would be of two tables.
-        icd_f1 = of_codes[0].metrics["f1"] if len(of_codes) == 1 else None
-        return DepartmentResult(n=len(plays), verdicts=graded_by(plays), icd_f1=icd_f1)
+        return DepartmentResult(
+            n=len(plays),
+            verdicts=graded_by(plays),
+            # Of two languages, the figure would be of two tables.
+            icd_f1=of_codes[0].metrics["f1"] if len(of_codes) == 1 else None,
+        )
 
     async def result(name: str, plays: Sequence[MvmePlay], read: Extracted | None) -> EntrantResult:
         said = {key: word for key, word in (words or {}).items() if key[1] == name}
@@ -266,7 +292,6 @@ def mvme(
             if play.scored is not None and play.played.report is not None and is_missed(play.scored)
         ]
         failures = [(play.played, play.played.trace.last(Failed)) for play in plays if play.scored is None]
-        causes = (f"{one.who}: {one.error}" if one is not None else str(visit.end) for visit, one in failures)
         departments = Counter(play.item.department for play in graded if play.item.department)
         return EntrantResult(
             name=name,
@@ -285,7 +310,9 @@ def mvme(
             },
             reasons=await find_reasons(missed, judge=reason_judge, knowledge=knowledge, words=said),
             no_report=sum(play.played.report is None for play in graded),
-            failed=dict(Counter(causes)),
+            failed=dict(
+                Counter(f"{one.who}: {one.error}" if one is not None else str(visit.end) for visit, one in failures)
+            ),
             judgements=tuple(play.scored for play in graded if play.scored is not None),
             visits=tuple(play.played for play in plays),
             calls={play.item.id: tallies[play.item.id, play.player].total() for play in plays},
@@ -309,44 +336,6 @@ def mvme(
         )
 
     return Plays(items=cases, play=play, score=score, summarise=summarise, sums_up_parts=True)
-
-
-class _Consultations:
-    """Each doctor's visit to each case, held once, whoever asks for it first."""
-
-    def __init__(self, *, max_turns: int, staging: Staging) -> None:
-        self._max_turns = max_turns
-        self._staging = staging
-        self._held: dict[tuple[str, int, bool, int], tuple[Attended, CallTally]] = {}
-        self._holding: defaultdict[tuple[str, int, bool, int], asyncio.Lock] = defaultdict(asyncio.Lock)
-
-    async def of(self, case: Case, minds: Minds, tally: CallTally, *, one_step: bool, again: int = 0) -> Attended:
-        """Returns the visit of a doctor, whose calls go to the `tally` of who needs it.
-
-        `again` counts how often the same one has seen the patient before.
-        """
-        key = (case.id, id(minds), one_step, again)
-        name = minds.names[Role.DOCTOR]
-        seat = Seat(again + 1, "the same doctor again", f"{name}, time {again + 1}") if again else ALONE
-
-        async def hold() -> tuple[Attended, CallTally]:
-            made = CallTally(for_others=True)
-            attended = await attend(
-                case,
-                minds.tallied(made),
-                max_turns=self._max_turns,
-                in_one_step=one_step,
-                seat=seat,
-                staging=self._staging,
-            )
-            return attended, made
-
-        async with self._holding[key]:
-            if key not in self._held:
-                self._held[key] = await minds.desk.play(case.id, hold)
-            attended, made = self._held[key]
-            tally.take(made)
-            return attended
 
 
 async def grade(case: Case, visit: Visit | TeamVisit, judge: Judge, *, one_step: bool) -> Judgement | None:

@@ -283,12 +283,11 @@ class Titles:
         return {name: self.link(name) for name in dict.fromkeys(names)}
 
     def link(self, name: str) -> tuple[Link, ...]:
-        """Links a name to the title, or to the titles, that say it best.
+        """Links a name to the most similar title or titles; an empty name has no link.
 
-        Its wordings are tried from the fullest to the barest. A name of several diseases is one code where ICD-10 has
-        one for them, and is taken apart where the parts are more similar to their titles, on average, than the whole
-        to its own; or where titles stand in it, one behind the other, and cover it but for less than a third. A disease
-        has one link; there is none where the name says nothing.
+        Its wordings are tried from the fullest to the barest. A name of several diseases is split if the parts are more
+        similar to their titles, on average, than the whole to its own; or if titles within it cover more than two
+        thirds of it.
         """
         wordings = name_wordings(name, self._language)
         if not wordings:
@@ -353,8 +352,8 @@ class Titles:
     def _similarity(self, wording: str, places: NDArray[np.intp], overlap: Numbers) -> Numbers:
         """Returns the similarity to some titles: half by letters, half by parts.
 
-        English words count in any order. Where the one stands wholly in the other, and so only says more or less, it is
-        raised; for every word that makes another disease of it and stands in one of the two only, it is lowered.
+        English words count in any order. It is raised if one contains the other, and lowered for every word that makes
+        another disease of a name and is in one of the two only.
         """
         titles = [self._wordings[place] for place in places]
         if self._language == "zh":
