@@ -308,7 +308,7 @@ def _told_apart(said: str) -> Iterator[tuple[int, int, str, int]]:
 
 
 def _worst(came: Sequence[Support]) -> Support:
-    """Returns what is contradicted before what is not there, and that before what is supported."""
+    """Returns the worst of several answers: a contradiction, else that something is not there, else the first."""
     worst = next((one for one in came if one.status == "contradicted"), None)
     return worst or (NOT_THERE if not came or NOT_THERE in came else came[0])
 

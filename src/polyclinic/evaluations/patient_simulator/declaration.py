@@ -280,7 +280,7 @@ def _coefficient(one: InstanceCorrelation | None) -> str:
 
 
 def _show_confusion(screen: Console, title: str, states: Agreement) -> None:
-    """Prints how often each state by row was taken for which, how many there are, and the share that was found."""
+    """Prints the matrix of states, with the number of each and the share that was found."""
     matrix = states.confusion
     used = [i for i, row in enumerate(matrix) if any(row) or states.unreadable[i] or any(other[i] for other in matrix)]
     shown = table(f"{title}, patient's state by column", ("", "n", "found", *(str(states.labels[i]) for i in used)))
