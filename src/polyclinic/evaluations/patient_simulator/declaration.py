@@ -245,10 +245,9 @@ def simulator_output(result: SimulatorResult, *, patient: str, seed: int) -> Out
 def _show_tables(screen: Console, result: SimulatorResult, patient: str) -> None:
     """Prints agreement, confusion, and the six metrics beside those of people."""
     which = {"all": result.all_states, f"meant as {' or '.join(key + '*' for key in EFFECT)}": result.effect}
-    guess: dict[str, Callable[[tuple[str, StateAgreement]], str]] = {
-        "a guess": lambda row: number(row[1].constant, ".1f", " %")
-    }
-    screen.print(_agreements("states that agree with people's labels", "questions", which, guess))
+    title = "states that agree with people's labels"
+    guess = {"a guess": lambda row: number(row[1].constant, ".1f", " %")}
+    screen.print(_agreements(title, "questions", which, guess))
     screen.print("a guess: knows the kind of turn, and takes every specific one for ineffective", style="dim")
     screen.print(f"{result.all_states.failed} questions failed, outside all figures\n")
     _show_confusion(screen, "label by row", result.all_states.states)
