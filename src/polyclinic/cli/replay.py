@@ -14,8 +14,7 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from polyclinic.cli.show import show_end
-from polyclinic.cli.team import TeamView
+from polyclinic.cli.show import VisitView, show_end
 from polyclinic.errors import UserError
 from polyclinic.evaluations.tor.meetings import Change, Grown, RecordedMeeting, holds_meetings, read_meetings, stages
 from polyclinic.events import Convened, Opened, Revealed, Trace
@@ -314,7 +313,7 @@ def replay(
     knowledge, screen = read_knowledge(), console()
     of_team: list[Trace] = []
     for recorded in traces:
-        view = TeamView(screen)
+        view = VisitView(screen)
         for event in recorded:
             view.show(event)
         # A doctor's visit in a team is shown without the truth; that comes when the team has discussed it.
