@@ -107,10 +107,10 @@ async def open_exam_memory(memory: MemoryOptions, models: ModelSettings) -> Asyn
     Vectors of an endpoint are asked for as the models are.
     """
     async with AsyncExitStack() as stack:
-        opened = await stack.enter_async_context(open_what_is_remembered(memory))
-        if opened is None:
+        if memory.memory is None:
             yield None
             return
+        opened = stack.enter_context(open_what_is_remembered(memory.memory))
         reading = opened.reading
         asked = [] if reading is None else asked_for(reading.about.embedder)
         session = await stack.enter_async_context(open_models(asked, models))
