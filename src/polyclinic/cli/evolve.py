@@ -64,7 +64,7 @@ from polyclinic.results.folder import ItemMeasure, decoded
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.options import MODELS, NOWHERE, POSITIVE, PRIVATE, Json, KeptOptions, Models, On, StrictSetting
 from polyclinic.run.provenance import write_results
-from polyclinic.run.storing import answers_of, keep_results, results_folder
+from polyclinic.run.storing import answers_of, check_database, keep_results, results_folder
 from polyclinic.seeds import derive
 from polyclinic.settings import name_of
 from polyclinic.stopping import is_stopped
@@ -146,6 +146,7 @@ async def evolve(
         raise UserError("--dry-run estimates one practice; leave out --replicas, and multiply")
     if on is not None:
         check_site(on)
+    check_database(kept, dry_run=models.dry_run)
     with results_folder(kept) as out, scratch(out, dry_run=models.dry_run) as folder:
         assert folder is not None  # noqa: S101
         places = []

@@ -31,18 +31,7 @@ from polyclinic.results.provenance import (
 )
 from polyclinic.run.options import KeptOptions
 from polyclinic.run.storing import keep_results
-from polyclinic.storage.server import read_address
 from polyclinic.terminal.screen import note
-
-
-def check_store_of_run(store: str | None) -> None:
-    """Looks, before a run begins, whether it can be kept in a store."""
-    if store is None:
-        return
-    address = read_address(store)
-    from polyclinic.storage.results import check_store as check  # noqa: PLC0415 - for those who share a store
-
-    check(address)
 
 
 def write_run_results(folder: Path, kept: KeptOptions) -> None:

@@ -505,7 +505,7 @@ async def open_minds(
         if memory.memory is not None:
             from polyclinic.memory.opening import open_what_is_remembered  # noqa: PLC0415 - only of doctors with one
 
-            opened = await stack.enter_async_context(open_what_is_remembered(memory))
+            opened = stack.enter_context(open_what_is_remembered(memory.memory))
         named = [model_of(mind) for mind in (*doctors, *cast.minds, *others)]
         opening = open_models(
             filter(None, [*named, *(opened.asked if opened else ())]),

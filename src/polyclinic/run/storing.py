@@ -42,6 +42,7 @@ def check_place(kept: KeptOptions, *, dry_run: bool = False) -> None:
     Results of the same command may be there: they are replaced when this run has written its own.
     """
     folder, private = kept.folder, kept.private
+    check_database(kept, dry_run=dry_run)
     if folder is None or dry_run:
         return
     from polyclinic.results.folder import decoded, part_in, read_record  # noqa: PLC0415 - not needed for --help
@@ -53,6 +54,14 @@ def check_place(kept: KeptOptions, *, dry_run: bool = False) -> None:
         check_same(read_record(folder), this, folder)
     elif private is not None and (begun := private / _BEGUN).is_file():
         _check_options(decoded(begun, dict[str, Any], "the configuration of a run"), this, folder)
+
+
+def check_database(kept: KeptOptions, *, dry_run: bool = False) -> None:
+    """Checks that the database of a run, if it has one, can be reached and written to."""
+    if kept.database is not None and not dry_run:
+        from polyclinic.storage.results import check_store  # noqa: PLC0415 - only for a database
+
+        check_store(read_address(kept.database))
 
 
 def check_same(record: RunRecord, this: Invocation, folder: Path) -> None:

@@ -96,10 +96,10 @@ def remembering(chosen: Sequence[ChosenMethod], memory: MemoryOptions) -> list[C
 async def open_exam_memory(memory: MemoryOptions, models: ModelSettings) -> AsyncIterator[ExamMemory | None]:
     """Opens what is remembered on an exam, and notes how much it is; None if no memory is named."""
     async with AsyncExitStack() as stack:
-        opened = await stack.enter_async_context(open_what_is_remembered(memory))
-        if opened is None:
+        if memory.memory is None:
             yield None
             return
+        opened = stack.enter_context(open_what_is_remembered(memory.memory))
         reading = opened.reading
         asked = [] if reading is None else asked_for(reading.about.embedder)
         session = await stack.enter_async_context(open_models(asked, models))
