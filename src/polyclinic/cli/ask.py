@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.text import Text
 
 from polyclinic.cases.case import Case
-from polyclinic.cli.one_case import case_named
 from polyclinic.cli.show import show_line, show_person
 from polyclinic.errors import PlayFailure, RunStopped, UserError
 from polyclinic.events import Examined, Role, Said, State
@@ -22,6 +21,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.minds import Cast, Minds, open_minds
 from polyclinic.players.player import ALONE, EXAMINE, OPEN, REPLY
 from polyclinic.run import options
+from polyclinic.run.case_files import case_named
 from polyclinic.run.run import resumable
 from polyclinic.run.storing import answers_of, check_place, keep_outcome
 from polyclinic.stopping import is_stopped

@@ -13,7 +13,6 @@ from rich.console import Console
 
 from polyclinic.cases.case import Case
 from polyclinic.cli.chart import WORDS
-from polyclinic.cli.one_case import cases_named, split_case
 from polyclinic.cli.show import Stage, VisitView, language_of, show_end, show_visits
 from polyclinic.errors import PlayFailure, PolyclinicError, RunStopped, UserError
 from polyclinic.evaluations.case_pictures import lacking_pictures, note_pictures, pictures_seen
@@ -28,6 +27,7 @@ from polyclinic.players.mind_names import HUMAN
 from polyclinic.players.minds import Cast, Minds, open_minds
 from polyclinic.players.patient_trust import trust_fields
 from polyclinic.run import options
+from polyclinic.run.case_files import cases_named, split_case
 from polyclinic.run.run import resume_hint
 from polyclinic.run.storing import answers_of
 from polyclinic.tasks import AT_ONCE, run_until_error
