@@ -79,7 +79,7 @@ async def ask(
     screen = console(sys.stderr) if json else console()
     screen.quiet = json and not typed
     conversation = _Conversation(asked, screen, question)
-    check_place(kept, dry_run=models.dry_run)
+    check_place(kept)
     failed: PlayFailure | RunStopped | None = None
     opening = open_minds(["rules"], cast, models, knowledge=knowledge, seed=seed, journal=answers_of(kept))
     async with opening as opened:
