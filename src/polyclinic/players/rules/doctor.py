@@ -106,12 +106,7 @@ _LOOKS_BEFORE_OUTSIDE = 2  # So often a complaint in unknown words is looked int
 
 
 class RulesDoctor:
-    """A mind for `Doctor`; one for each visit. Its knowledge has a prior for "something else".
-
-    Args:
-        reader: what it knows.
-        whole: what its hospital knows, by which it refers; the same unless given.
-    """
+    """A mind for `Doctor`; one for each visit. Its knowledge has a prior for "something else"."""
 
     name = "rules"
 
