@@ -206,7 +206,7 @@ def mvme(
         async def attended() -> tuple[Attended, CallTally]:
             made = CallTally(for_others=True)
             seen = await attend(
-                case, minds.tallied(made), max_turns=max_turns, in_one_step=one_step, seat=seat, staging=staging
+                case, minds.having(tally=made), max_turns=max_turns, in_one_step=one_step, seat=seat, staging=staging
             )
             return seen, made
 
@@ -237,7 +237,7 @@ def mvme(
         async def discuss() -> tuple[TeamVisit, CallTally]:
             # Teams of the same doctors are asked the same until their discussions part.
             made = CallTally(for_others=True)
-            minds = [one.sharing(shared).tallied(made) for one in entrant.minds]
+            minds = [one.having(answers=shared, tally=made) for one in entrant.minds]
             met = await meet(
                 case,
                 minds,
