@@ -37,7 +37,7 @@ from polyclinic.run import options
 from polyclinic.run.batching import check_batches
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.options import FILE, Json, KeptOptions, RunOptions
-from polyclinic.run.output import keep_outcome
+from polyclinic.run.output import keep_outcome, short_names
 from polyclinic.run.run import resume_hint
 from polyclinic.run.storing import check_place
 from polyclinic.settings import setting
@@ -134,12 +134,10 @@ def _show_summary(screen: Console, name: str, summary: conversation.Conversation
 
 
 def _names(files: Sequence[Path]) -> dict[str, Path]:
-    """Returns the files by the shortest ends of their paths that tell them apart."""
-    for parts in range(1, max(len(path.parts) for path in files) + 1):
-        names = ["/".join(path.with_suffix("").parts[-parts:]) for path in files]
-        if len(set(names)) == len(files):
-            return dict(zip(names, files, strict=True))
-    raise BadInput("a file is named twice, or two differ in their ending only; each is one doctor", path=files[0])
+    """Returns the files by the shortest ends of their paths that differ."""
+    if len({file.with_suffix("") for file in files}) < len(files):
+        raise BadInput("a file is named twice, or two differ in their ending only; each is one doctor", path=files[0])
+    return dict(zip(short_names(files), files, strict=True))
 
 
 @Parameter(name="*")

@@ -132,6 +132,16 @@ def first_failure(visits: Iterable[Visit | TeamVisit]) -> str:
     return ""
 
 
+def short_names(files: Sequence[str | Path]) -> list[str]:
+    """Returns the shortest ends of paths, without file types, that differ; the paths themselves if none do."""
+    paths = [Path(file).with_suffix("").parts for file in files]
+    for parts in range(1, max(map(len, paths), default=1) + 1):
+        names = ["/".join(path[-parts:]) for path in paths]
+        if len(set(names)) == len(names):
+            return names
+    return [str(file) for file in files]
+
+
 def safe_name(name: str) -> str:
     """Returns a name as files are called: a method's settings and a mind's name may hold strokes and blanks."""
     return re.sub(r"[^\w.-]+", "-", name).strip(".-")

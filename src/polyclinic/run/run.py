@@ -7,15 +7,16 @@ shards, budgets or stores itself.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.case_share import CaseShare
 from polyclinic.cases.pictures import CasePictures
-from polyclinic.errors import RunStopped, StoppedEarly
+from polyclinic.errors import EndpointError, RunStopped, StoppedEarly
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.models.journal import Answers
@@ -29,8 +30,15 @@ from polyclinic.run.case_files import read_case_file
 from polyclinic.run.options import CaseOptions, KeptOptions, RunOptions
 from polyclinic.run.storing import answers_of, check_place
 from polyclinic.stopping import is_stopped
-from polyclinic.tasks import ended_by_hand
+from polyclinic.tasks import AT_ONCE, ended_by_hand, run_numbered
 from polyclinic.terminal.screen import note, progress
+from polyclinic.terminal.tables import counted
+
+if TYPE_CHECKING:
+    from polyclinic.parallel.pool import WorkerPool
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 AGAIN = "the same command goes on from there"
 
@@ -148,6 +156,55 @@ class Run:
                 desk=desk,
             ) as opened:
                 yield opened
+
+
+async def run_items(
+    items: Sequence[Item],
+    compute: Callable[[Item], Awaitable[Result]],
+    kept: KeptOptions,
+    *,
+    what: str,
+    unit: str = "case",
+    doing: str = "",
+    show: Callable[[dict[int, Result]], None] | None = None,
+    at_once: int = AT_ONCE,
+    quiet: bool = False,
+    workers: Callable[..., WorkerPool] | None = None,
+) -> list[Result]:
+    """Computes items, here or by workers, and returns the results in order.
+
+    Args:
+        items: the items, each a `unit`.
+        compute: computes an item in this process.
+        kept: where answers are kept, for the hint at how to resume.
+        what: the work, as the hint names it.
+        unit: an item.
+        doing: the label of the progress bar; without one there is none.
+        show: prints what was over, by its number, of a run that was stopped.
+        at_once: items that are computed at the same time.
+        quiet: whether no progress is shown.
+        workers: opens the worker processes that compute the items instead.
+
+    Raises:
+        RunStopped: the run was stopped; the error says how to resume it.
+        PolyclinicError: an item failed.
+    """
+    async with AsyncExitStack() as stack:
+        if workers is not None:
+            compute = (await stack.enter_async_context(workers(items=len(items)))).compute
+        advance = stack.enter_context(progress(doing, len(items), quiet=quiet or not doing))
+        over, error = await run_numbered((partial(compute, item) for item in items), at_once=at_once, advance=advance)
+    if error is None:
+        return [over[number] for number in range(len(items))]
+    if isinstance(error, EndpointError) and kept.out is not None:
+        raise type(error)(f"{error.problem}; {AGAIN}", attempts=error.attempts)
+    if not isinstance(error, RunStopped):
+        raise error
+    if show is not None and over:
+        note("stopped early; what is over:")
+        show(over)
+    done = f"{len(over)} of {counted(len(items), unit)} are done, and nothing is written"
+    raise resume_hint(type(error)(f"{error}; {done}"), kept, what)
 
 
 @contextmanager

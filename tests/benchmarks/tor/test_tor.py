@@ -15,7 +15,8 @@ from polyclinic.evaluations.tor.evaluation import (
     RecordsAndMinds,
     check_ratings,
     choose_marks,
-    run_on_records,
+    entrants,
+    records,
     scores,
     shares,
     with_ratings,
@@ -40,6 +41,10 @@ from polyclinic.run.output import write_results
 KNOWLEDGE = read_knowledge()
 CASES = [case for case, _ in zip(read_cases("inpatients"), range(20), strict=False)]
 PATIENTS = inpatients(CASES, KNOWLEDGE)
+
+
+async def run_on_records(given, chosen):
+    return (await records(given).hold({one.label: one for one in entrants(given, chosen)}))[""]
 
 
 def diagnosed(id, answers, key, **more):
