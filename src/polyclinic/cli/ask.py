@@ -81,7 +81,7 @@ async def ask(
         asked, console(sys.stderr) if json else console(), quiet=json and not typed, typed=typed
     )
     questions = conversation.typed() if typed else _each(question)
-    check_place(kept, dry_run=models.dry_run)
+    check_place(kept)
     failed: PlayFailure | RunStopped | None = None
     given = None if typed else len(question)
     opening = open_minds(["rules"], cast, models, knowledge=knowledge, seed=seed, journal=answers_of(kept))

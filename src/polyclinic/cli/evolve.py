@@ -25,7 +25,6 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.case_share import CaseShare
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.as_agent_hospital import check_practice, say_practice
-from polyclinic.cli.dry_run import scratch
 from polyclinic.cli.evolve_options import (
     FILE_ORDER,
     PRACTICE,
@@ -142,12 +141,10 @@ async def evolve(
         raise UserError("a practice is kept; say where with --out")
     if replicas == 1 and on is not None:
         raise UserError(f"--on {on} holds several practices at once; say how many with --replicas N, 2 or more")
-    if replicas > 1 and models.dry_run:
-        raise UserError("--dry-run estimates one practice; leave out --replicas, and multiply")
     if on is not None:
         check_site(on)
-    check_database(kept, dry_run=models.dry_run)
-    with results_folder(kept) as out, scratch(out, dry_run=models.dry_run) as folder:
+    check_database(kept)
+    with results_folder(kept) as folder:
         assert folder is not None  # noqa: S101
         places = []
         for seed in range(options.seed, options.seed + replicas):

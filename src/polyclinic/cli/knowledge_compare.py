@@ -60,7 +60,7 @@ async def compare(
     """Prints what each name a is to b: same, narrower (a is a kind of b), broader, different."""
     pairs = read_name_pairs(file)
     batches = check_batches(kept, [judge], wanted=batch_api)
-    check_place(kept, dry_run=models.dry_run)
+    check_place(kept)
     if judge is None:
         compared, ledger, stopped = compare_by_rules(pairs), Ledger(), None
     else:

@@ -164,7 +164,7 @@ class _Scoring:
         models = at_temperatures(self.rules, how.models, {"judge": [model]})
         kept: dict[str, Any] = {"out": how.out, "reuse": how.reuse, "invocation": how.invocation}
         self.run = RunOptions(seed=how.seed, json=how.json, models=models, **kept)
-        check_place(how, dry_run=how.models.dry_run)
+        check_place(how)
         self.batches = check_batches(how, [model], wanted=how.batch_api)
         self.ledger = Ledger()
         self.stopped: RunStopped | None = None

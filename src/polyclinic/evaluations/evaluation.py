@@ -461,7 +461,7 @@ def _planned(
 
 def _where(plan: Plan, options: object, config: RunOptions) -> str | None:
     """Returns where the items are computed, None for this process."""
-    if config.on is None or config.models.dry_run:
+    if config.on is None:
         return None
     check_site(config.on)
     if HUMAN in (*plan.doctors, *(() if plan.visits is None else (plan.visits.patient,))):

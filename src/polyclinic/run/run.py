@@ -75,7 +75,7 @@ class Run:
 
     def check_place(self) -> None:
         """Checks that the run can be kept where its configuration says; see `polyclinic.run.storing.check_place`."""
-        check_place(self.config, dry_run=self.config.models.dry_run)
+        check_place(self.config)
 
     @contextmanager
     def progress(self, doing: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[], None]]:

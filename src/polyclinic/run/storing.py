@@ -31,14 +31,14 @@ _BEGUN = "configuration.json"
 """Beside the answers of a run: the options with which it was begun."""
 
 
-def check_place(kept: KeptOptions, *, dry_run: bool = False) -> None:
+def check_place(kept: KeptOptions) -> None:
     """Checks that a run can be kept where its options say; makes nothing.
 
     Results of the same command may be there: they are replaced when this run has written its own.
     """
     folder, private = kept.folder, kept.private
-    check_database(kept, dry_run=dry_run)
-    if folder is None or dry_run:
+    check_database(kept)
+    if folder is None:
         return
     from polyclinic.results.folder import decoded, part_in, read_record  # noqa: PLC0415 - not needed for --help
 
@@ -51,9 +51,9 @@ def check_place(kept: KeptOptions, *, dry_run: bool = False) -> None:
         _check_options(decoded(begun, dict[str, Any], "the configuration of a run"), this, folder)
 
 
-def check_database(kept: KeptOptions, *, dry_run: bool = False) -> None:
+def check_database(kept: KeptOptions) -> None:
     """Checks that the database of a run, if it has one, can be reached and written to."""
-    if kept.database is not None and not dry_run:
+    if kept.database is not None:
         from polyclinic.storage.results import check_store  # noqa: PLC0415 - only for a database
 
         check_store(read_address(kept.database))
