@@ -15,19 +15,19 @@ from rich.text import Text
 
 from polyclinic.cases.case import Case
 from polyclinic.cli.one_case import case_named
-from polyclinic.cli.show import show_line
+from polyclinic.cli.show import show_line, show_person
 from polyclinic.errors import PlayFailure, RunStopped, UserError
 from polyclinic.events import Examined, Role, Said, State
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.language.ages import say_age
 from polyclinic.players.minds import Cast, Minds, open_minds
 from polyclinic.players.player import ALONE, EXAMINE, OPEN, REPLY
 from polyclinic.run import options
+from polyclinic.run.output import keep_outcome
 from polyclinic.run.run import resumable
-from polyclinic.run.storing import answers_of, check_place, keep_outcome
+from polyclinic.run.storing import answers_of, check_place
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
-from polyclinic.terminal.screen import console, note, plain, print_json
+from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.tables import counted
 from polyclinic.terminal.typed import TypedLines
 from polyclinic.terminal.usage import show_usage
@@ -81,7 +81,7 @@ async def ask(
         asked, console(sys.stderr) if json else console(), quiet=json and not typed, typed=typed
     )
     questions = conversation.typed() if typed else _each(question)
-    check_place(kept, dry_run=models.dry_run)
+    check_place(kept)
     failed: PlayFailure | RunStopped | None = None
     given = None if typed else len(question)
     opening = open_minds(["rules"], cast, models, knowledge=knowledge, seed=seed, journal=answers_of(kept))
@@ -188,11 +188,7 @@ class _Conversation:
     def _begin(self, who: str, seed: int) -> None:
         if self._quiet:
             return
-        person = self._case.presentation
-        about = (say_age(person.age, "en") if person.age is not None else "", person.sex or "", plain(person.about))
-        self._screen.rule(Text(f"Case {plain(self._case.id)}", style="bold"), align="left")
-        known = [text for text in about if text]
-        self._screen.print(f"    {', '.join(known)}" if known else "", style="dim")
+        show_person(self._screen, self._case.id, self._case.presentation)
         self._screen.print(f"    {who}; {self._case.setting}; seed {seed}", style="dim")
         self._screen.print("    An empty line ends it.\n" if self._typed else "", style="dim")
 

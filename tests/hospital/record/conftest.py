@@ -100,5 +100,5 @@ def lived_run(live, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("lived") / "run-seven"
     with Store.create(folder, {"seed": LIVED_SEED}) as store:
         run = live(store, compute=store.remember(drawn_episode))
-        store.finish({"visits": run.summary.arrived, "log_hash": run.log_hash})
+        store.finish({"visits": run.summary["arrived"], "log_hash": run.log_hash})
     return folder

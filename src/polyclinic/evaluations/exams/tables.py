@@ -15,7 +15,7 @@ from polyclinic.judging.error_categories import Categories, ErrorCategory, Misse
 from polyclinic.methods.table import ChosenMethod
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.results.folder import ItemMeasure, ItemRow
-from polyclinic.results.output import Output, safe_name
+from polyclinic.run.output import Output, safe_name
 from polyclinic.seeds import derive
 from polyclinic.statistics.uncertainty import share
 from polyclinic.terminal.figures import low_to_high, number
@@ -70,7 +70,13 @@ def exam_output(
     return Output(
         document=document,
         show=show,
-        files={f"{safe_name(one.name)}.jsonl": _lines(one.answered) for one in methods},
+        # Sets of keys have no order of their own.
+        files={
+            f"{safe_name(one.name)}.jsonl": (
+                msgspec.json.encode(answered, order="deterministic").decode() + "\n" for answered in one.answered
+            )
+            for one in methods
+        },
         written="",
         failed=len(failed),
         n=sum(len(one.answered) for one in methods),
@@ -107,11 +113,6 @@ def exam_rows(result: ExamResult, *, dataset: str = "", seed: int = 0) -> Iterat
                 seconds=round(one.seconds, 3),
                 at=f"{name}.jsonl:{line}",
             )
-
-
-def _lines(answered: Sequence[Answered]) -> Iterator[str]:
-    # Sets of keys have no order of their own.
-    return (msgspec.json.encode(one, order="deterministic").decode() + "\n" for one in answered)
 
 
 def exam_document(
@@ -252,15 +253,17 @@ def errors_document(found: Categories, judge: str | None) -> dict[str, Any]:
 
 
 def show_errors(screen: Console, found: Categories, judge: str | None) -> None:
-    """Prints how many of the wrong answers are of each kind, and who said so."""
+    """Prints how many of the wrong answers are of each kind, by the judge and by people."""
     n = sum(found.counts.values())
-    columns = ("category", "%", "95 % interval", "n", "by the judge", "by people")
-    shown = table("why answers are wrong", columns)
-    for kind, count in found.counts.items():
-        percent, low, high = share(count, n)
-        by = (str(found.sources.get(source, {}).get(kind, 0)) for source in ("judge", "human"))
-        shown.add_row(Text(kind), number(percent, ".1f"), low_to_high(low, high, ".1f"), str(count), *by)
-    screen.print(shown)
+    columns: dict[str, Callable[[ErrorCategory], RenderableType]] = {
+        "category": Text,
+        "%": lambda kind: number(share(found.counts[kind], n)[0], ".1f"),
+        "95 % interval": lambda kind: low_to_high(*share(found.counts[kind], n)[1:], ".1f"),
+        "n": lambda kind: str(found.counts[kind]),
+        "by the judge": lambda kind: str(found.sources.get("judge", {}).get(kind, 0)),
+        "by people": lambda kind: str(found.sources.get("human", {}).get(kind, 0)),
+    }
+    screen.print(table_of("why answers are wrong", found.counts, columns))
     screen.print(f"{len(found.answers)} wrong answers looked at, {n} sorted.", style="dim")
     if judge is None:
         told = f"Without a judge only people's verdicts count; {found.unasked} wrong answers are not sorted."
