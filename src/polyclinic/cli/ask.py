@@ -22,8 +22,9 @@ from polyclinic.players.minds import Cast, Minds, open_minds
 from polyclinic.players.player import ALONE, EXAMINE, OPEN, REPLY
 from polyclinic.run import options
 from polyclinic.run.case_files import case_named
+from polyclinic.run.output import keep_outcome
 from polyclinic.run.run import resumable
-from polyclinic.run.storing import answers_of, check_place, keep_outcome
+from polyclinic.run.storing import answers_of, check_place
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
 from polyclinic.terminal.screen import console, note, print_json

@@ -24,8 +24,9 @@ from polyclinic.metrics.disease_names import (
 from polyclinic.models.ledger import Ledger
 from polyclinic.run import options
 from polyclinic.run.batching import check_batches
+from polyclinic.run.output import keep_outcome
 from polyclinic.run.run import resume_hint
-from polyclinic.run.storing import check_place, keep_outcome
+from polyclinic.run.storing import check_place
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.figures import ShownFigure
