@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import io
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 from cyclopts import CycloptsError, Parameter
@@ -38,8 +38,9 @@ from polyclinic.models.ledger import Spending
 from polyclinic.parallel.pool import check_site
 from polyclinic.protocols.study_plan import PlannedRun, StudyPlan, find_plan, read_plan
 from polyclinic.results.comparing import compare_results
-from polyclinic.results.folder import CALLS, RECORD, read_record, replacing, write_record
+from polyclinic.results.folder import CALLS, RECORD, RunRecord, read_record, replacing
 from polyclinic.results.joining import flat_rows, join, told_apart
+from polyclinic.results.provenance import command_words, now, versions, without_secrets
 from polyclinic.results.reading import RunResults, read_results
 from polyclinic.run.options import (
     DIR,
@@ -53,10 +54,12 @@ from polyclinic.run.options import (
     On,
     Several,
 )
-from polyclinic.run.provenance import record_of_study
+from polyclinic.run.output import write_record
 from polyclinic.run.storing import answers_of, check_same, keep_results, results_folder
 from polyclinic.sqlite_file import locked
 from polyclinic.terminal.screen import console, note, print_json
+
+T = TypeVar("T")
 
 _FILES = ("questions", "cases", "train", "test", "memory")
 LOCK = "study.lock"
@@ -280,11 +283,33 @@ def _hold(cell: StudyCell, place: str, answers: KeptAnswers | None, json: bool) 
     return None
 
 
+def _each_once(things: Iterable[T]) -> list[T]:
+    found: list[T] = []
+    for thing in things:
+        if thing not in found:
+            found.append(thing)
+    return found
+
+
 def _finish(plan: StudyPlan, out: Path, begun: Sequence[Path], kept: KeptOptions, *, left: str, json: bool) -> None:
     """Writes what is over of it, and prints it; `left` names what is not done yet."""
     results = told_apart(read_results(*begun))
-    record = record_of_study(
-        kept.invocation, results, published=plan.published, title=plan.title, paper=plan.paper, left=left
+    records = [one.record for one in results]
+    record = RunRecord(
+        kind=kept.invocation.kind,
+        command=command_words(kept.invocation.words),
+        configuration=without_secrets(kept.invocation.options),
+        versions=versions(),
+        finished=now(),
+        data=_each_once(file for one in records for file in one.data),
+        code=_each_once(code for one in records for code in one.code),
+        models=_each_once(model for one in records for model in one.models),
+        measures=_each_once(measure for one in records for measure in one.measures),
+        calls=[call for one in records for call in one.calls],
+        stopped=f"not done yet: {left}" if left else "",
+        title=plan.title,
+        paper=plan.paper,
+        published=list(plan.published),
     )
     rows = [
         msgspec.structs.replace(row, at=f"{one.folder.relative_to(out)}/{row.at}" if row.at else "")

@@ -16,8 +16,6 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.files import check_new_folder, make_folder, write_json
 from polyclinic.fingerprints import others
 from polyclinic.models.journal import KeptAnswers
-from polyclinic.models.ledger import Ledger
-from polyclinic.models.session import ModelSettings
 from polyclinic.results.provenance import data_files, made_of, own_code, without_secrets
 from polyclinic.run.invocation import ASIDE, Invocation
 from polyclinic.run.options import ANSWERS, PRIVATE, KeptOptions
@@ -26,9 +24,6 @@ from polyclinic.terminal.screen import note
 
 if TYPE_CHECKING:
     from polyclinic.results.folder import RunRecord
-
-DOCUMENT = "document.json"
-"""What a command prints with `--json`, where it writes no folder of results."""
 
 _STORED = re.compile(r"(?P<store>postgres(?:ql)?://[^#]*#\d+)(?:/(?P<file>[^/]+))?")
 _ANEW = "name another --out, or move that away"
@@ -152,48 +147,6 @@ def keep_results(database: str | None, folder: Path, *, may_lack: Sequence[str] 
         note(f"Too large for a database, and only in {folder}: {', '.join(kept.left)}")
     where = f"#{kept.number} in {address.shown}"
     note(f"Kept as {where}. Next: polyclinic results show 'URL#{kept.number}', with the URL of --out")
-
-
-def keep_outcome(
-    kept: KeptOptions,
-    document: object,
-    *,
-    models: ModelSettings,
-    ledger: Ledger,
-    seed: int = 0,
-    stopped: object = None,
-) -> None:
-    """Keeps the document of a command that writes no other results; nothing where no place is named.
-
-    Args:
-        kept: where.
-        document: what `--json` prints.
-        models: how models were asked.
-        ledger: what they cost.
-        seed: of the command.
-        stopped: what ended it before its end.
-    """
-    if kept.out is None:
-        return
-    from polyclinic.results.folder import replacing  # noqa: PLC0415 - only for results that are kept
-    from polyclinic.run.provenance import write_results  # noqa: PLC0415
-
-    with results_folder(kept) as folder:
-        assert folder is not None  # noqa: S101
-        with replacing(folder) as place:
-            write_json(place / DOCUMENT, document)
-            write_results(
-                place,
-                kept.invocation,
-                (),
-                (),
-                seed=seed,
-                models=models,
-                ledger=ledger,
-                stopped="" if stopped is None else str(stopped),
-                files=[DOCUMENT],
-            )
-        keep_results(kept.database, folder)
 
 
 @contextmanager

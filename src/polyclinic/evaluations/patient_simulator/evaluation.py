@@ -40,6 +40,7 @@ from polyclinic.metrics.patient_replies import (
     summarise_replies,
 )
 from polyclinic.opened_files import read_at_once
+from polyclinic.players.language_model.saps import Saps
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import OPEN, REPLY, PatientTurn
 from polyclinic.players.roles.patient import Patient
@@ -180,7 +181,7 @@ async def put_questions(case: LabelledCase, minds: Minds) -> list[Reply]:
             asked.observe(Said(seq=seq, turn=(seq + 1) // 2, who=who, to=to, text=text))
         try:
             replied = await asked.act(REPLY)
-            if replied.state is None and (tracker := minds.tracker(case.id)) is not None:
+            if replied.state is None and isinstance(tracker := minds.tracker(case.id), Saps):
                 # A plain model tracks nothing: its states are a tracker's, asked beside what it said.
                 replied = replace(replied, state=(await tracker.track(asked)).state)
         except PlayFailure as failure:
