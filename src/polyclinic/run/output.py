@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
     from polyclinic.visits.team import TeamVisit
     from polyclinic.visits.visit import Visit
+
+V = TypeVar("V", bound="Visit | TeamVisit")
 
 DOCUMENT = "document.json"
 """The document of a command that writes no other results."""
@@ -112,13 +114,25 @@ class Output:
         return self.beside({"cases_used": msgspec.to_builtins(list(shares))}, show)
 
 
-def trace_places(file: str, visits: Iterable[Visit | TeamVisit]) -> dict[str, str]:
-    """Returns by case where its visit begins in a file of traces, as `FILE:LINE`."""
-    places, line = {}, 1
-    for visit in visits:
-        places[visit.case] = f"{file}:{line}"
-        line += sum(map(len, visit.traces))
-    return places
+def output_of_visits(
+    visits: Mapping[str, Sequence[V]],
+    row: Callable[[str, V], ItemRow],
+    *,
+    names: Mapping[str, str] | None = None,
+    **output: Any,
+) -> Output:
+    """Returns the output of each entrant's visits: a file of traces, and for each visit a `row` with its place there.
+
+    The files have the entrants' names unless `names` gives others; all else of the `output` is as in `Output`.
+    """
+    names, rows, files = file_names(visits) if names is None else names, [], dict[str, Iterable[object]]()
+    for name, theirs in visits.items():
+        file, line = f"{names[name]}.jsonl", 1
+        files[file] = [event for visit in theirs for trace in visit.traces for event in trace]
+        for visit in theirs:
+            rows.append(msgspec.structs.replace(row(name, visit), at=f"{file}:{line}"))
+            line += sum(map(len, visit.traces))
+    return Output(n=len(rows), rows=rows, files=files | output.pop("files", {}), **output)
 
 
 def first_failure(visits: Iterable[Visit | TeamVisit]) -> str:
