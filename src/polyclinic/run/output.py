@@ -267,15 +267,10 @@ def write_results(
 
         configuration["memory_version"] = version_at(Path(this.options["memory"]))
     departures = [*output.departures, *changes_in(str(this.options.get("protocol") or ""))]
-    record = RunRecord(
-        kind=this.kind,
-        command=command_words(this.words),
-        configuration=without_secrets(configuration),
-        versions=versions(),
-        finished=now(),
+    record = record_of(
+        this,
+        configuration,
         seed=seed,
-        data=data_files(this.files),
-        code=own_code(configuration),
         cases=list(cases),
         models=asked_models(
             ledger,
@@ -298,6 +293,20 @@ def write_results(
     default_set = of_cases if of_cases in SHIPPED else Path(of_cases).stem
     rows = _with_calls(output.rows, ledger, output.asked_for)
     write_record(folder, record, (row if row.set else msgspec.structs.replace(row, set=default_set) for row in rows))
+
+
+def record_of(this: Invocation, configuration: Mapping[str, Any], **rest: Any) -> RunRecord:
+    """Returns what a command was, without secrets; the `rest` has further fields of the record, or other values."""
+    known: dict[str, Any] = {
+        "kind": this.kind,
+        "command": command_words(this.words),
+        "configuration": without_secrets(configuration),
+        "versions": versions(),
+        "finished": now(),
+        "data": data_files(this.files),
+        "code": own_code(configuration),
+    }
+    return RunRecord(**known | rest)
 
 
 def write_record(folder: Path, record: RunRecord, rows: Iterable[ItemRow]) -> None:
