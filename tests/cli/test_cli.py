@@ -106,6 +106,7 @@ def test_same_seed_same_trace_byte_for_byte(run, process, tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
+@pytest.mark.slow
 def test_ids_may_be_left_out_by_a_layout_without_them(run, tmp_path):
     file = tmp_path / "osce.jsonl"
     osce = {

@@ -12,7 +12,7 @@ from polyclinic.cli.commands import COMMANDS
 
 MODEL = ("--model", "direct/x")
 METHOD = ("--method", "chain_of_thought", *MODEL)
-FEW = ("--limit", "3")
+FEW = ("--limit", "2")
 INPATIENTS = ("--cases", "inpatients", *FEW)
 EVERY = {
     "run": ("--residents", "30", "--days", "1"),
