@@ -8,7 +8,6 @@ installed package offers it; see `polyclinic.methods.own`.
 from __future__ import annotations
 
 import asyncio
-import functools
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -135,7 +134,6 @@ class ChosenMethod(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.name} ({', '.join(told)})" if told else self.name
 
 
-@functools.cache
 def find_method(named: Named) -> Method:
     """Returns a method by its name, one of ours or of the user's, or a function of the user's as one."""
     if isinstance(named, str) and named in METHODS:
