@@ -395,7 +395,7 @@ async def test_beds_are_never_overfilled_and_nobody_in_them_is_lost(small, seed,
     assert s["fell_ill"] - s["follow_ups"]["recovered"] - s["died"] == run.still_ill
     assert s == account_of(log).summary()
     for area, occupied in s["beds"].items():
-        assert 0 <= occupied.mean <= occupied.most <= beds[area]
+        assert 0 <= occupied["mean"] <= occupied["most"] <= beds[area]
     assert s["died_inside"] <= s["died"] == sum(s["died_by_cause"].values()) == sum(s["died_by_disease"].values())
     kinds = {kind for kind in s["admitted"] if s["admitted"][kind]}
     assert kinds <= set(beds)

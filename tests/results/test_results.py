@@ -13,11 +13,12 @@ from polyclinic.errors import BadInput, UserError, meant
 from polyclinic.protocols.study_plan import PublishedValue
 from polyclinic.results.comparing import compare_results
 from polyclinic.results.export import TableLayout, as_text, write_table
-from polyclinic.results.folder import AskedModel, DataFile, ItemMeasure, ItemRow, RunRecord, write_record
+from polyclinic.results.folder import AskedModel, DataFile, ItemMeasure, ItemRow, RunRecord
 from polyclinic.results.joining import flat_rows, item_rows, join
 from polyclinic.results.page import page, simultaneous, transcript
 from polyclinic.results.provenance import address, command_words, without_secrets
 from polyclinic.results.reading import read_results
+from polyclinic.run.output import write_record
 from polyclinic.statistics.uncertainty import estimate, paired_difference, share_estimate
 
 

@@ -22,8 +22,9 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.minds import Cast, Minds, open_minds
 from polyclinic.players.player import ALONE, EXAMINE, OPEN, REPLY
 from polyclinic.run import options
+from polyclinic.run.output import keep_outcome
 from polyclinic.run.run import resumable
-from polyclinic.run.storing import answers_of, check_place, keep_outcome
+from polyclinic.run.storing import answers_of, check_place
 from polyclinic.stopping import is_stopped
 from polyclinic.tasks import ended_by_hand
 from polyclinic.terminal.screen import console, note, print_json
@@ -80,7 +81,7 @@ async def ask(
         asked, console(sys.stderr) if json else console(), quiet=json and not typed, typed=typed
     )
     questions = conversation.typed() if typed else _each(question)
-    check_place(kept, dry_run=models.dry_run)
+    check_place(kept)
     failed: PlayFailure | RunStopped | None = None
     given = None if typed else len(question)
     opening = open_minds(["rules"], cast, models, knowledge=knowledge, seed=seed, journal=answers_of(kept))

@@ -69,8 +69,6 @@ async def convert(
         raise UserError(f"--writer {writer!r}; allowed: {TEMPLATES}, or a model, such as direct/NAME")
     if writer != TEMPLATES and persona is None:
         raise UserError("--writer makes personas; say of which manner: --persona mixed")
-    if models.dry_run and writer == TEMPLATES:
-        raise UserError("--dry-run has no effect here: nothing is asked that could cost anything")
     cases, refused = read_case_file(file, layout=layout, strict=strict), 0
     if persona is not None:
         names = [] if writer == TEMPLATES else [writer]

@@ -24,8 +24,9 @@ from polyclinic.metrics.disease_names import (
 from polyclinic.models.ledger import Ledger
 from polyclinic.run import options
 from polyclinic.run.batching import check_batches
+from polyclinic.run.output import keep_outcome
 from polyclinic.run.run import resume_hint
-from polyclinic.run.storing import check_place, keep_outcome
+from polyclinic.run.storing import check_place
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.figures import ShownFigure
@@ -59,7 +60,7 @@ async def compare(
     """Prints what each name a is to b: same, narrower (a is a kind of b), broader, different."""
     pairs = read_name_pairs(file)
     batches = check_batches(kept, [judge], wanted=batch_api)
-    check_place(kept, dry_run=models.dry_run)
+    check_place(kept)
     if judge is None:
         compared, ledger, stopped = compare_by_rules(pairs), Ledger(), None
     else:

@@ -18,7 +18,7 @@ from polyclinic.models.ledger import KeptCall, KeptCalls, Ledger
 from polyclinic.models.model_file import NOTHING_SAID, read_model_file
 from polyclinic.models.session import Address
 from polyclinic.players.mind_names import model_of
-from polyclinic.results.folder import CALLS, AskedModel, CallSum, RunRecord, write_record
+from polyclinic.results.folder import CALLS, AskedModel, CallSum, RunRecord
 from polyclinic.results.provenance import (
     address,
     call_sums,
@@ -30,6 +30,7 @@ from polyclinic.results.provenance import (
     without_secrets,
 )
 from polyclinic.run.options import KeptOptions
+from polyclinic.run.output import write_record
 from polyclinic.run.storing import keep_results
 from polyclinic.terminal.screen import note
 

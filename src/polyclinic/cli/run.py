@@ -144,10 +144,8 @@ def run(
         raise UserError("a person plays in one process and one run; leave out --on and --replicas")
     if replicas.on is not None:
         check_site(replicas.on)
-    check_database(kept, dry_run=models.dry_run)
-    if models.dry_run:
-        kept, live, traces = options.NOWHERE, False, None
-    on = None if models.dry_run else replicas.on
+    check_database(kept)
+    on = replicas.on
     keeps = kept.out is not None or live
     if traces and not keeps:
         raise UserError("--traces keeps dialogues on disk; say where with --out DIR")

@@ -33,13 +33,13 @@ from polyclinic.metrics.icd import scores as icd_scores
 from polyclinic.models.ledger import Ledger
 from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.results.folder import traces_in
-from polyclinic.results.output import short_names
 from polyclinic.run import options
 from polyclinic.run.batching import check_batches
 from polyclinic.run.case_files import read_case_file
 from polyclinic.run.options import FILE, Json, KeptOptions, RunOptions
+from polyclinic.run.output import keep_outcome, short_names
 from polyclinic.run.run import resume_hint
-from polyclinic.run.storing import check_place, keep_outcome
+from polyclinic.run.storing import check_place
 from polyclinic.settings import setting
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.figures import ShownFigure, number
@@ -164,7 +164,7 @@ class _Scoring:
         models = at_temperatures(self.rules, how.models, {"judge": [model]})
         kept: dict[str, Any] = {"out": how.out, "reuse": how.reuse, "invocation": how.invocation}
         self.run = RunOptions(seed=how.seed, json=how.json, models=models, **kept)
-        check_place(how, dry_run=how.models.dry_run)
+        check_place(how)
         self.batches = check_batches(how, [model], wanted=how.batch_api)
         self.ledger = Ledger()
         self.stopped: RunStopped | None = None

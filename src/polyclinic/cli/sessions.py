@@ -42,7 +42,7 @@ async def open_judge(
     `named` names the run among kept answers, where those of other names are not found; `option` names the judge.
     """
     check_judge(judge, option=option)
-    check_place(run, dry_run=run.models.dry_run)
+    check_place(run)
     with resumable(run, what):
         journal = journal_of(answers_of(run), run=named)
         opening = open_models([judge], run.models, journal=journal, seed=run.seed, batches=batches, report=note)

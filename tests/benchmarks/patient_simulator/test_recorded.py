@@ -17,7 +17,7 @@ from polyclinic.events import State
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
-from polyclinic.results.output import short_names
+from polyclinic.run.output import short_names
 
 VIGNETTE = "A 52-year-old man has had a dry cough for two weeks. He smokes. Chest X-ray shows a shadow. Which is it?"
 SETS = ("HospitalCases", "MedicalExam")

@@ -45,9 +45,9 @@ from polyclinic.players.player import EXAMINE, Results
 from polyclinic.players.roles.examiner import Examiner
 from polyclinic.protocols.papers import Settings
 from polyclinic.results.folder import ItemMeasure, ItemRow, grouped, mean_of_parts
-from polyclinic.results.output import Output
 from polyclinic.run.options import FILE, BatchOption, CaseOptions, Cases, Layout
 from polyclinic.run.options import Examiner as ExaminerOption
+from polyclinic.run.output import Output
 from polyclinic.statistics.uncertainty import share
 from polyclinic.terminal.figures import NOTHING, part_of, with_ends
 from polyclinic.terminal.screen import note, plain

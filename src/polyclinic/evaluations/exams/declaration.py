@@ -55,7 +55,6 @@ from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import ExampleKind, read_examples, shipped_examples
 from polyclinic.questions.layouts import Topic, as_questions, of_topic, parse_fields, read_exam
 from polyclinic.questions.layouts import sample as draw
-from polyclinic.results.output import Output, safe_name
 from polyclinic.run.options import (
     FILE,
     FILES,
@@ -68,6 +67,7 @@ from polyclinic.run.options import (
     Several,
     each_once,
 )
+from polyclinic.run.output import Output, safe_name
 from polyclinic.settings import setting
 from polyclinic.terminal.screen import note, plain
 from polyclinic.terminal.tables import counted

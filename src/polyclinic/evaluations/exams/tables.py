@@ -14,7 +14,7 @@ from polyclinic.judging.error_categories import Categories, ErrorCategory, Misse
 from polyclinic.methods.table import ChosenMethod
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.results.folder import ItemMeasure, ItemRow
-from polyclinic.results.output import Output, json_line, safe_name
+from polyclinic.run.output import Output, json_line, safe_name
 from polyclinic.seeds import derive
 from polyclinic.statistics.uncertainty import share
 from polyclinic.terminal.figures import low_to_high, number

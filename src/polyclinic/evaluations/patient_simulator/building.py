@@ -23,7 +23,7 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.record import read_out
-from polyclinic.events import Role, Said, State
+from polyclinic.events import EFFECTIVE, Role, Said, State
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import lexicon_of
 from polyclinic.language.language import Language
@@ -46,7 +46,6 @@ KINDS = tuple(state for state in State if state not in (State.OPENING, State.CON
 PROMPTS = Path(__file__).with_suffix(".md")
 
 _Line = Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
-_EFFECTIVE = (State.EFFECTIVE_INQUIRY, State.EFFECTIVE_ADVICE)
 
 
 class WrittenRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -96,7 +95,7 @@ def _built(case: Case, rounds: Sequence[WrittenRound], tests: Mapping[int, Mappi
     for length, asked in tests.items():
         for state, one in asked.items():
             answer, questions = one.answer, questions + 1
-            if state in _EFFECTIVE and not standing([answer], information):
+            if state in EFFECTIVE and not standing([answer], information):
                 answer, matched = nearest(answer, information), matched + 1
             test = {"question": one.question, "answer": answer, "human_answer": "", "human_state": str(state)}
             by_length[str(length)][str(state)] = test

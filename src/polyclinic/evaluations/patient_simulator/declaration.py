@@ -41,8 +41,8 @@ from polyclinic.metrics.patient_replies import PATIENT_METRICS, score_reply
 from polyclinic.models.ledger import KeptCall
 from polyclinic.protocols.papers import Settings
 from polyclinic.results.folder import ItemMeasure, ItemRow, grouped, mean_of_parts
-from polyclinic.results.output import Output, short_names
 from polyclinic.run.options import FILE, BatchOption, CaseOptions, Patient
+from polyclinic.run.output import Output, short_names
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.terminal.figures import ShownFigure, low_to_high, number
 from polyclinic.terminal.tables import counted, mean_and_error, show_problems, table, table_of

@@ -45,7 +45,6 @@ from polyclinic.methods.table import ChosenMethod, choose
 from polyclinic.players.rules.specialists import RulesDoctors
 from polyclinic.protocols.following import FollowedProtocol, follow
 from polyclinic.protocols.papers import TorSettings
-from polyclinic.results.output import Output
 from polyclinic.retrieval.retriever import PASSAGES
 from polyclinic.run.case_files import note_share
 from polyclinic.run.options import (
@@ -61,6 +60,7 @@ from polyclinic.run.options import (
     Several,
     StrictSetting,
 )
+from polyclinic.run.output import Output
 from polyclinic.settings import setting
 from polyclinic.terminal.tables import counted
 

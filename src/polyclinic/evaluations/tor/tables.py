@@ -23,7 +23,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.methods.table import ChosenMethod
 from polyclinic.methods.tree_of_reasoning import MeetingOutcome
 from polyclinic.results.folder import ItemMeasure, ItemRow
-from polyclinic.results.output import Output, json_line, safe_name
+from polyclinic.run.output import Output, json_line, safe_name
 from polyclinic.statistics.uncertainty import Estimate, paired_difference
 from polyclinic.terminal.figures import number, part_of
 from polyclinic.terminal.screen import plain
