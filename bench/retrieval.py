@@ -178,7 +178,7 @@ async def searched(corpus, query: str, k: int, by: str) -> list[str]:
     fused: defaultdict[int, float] = defaultdict(float)
     for ranking, least, weight in (
         (corpus._words.search(query, 1000), 0, 1 - DENSE_WEIGHT),
-        (await corpus._meaning.search(query, 1000), -1, DENSE_WEIGHT),
+        (await corpus._by_meaning(query, 1000), -1, DENSE_WEIGHT),
     ):
         for number, score in ranking:
             fused[number] += weight * (score - least) / (ranking[0][1] - least)

@@ -239,7 +239,7 @@ def test_options_that_no_command_has_are_said_before_anybody_is_asked(complaint,
             *("study", "run", tmp_path / "plan.toml", "--data", tmp_path, "--out", tmp_path / "out"),
             *("--model", "direct/good", "--base-url", endpoint.url),
         )
-        assert "--limits" in said and endpoint.requests == 0
+        assert "no key limits" in said and endpoint.requests == 0
 
 
 SWEEPS = {

@@ -379,8 +379,8 @@ def test_a_run_in_which_doctors_learn_can_be_read(kept, run):
     learnt = run(*RUN, "--out", folder).stdout
     assert "in the memory of each doctor" in learnt
     assert document["memory"]["version"] in learnt
-    found = figures(RecordedRun(folder)).learnt
-    assert msgspec.to_builtins(found.days[-1]) == document["memory"]["days"][-1]
+    found = figures(RecordedRun(folder))["learnt"]
+    assert msgspec.to_builtins(found["days"][-1]) == document["memory"]["days"][-1]
     assert "What the doctors learnt" in page(figures(RecordedRun(folder)))
 
 

@@ -24,8 +24,9 @@ from polyclinic.metrics.disease_names import (
 from polyclinic.models.ledger import Ledger
 from polyclinic.run import options
 from polyclinic.run.batching import check_batches
+from polyclinic.run.output import keep_outcome
 from polyclinic.run.run import resume_hint
-from polyclinic.run.storing import check_place, keep_outcome
+from polyclinic.run.storing import check_place
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.stopping import is_stopped
 from polyclinic.terminal.figures import ShownFigure
@@ -59,7 +60,7 @@ async def compare(
     """Prints what each name a is to b: same, narrower (a is a kind of b), broader, different."""
     pairs = read_name_pairs(file)
     batches = check_batches(kept, [judge], wanted=batch_api)
-    check_place(kept, dry_run=models.dry_run)
+    check_place(kept)
     if judge is None:
         compared, ledger, stopped = compare_by_rules(pairs), Ledger(), None
     else:
@@ -99,13 +100,13 @@ async def _judged(
     pairs: Sequence[NamePair], judge: str, run: options.RunOptions, batches: bool
 ) -> tuple[list[ComparedPair], Ledger, RunStopped | None]:
     opening = open_judge(judge, run, named="disease names", episode="disease names", what="comparison", batches=batches)
-    async with opening as asked:
+    async with opening as (model, ledger):
         with progress("comparing", len(pairs), quiet=run.json) as advance:
             until = UntilStopped(is_stopped=is_stopped)
             compared = await compare_by_model(
-                pairs, until.of(asked.model), temperature=run.models.temperature, advance=advance
+                pairs, until.of(model), temperature=run.models.temperature, advance=advance
             )
-    return compared, asked.ledger, until.stopped
+    return compared, ledger, until.stopped
 
 
 def _row(one: ComparedPair) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from polyclinic.models.ledger import KeptCall, KeptCalls, Ledger
 from polyclinic.models.model_file import NOTHING_SAID, read_model_file
 from polyclinic.models.session import Address
 from polyclinic.players.mind_names import model_of
-from polyclinic.results.folder import CALLS, AskedModel, CallSum, RunRecord, write_record
+from polyclinic.results.folder import CALLS, AskedModel, CallSum, RunRecord
 from polyclinic.results.provenance import (
     address,
     call_sums,
@@ -30,19 +30,9 @@ from polyclinic.results.provenance import (
     without_secrets,
 )
 from polyclinic.run.options import KeptOptions
+from polyclinic.run.output import write_record
 from polyclinic.run.storing import keep_results
-from polyclinic.storage.server import read_address
 from polyclinic.terminal.screen import note
-
-
-def check_store_of_run(store: str | None) -> None:
-    """Looks, before a run begins, whether it can be kept in a store."""
-    if store is None:
-        return
-    address = read_address(store)
-    from polyclinic.storage.results import check_store as check  # noqa: PLC0415 - for those who share a store
-
-    check(address)
 
 
 def write_run_results(folder: Path, kept: KeptOptions) -> None:

@@ -544,8 +544,8 @@ class Tor(ModelTask, kw_only=True, frozen=True):
 
     def items(self) -> Mapping[str, Inpatient]:
         cases_of(self.cases, layout=self.layout)  # as for every task: a file with cases, each id once
-        found = read_inpatients(shipped_path(self.cases), read_knowledge(), layout=self.layout)
-        return {one.id: one for one in found.inpatients}
+        found, _ = read_inpatients(shipped_path(self.cases), read_knowledge(), layout=self.layout)
+        return {one.id: one for one in found}
 
     def sample(self, id: str, item: Inpatient) -> Sample:
         choices = choices_of(item.question)

@@ -180,7 +180,7 @@ def divide(
 
 @functools.lru_cache(maxsize=4096)
 def kind_of(examination: str, language: Language, knowledge: Knowledge) -> Kind:
-    """Returns whose an examination is, by its name."""
+    """Returns the doctor who reads an examination, by its name."""
     words, names = _part_words(language), names_of(knowledge)
     named = names.keys(examination)
     # What is looked at may stand where the examination should ("C-reactive protein: 5").

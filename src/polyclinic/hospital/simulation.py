@@ -26,7 +26,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
-from typing import Any
 
 import msgspec
 
@@ -43,7 +42,7 @@ from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.record import happenings as events
 from polyclinic.hospital.record.account import Log, Sink
 from polyclinic.hospital.record.episodes import AtDoor, Compute, Episode, EpisodeRequest
-from polyclinic.hospital.record.figures import Groups, Learnt, RunSummary, incident
+from polyclinic.hospital.record.figures import Figures, incident
 from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity, FollowUpOutcome, HarmCause, What
 from polyclinic.hospital.town.forecast import NoCourse
 from polyclinic.hospital.town.illness import IllnessCourse, Nature, Onset, Treatment, Worsening
@@ -133,10 +132,10 @@ class SimulatedRun(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     happenings: int  # lines of the log
     log_hash: str  # of the log
     still_ill: int  # residents who are ill at the end
-    summary: RunSummary  # what the log says
-    groups: Groups  # the same by disease, department, acuity, level and hour
-    learnt: Learnt  # by the doctors
-    incidents: tuple[dict[str, Any], ...] = ()  # of each event, results before, during and after it
+    summary: Figures  # what the log says
+    groups: Figures  # the same by disease, department, acuity, level and hour
+    learnt: Figures  # by the doctors
+    incidents: tuple[Figures, ...] = ()  # of each event, results before, during and after it
     first_failure: str = ""  # whose visit failed first, and why
 
 

@@ -7,8 +7,8 @@ in the same order give the same memories in every process.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -19,7 +19,6 @@ from polyclinic.language.language import Language
 from polyclinic.memory.entries import ClinicalTask, Experience, MedicalRecord
 from polyclinic.memory.library import CaseWordsEmbedder, MemoryLibrary, asked_for, memory_embedder
 from polyclinic.memory.memory import About, DoctorMemory, New, has_memory, open_memory, snapshot_of
-from polyclinic.memory.options import MemoryOptions
 from polyclinic.memory.reading import ReadingLibrary, has_read, open_reading
 from polyclinic.memory.remembering import Recollection, language_of_memory
 from polyclinic.models.session import Session
@@ -86,12 +85,7 @@ class _Sizes(NamedTuple):
 
 
 class PublishedMemories:
-    """The memories of all who learn, in one process.
-
-    Args:
-        about: what they are made with; its embedder is `case-words`.
-        brought: what everybody remembers from before; nothing where None.
-    """
+    """The memories of all who learn, in one process."""
 
     def __init__(self, about: About, brought: DoctorMemory | None = None) -> None:
         self.about, self._brought = about, brought
@@ -187,19 +181,9 @@ class OpenedMemory:
         )
 
 
-@asynccontextmanager
-async def open_what_is_remembered(options: MemoryOptions) -> AsyncIterator[OpenedMemory | None]:
-    """Opens the folder of a memory, as long as it is needed; None where none is named."""
-    if options.memory is None:
-        yield None
-        return
-    with _opened(options.memory) as opened:
-        yield opened
-
-
 def version_at(folder: Path) -> str:
     """Returns the name of what a folder's memory holds (`FOLDER@2000`: held then): the same for the same content."""
-    with _opened(folder) as opened:
+    with open_what_is_remembered(folder) as opened:
         version = version_of(opened.memory)
         if opened.reading is None:
             return version
@@ -208,7 +192,8 @@ def version_at(folder: Path) -> str:
 
 
 @contextmanager
-def _opened(named: Path) -> Iterator[OpenedMemory]:
+def open_what_is_remembered(named: Path) -> Iterator[OpenedMemory]:
+    """Opens what a folder remembers of patients and of documents, as long as it is needed."""
     with ExitStack() as stack:
         folder, until = snapshot_of(named)
         reads = has_read(folder)

@@ -9,7 +9,6 @@ Beside them lies what the kind of run writes besides (`summary.json`, outcomes, 
 
 from __future__ import annotations
 
-import math
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ import msgspec
 
 from polyclinic.cases.case_share import CaseShare
 from polyclinic.errors import BadInput
-from polyclinic.files import NO_JSON, check_file, read_records, split_place, write_text
+from polyclinic.files import NO_JSON, check_file, read_records, split_place
 from polyclinic.models.ledger import KeptCall
 from polyclinic.opened_files import opened, read_at_once
 from polyclinic.protocols.study_plan import PublishedValue
@@ -206,26 +205,6 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     title: str = ""
     paper: str = ""
     published: list[PublishedValue] = []
-
-
-def write_record(folder: Path, record: RunRecord, rows: Iterable[ItemRow]) -> None:
-    """Writes what a run was and its items into its folder, and seals all that lies there of it."""
-    encode = msgspec.json.Encoder().encode
-    lines = []
-    for number, row in enumerate(rows, 1):
-        _check_numbers(row, folder / ITEMS, number)
-        lines.append(encode(row).decode() + "\n")
-    write_text(folder / ITEMS, "".join(lines))
-    write_text(folder / RECORD, msgspec.json.format(encode(record), indent=2).decode() + "\n")
-
-
-def _check_numbers(row: ItemRow, path: Path, line: int) -> None:
-    """Checks that what others will read as numbers is that; JSON has no name for what is not."""
-    for field, values in (("values", row.values), ("weights", row.weights)):
-        for name, value in values.items():
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-                allowed = "it is a finite number, or left out where there is none"
-                raise BadInput(f"item {row.item!r}, {field}[{name!r}] is {value!r}; {allowed}", path=path, line=line)
 
 
 def read_record(folder: Path) -> RunRecord:

@@ -13,16 +13,20 @@ import asyncio
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Self, get_args
+
+import numpy as np
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.language.language import language_of
 from polyclinic.retrieval.bm25 import Ranked, WordIndex
-from polyclinic.retrieval.dense import CorpusVectors
+from polyclinic.retrieval.dense import ExactVectors
 from polyclinic.retrieval.embedders import Embedder, built_in
 from polyclinic.retrieval.retriever import By, Passage
-from polyclinic.retrieval.store import Added, NewPassage, PassageFile, PassageStore, StoredPassage
+from polyclinic.retrieval.store import Added, NewPassage, PassageFile, PassageStore, StoredPassage, Vectors
+from polyclinic.tasks import run_all
 
 CONSTANT = 10
 DEPTH = 100  # Places of each ranking that count
@@ -50,6 +54,12 @@ _SLICE = 20_000  # Passages whose words are committed together
 _PATIENCE = 10.0  # Seconds to wait for another process that adds
 _SAMPLE = 50  # Passages by which the language of a corpus is known
 _CHINESE = 0.1  # Share of Chinese passages above which an embedder for English will not do
+
+PROBE = "A patient with fever and a dry cough. 一位发热、干咳的病人。"
+"""A text whose vector is kept: an embedder that changed under its name gives another one."""
+
+_SAME = 0.995  # Cosine of the probe's vector with the one kept; less than rounding on another machine never gives
+_TOGETHER = 512  # Passages whose vectors are made, and committed, at a time
 
 
 class Corpus:
@@ -80,8 +90,10 @@ class Corpus:
         except BaseException:
             self._store.close()
             raise
-        self._meaning = CorpusVectors(self._store, self.name)
         self._given, self._seen = embedder, self._store.change()
+        self._embedder: Embedder | None = None  # opened, and known to be the one that made the vectors
+        self._vectors: ExactVectors | None = None
+        self._is_embedded, self._dimensions = False, 0
         self._address: str | None = None
         self._lock = asyncio.Lock()
         self._closed = False
@@ -169,7 +181,8 @@ class Corpus:
         """Makes the index of words anew and deletes the vectors; the passages stay, and the name of the embedder."""
         self._words.clear()
         self._store.unsettle()
-        self._meaning.clear()
+        self._store.forget_vectors()
+        self._embedder, self._vectors, self._is_embedded = None, None, False
         self._catch_up()
 
     async def embed(self, advance: Callable[[int], None] = lambda _: None) -> None:
@@ -184,8 +197,73 @@ class Corpus:
             EndpointError: its endpoint gave no answer.
         """
         async with self._lock:
-            await self._meaning.open(lambda: self._given or built_in(self.embedder), self._address)
-            await self._meaning.complete(advance)
+            embedder = self._embedder or await self._open_embedder()
+            if self._is_embedded:
+                return
+            together = min(getattr(embedder, "together", _TOGETHER), _TOGETHER)
+
+            async def make(some: Sequence[StoredPassage]) -> None:
+                vectors = await embedder.passages([(p.title, p.text) for p in some])
+                self._check(vectors, embedder)
+                self._store.put_vectors(some, vectors)  # kept before the next question
+
+            while passages := self._store.without_vector(_TOGETHER):
+                some = [passages[begin : begin + together] for begin in range(0, len(passages), together)]
+                if len(some) == 1:
+                    await make(passages)
+                else:
+                    await run_all([partial(make, one) for one in some])
+                if self._vectors is not None:
+                    self._vectors.add(*self._store.vectors_of([p.n for p in passages]))
+                advance(len(passages))
+            self._is_embedded = True
+
+    async def _open_embedder(self) -> Embedder:
+        """Opens the embedder, and checks that it is the one that made the vectors; then keeps where it is."""
+        embedder = self._given or built_in(self.embedder)
+        made_by, kept = self._store.fact("embedder"), self._store.fact("probe")
+        if kept is not None and made_by != embedder.name:
+            raise self._changed(f"were made by {made_by}, not by {embedder.name}")
+        probe = await embedder.query(PROBE)
+        if kept is None:
+            if made_by != embedder.name:
+                self._store.set_facts(base_url=None)  # it was that of another
+            self._store.set_facts(embedder=embedder.name, probe=probe.astype("<f4").tobytes().hex())
+        else:
+            was = np.frombuffer(bytes.fromhex(kept), dtype="<f4")
+            if len(was) != len(probe):
+                raise self._changed(f"have {len(was)} numbers, and {embedder.name} now gives {len(probe)}")
+            if float(was @ probe) < _SAME:
+                raise self._changed(f"are others than {embedder.name} gives now: it has changed")
+        address = self._address
+        if address is not None and address != self.base_url and "?" not in address:
+            self._store.set_facts(base_url=address)
+        self._embedder, self._dimensions = embedder, len(probe)
+        return embedder
+
+    def _check(self, vectors: Vectors, embedder: Embedder) -> None:
+        """Raises a UserError if an endpoint gives vectors of another length than when it was opened."""
+        if vectors.shape[-1] != self._dimensions:
+            now = f"have {self._dimensions} numbers, and {embedder.name} now gives {vectors.shape[-1]}"
+            raise self._changed(now)
+
+    def _changed(self, what: str) -> UserError:
+        how = f"make them anew with: polyclinic corpus add {self.name} --rebuild"
+        return UserError(f"the vectors of corpus {self.name!r} {what}; {how}")
+
+    async def _by_meaning(self, query: str, k: int) -> Ranked:
+        """Returns the passages whose vectors are nearest to the query's; none if it has no words."""
+        await self.embed()
+        assert self._embedder is not None  # noqa: S101
+        vector = await self._embedder.query(query)
+        self._check(vector, self._embedder)
+        if not vector.any():
+            return []
+        if self._vectors is None:
+            self._vectors = ExactVectors(len(vector), room=self._store.embedded() + _TOGETHER)
+            for numbers, vectors in self._store.vectors():
+                self._vectors.add(numbers, vectors)
+        return self._vectors.search(vector, k)
 
     async def search(self, query: str, k: int = 5, *, by: By | None = None) -> tuple[Passage, ...]:
         """Returns the passages that fit a query best, at most `k`, the best first; see `Retriever.search`.
@@ -202,8 +280,7 @@ class Corpus:
         if by != "dense":
             rankings.append(self._words.search(query, k if by == "bm25" else depth))
         if by != "bm25":
-            await self.embed()
-            rankings.append(await self._meaning.search(query, k if by == "dense" else depth))
+            rankings.append(await self._by_meaning(query, k if by == "dense" else depth))
         ranked = rankings[0] if len(rankings) == 1 else fuse(rankings)
         return self._passages(ranked[:k])
 
@@ -240,7 +317,9 @@ class Corpus:
 
     def _take_in(self, changed: Sequence[int]) -> None:
         """Brings the indexes to what was committed."""
-        self._meaning.forget(changed)
+        self._is_embedded = False
+        if self._vectors is not None:
+            self._vectors.remove(changed)
         self._catch_up()
 
     def _catch_up(self, *, patience: float = _PATIENCE) -> None:
@@ -261,7 +340,7 @@ class Corpus:
         if (change := self._store.change()) != self._seen:
             self._seen = change
             self._words.reload()
-            self._meaning.reload()
+            self._vectors, self._is_embedded = None, False
 
 
 def _shown(passage: StoredPassage, score: float, corpus: str) -> Passage:

@@ -92,7 +92,7 @@ def lived_and_stored(live, tmp_path_factory) -> tuple[list[Happening], Path]:
     kept, folder = Kept(), tmp_path_factory.mktemp("lived") / "run-seven"
     with Store.create(folder, {"seed": LIVED_SEED}) as store:
         run = live(kept, store, compute=store.remember(drawn_episode))
-        store.finish({"visits": run.summary.arrived, "log_hash": run.log_hash})
+        store.finish({"visits": run.summary["arrived"], "log_hash": run.log_hash})
     return list(kept), folder
 
 

@@ -45,7 +45,7 @@ with Store.open(folder) if folder.exists() else Store.create(folder, {{"seed": 1
             store.add(happening, account)
             os.write(1, b".")
     run = live(Loud(), compute=store.remember(compute))
-    store.finish({{"visits": run.summary.arrived, "log_hash": run.log_hash}})
+    store.finish({{"visits": run.summary['arrived'], "log_hash": run.log_hash}})
 """
 
 

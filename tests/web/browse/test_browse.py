@@ -13,7 +13,8 @@ from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
 from polyclinic.hospital.record.store import Store
 from polyclinic.models.journal import Journal
 from polyclinic.models.scripted import Scripted
-from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord, write_record
+from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord
+from polyclinic.run.output import write_record
 from polyclinic.web.application import application
 from polyclinic.web.browse.documents import Documents
 from polyclinic.web.browse.holdings import Holdings

@@ -22,7 +22,7 @@ from polyclinic.judging.pairs import CRITERIA, CriterionResult, Judgements, View
 from polyclinic.metrics.conversation import MCQE, MetricDifference
 from polyclinic.metrics.dialogue import LeftOut
 from polyclinic.results.folder import ItemMeasure, ItemRow
-from polyclinic.results.output import Output, file_names, first_failure, trace_places
+from polyclinic.run.output import Output, file_names, first_failure, trace_places
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.statistics.pairwise import Standings
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number
@@ -80,7 +80,7 @@ def aie_output(
             "correlations": result.correlations,
         },
         show=show,
-        files={files[one.name]: (visit.trace.lines() for visit in one.visits) for one in result.doctors},
+        files={files[one.name]: (event for visit in one.visits for event in visit.trace) for one in result.doctors},
         written=f"Traces and summary: {{0}}. Score them again with: polyclinic score aie {{0}} --cases {named}",
         failed=sum(visit.end is End.FAILED for visit in visits),
         failures=first_failure(visit for visit in visits if visit.end is End.FAILED),

@@ -11,14 +11,13 @@ from rich.table import Table
 
 from polyclinic.evaluations.against import show_differences
 from polyclinic.evaluations.mvme.evaluation import EntrantResult, MvmeResult, TablePart
-from polyclinic.files import json_lines
 from polyclinic.judging.failure_reasons import FailureReason
 from polyclinic.judging.people import MeansByPeople
 from polyclinic.metrics.grades import Aspect
 from polyclinic.metrics.recorded_reports import AspectMean, brackets
 from polyclinic.models.tally import CallTotal
 from polyclinic.results.folder import ItemMeasure, ItemRow
-from polyclinic.results.output import Output, file_names, first_failure, trace_places
+from polyclinic.run.output import Output, file_names, first_failure, trace_places
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number, with_ends
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import mean_and_error, table, table_of
@@ -89,11 +88,12 @@ def mvme_output(
     }
     names = file_names(one.name for one in result.entrants)
     traces = {one.name: f"{names[one.name]}.jsonl" for one in result.entrants}
-    files: dict[str, Iterable[str]] = {
-        traces[one.name]: (trace.lines() for visit in one.visits for trace in visit.traces) for one in result.entrants
+    files: dict[str, Iterable[object]] = {
+        traces[one.name]: (event for visit in one.visits for trace in visit.traces for event in trace)
+        for one in result.entrants
     }
-    files["judgements.jsonl"] = [json_lines(judged for one in result.entrants for judged in one.judgements)]
-    files["reasons.jsonl"] = [json_lines(reason for one in result.entrants for reason in one.reasons.reasons)]
+    files["judgements.jsonl"] = [judged for one in result.entrants for judged in one.judgements]
+    files["reasons.jsonl"] = [reason for one in result.entrants for reason in one.reasons.reasons]
     return Output(
         document=document,
         show=show,

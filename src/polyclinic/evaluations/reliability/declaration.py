@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,8 +37,8 @@ from polyclinic.models.model import Model
 from polyclinic.players.minds import Minds
 from polyclinic.protocols.papers import Settings
 from polyclinic.results.folder import ItemMeasure, ItemRow, mean_of_parts
-from polyclinic.results.output import Output, trace_places
 from polyclinic.run.options import FILES, MINDS, CaseOptions, MaxTurns, SessionOption, each_once
+from polyclinic.run.output import Output, trace_places
 from polyclinic.settings import setting
 from polyclinic.statistics.uncertainty import Estimate, estimate, share_estimate
 from polyclinic.terminal.figures import NOTHING, ShownFigure, number
@@ -146,7 +145,7 @@ def reliability(
     memory = Memory()  # Two doctors who said and heard the same share the judgement.
 
     async def play(case: Case, minds: Minds) -> Visit:
-        return await minds.desk.play(case.id, partial(see, case, minds, max_turns=max_turns))
+        return await see(case, minds, max_turns=max_turns)
 
     async def score(case: Case, minds: Minds, visit: Visit) -> Judged:
         if visit.end is End.FAILED:
@@ -172,7 +171,9 @@ def reliability(
             visits={name: tuple(play.played for play in theirs) for name, theirs in plays.items()},
         )
 
-    return Plays(items=cases, play=play, score=score, summarise=summarise, sums_up_parts=True)
+    return Plays(
+        items=cases, play=play, score=score, summarise=summarise, sums_up_parts=True, visit=lambda case: case.id
+    )
 
 
 def rounds_of(case: Case, trace: Trace, names: Names) -> list[Round]:
@@ -278,7 +279,9 @@ def reliability_output(result: ReliabilityResult, attacks: Sequence[Attacked], a
         document=msgspec.to_builtins({**about, **fields, "attack": attacks}),
         show=show,
         document_file="reliability.json",
-        files={files[name]: (visit.trace.lines() for visit in visits) for name, visits in result.visits.items()},
+        files={
+            files[name]: (event for visit in visits for event in visit.trace) for name, visits in result.visits.items()
+        },
         written="Traces and result: {}",
         failed=sum(one.failed for one in result.doctors),
         n=sum(map(len, result.visits.values())),
