@@ -96,7 +96,7 @@ async def test_nobody_is_lost_whatever_befalls(small, events, seed, on_call, fai
     assert (
         s["arrived"] == s["seen"] + sum(s["left"].values()) + sum(s["failed"].values()) + s["died_inside"] + s["inside"]
     )
-    assert all(occupied.most <= beds[area] for area, occupied in s["beds"].items())
+    assert all(occupied["most"] <= beds[area] for area, occupied in s["beds"].items())
     assert all(0 <= work["busy"] <= work["at_work"] for work in s["work"].values())
     for event in events:
         if event.kind is IncidentKind.OUTAGE:

@@ -156,6 +156,11 @@ def short_names(files: Sequence[str | Path]) -> list[str]:
     return [str(file) for file in files]
 
 
+def json_line(one: object) -> str:
+    """Returns something as a line of JSON; sets, which have no order of their own, are sorted."""
+    return msgspec.json.encode(one, order="deterministic").decode() + "\n"
+
+
 def safe_name(name: str) -> str:
     """Returns a name as files are called: a method's settings and a mind's name may hold strokes and blanks."""
     return re.sub(r"[^\w.-]+", "-", name).strip(".-")

@@ -162,7 +162,7 @@ def test_the_parts_sum_to_the_whole(account):
     assert (groups["all"]["diagnosis"], groups["all"]["treatment"]) == (summary["diagnosis"], summary["treatment"])
     assert (groups["all"]["department"], groups["all"]["acuity"]) == (summary["triage"], summary["acuity"])
     # Who is referred waits for a doctor of another department, and that is no first one.
-    referred = sum(waits.n for waits in summary["waits"].values()) - groups["all"]["waiting"]["n"]
+    referred = sum(waits["n"] for waits in summary["waits"].values()) - groups["all"]["waiting"]["n"]
     assert 0 < referred <= summary["referred"]
     # Who is turned away, or leaves, may not have seen any.
     assert groups["all"]["visits"] - groups["all"]["left"] <= groups["all"]["waiting"]["n"] <= groups["all"]["visits"]
@@ -194,10 +194,14 @@ def test_the_warm_up_is_left_out_and_who_came_in_it_too(lived):
     summary, groups = cut.summary(), cut.groups()
     assert summary["fell_ill"] == sum(isinstance(h.what, FellIll) for h in here)
     came = groups["all"]
-    assert 0 < came.visits == summary["arrived"] < whole.summary()["arrived"]
+    assert 0 < came["visits"] == summary["arrived"] < whole.summary()["arrived"]
     ended = summary["seen"] + sum(summary["left"].values()) + sum(summary["failed"].values()) + summary["died_inside"]
     assert summary["arrived"] == ended + summary["inside"]
-    assert (came.seen, came.diagnosis, came.department) == (summary["seen"], summary["diagnosis"], summary["triage"])
+    assert (came["seen"], came["diagnosis"], came["department"]) == (
+        summary["seen"],
+        summary["diagnosis"],
+        summary["triage"],
+    )
     assert [day["day"] for day in cut.series()["days"]][:1] == [3]
     assert sum(day["arrived"] for day in cut.series()["days"]) == summary["arrived"]
     assert sum(work["busy"] for work in summary["work"].values()) < sum(
