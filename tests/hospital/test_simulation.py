@@ -104,7 +104,7 @@ async def hashes(small, clock, n, **options):
 
 @pytest.mark.slow
 async def test_the_same_history_for_every_order_in_which_answers_come(small):
-    assert len(await hashes(small, Clock, 20)) == 1
+    assert len(await hashes(small, Clock, 12)) == 1
 
 
 async def test_a_clock_that_applies_answers_as_they_come_is_found_out(small):
@@ -339,7 +339,7 @@ def check_order(log):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 10**6),
     residents=st.integers(1, 60),
@@ -371,7 +371,7 @@ async def test_nobody_is_lost(small, seed, residents, per_day, doctors, rooms, f
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 10**6),
     beds=st.dictionaries(

@@ -100,13 +100,13 @@ async def _judged(
     pairs: Sequence[NamePair], judge: str, run: options.RunOptions, batches: bool
 ) -> tuple[list[ComparedPair], Ledger, RunStopped | None]:
     opening = open_judge(judge, run, named="disease names", episode="disease names", what="comparison", batches=batches)
-    async with opening as asked:
+    async with opening as (model, ledger):
         with progress("comparing", len(pairs), quiet=run.json) as advance:
             until = UntilStopped(is_stopped=is_stopped)
             compared = await compare_by_model(
-                pairs, until.of(asked.model), temperature=run.models.temperature, advance=advance
+                pairs, until.of(model), temperature=run.models.temperature, advance=advance
             )
-    return compared, asked.ledger, until.stopped
+    return compared, ledger, until.stopped
 
 
 def _row(one: ComparedPair) -> dict[str, Any]:

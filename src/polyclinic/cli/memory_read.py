@@ -143,11 +143,7 @@ async def read(
 
 
 def _passages(corpus: str, about: str | None, most: int | None) -> list[Passage]:
-    """Returns what is to be read.
-
-    Raises:
-        UserError: there is no such corpus, or nothing in it.
-    """
+    """Returns what is to be read."""
     with Corpus(find_corpus(corpus)) as opened:
         found = list(opened.passages()) if about is None else list(opened.find(about, most or len(opened)))
     if not found:

@@ -269,10 +269,10 @@ async def _grade(reports: Sequence[recorded.RecordedReport], judge: str, scoring
         graded, scoring.stopped = await directors.grade_recorded(RulesJudge(read_knowledge()), reports)
         return graded
     opening = open_judge(judge, run, named="director", episode="director", what="grading", batches=scoring.batches)
-    async with opening as asked:
-        model = directors.ModelJudge(asked.model, temperature=run.models.temperature)
+    async with opening as (asked, ledger):
+        model = directors.ModelJudge(asked, temperature=run.models.temperature)
         graded, stopped = await directors.grade_recorded(model, reports)
-    scoring.ledger.include(asked.ledger)
+    scoring.ledger.include(ledger)
     if stopped is not None:
         scoring.stopped = type(stopped)(f"{stopped}; {len(graded)} of {len(reports)} reports are graded")
     return graded
@@ -446,11 +446,11 @@ async def _named_by(
 
     run, texts, until = scoring.run, icd_scores.texts_of(reports.pairs), UntilStopped(is_stopped=is_stopped)
     named = {"named": "disease names", "episode": "disease extraction", "option": "--names-by"}
-    async with open_judge(model, run, **named, what="scoring", batches=scoring.batches) as asked:
+    async with open_judge(model, run, **named, what="scoring", batches=scoring.batches) as (asked, ledger):
         with progress("reading names", len(set(texts)), quiet=run.json) as advance:
-            reader, temperature = until.of(asked.model), run.models.temperature
+            reader, temperature = until.of(asked), run.models.temperature
             found = await extract_diseases(texts, reader, temperature=temperature, advance=advance)
-    scoring.ledger.include(asked.ledger)
+    scoring.ledger.include(ledger)
     read = [pair for pair in reports.pairs if not found.left & set(icd_scores.texts_of([pair]))]
     by_rules = dict(found.by_rules)
     if until.stopped is not None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -69,22 +68,7 @@ _ENDS = {
 }
 
 
-class _EndWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    report: str
-    by_director: str
-    truth: str
-    no_report: str
-    none_named: str
-    diagnosis: str
-    symptoms: str
-    examinations: str
-    rationale: str
-    treatment: str
-    severity: str
-    severities: dict[str, str]
-
-
-_end_words = WORDS.section("end", _EndWords)
+_end_words = WORDS.section("end", dict[str, Any])
 
 
 class VisitView:
@@ -286,27 +270,27 @@ def _outcome(
     report: Report | None,
     revealed: Revealed,
     right: Verdict,
-    words: _EndWords,
+    words: dict[str, Any],
     *,
     by_director: bool,
     expected: Mapping[Aspect, Sequence[str]],
 ) -> Table:
     shown = Table(title_justify="left", show_lines=True, expand=False)
     shown.add_column("")
-    shown.add_column(words.by_director if by_director else words.report, overflow="fold")
-    shown.add_column(words.truth, overflow="fold")
-    diagnoses = Text(words.no_report if report is None else words.none_named)
+    shown.add_column(words["by_director"] if by_director else words["report"], overflow="fold")
+    shown.add_column(words["truth"], overflow="fold")
+    diagnoses = Text(words["no_report"] if report is None else words["none_named"])
     if report is not None and report.diagnoses:
         diagnoses = Text("\n").join(diagnosis_text(d) for d in report.diagnoses)
     truth = Text("\n").join(diagnosis_text(d) for d in revealed.diagnoses)
-    shown.add_row(Text.assemble(f"{words.diagnosis} ", _VERDICT[right]), diagnoses, truth)
+    shown.add_row(Text.assemble(f"{words['diagnosis']} ", _VERDICT[right]), diagnoses, truth)
     if report is not None:
-        shown.add_row(words.symptoms, _items(report.symptoms), _items(expected.get(Aspect.SYMPTOMS, ())))
-        shown.add_row(words.examinations, _items(report.examinations), _items(expected.get(Aspect.EXAMINATIONS, ())))
-        shown.add_row(words.rationale, _items(report.rationale), _items(revealed.rationale))
-        shown.add_row(words.treatment, _items(report.treatment), _items(revealed.treatment))
+        shown.add_row(words["symptoms"], _items(report.symptoms), _items(expected.get(Aspect.SYMPTOMS, ())))
+        shown.add_row(words["examinations"], _items(report.examinations), _items(expected.get(Aspect.EXAMINATIONS, ())))
+        shown.add_row(words["rationale"], _items(report.rationale), _items(revealed.rationale))
+        shown.add_row(words["treatment"], _items(report.treatment), _items(revealed.treatment))
     if revealed.severity:
-        shown.add_row(words.severity, "", words.severities[revealed.severity])
+        shown.add_row(words["severity"], "", words["severities"][revealed.severity])
     return shown
 
 

@@ -278,13 +278,7 @@ class Note(NamedTuple):
 
 
 class DoctorMemory:
-    """What is remembered; made by `open_memory`, or in this process alone with no file.
-
-    Args:
-        about: what it is made with.
-        kept: its rows; None for nowhere.
-        until: only what came of the first so many patients of a practice; it then takes nothing new. None for all.
-    """
+    """What is remembered; made by `open_memory`, or in this process alone with no file."""
 
     def __init__(self, about: About, kept: KeptMemory | None = None, *, until: int | None = None) -> None:
         self.about, self._kept, self._until = about, kept, until

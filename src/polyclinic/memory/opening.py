@@ -85,12 +85,7 @@ class _Sizes(NamedTuple):
 
 
 class PublishedMemories:
-    """The memories of all who learn, in one process.
-
-    Args:
-        about: what they are made with; its embedder is `case-words`.
-        brought: what everybody remembers from before; nothing where None.
-    """
+    """The memories of all who learn, in one process."""
 
     def __init__(self, about: About, brought: DoctorMemory | None = None) -> None:
         self.about, self._brought = about, brought

@@ -217,10 +217,12 @@ class LearntLikeness:
         return said.take(rows, axis=0), known.take(rows, axis=0)
 
     def _worked_out(self, rows: Numbers) -> tuple[Shares, Shares]:
-        # A statement of each case after the other, so that whole rows of cases are added up.
-        numbers = self._statements.rows.take(rows, axis=0).T
         worth, silent = self._scores()
-        said = self._shares(worth.take(numbers, axis=0).sum(axis=0) + silent)
+        added = np.zeros((len(rows), len(self._kinds)))
+        # A statement of each case after the other, so that little room is needed.
+        for numbers in self._statements.rows.take(rows, axis=0).T:
+            added += worth.take(numbers, axis=0)
+        said = self._shares(added + silent)
         facts = self._facts.rows[rows]
         return said, self._known(said, facts[:, KIND], facts[:, RIGHT])
 

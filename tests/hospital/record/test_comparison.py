@@ -126,6 +126,7 @@ def test_runs_without_common_patients_are_refused_with_what_differs(first, kept,
         compare_runs(first, first)
 
 
+@pytest.mark.slow
 def test_what_adds_patients_pairs_those_that_both_have(first, kept):
     fewer = kept("fewer", configuration={"load": 0.5}, seed=12, visits=3)  # nobody of these fell ill in the first
     compared = compare_runs(first, fewer)

@@ -28,7 +28,7 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
 from polyclinic.errors import BadInput, EndpointError, PlayFailure
 from polyclinic.evaluations.evaluation import Play, Plays
-from polyclinic.events import Role, Said, State
+from polyclinic.events import EFFECTIVE, Role, Said, State
 from polyclinic.files import NO_JSON, check_file, decode, split_place
 from polyclinic.frames import Tabular
 from polyclinic.language.language import Language, language_of
@@ -40,6 +40,7 @@ from polyclinic.metrics.patient_replies import (
     summarise_replies,
 )
 from polyclinic.opened_files import read_at_once
+from polyclinic.players.language_model.saps import Saps
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import OPEN, REPLY, PatientTurn
 from polyclinic.players.roles.patient import Patient
@@ -52,8 +53,6 @@ OPENING = "opening"
 """How the part of a case is called in which the patient opens."""
 
 _SENTENCE = re.compile(r"[。；;！？!?\n]|\.(?=\s)")
-
-EFFECTIVE = (State.EFFECTIVE_INQUIRY, State.EFFECTIVE_ADVICE)
 
 EFFECT = ("A-A-", "B-A-")
 """Beginnings of the keys, and of the states, where effective must be told from ineffective."""
@@ -180,7 +179,7 @@ async def put_questions(case: LabelledCase, minds: Minds) -> list[Reply]:
             asked.observe(Said(seq=seq, turn=(seq + 1) // 2, who=who, to=to, text=text))
         try:
             replied = await asked.act(REPLY)
-            if replied.state is None and (tracker := minds.tracker(case.id)) is not None:
+            if replied.state is None and isinstance(tracker := minds.tracker(case.id), Saps):
                 # A plain model tracks nothing: its states are a tracker's, asked beside what it said.
                 replied = replace(replied, state=(await tracker.track(asked)).state)
         except PlayFailure as failure:

@@ -116,13 +116,7 @@ order_names_of = functools.lru_cache(maxsize=4)(OrderNames)
 
 
 class HumanDoctor:
-    """A mind for the `Doctor` of one visit.
-
-    Args:
-        seat: names the role in the visit.
-        names: by which orders are completed.
-        adviser: gives the hints.
-    """
+    """A mind for the `Doctor` of one visit."""
 
     name = "human"
 
@@ -384,12 +378,7 @@ _LEVELS: dict[str, Level] = {"1": 1, "2": 2, "3": 3, "4": 4, "5": 5}
 
 
 class HumanNurse:
-    """A mind for the `Nurse` who receives one patient.
-
-    Args:
-        desk: where the person sits, which is one for a whole run.
-        seat: names the patient's visit.
-    """
+    """A mind for the `Nurse` who receives one patient."""
 
     name = "human"
 
