@@ -18,19 +18,10 @@ from polyclinic.models.ledger import KeptCall, KeptCalls, Ledger
 from polyclinic.models.model_file import NOTHING_SAID, read_model_file
 from polyclinic.models.session import Address
 from polyclinic.players.mind_names import model_of
-from polyclinic.results.folder import CALLS, AskedModel, CallSum, RunRecord
-from polyclinic.results.provenance import (
-    address,
-    call_sums,
-    command_words,
-    data_files,
-    now,
-    own_code,
-    versions,
-    without_secrets,
-)
+from polyclinic.results.folder import CALLS, AskedModel, CallSum
+from polyclinic.results.provenance import address, call_sums, versions, without_secrets
 from polyclinic.run.options import KeptOptions
-from polyclinic.run.output import write_record
+from polyclinic.run.output import record_of, write_record
 from polyclinic.run.storing import keep_results
 from polyclinic.terminal.screen import note
 
@@ -60,15 +51,12 @@ def _write(folder: Path, run: RecordedRun, kept: KeptOptions) -> None:
     setup = begun.get("setup", {})
     seed, doctor = begun.get("seed", 0), setup.get("doctor", "rules")
     ledger = _ledger(folder, calls_of_run(folder, begun, kept.database))
-    record = RunRecord(
+    record = record_of(
+        this,
+        msgspec.to_builtins(begun),
         kind="run",
-        command=command_words(this.words),
-        configuration=without_secrets(msgspec.to_builtins(begun)),
         versions=versions() | {"polyclinic": run.package},
-        finished=now(),
         seed=seed,
-        data=data_files(this.files),
-        code=own_code(begun),
         models=_models(setup),
         measures=MEASURES,
         calls=call_sums(ledger)

@@ -40,7 +40,6 @@ from polyclinic.evidence_tree.claims import (
     person_in,
     plainly,
     ranges_said,
-    support_words,
     told_from_behind,
 )
 from polyclinic.evidence_tree.sources import How, Pointer, RecordText, texts_of
@@ -124,7 +123,7 @@ class Supporter:
         label, _, behind = evidence.replace("：", ":").partition(":")
         named = {text.label.casefold() for text in self.texts if text.finding is None}
         inside = bare(behind)
-        section = support_words(label).section.fullmatch(label.strip()) is not None
+        section = claim_words(label).section.fullmatch(label.strip()) is not None
         section = section or label.strip().casefold() in named
         said = inside if inside and section else evidence
         of_person = person_in(evidence if section and _is_general(inside) else said, self._who)
@@ -163,7 +162,7 @@ class Supporter:
         if of_person is not None:
             text = next(t for t in self.texts if t.field == f"$.presentation.{of_person.section}")
             found = _found(text, 0, len(text.text), "by name", "supported" if of_person.agrees else "contradicted")
-            left = support_words(part).framing.sub(" ", of_person.rest)
+            left = claim_words(part).framing.sub(" ", of_person.rest)
             if not of_person.agrees or not any(ch.isalnum() for ch in left):
                 return found
             part = of_person.rest
@@ -235,7 +234,7 @@ class Supporter:
     def _by_symptoms(self, evidence: str, _family: bool) -> Support:
         lexicon = self._lexicon(evidence)
         said = dict(lexicon.mentions(evidence))
-        left = support_words(evidence).framing.sub(" ", lexicon.unread(evidence))
+        left = claim_words(evidence).framing.sub(" ", lexicon.unread(evidence))
         if not said or any(ch.isalnum() for ch in left):
             return NOT_THERE
         return _worst([self._symptom(symptom, there) for symptom, there in said.items()])

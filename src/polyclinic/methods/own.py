@@ -64,7 +64,7 @@ def of_user(function: object, name: str) -> Callable[..., Awaitable[Outcome]]:
         try:
             made = function(question, calls, **settings)
             made = await made if inspect.isawaitable(made) else made
-            outcome = _checked(made, question, name) if isinstance(made, Outcome) else _read(made, question, name)
+            outcome = _read(made, question, name)
         except BaseException as error:
             # Whoever stops the run is no mistake of the method's; that a task of its own was cancelled is one.
             if stopped_from_outside() or isinstance(error, KeyboardInterrupt | GeneratorExit):
@@ -104,13 +104,11 @@ def _unanswered(error: BaseException, question: Question, calls: Calls) -> Outco
 
 
 def _read(made: object, question: Question, name: str) -> Outcome:
-    text = made.text if isinstance(made, Reply) else made
-    rationale = text if isinstance(text, str) and text not in question.options else ""
-    return Outcome(question=question.id, answers=_keys(text, question, name), rationale=rationale)
-
-
-def _checked(made: Outcome, question: Question, name: str) -> Outcome:
-    """Returns what an outcome of the method's own making says; a BrokenMethod where it contradicts itself."""
+    """Returns the outcome of what a method returned; a BrokenMethod for an outcome that contradicts itself."""
+    if not isinstance(made, Outcome):
+        text = made.text if isinstance(made, Reply) else made
+        rationale = text if isinstance(text, str) and text not in question.options else ""
+        return Outcome(question=question.id, answers=_keys(text, question, name), rationale=rationale)
     said = msgspec.structs.asdict(msgspec.structs.replace(made, trace=()))
     if isinstance(said["answers"], str):
         said["answers"] = [said["answers"]]

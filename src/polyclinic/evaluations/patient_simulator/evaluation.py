@@ -28,7 +28,7 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
 from polyclinic.errors import BadInput, EndpointError, PlayFailure
 from polyclinic.evaluations.evaluation import Play, Plays
-from polyclinic.events import Role, Said, State
+from polyclinic.events import EFFECTIVE, Role, Said, State
 from polyclinic.files import NO_JSON, check_file, decode, split_place
 from polyclinic.frames import Tabular
 from polyclinic.language.language import Language, language_of
@@ -53,8 +53,6 @@ OPENING = "opening"
 """How the part of a case is called in which the patient opens."""
 
 _SENTENCE = re.compile(r"[。；;！？!?\n]|\.(?=\s)")
-
-EFFECTIVE = (State.EFFECTIVE_INQUIRY, State.EFFECTIVE_ADVICE)
 
 EFFECT = ("A-A-", "B-A-")
 """Beginnings of the keys, and of the states, where effective must be told from ineffective."""

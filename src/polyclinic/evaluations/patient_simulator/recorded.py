@@ -25,8 +25,8 @@ from polyclinic.cases.loaders.reader import read_elements
 from polyclinic.cases.record import Record
 from polyclinic.errors import BadInput, PlayFailure
 from polyclinic.evaluations.evaluation import Play, Plays
-from polyclinic.evaluations.patient_simulator.evaluation import EFFECTIVE, Reply, outcome
-from polyclinic.events import Role, Said, State
+from polyclinic.evaluations.patient_simulator.evaluation import Reply, outcome
+from polyclinic.events import ADVICE, EFFECTIVE, INEFFECTIVE, INQUIRY, Role, Said, State
 from polyclinic.frames import Tabular
 from polyclinic.language.language import language_of
 from polyclinic.metrics.dialogue import LeftOut, Turn, Unscorable, from_recorded
@@ -37,8 +37,6 @@ from polyclinic.statistics.agreement import Agreement, agreement
 
 NOT_PUT = (State.OPENING, State.CONCLUSION)
 """Turns recorded as these are part of the dialogue, and are not judged."""
-
-_SPECIFIC = (*EFFECTIVE, State.INEFFECTIVE_INQUIRY, State.INEFFECTIVE_ADVICE)
 
 
 class RecordedDialogue(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,7 +209,7 @@ def compare_turns(rows: Iterable[RecordedRow]) -> TurnAgreement:
     found = Counter(row.recorded for row in same if row.state is row.recorded)
     kinds = [kind_of(row.recorded) == kind_of(row.state) for row in same]
     effective = [row for row in same if row.recorded in EFFECTIVE]
-    taken = [row for row in same if row.state in EFFECTIVE and row.recorded in _SPECIFIC]
+    taken = [row for row in same if row.state in EFFECTIVE and row.recorded in (*EFFECTIVE, *INEFFECTIVE)]
     both = sum(row.state in EFFECTIVE for row in effective)
 
     def agree(some: Sequence[RecordedRow]) -> Agreement:
@@ -236,4 +234,4 @@ def kind_of(state: State | None) -> Literal["inquiry", "advice", "other"] | None
     """Returns the kind of a state; None without a state."""
     if state is None:
         return None
-    return "inquiry" if state.name.endswith("INQUIRY") else "advice" if state.name.endswith("ADVICE") else "other"
+    return "inquiry" if state in INQUIRY else "advice" if state in ADVICE else "other"

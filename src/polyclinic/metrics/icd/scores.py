@@ -51,13 +51,11 @@ class IcdCase(msgspec.Struct, frozen=True, kw_only=True):
 class IcdSummary(msgspec.Struct, frozen=True, kw_only=True):
     """How a doctor's codes agree with the reference's.
 
-    Attributes:
-        metrics: pooled over the cases, in percent, by whole code and by category; `number` is how many disease names a
-            report holds that names any (the paper's #; by nearest titles one that names none counts one),
-            `category_number` how many categories all come to.
+    `number` counts the disease names of a report that names any (the paper's #; by nearest titles a report that names
+    none counts one), `category_number` the categories of every report.
     """
 
-    metrics: dict[str, Estimate]
+    metrics: dict[str, Estimate]  # pooled over the cases, in percent, by whole code and by category
     per_case: dict[str, Estimate]  # the same six shares as means over the cases
     reference_number: Estimate
     cases: tuple[IcdCase, ...]
@@ -117,10 +115,18 @@ def score_names(pairs: Sequence[NamedPair], linker: Linker, *, seed: int = 0) ->
     metrics = {"number": number, "category_number": mean([one.given for one in by_category])}
     per_case = {}
     for prefix, matched in (("", by_code), ("category_", by_category)):
-        for name, whole in _WHOLES.items():
-            metrics[prefix + name] = pooled([one.matched for one in matched], [whole(one) for one in matched])
-            # Two empty sets agree wholly.
-            shares = (one.matched / n if (n := whole(one)) else float(one.given == one.reference) for one in matched)
+        wholes: dict[str, Sequence[float]] = {
+            "precision": [one.given for one in matched],
+            "recall": [one.reference for one in matched],
+            "f1": [(one.given + one.reference) / 2 for one in matched],
+        }
+        for name, whole in wholes.items():
+            metrics[prefix + name] = pooled([one.matched for one in matched], whole)
+            shares = [
+                # Two empty sets agree wholly.
+                one.matched / n if n else float(one.given == one.reference)
+                for one, n in zip(matched, whole, strict=True)
+            ]
             per_case[prefix + name] = mean([100 * share for share in shares])
     single = {link.name: link for found in links.values() for link in found}
     return IcdSummary(
@@ -142,14 +148,6 @@ class _Matched(NamedTuple):
     matched: int
     given: int
     reference: int
-
-
-_WHOLES: dict[str, Callable[[_Matched], float]] = {
-    "precision": lambda one: one.given,
-    "recall": lambda one: one.reference,
-    "f1": lambda one: (one.given + one.reference) / 2,
-}
-"""The number that the matches are a share of, by measure."""
 
 
 def _by_codes(given: Iterable[str], reference: Iterable[str]) -> _Matched:
