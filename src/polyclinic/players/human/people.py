@@ -71,7 +71,7 @@ class OrderNames:
 
         Nothing of a line that orders nothing, or by words that are no name and near none.
         """
-        say = doctor_says(language)
+        say = read_says(_SAYS)[language]
         order = re.fullmatch(say["orders"], line.strip(), re.IGNORECASE)
         if order is None:
             return {}
@@ -130,7 +130,7 @@ class HumanDoctor:
 
     async def answer(self, ask: Ask[Any], role: Doctor) -> object:
         """Asks the person, until the answer is one."""
-        say = doctor_says(role.presentation.language)
+        say = read_says(_SAYS)[role.presentation.language]
         async with self._place.taken():
             self._tell(role, say, is_question=ask.purpose is Purpose.CHOOSE)
             self._hints_now = 0
@@ -326,11 +326,6 @@ def _diagnosis(line: str) -> Diagnosis:
     return Diagnosis(likely["name"], probability=int(likely["percent"]) / 100)
 
 
-def doctor_says(language: Language) -> dict[str, str]:
-    """Returns what a person who plays the doctor is shown, and says by itself, in a language."""
-    return read_says(_SAYS)[language]
-
-
 MoveNow = SayMove | OrderMove | ConcludeMove | ReportMove | NoteMove | HintMove
 """A move that is the doctor's to make where it sits."""
 
@@ -357,7 +352,7 @@ class SeatedDoctor:
         """Waits for the move that answers."""
         if ask.purpose not in (Purpose.SPEAK, Purpose.REPORT):
             raise ScriptError(f"a person in the doctor's chair cannot be asked to {ask.purpose}")
-        say = doctor_says(role.presentation.language)
+        say = read_says(_SAYS)[role.presentation.language]
         while True:
             match await self._chair.next(ask.purpose, role):
                 case SayMove(text=text):

@@ -134,7 +134,12 @@ class Saps:
             return Tracked(State.AMBIGUOUS_INQUIRY)
 
         async def ask(question: str) -> Any:
-            messages, answer = tracker_question(question, role, prompts)
+            answer: Any = tuple(KINDS) if question == "kind" else ("specific", "ambiguous")
+            blanks = {}
+            if question.startswith("relevant"):
+                answer, examiner = (HeldInWard, " " + prompts("examiner")) if role.setting == "ward" else (Held, "")
+                blanks = {"information": information(role), "examiner": examiner}
+            messages: list[Message] = [("system", prompts(question, **blanks)), ("user", role.heard())]
             return (await self._ask(messages, answer, question)).value
 
         if self._tracker == "staged":
@@ -191,16 +196,6 @@ def recalled(held: Held, role: Patient, state: State) -> Tracked:
     if not telling:
         telling, near = [nearest(role.heard(), known)], max(near, 1)
     return Tracked(state, tuple(telling), near=near)
-
-
-def tracker_question(question: str, role: Patient, prompts: Prompts) -> tuple[list[Message], Any]:
-    """Returns one of the tracker's questions, and what its answer must be."""
-    answer: Any = tuple(KINDS) if question == "kind" else ("specific", "ambiguous")
-    blanks = {}
-    if question.startswith("relevant"):
-        answer, examiner = (HeldInWard, " " + prompts("examiner")) if role.setting == "ward" else (Held, "")
-        blanks = {"information": information(role), "examiner": examiner}
-    return [("system", prompts(question, **blanks)), ("user", role.heard())], answer
 
 
 def remember(tracked: Tracked, role: Patient, prompts: Prompts) -> list[Message]:
