@@ -102,11 +102,7 @@ def _told(answer: object) -> tuple[str, ...]:
 
 
 def maker_of(thing: object, name: str) -> Callable[[int], Answer]:
-    """Returns what makes the answering function of a visit's mind from a seed.
-
-    The thing is a function of (ask, role), an object or class with a method `answer`, or a function that makes one;
-    what is missing where it is none of these, an `UnknownMind` says.
-    """
+    """Returns what makes the answering function of a visit's mind from a seed."""
     answer = getattr(thing, "answer", None)
     if answer is not None:
         # Of a class, the function still takes the instance.

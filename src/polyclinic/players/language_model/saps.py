@@ -125,10 +125,7 @@ class Saps:
         return PatientTurn(say=said, state=tracked.state, recalled=len(tracked.texts), near=tracked.near)
 
     async def track(self, role: Patient) -> Tracked:
-        """Says what the doctor's last turn is to this patient, whoever replies; fails as `Model.ask`.
-
-        It asks what is needed, one after the other or all at once, and decides.
-        """
+        """Says what the doctor's last turn is to this patient, whoever replies; fails as `Model.ask`."""
         prompts = read_prompts(PROMPTS)[role.presentation.language]
         if not role.heard().strip():
             return Tracked(State.AMBIGUOUS_INQUIRY)
