@@ -158,17 +158,7 @@ def asked_models(
 def server_sums(ledger: Ledger) -> list[ServerSum]:
     """Returns what each server answered, of models that several have."""
     return [
-        ServerSum(
-            model=model,
-            server=server,
-            calls=line.calls,
-            tokens_in=line.usage.tokens_in,
-            cached=line.usage.cached,
-            tokens_out=line.usage.tokens_out,
-            cost=line.usage.cost,
-            unpriced=line.unpriced,
-        )
-        for (model, server), line in sorted(ledger.servers.items())
+        ServerSum(model=model, server=server, **_sums(one)) for (model, server), one in sorted(ledger.servers.items())
     ]
 
 
@@ -181,15 +171,15 @@ def call_sums(ledger: Ledger) -> list[CallSum]:
         CallSum(
             role=role,
             purpose=purpose,
-            calls=line.calls,
             failures=line.failures,
             replayed=line.replayed,
             requests=line.attempts,
-            tokens_in=line.usage.tokens_in,
-            cached=line.usage.cached,
-            tokens_out=line.usage.tokens_out,
-            cost=line.usage.cost,
-            unpriced=line.unpriced,
+            **_sums(line),
         )
         for (role, purpose), line in lines.items()
     ]
+
+
+def _sums(line: Line) -> dict[str, Any]:
+    usage = {name: getattr(line.usage, name) for name in ("tokens_in", "cached", "tokens_out", "cost")}
+    return {"calls": line.calls, "unpriced": line.unpriced, **usage}

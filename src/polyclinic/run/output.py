@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
     from polyclinic.visits.team import TeamVisit
     from polyclinic.visits.visit import Visit
+
+V = TypeVar("V", bound="Visit | TeamVisit")
 
 DOCUMENT = "document.json"
 """The document of a command that writes no other results."""
@@ -112,13 +114,25 @@ class Output:
         return self.beside({"cases_used": msgspec.to_builtins(list(shares))}, show)
 
 
-def trace_places(file: str, visits: Iterable[Visit | TeamVisit]) -> dict[str, str]:
-    """Returns by case where its visit begins in a file of traces, as `FILE:LINE`."""
-    places, line = {}, 1
-    for visit in visits:
-        places[visit.case] = f"{file}:{line}"
-        line += sum(map(len, visit.traces))
-    return places
+def output_of_visits(
+    visits: Mapping[str, Sequence[V]],
+    row: Callable[[str, V], ItemRow],
+    *,
+    names: Mapping[str, str] | None = None,
+    **output: Any,
+) -> Output:
+    """Returns the output of each entrant's visits: a file of traces, and for each visit a `row` with its place there.
+
+    The files have the entrants' names unless `names` gives others; all else of the `output` is as in `Output`.
+    """
+    names, rows, files = file_names(visits) if names is None else names, [], dict[str, Iterable[object]]()
+    for name, theirs in visits.items():
+        file, line = f"{names[name]}.jsonl", 1
+        files[file] = [event for visit in theirs for trace in visit.traces for event in trace]
+        for visit in theirs:
+            rows.append(msgspec.structs.replace(row(name, visit), at=f"{file}:{line}"))
+            line += sum(map(len, visit.traces))
+    return Output(n=len(rows), rows=rows, files=files | output.pop("files", {}), **output)
 
 
 def first_failure(visits: Iterable[Visit | TeamVisit]) -> str:
@@ -258,15 +272,10 @@ def write_results(
 
         configuration["memory_version"] = version_at(Path(this.options["memory"]))
     departures = [*output.departures, *changes_in(str(this.options.get("protocol") or ""))]
-    record = RunRecord(
-        kind=this.kind,
-        command=command_words(this.words),
-        configuration=without_secrets(configuration),
-        versions=versions(),
-        finished=now(),
+    record = record_of(
+        this,
+        configuration,
         seed=seed,
-        data=data_files(this.files),
-        code=own_code(configuration),
         cases=list(cases),
         models=asked_models(
             ledger,
@@ -289,6 +298,20 @@ def write_results(
     default_set = of_cases if of_cases in SHIPPED else Path(of_cases).stem
     rows = _with_calls(output.rows, ledger, output.asked_for)
     write_record(folder, record, (row if row.set else msgspec.structs.replace(row, set=default_set) for row in rows))
+
+
+def record_of(this: Invocation, configuration: Mapping[str, Any], **rest: Any) -> RunRecord:
+    """Returns what a command was, without secrets; the `rest` has further fields of the record, or other values."""
+    known: dict[str, Any] = {
+        "kind": this.kind,
+        "command": command_words(this.words),
+        "configuration": without_secrets(configuration),
+        "versions": versions(),
+        "finished": now(),
+        "data": data_files(this.files),
+        "code": own_code(configuration),
+    }
+    return RunRecord(**known | rest)
 
 
 def write_record(folder: Path, record: RunRecord, rows: Iterable[ItemRow]) -> None:
