@@ -19,7 +19,7 @@ from polyclinic.hospital.care.remembering import about_memories
 from polyclinic.hospital.care.setup import LearningSetup
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.floor.clock import Clock
-from polyclinic.hospital.learning import HospitalLearning, OffShift
+from polyclinic.hospital.learning import HospitalLearning, read_off_shift
 from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.record.account import Log
@@ -198,8 +198,7 @@ async def test_doctors_read_off_their_shifts(knowledge):
         assert not on_duty(hospital, holder, clock.now)
         learning.reads(holder, came)
 
-    off = OffShift(hospital=hospital, setup=lived.setup, passages=passages, clock=clock, seed=1, read=read, takes=takes)
-    off.begin(4)
+    read_off_shift(hospital, lived.setup, passages, clock=clock, seed=1, days=4, read=read, takes=takes)
     await lived.live()
     assert max(Counter(began).values()) == 2
     assert all(t % DAY == 0 for t, _, _ in kept)

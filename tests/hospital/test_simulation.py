@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from polyclinic.errors import Refused
 from polyclinic.hospital.floor.clock import Clock
 from polyclinic.hospital.floor.lines import Ticket
 from polyclinic.hospital.floor.queues import Floor, Prospects
@@ -54,7 +55,6 @@ from polyclinic.hospital.record.happenings import (
     Worsened,
 )
 from polyclinic.hospital.simulation import Simulation
-from polyclinic.hospital.town.forecast import NoCourse
 
 HOUR = 3600
 
@@ -117,7 +117,7 @@ async def test_how_an_illness_goes_on_is_asked_for_those_alone_who_are_followed_
     async def forecast(case, number, treatment):
         asked.append((case.id, number, treatment.treated))
         await asyncio.sleep(0)
-        return NoCourse(error="Refused", problem="no")
+        return Refused("no")
 
     for options in ({}, {"visits": 20}):
         asked.clear()

@@ -404,8 +404,10 @@ async def icd(
             "the cases are Chinese, and so must be the titles of ICD-10: name a table with --set icd.table=FILE"
         )
     entries = linking.english_entries() if table is None else linking.read_entries(table)
-    linker = partial(linking.link_plainly, entries=entries) if plain else linking.Titles(entries).link_all
-    linker = linking.NearestTitles(entries, linker).link_all if nearest else linker
+    linker: linking.Linker = (
+        partial(linking.link_plainly, entries=entries) if plain else linking.Titles(entries).link_all
+    )
+    linker = linking.with_nearest(entries, linker) if nearest else linker
     summary = icd_scores.score_names(reports.pairs, linker, seed=how.seed)
     document = {
         "file": str(file),
