@@ -19,7 +19,7 @@ from polyclinic.hospital.care.remembering import about_memories
 from polyclinic.hospital.care.setup import LearningSetup
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.floor.clock import Clock
-from polyclinic.hospital.learning import HospitalLearning, OffShift
+from polyclinic.hospital.learning import HospitalLearning, read_off_shift
 from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.record.account import Log
@@ -198,8 +198,7 @@ async def test_doctors_read_off_their_shifts(knowledge):
         assert not on_duty(hospital, holder, clock.now)
         learning.reads(holder, came)
 
-    off = OffShift(hospital=hospital, setup=lived.setup, passages=passages, clock=clock, seed=1, read=read, takes=takes)
-    off.begin(4)
+    read_off_shift(hospital, lived.setup, passages, clock=clock, seed=1, days=4, read=read, takes=takes)
     await lived.live()
     assert max(Counter(began).values()) == 2
     assert all(t % DAY == 0 for t, _, _ in kept)
@@ -334,8 +333,8 @@ class Copies:
 async def test_workers_and_a_kill_change_nothing(kept, tmp_path):
     folder, document = kept
     configuration = msgspec.convert(RecordedRun(folder).configuration, Configuration, strict=False)
-    moments = random.Random(1).sample(range(200, document["events"]), 2)
-    watching = Copies(tmp_path / "two", moments)
+    moment = random.Random(1).randrange(200, document["events"])
+    watching = Copies(tmp_path / "two", {moment})
     with Store.create(tmp_path / "two", msgspec.to_builtins(configuration, str_keys=True)) as store:
         came = await run_hospital(configuration, store=store, on="local:2", watching=watching)
     assert same(document_of(configuration, came)) == same(document)
@@ -345,7 +344,7 @@ async def test_workers_and_a_kill_change_nothing(kept, tmp_path):
             came = await run_hospital(configuration, store=store)
         assert same(document_of(configuration, came)) == same(document)
         assert remembered(killed) == remembered(folder)
-    assert len(watching.copies) == 2
+    assert len(watching.copies) == 1
 
 
 @pytest.mark.slow

@@ -6,15 +6,13 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
 from polyclinic.cases.case import Case
 from polyclinic.cli.chart import WORDS
-from polyclinic.cli.one_case import cases_named, split_case
 from polyclinic.cli.show import Stage, VisitView, language_of, show_end, show_visits
 from polyclinic.errors import PlayFailure, PolyclinicError, RunStopped, UserError
 from polyclinic.evaluations.case_pictures import lacking_pictures, note_pictures, pictures_seen
@@ -29,6 +27,7 @@ from polyclinic.players.mind_names import HUMAN
 from polyclinic.players.minds import Cast, Minds, open_minds
 from polyclinic.players.patient_trust import trust_fields
 from polyclinic.run import options
+from polyclinic.run.case_files import cases_named, split_case
 from polyclinic.run.run import resume_hint
 from polyclinic.run.storing import answers_of
 from polyclinic.tasks import AT_ONCE, run_until_error
@@ -44,23 +43,7 @@ if TYPE_CHECKING:
     from polyclinic.visits.team import TeamVisit
 
 
-class _PlayedWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    needed: str
-    needed_missed: str
-    helpful: str
-    helpful_missed: str
-    not_indicated: str
-    other: str
-    danger_missed: str
-    danger_unreported: str
-    points: str
-    part: str
-    parts: dict[str, str]
-    hints: str
-    judged: str
-
-
-_words = WORDS.section("played", _PlayedWords)
+_words = WORDS.section("played", dict[str, Any])
 
 
 def _show_score(screen: Console, score: PlayScore, language: Language) -> None:
@@ -69,30 +52,24 @@ def _show_score(screen: Console, score: PlayScore, language: Language) -> None:
     Of examinations nothing is said where the knowledge does not hold the disease.
     """
     words, marks, chosen = _words(language), MARKS[language], score.stewardship
-    judged = (
-        (words.needed, chosen.needed),
-        (words.needed_missed, chosen.needed_missed),
-        (words.helpful, chosen.helpful),
-        (words.helpful_missed, chosen.helpful_missed),
-        (words.not_indicated, chosen.not_indicated),
-        (words.other, chosen.other),
-    )
-    signs = ((words.danger_missed, score.danger.missed), (words.danger_unreported, score.danger.unreported))
-    for said, names in (*(judged if chosen.judged else ()), *signs):
+    lists = ("needed", "needed_missed", "helpful", "helpful_missed", "not_indicated", "other")
+    judged = [(words[name], getattr(chosen, name)) for name in lists] if chosen.judged else []
+    judged += [(words["danger_missed"], score.danger.missed), (words["danger_unreported"], score.danger.unreported)]
+    for said, names in judged:
         if names:
             _line(screen, said + marks.colon, marks.item.join(names))
     for aspect in score.aspects:
         if aspect.analysis:
-            _line(screen, f"{words.parts[aspect.aspect.value]} {aspect.grade or ''}{marks.colon}", aspect.analysis)
+            _line(screen, f"{words['parts'][aspect.aspect.value]} {aspect.grade or ''}{marks.colon}", aspect.analysis)
     parts = [
-        words.part.format(name=words.parts[name], got=got, most=most)
+        words["part"].format(name=words["parts"][name], got=got, most=most)
         for name, (got, most) in score.points.parts.items()
     ]
     if score.points.hints:
-        parts.append(words.hints.format(count=score.points.hints))
-    told = words.points.format(total=score.points.total)
+        parts.append(words["hints"].format(count=score.points.hints))
+    told = words["points"].format(total=score.points.total)
     _line(screen, told, f"{marks.semicolon}{marks.comma.join(parts)}" if parts else "")
-    screen.print(ChineseText(words.judged, style="dim"))
+    screen.print(ChineseText(words["judged"], style="dim"))
 
 
 def _line(screen: Console, head: str, told: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from numbers import Real
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ import msgspec
 
 from polyclinic import plugins
 from polyclinic.errors import PolyclinicError, UserError, meant
-from polyclinic.events import State
+from polyclinic.events import ADVICE, EFFECTIVE, INQUIRY, State
 from polyclinic.language.language import length
 from polyclinic.language.words import distinct_2, likeness, rouge_1
 from polyclinic.metrics.dialogue import Dialogue, LeftOut
@@ -45,14 +45,11 @@ SECOND = tuple(
 )
 """As formulas 14, 16, 17, 19 and 20 have it: COVERAGE without the opening, and shares of all turns of all cases."""
 
-_INQUIRY = (State.EFFECTIVE_INQUIRY, State.INEFFECTIVE_INQUIRY, State.AMBIGUOUS_INQUIRY)
-_ADVICE = (State.EFFECTIVE_ADVICE, State.INEFFECTIVE_ADVICE, State.AMBIGUOUS_ADVICE)
-_EFFECTIVE = frozenset({State.EFFECTIVE_INQUIRY, State.EFFECTIVE_ADVICE})
 _SHARES = {
-    "INQUIRY_ACC": (_INQUIRY[:1], _INQUIRY),
-    "INQUIRY_SPECIFIC": (_INQUIRY[:2], _INQUIRY),
-    "ADVICE_ACC": (_ADVICE[:1], _ADVICE),
-    "ADVICE_SPECIFIC": (_ADVICE[:2], _ADVICE),
+    "INQUIRY_ACC": (INQUIRY[:1], INQUIRY),
+    "INQUIRY_SPECIFIC": (INQUIRY[:2], INQUIRY),
+    "ADVICE_ACC": (ADVICE[:1], ADVICE),
+    "ADVICE_SPECIFIC": (ADVICE[:2], ADVICE),
 }
 
 
@@ -96,7 +93,7 @@ def score(dialogue: Dialogue) -> Score:
         problem = "all that is known of the patient is not at hand (a trace needs its cases)"
         left_out.append(LeftOut(id, problem, ("COVERAGE", "INQUIRY_LOGIC")))
     else:
-        collected = _collected(dialogue, {State.OPENING})
+        collected = _collected(dialogue, State.OPENING)
         values["COVERAGE"] = 100 * rouge_1(collected, known, language).recall
         values["INQUIRY_LOGIC"] = 100 * likeness(collected, known, language)
         values["COVERAGE_WITHOUT_O"] = 100 * rouge_1(_collected(dialogue), known, language).recall
@@ -139,11 +136,11 @@ def covered(dialogue: Dialogue) -> float | None:
     """Returns COVERAGE alone; None where all that is known of the patient is not at hand."""
     if dialogue.information is None:
         return None
-    return 100 * rouge_1(_collected(dialogue, {State.OPENING}), dialogue.information, dialogue.language).recall
+    return 100 * rouge_1(_collected(dialogue, State.OPENING), dialogue.information, dialogue.language).recall
 
 
-def _collected(dialogue: Dialogue, also: Set[State] = frozenset()) -> str:
-    return "".join(turn.patient for turn in dialogue.turns if turn.state in _EFFECTIVE | also)
+def _collected(dialogue: Dialogue, *also: State) -> str:
+    return "".join(turn.patient for turn in dialogue.turns if turn.state in (*EFFECTIVE, *also))
 
 
 def summarise(

@@ -46,6 +46,7 @@ async def test_by_outcome_it_keeps_what_it_did_for_those_who_got_well_and_hears_
     assert last.train[ClinicalTask.DIAGNOSIS] < len(well)  # what was kept was not always right
 
 
+@pytest.mark.slow
 async def test_parts_of_a_memory_are_tested_and_nothing_is_learnt(patients):
     memory = DoctorMemory(About(embedder="case-words", dimensions=DIMENSIONS, knowledge="8 diseases"))
     practice = Practice(RecallDoctor(seed=1), memory, CaseWordsEmbedder())

@@ -125,6 +125,7 @@ async def test_who_goes_on_ends_as_if_it_had_never_been_cut_off(patients, tmp_pa
         assert msgspec.json.encode(points) == msgspec.json.encode(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("remembers", "kept"),
     [(Remembers(records=False), {"experience"}), (Remembers(experience=False), {"record"})],
@@ -135,6 +136,7 @@ async def test_only_what_is_wanted_is_remembered(patients, remembers, kept):
     assert {"experience" if isinstance(e, Experience) else "record" for _, e, _ in memory.news()} == kept
 
 
+@pytest.mark.slow
 def test_the_reader_of_the_knowledge_is_better_than_whoever_learnt_and_not_perfect(practised, patients):
     cap, last = cap_of(patients[1]), practised[1][-1]
     for task in ClinicalTask:

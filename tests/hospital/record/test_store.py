@@ -63,6 +63,7 @@ def began(seq, t=None, who="dr"):
     return Happening(seq=seq, t=seq if t is None else t, who=who, what=ShiftBegan(area="room"))
 
 
+@pytest.mark.slow
 def test_a_run_comes_back_as_it_was_written(lived, lived_run):
     with RecordedRun(lived_run) as recorded:
         assert len(recorded) == len(lived) > 2 * SNAPSHOT_EVERY

@@ -159,6 +159,7 @@ def test_a_copy_has_every_document_as_a_script_and_nothing_secret(documents, tmp
     assert "truth" in (tmp_path / "site" / "README.txt").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_copy_needs_no_server():
     without = "import sys; sys.modules.update(starlette=None, uvicorn=None); import polyclinic.web.browse.site"
     subprocess.run([sys.executable, "-c", without], check=True)

@@ -5,9 +5,8 @@
     print(compare(rows).states.percent, summarise_replies(replies(rows)).metrics)
 
 The layout is AIE's: a JSON array of cases, each with its vignette (`raw_data.question`) and `patient_test`: context
-length, then key (the kind of question that was meant), then the question, the label `human_state` and the answer that
-a person gave, `human_answer`. The dialogue before a question stands in `dialogue` (see `building`); the published set
-has none, so that each question is put right after the patient's opening.
+length, then key (the kind of question meant), then the question, its label `human_state` and a person's answer,
+`human_answer`. `dialogue` has the rounds before a question (see `building`); the published set has none.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
 from polyclinic.errors import BadInput, EndpointError, PlayFailure
 from polyclinic.evaluations.evaluation import Play, Plays
-from polyclinic.events import Role, Said, State
+from polyclinic.events import EFFECTIVE, Role, Said, State
 from polyclinic.files import NO_JSON, check_file, decode, split_place
 from polyclinic.frames import Tabular
 from polyclinic.language.language import Language, language_of
@@ -53,8 +52,6 @@ OPENING = "opening"
 """How the part of a case is called in which the patient opens."""
 
 _SENTENCE = re.compile(r"[。；;！？!?\n]|\.(?=\s)")
-
-EFFECTIVE = (State.EFFECTIVE_INQUIRY, State.EFFECTIVE_ADVICE)
 
 EFFECT = ("A-A-", "B-A-")
 """Beginnings of the keys, and of the states, where effective must be told from ineffective."""

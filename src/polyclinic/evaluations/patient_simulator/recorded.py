@@ -1,13 +1,12 @@
-"""How a patient takes what recorded doctors said, beside the states that were recorded (aie-saps §4.2, §4.4.1).
+"""How a patient understands what recorded doctors said, compared with the recorded states (aie-saps §4.2, §4.4.1).
 
     dialogues = [d for path in paths for d in read_recorded(path).dialogues]
     result = await recorded_turns(dialogues).hold({"rules": Minds(patient="rules", knowledge=read_knowledge(), seed=1)})
     print(result.all.states.percent, result.all.kind)
 
-The layout is the one that AIE published its dialogues in: a JSON array of cases, each with its vignette
-(`raw_data.question`) and `history`, turns with `doctor`, `state` and `patient`. Every turn is put in its place: the
-patient has observed the recorded dialogue before it, so that only this turn is judged, whatever was made of others.
-Openings and conclusions are not put.
+The layout is AIE's published one: a JSON array of cases, each with its vignette (`raw_data.question`) and `history`,
+turns with `doctor`, `state` and `patient`. Each turn but openings and conclusions is put to a patient that has observed
+the recorded dialogue before it, so that earlier mistakes do not count.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from polyclinic.cases.loaders.reader import read_elements
 from polyclinic.cases.record import Record
 from polyclinic.errors import BadInput, PlayFailure
 from polyclinic.evaluations.evaluation import Play, Plays
-from polyclinic.evaluations.patient_simulator.evaluation import EFFECTIVE, Reply, outcome
-from polyclinic.events import Role, Said, State
+from polyclinic.evaluations.patient_simulator.evaluation import Reply, outcome
+from polyclinic.events import ADVICE, EFFECTIVE, INEFFECTIVE, INQUIRY, Role, Said, State
 from polyclinic.frames import Tabular
 from polyclinic.language.language import language_of
 from polyclinic.metrics.dialogue import LeftOut, Turn, Unscorable, from_recorded
@@ -37,8 +36,6 @@ from polyclinic.statistics.agreement import Agreement, agreement
 
 NOT_PUT = (State.OPENING, State.CONCLUSION)
 """Turns recorded as these are part of the dialogue, and are not judged."""
-
-_SPECIFIC = (*EFFECTIVE, State.INEFFECTIVE_INQUIRY, State.INEFFECTIVE_ADVICE)
 
 
 class RecordedDialogue(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,7 +208,7 @@ def compare_turns(rows: Iterable[RecordedRow]) -> TurnAgreement:
     found = Counter(row.recorded for row in same if row.state is row.recorded)
     kinds = [kind_of(row.recorded) == kind_of(row.state) for row in same]
     effective = [row for row in same if row.recorded in EFFECTIVE]
-    taken = [row for row in same if row.state in EFFECTIVE and row.recorded in _SPECIFIC]
+    taken = [row for row in same if row.state in EFFECTIVE and row.recorded in (*EFFECTIVE, *INEFFECTIVE)]
     both = sum(row.state in EFFECTIVE for row in effective)
 
     def agree(some: Sequence[RecordedRow]) -> Agreement:
@@ -236,4 +233,4 @@ def kind_of(state: State | None) -> Literal["inquiry", "advice", "other"] | None
     """Returns the kind of a state; None without a state."""
     if state is None:
         return None
-    return "inquiry" if state.name.endswith("INQUIRY") else "advice" if state.name.endswith("ADVICE") else "other"
+    return "inquiry" if state in INQUIRY else "advice" if state in ADVICE else "other"

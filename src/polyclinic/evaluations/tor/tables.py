@@ -1,4 +1,4 @@
-"""What methods made of records, as tables, as a document, and as files."""
+"""Results of methods on records, as tables, as a document, and as files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import Any
 
-import msgspec
 from rich.console import Console, RenderableType
 from rich.text import Text
 
@@ -24,7 +23,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.methods.table import ChosenMethod
 from polyclinic.methods.tree_of_reasoning import MeetingOutcome
 from polyclinic.results.folder import ItemMeasure, ItemRow
-from polyclinic.run.output import Output, safe_name
+from polyclinic.run.output import Output, json_line, safe_name
 from polyclinic.statistics.uncertainty import Estimate, paired_difference
 from polyclinic.terminal.figures import number, part_of
 from polyclinic.terminal.screen import plain
@@ -165,7 +164,7 @@ def records_output(
     for model, methods in results.items():
         for name, result in methods.items():
             safe = called[model, name]
-            files[f"{safe}.jsonl"] = map(_line, result.chosen)
+            files[f"{safe}.jsonl"] = map(json_line, result.chosen)
             if any(isinstance(one.outcome, MeetingOutcome) for one in result.chosen):
                 others = {other: one for other, one in methods.items() if other != name}
                 files[f"{safe}.meetings.jsonl"] = _meetings(name, result, others, cases)
@@ -191,10 +190,6 @@ def records_output(
     )
 
 
-def _line(one: object) -> str:
-    return msgspec.json.encode(one, order="deterministic").decode() + "\n"
-
-
 def _meetings(
     name: str, result: RecordScores, others: Mapping[str, RecordScores], cases: Mapping[str, Inpatient]
 ) -> Iterator[str]:
@@ -211,7 +206,7 @@ def _meetings(
                 log=one.outcome.log,
                 chose=chose,
             )
-            yield _line(meeting)
+            yield json_line(meeting)
 
 
 def show_scores(screen: Console, title: str, results: Iterable[RecordScores]) -> None:

@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from polyclinic.errors import PlayFailure, ScriptError, UnreadableReply
-from polyclinic.events import State
+from polyclinic.events import ADVICE, INQUIRY, State
 from polyclinic.language.content_words import terms
 from polyclinic.models.model import Message, Model, Reply
 from polyclinic.players.language_model.mind import describe, joined, known_lines
@@ -77,8 +77,8 @@ class Tracked(msgspec.Struct, frozen=True):
 
 
 KINDS = {
-    "inquiry": (State.EFFECTIVE_INQUIRY, State.INEFFECTIVE_INQUIRY, State.AMBIGUOUS_INQUIRY),
-    "advice": (State.EFFECTIVE_ADVICE, State.INEFFECTIVE_ADVICE, State.AMBIGUOUS_ADVICE),
+    "inquiry": INQUIRY,
+    "advice": ADVICE,
     "demand": (State.DEMAND,),
     "other topic": (State.OTHER_TOPIC,),
     "conclusion": (State.CONCLUSION,),
